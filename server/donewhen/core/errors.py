@@ -1,0 +1,121 @@
+"""The errors that callers can expect.
+
+DoneWhenError
+├── InvalidGoal            the goal, or a setting, can't be what it says (exit 2)
+│   └── GoalFileError      ... and it is in a goal file: nothing was started
+├── UsageError             the call makes no sense here (exit 2)
+│   ├── AlreadyRunning     a run is active in this workspace folder
+│   ├── UnknownRun         no run of that id here
+│   ├── UnknownInterrupt   no open interrupt of that id
+│   ├── WrongAnswer        an answer of a kind that the interrupt doesn't take
+│   ├── NotResumable       complete and cancelled runs stay ended; capped ones need a raised limit
+│   └── NotTrusted         an untrusted workspace executes nothing
+├── PersonNeeded           only a person can go on (exit 3)
+│   ├── HeldElsewhere      another process owns the run and didn't give it up
+│   └── EditedSince        putting the files back would lose a person's edit
+├── LedgerError            the record of runs can't be read or written
+│   ├── LedgerTooNew       it was written by a newer version: refused, untouched
+│   └── LedgerUnavailable  the state folder can't be written (full, read-only)
+├── WorkspaceError         a file of the workspace can't be read or written
+│   └── ChangedMeanwhile   a guarded write found other content than was read
+├── JudgeOutage            the judge couldn't be asked (A6)
+└── WorkerFailed           the worker's turn ended with an error (C8)
+"""
+
+from __future__ import annotations
+
+
+class DoneWhenError(Exception):
+    """Anything that is expected to go wrong; the message says what to do about it."""
+
+
+class InvalidGoal(DoneWhenError):
+    """A goal or limit that can't be what it says; the message names the field (C1)."""
+
+
+class GoalFileError(InvalidGoal):
+    """The goal file can't be used; the message is the one that its diagnostics show."""
+
+
+class UsageError(DoneWhenError):
+    """The call makes no sense here; nothing happened."""
+
+
+class AlreadyRunning(UsageError):
+    """A run is active in this workspace folder; `run_id` names it."""
+
+    def __init__(self, run_id: str, message: str = "") -> None:
+        super().__init__(message or f"run {run_id} is active in this workspace: stop it first, or follow it")
+        self.run_id = run_id
+
+
+class UnknownRun(UsageError):
+    """No run of that id in this workspace."""
+
+
+class UnknownInterrupt(UsageError):
+    """No open interrupt of that id: it never existed, or somebody answered first."""
+
+
+class WrongAnswer(UsageError):
+    """The interrupt doesn't take an answer of this kind."""
+
+
+class NotResumable(UsageError):
+    """The run has ended for good, or needs a raised limit; the message says which."""
+
+
+class NotTrusted(UsageError):
+    """An untrusted workspace executes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("the workspace is not trusted")
+
+
+class PersonNeeded(DoneWhenError):
+    """Only a person can go on."""
+
+
+class HeldElsewhere(PersonNeeded):
+    """Another process owns the run and didn't give it up; the message names the holder (C20)."""
+
+
+class EditedSince(PersonNeeded):
+    """Putting the files back would lose what a person edited since; `paths` names those files."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        super().__init__(f"edited since, and kept: {', '.join(paths)}; force to overwrite after a checkpoint")
+        self.paths = paths
+
+
+class LedgerError(DoneWhenError):
+    """The record of runs can't be read or written."""
+
+
+class LedgerTooNew(LedgerError):
+    """The ledger was written by a newer version; it is left untouched."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The state folder can't be written: full, read-only, or not ours."""
+
+
+class WorkspaceError(DoneWhenError):
+    """A file of the workspace can't be read or written."""
+
+
+class ChangedMeanwhile(WorkspaceError):
+    """A guarded write found other content than was read; `current` is what stands there now (A20)."""
+
+    def __init__(self, path: str, current: str | None) -> None:
+        super().__init__(f"{path} changed since it was read; nothing was written")
+        self.path = path
+        self.current = current
+
+
+class JudgeOutage(DoneWhenError):
+    """The judge couldn't be asked: an outage, never a verdict (A6)."""
+
+
+class WorkerFailed(DoneWhenError):
+    """The worker's turn ended with an error; the iteration is recorded with it (C8)."""

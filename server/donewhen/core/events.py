@@ -1,0 +1,317 @@
+"""The closed union of events: the only facts that are kept, and the only way a run's state changes.
+
+An intent (`...Started`, `...Requested`) is appended before its effect, the result after it. Recovery treats an
+intent without a result as interrupted (invariant 2). Events carry no time: the ledger entry does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from donewhen.core.evidence import Evidence
+from donewhen.core.goal import Goal, Limits
+from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
+from donewhen.core.verdict import Verdict
+from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
+
+RunMode = Literal["pursue", "audit"]
+EndStatus = Literal[
+    "complete", "capped", "timed_out", "over_budget", "stalled", "blocked", "impossible", "cancelled", "crashed"
+]
+END_STATUSES: tuple[EndStatus, ...] = (
+    "complete", "capped", "timed_out", "over_budget", "stalled", "blocked", "impossible", "cancelled", "crashed"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The settings that were frozen when the run started. `judge` is the judge's identity, None without one."""
+
+    worker: str | None
+    judge: str | None = None
+    approve: Literal["ask", "auto", "deny"] = "deny"
+    parallel_checks: int = 2
+    worker_command: str | None = None
+    preserve_context: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    run_id: str
+    mode: RunMode
+    goal: Goal
+    options: RunOptions
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoalAmended:
+    """A person saved the goal file: unchanged requirements keep their verdicts, counters stay."""
+
+    goal: Goal
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineTaken:
+    """The integrity baseline, at the start of a run or moved by a person's change."""
+
+    facts: IntegrityFacts
+    by: Actor = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionChanged:
+    """The workspace's content is another one now. `paths` is bounded; `total` counts all."""
+
+    revision: str
+    paths: tuple[str, ...]
+    by: Actor
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionConfirmed:
+    """A full walk of the workspace found the revision that was known: the last step before `complete`."""
+
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointTaken:
+    """The tree of the workspace was kept, so that it can be put back. `iteration` is the one that just ended."""
+
+    iteration: int
+    checkpoint: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """Intent: the worker is about to work. `checkpoint` is the tree before it, None where nothing is restored."""
+
+    iteration: int
+    checkpoint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    iteration: int
+    result: TurnResult
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAbandoned:
+    """The turn was stopped from outside (stop, pause, timeout) or found open after a crash."""
+
+    iteration: int
+    reason: str
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRestored:
+    """Before an interrupted turn is run again: its tree was put back, but for what a person changed since."""
+
+    iteration: int
+    kept_checkpoint: str
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditStarted:
+    """Intent: an audit of the bound checks. `iteration` is 0 for the baseline."""
+
+    iteration: int
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckStarted:
+    check_id: str
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinished:
+    """Evidence of one run of one check, or of the editor's report for one requirement."""
+
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRecorded:
+    """Evidence that no check made: what the judge was shown, what the worker ran through the server."""
+
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFinished:
+    """The checks of an audit have all run; `findings` replaces all open integrity findings."""
+
+    iteration: int
+    revision: str
+    findings: tuple[IntegrityFinding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditAbandoned:
+    """The audit was not finished, and isn't counted (C21)."""
+
+    iteration: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeStarted:
+    """Intent: the judge is asked about these requirements at this revision."""
+
+    requirement_ids: tuple[str, ...]
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFinished:
+    """The judge's verdict. `revision_after` is the workspace's when it came: a verdict is dropped if it moved (A9).
+
+    `verdict` is None where the reply could not be used; `reason` says why: its requirements are unverified.
+    """
+
+    requirement_ids: tuple[str, ...]
+    revision: str
+    revision_after: str
+    verdict: Verdict | None
+    usage: Usage = field(default_factory=Usage)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFailed:
+    """An outage: the judge could not be asked. It uses up no iteration (A6)."""
+
+    reason: str
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingAccepted:
+    """A person accepted an integrity finding, or took that back (`undo`)."""
+
+    finding_id: str
+    reason: str
+    undo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementWaived:
+    """A person's override: it stands in for proof and is always shown as such."""
+
+    requirement_id: str
+    reason: str
+    undo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementDisputed:
+    """A person wants it judged again, with the note."""
+
+    requirement_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptOpened:
+    interrupt: Interrupt
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptAnswered:
+    interrupt_id: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptClosed:
+    """It became pointless: what it asked about is gone."""
+
+    interrupt_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsRaised:
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRequested:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunInterrupted:
+    """Found after a crash or the loss of its client. `alive_until` is its last sign of life, epoch seconds."""
+
+    reason: str
+    alive_until: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed:
+    """A person lets a paused, interrupted or limited run go on; nothing is reset (C20)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """`status` is None for a bare audit."""
+
+    status: EndStatus | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilesReverted:
+    """Files were put back as they were after `iteration`; `checkpoint` keeps what stood there before."""
+
+    iteration: int
+    paths: tuple[str, ...]
+    kept: tuple[str, ...]
+    checkpoint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    code: str
+    message: str
+
+
+Event = (
+    RunStarted | GoalAmended | BaselineTaken | RevisionChanged | RevisionConfirmed | CheckpointTaken
+    | TurnStarted | TurnFinished | TurnAbandoned | TurnRestored
+    | AuditStarted | CheckStarted | CheckFinished | EvidenceRecorded | AuditFinished | AuditAbandoned
+    | JudgeStarted | JudgeFinished | JudgeFailed
+    | FindingAccepted | RequirementWaived | RequirementDisputed
+    | InterruptOpened | InterruptAnswered | InterruptClosed
+    | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded
+    | FilesReverted | Warned
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event as the ledger keeps it: `sequence` grows by one within a run, `at` is epoch seconds."""
+
+    sequence: int
+    at: float
+    event: Event

@@ -1,0 +1,182 @@
+"""What the server observed itself, and when an observation still holds.
+
+Only `evidence/` and `workspace/` make these records (invariant 3); nothing that a worker or judge says becomes one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+Severity = Literal["error", "warning", "information"]
+
+
+class Outcome(StrEnum):
+    """How a check ended. Only PASSED can prove anything."""
+
+    PASSED = "passed"
+    FAILED = "failed"  # it ran and says no: wrong exit code, or a failed test
+    NO_TESTS = "no_tests"  # a test run that executed no test, whatever its exit code
+    NO_REPORT = "no_report"  # a test run that gave neither a report nor totals: nothing is known
+    TIMED_OUT = "timed_out"
+    KILLED = "killed"  # ended by a signal that the server did not send
+    NOT_INSTALLED = "not_installed"  # the shell did not find the program: never shown as a failed test
+    NOT_RUN = "not_run"  # it could not be started; the reason says why
+
+    @property
+    def decides(self) -> bool:
+        """True where the check says yes or no; otherwise its requirement is `unverified`."""
+        return self in (Outcome.PASSED, Outcome.FAILED, Outcome.NO_TESTS, Outcome.TIMED_OUT, Outcome.KILLED)
+
+
+TestOutcome = Literal["passed", "failed", "error", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class TestCase:
+    """One test as its runner reported it. `path` is relative to the workspace, `line` 0-based, where known."""
+
+    __test__ = False  # not a test class for pytest
+
+    name: str
+    outcome: TestOutcome
+    path: str | None = None
+    line: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TestTotals:
+    """How many tests ran. `source` says who counted: junit, tap, printed, ..."""
+
+    __test__ = False
+
+    passed: int
+    failed: int
+    skipped: int = 0
+    source: str = "junit"
+
+    @property
+    def executed(self) -> int:
+        return self.passed + self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A place that a check names. `path` is relative to the workspace (posix); lines and columns are 0-based,
+    columns count Unicode code points."""
+
+    path: str
+    line: int
+    message: str
+    column: int = 0
+    severity: Severity = "error"
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One run of one check.
+
+    `output` is bounded: head and tail kept, the cut marked; `output_bytes` and `output_digest` are of all of it.
+    `program` is the executable that the command's first word resolved to; `environment` is a digest of the
+    variables, the program and the platform that it ran in. Times are seconds; `started_at` is epoch time.
+    """
+
+    check_id: str
+    command: str
+    outcome: Outcome
+    reason: str
+    exit_code: int | None = None
+    started_at: float = 0.0
+    seconds: float = 0.0
+    output: str = ""
+    output_bytes: int = 0
+    output_digest: str = ""
+    program: str | None = None
+    environment: str = ""
+    is_test_run: bool = False
+    totals: TestTotals | None = None
+    tests: tuple[TestCase, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """True only for a pass that counts: a test run must have executed at least one test."""
+        if self.outcome is not Outcome.PASSED:
+            return False
+        if not self.is_test_run:
+            return True
+        return self.totals is not None and self.totals.executed >= 1 and self.totals.failed == 0
+
+
+@dataclass(frozen=True, slots=True)
+class EditorReport:
+    """The editor's own diagnostics for the files that a requirement's `problems` globs name.
+
+    `forwarded` is false where no client forwards them: then nothing is known.
+    """
+
+    requirement_id: str
+    forwarded: bool
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.forwarded and not any(p.severity == "error" for p in self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedFile:
+    """A file as the server read it: what it was shown to the judge as. `digest` is sha256 of its bytes."""
+
+    path: str
+    digest: str
+    size: int
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedDiff:
+    """What changed between two revisions, as the server computed it; the text is bounded."""
+
+    base: str
+    paths: tuple[str, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedCommand:
+    """A command that the worker ran through the server, which saw it run; `output` is bounded."""
+
+    command: str
+    exit_code: int | None
+    seconds: float
+    output: str = ""
+
+
+Observation = CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """An immutable record of something that the server observed.
+
+    It holds for the revision at which it was both begun and ended: `revision` and `revision_after` differ where
+    files changed meanwhile, and then it proves nothing (A9). `turn` counts the worker turns that had ended when it
+    was begun; `scope` are the globs of a narrower scope, empty for the whole revision, and `scope_digest` the
+    content of that scope.
+    """
+
+    id: str
+    revision: str
+    revision_after: str
+    turn: int
+    observation: Observation
+    scope: tuple[str, ...] = field(default=())
+    scope_digest: str = ""
+
+    def fresh(self, revision: str) -> bool:
+        """True where nothing in the whole revision changed since it was begun."""
+        return self.revision == self.revision_after == revision

@@ -1,0 +1,148 @@
+"""What a person wants: a goal, its requirements, their checks and the limits of a run.
+
+Everything here is a value: parsed once, compared by content, never changed in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from donewhen.core.errors import InvalidGoal
+
+CheckKind = Literal["command", "validator"]
+
+_SPACE = re.compile(r"\s+")
+
+
+def requirement_id(text: str, occurrence: int = 1) -> str:
+    """The identity of a requirement: its normalised text, so that moving it keeps its history.
+
+    `occurrence` counts equal texts in one file from 1; the second and later ones get ids of their own.
+    """
+    normalised = _SPACE.sub(" ", text).strip().casefold()
+    digest = hashlib.sha256(normalised.encode()).hexdigest()[:12]
+    return f"r-{digest}" if occurrence == 1 else f"r-{digest}-{occurrence}"
+
+
+def check_id(command: str, expected_exit: int = 0) -> str:
+    """The identity of a check: what it runs and which exit code it expects."""
+    digest = hashlib.sha256(f"{expected_exit}\0{command.strip()}".encode()).hexdigest()[:12]
+    return f"c-{digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An executable proof that the server runs itself, in the workspace folder, as written."""
+
+    id: str
+    command: str
+    expected_exit: int = 0
+    kind: CheckKind = "command"
+
+    @classmethod
+    def of(cls, command: str, expected_exit: int = 0) -> Check:
+        return cls(check_id(command, expected_exit), command.strip(), expected_exit)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One statement that must be proven.
+
+    `sole_check` is true for the form "`COMMAND` passes": its check alone decides, no judge is asked.
+    `files` and `problems` are globs relative to the workspace; `line` is the 0-based line in the goal file, and is
+    no part of the requirement's identity.
+    """
+
+    id: str
+    number: int
+    text: str
+    checks: tuple[Check, ...] = ()
+    sole_check: bool = False
+    files: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    ticked: bool = field(default=False, compare=False)
+    line: int = field(default=0, compare=False)
+
+    @property
+    def label(self) -> str:
+        return f"R{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What ends a run that is not proven. None is unlimited, and always a person's explicit choice (C1).
+
+    Times are in seconds, money in US dollars.
+    """
+
+    max_iterations: int | None = 10
+    timeout: float | None = 3600.0
+    budget: float | None = None
+    token_budget: int | None = None
+    check_timeout: float = 600.0
+    stall_after: int | None = 3
+
+    def __post_init__(self) -> None:
+        _whole("max_iterations", self.max_iterations)
+        _positive("timeout", self.timeout)
+        _positive("budget", self.budget)
+        _whole("token_budget", self.token_budget)
+        _positive("check_timeout", self.check_timeout)
+        _whole("stall_after", self.stall_after)
+
+
+def _whole(name: str, value: int | None) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):  # pyright: ignore[reportUnnecessaryIsInstance]  # values come from files and callers
+        raise InvalidGoal(f"{name} must be a whole number of at least 1, or unlimited; it is {value!r}")
+
+
+def _positive(name: str, value: float | None) -> None:
+    # `not value > 0` also refuses NaN.
+    if value is not None and (isinstance(value, bool) or not value > 0 or value == float("inf")):
+        raise InvalidGoal(f"{name} must be a number greater than 0, or unlimited; it is {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """An objective, its requirements and its limits.
+
+    `path` is the goal file relative to the workspace (posix), None for a goal without a file. `protect` are the
+    globs of files that a worker must not change. `explicit_limits` names the limits that a person set: for worker
+    `human` only those apply (product.md, "When a run starts and ends").
+    """
+
+    title: str
+    objective: str
+    requirements: tuple[Requirement, ...]
+    limits: Limits = field(default_factory=Limits)
+    path: str | None = None
+    worker: str | None = None
+    model: str | None = None
+    judge_model: str | None = None
+    protect: tuple[str, ...] = ()
+    explicit_limits: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if not (self.objective.strip() or self.title.strip()) or not self.requirements:
+            raise InvalidGoal("the goal is empty: write a title, some text, or a task list of requirements")
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """Every bound check once, in the order of the file."""
+        seen: dict[str, Check] = {}
+        for requirement in self.requirements:
+            for check in requirement.checks:
+                seen.setdefault(check.id, check)
+        return tuple(seen.values())
+
+    def requirement(self, key: str) -> Requirement | None:
+        """Finds a requirement by its id or by its label (`R3`)."""
+        wanted = key.strip()
+        for requirement in self.requirements:
+            if wanted in (requirement.id, requirement.label):
+                return requirement
+        return None

@@ -1,0 +1,104 @@
+"""What workers and people hand back: claims, usage, interrupts. None of it is evidence (invariant 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+TurnState = Literal["finished", "blocked", "impossible", "question"]
+TURN_STATES: tuple[TurnState, ...] = ("finished", "blocked", "impossible", "question")
+
+InterruptKind = Literal["approval", "question"]
+ResponseKind = Literal["approve", "deny", "edit", "text"]
+Actor = Literal["person", "worker", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """How a worker says that its turn ended (C9). Kept for the reader."""
+
+    state: TurnState = "finished"
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and money. `usd` is None where a model's price is unknown, never 0 (A16)."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    usd: float | None = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.usd is not None and other.usd is not None
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            (self.usd or 0.0) + (other.usd or 0.0) if known else None,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStep:
+    """One thing that a worker did in a turn, as the server saw it: for the reader of an iteration."""
+
+    kind: str
+    summary: str
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """The end of a worker's turn. `error` is set where the turn failed; then nothing else of it counts (C8).
+
+    `response_digest` identifies what a library worker returned, or the command worker's output.
+    """
+
+    claim: Claim = field(default_factory=Claim)
+    usage: Usage = field(default_factory=Usage)
+    error: str | None = None
+    response_digest: str = ""
+    steps: tuple[WorkerStep, ...] = ()
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """A pause that waits for a person: an approval or a question.
+
+    `about` names what it concerns: `requirement:<id>`, `claim:<state>`, `worker`, or a tool call.
+    """
+
+    id: str
+    kind: InterruptKind
+    title: str
+    about: str = ""
+    tool: str | None = None
+    input: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    preview: str = ""
+    asked_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A person's answer to an interrupt. `input` replaces a tool's input where `response` is `edit`."""
+
+    response: ResponseKind
+    text: str = ""
+    input: Mapping[str, Any] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunWarning:
+    """Something that a person should know about a run: `not_independent`, `unlimited`, `not_sandboxed`, ..."""
+
+    code: str
+    message: str
