@@ -1,0 +1,214 @@
+"""Starts every process of the project and ends every one of its children (`ports.Processes`).
+
+A step is one such process with all that it leaves behind. Each has a token of its own, DONEWHEN_STEP_TOKEN, so that
+steps running side by side never end each other's children; DONEWHEN_RUN_TOKEN, which all steps of a run share, is
+for recovery after a crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from donewhen.ports import ProcessResult
+from donewhen.workspace.processes_leftovers import Family
+from donewhen.workspace.processes_output import Lines, Output
+
+RUN_TOKEN = "DONEWHEN_RUN_TOKEN"  # noqa: S105 # the name of a variable
+STEP_TOKEN = "DONEWHEN_STEP_TOKEN"  # noqa: S105 # the name of a variable
+
+_EOF_GRACE = 0.25
+_WINDOWS = os.name == "nt"
+
+
+class SystemProcesses:
+    """`ports.Processes` on the operating system's own processes.
+
+    `extra_descriptors` gives the file descriptors that every child inherits (POSIX), such as a run's lock.
+    """
+
+    def __init__(self, extra_descriptors: Callable[[], tuple[int, ...]] = lambda: ()) -> None:
+        self._extra_descriptors = extra_descriptors
+
+    async def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        token: str,
+        timeout: float | None = None,
+        stdin: bytes | None = None,
+        on_line: Callable[[str], None] | None = None,
+        output_limit: int = 262_144,
+    ) -> ProcessResult:
+        """One step, to its end; see `ports.Processes`. Cancelling returns once every child is gone."""
+        mark = secrets.token_hex(8)
+        step = _Step(mark, Output(output_limit), Lines(on_line) if on_line else None)
+        variables = {**environment, RUN_TOKEN: token, STEP_TOKEN: mark}
+        options = self._options(cwd, variables, stdin)
+        return await _to_its_end(step, step.run(command, options, cwd, timeout, stdin))
+
+    def _options(self, cwd: Path, variables: Mapping[str, str], stdin: bytes | None) -> dict[str, object]:
+        options: dict[str, object] = {
+            "cwd": str(cwd),
+            "env": dict(variables),
+            "stdin": subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.STDOUT,
+        }
+        if _WINDOWS:
+            options["creationflags"] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+        else:
+            options["start_new_session"] = True
+            options["pass_fds"] = self._extra_descriptors()
+        return options
+
+
+async def _to_its_end(step: _Step, body: object) -> ProcessResult:
+    """Awaits the step; a cancellation ends it first, with all its children, and only then takes effect."""
+    task = asyncio.ensure_future(cast("asyncio.Future[ProcessResult]", body))
+    cancelled: asyncio.CancelledError | None = None
+    while True:
+        try:
+            result = await asyncio.shield(task)
+            break
+        except asyncio.CancelledError as error:
+            if task.done():
+                raise
+            cancelled = error
+            step.stop.set()
+    if cancelled is not None:
+        raise cancelled
+    return result
+
+
+class _Step(asyncio.SubprocessProtocol):
+    """One process and its family, from start to the last descendant's end."""
+
+    def __init__(self, mark: str, output: Output, lines: Lines | None) -> None:
+        self.stop = asyncio.Event()
+        self._exited = asyncio.Event()
+        self._drained = asyncio.Event()
+        self._output = output
+        self._lines = lines
+        self._family = Family(f"{STEP_TOKEN}={mark}")
+        self._timed_out = False
+
+    # The callbacks of asyncio.SubprocessProtocol.
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._output.add(data)
+        if self._lines is not None:
+            self._lines.add(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:
+            self._drained.set()
+
+    def process_exited(self) -> None:
+        self._exited.set()
+
+    async def run(
+        self,
+        command: str | Sequence[str],
+        options: Mapping[str, object],
+        cwd: Path,
+        timeout: float | None,
+        stdin: bytes | None,
+    ) -> ProcessResult:
+        started_at, begun = time.time(), time.monotonic()
+        try:
+            transport = await self._spawn(command, options)
+        except (OSError, ValueError) as error:
+            return self._result(None, started_at, begun, _why_not_started(error, command, cwd))
+        self._family.begin(transport.get_pid())
+        try:
+            _feed(transport, stdin)
+            await self._until_over(timeout)
+            await self._end()
+        finally:
+            self._family.kill_now()
+            transport.close()
+        if self._lines is not None:
+            self._lines.close()
+        return self._result(transport.get_returncode(), started_at, begun)
+
+    async def _spawn(self, command: str | Sequence[str], options: Mapping[str, object]) -> asyncio.SubprocessTransport:
+        loop = asyncio.get_running_loop()
+        if isinstance(command, str):
+            transport, _ = await loop.subprocess_shell(lambda: self, command, **options)  # pyright: ignore[reportArgumentType]  # the options are Popen's
+        else:
+            transport, _ = await loop.subprocess_exec(lambda: self, *command, **options)  # pyright: ignore[reportArgumentType]  # the options are Popen's
+        return transport
+
+    async def _until_over(self, timeout: float | None) -> None:
+        """Until the process exits, the time is up, or the step is told to stop."""
+        waits = [asyncio.ensure_future(self._exited.wait()), asyncio.ensure_future(self.stop.wait())]
+        try:
+            await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self.stop.set()  # the whole loop is closing down: end the children all the same
+        finally:
+            for wait in waits:
+                wait.cancel()
+        self._timed_out = not self._exited.is_set() and not self.stop.is_set()
+
+    async def _end(self) -> None:
+        """Ends the group and every leftover, then takes what is still in the pipe."""
+        if self._exited.is_set():
+            await _happens(self._drained, _EOF_GRACE)
+        await self._family.end(running=not self._exited.is_set())
+        await _happens(self._exited, _EOF_GRACE)
+        await _happens(self._drained, _EOF_GRACE)
+
+    def _result(
+        self, code: int | None, started_at: float, begun: float, spawn_error: str | None = None
+    ) -> ProcessResult:
+        ended_by_us = self._timed_out or self.stop.is_set()
+        signal = -code if code is not None and code < 0 and not ended_by_us else None
+        return ProcessResult(
+            exit_code=None if ended_by_us or signal is not None else code,
+            output=self._output.text(),
+            output_bytes=self._output.size,
+            output_digest=self._output.digest(),
+            seconds=time.monotonic() - begun,
+            started_at=started_at,
+            signal=signal,
+            timed_out=self._timed_out,
+            spawn_error=spawn_error,
+        )
+
+
+async def _happens(event: asyncio.Event, within: float) -> None:
+    try:
+        async with asyncio.timeout(within):
+            await event.wait()
+    except TimeoutError:
+        pass
+
+
+def _feed(transport: asyncio.SubprocessTransport, stdin: bytes | None) -> None:
+    pipe = transport.get_pipe_transport(0)
+    if stdin is not None and isinstance(pipe, asyncio.WriteTransport):
+        pipe.write(stdin)
+        pipe.close()  # after the bytes have gone: closing flushes
+
+
+def _why_not_started(error: OSError | ValueError, command: str | Sequence[str], cwd: Path) -> str:
+    if not cwd.is_dir():
+        return f"the folder {cwd} does not exist any more"
+    if isinstance(error, ValueError):
+        return f"the command can't be started: {error}"
+    program = "the shell" if isinstance(command, str) else f"`{command[0]}`"
+    if isinstance(error, FileNotFoundError):
+        return f"{program} was not found"
+    if isinstance(error, PermissionError):
+        return f"{program} may not be executed: {error.strerror}"
+    return f"{program} can't be started: {error.strerror or error}"

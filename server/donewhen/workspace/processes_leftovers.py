@@ -1,0 +1,161 @@
+"""The family of a process: its group, its descendants, and daemons that left both but still carry its mark.
+
+The mark is an environment variable, `NAME=value`, that children inherit. Only processes that started after the step
+began are looked into, so that a search costs a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_TERM_GRACE = 0.7
+_GIVE_UP = 1.9
+_POLL = 0.02
+_PROC = Path("/proc")
+_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none: its SIGTERM ends a process at once
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    pid: int
+    parent: int
+    session: int
+    born: float
+
+
+class Family:
+    """Everything that came from one process. Not for a process that shares its session with others."""
+
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
+        self._since = _uptime()
+        self._leader: int | None = None
+        self._gone = False
+
+    def begin(self, leader: int) -> None:
+        self._leader = leader
+
+    def members(self) -> set[int]:
+        """The pids of those that still live; zombies are gone already."""
+        return find_marked(self._mark, since=self._since, leader=self._leader)
+
+    async def end(self, *, running: bool) -> None:
+        """Ends all within 2 s: asks first (SIGTERM), then kills. `running`: the first process hasn't exited."""
+        begun = time.monotonic()
+        if running and self._leader is not None:
+            _signal_group(self._leader, signal.SIGTERM)
+        asked: set[int] = set()
+        while members := await asyncio.to_thread(self._members_twice):
+            waited = time.monotonic() - begun
+            if waited > _GIVE_UP:
+                return
+            if waited > _TERM_GRACE:
+                _signal_each(members, _SIGKILL)
+            else:
+                _signal_each(members - asked, signal.SIGTERM)
+                asked |= members
+            await asyncio.sleep(_POLL)
+        self._gone = True
+
+    def _members_twice(self) -> set[int]:
+        """Looks again before it says that nobody is left: a process that forks and ends can slip through one look."""
+        return self.members() or self.members()
+
+    def kill_now(self) -> None:
+        """Without waiting: the last resort, which does nothing where all are gone."""
+        for _ in range(0 if self._gone else 3):
+            _signal_each(self.members(), _SIGKILL)
+
+
+def find_marked(mark: str, since: float = 0.0, leader: int | None = None) -> set[int]:
+    """The pids of live processes that carry `mark` ("NAME=value") in their environment, or descend from `leader`.
+
+    `since` is seconds after boot: older processes are not looked into.
+    """
+    me = os.getpid()
+    young = [p for p in _all_processes() if p.born >= since and p.pid != me]
+    found = {p.pid for p in young if (leader is not None and leader in (p.pid, p.session)) or _carries(p.pid, mark)}
+    return found | _descendants(young, found if leader is None else found | {leader})
+
+
+def _descendants(processes: list[_Seen], roots: set[int]) -> set[int]:
+    found: set[int] = set()
+    fresh = roots
+    while fresh:
+        fresh = {p.pid for p in processes if p.parent in fresh} - found - roots
+        found |= fresh
+    return found
+
+
+def _uptime() -> float:
+    """Seconds after boot, a little in the past: the kernel counts a process's start in hundredths."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - 0.05
+    return time.time() - 1.0
+
+
+def _all_processes() -> Iterator[_Seen]:
+    return _from_proc() if hasattr(time, "CLOCK_BOOTTIME") and _PROC.is_dir() else _from_psutil()
+
+
+def _from_proc() -> Iterator[_Seen]:
+    ticks = os.sysconf("SC_CLK_TCK")
+    for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
+        if name.isdecimal() and (text := _read(f"/proc/{name}/stat")):
+            # The name in parentheses may itself hold spaces and parentheses.
+            fields = text[text.rindex(b")") + 2 :].split()
+            if fields[0] not in (b"Z", b"X"):
+                yield _Seen(int(name), int(fields[1]), int(fields[3]), int(fields[19]) / ticks)
+
+
+def _from_psutil() -> Iterator[_Seen]:
+    import psutil
+
+    for process in psutil.process_iter(["pid", "ppid", "status", "create_time"]):
+        facts = process.info
+        if facts["status"] != psutil.STATUS_ZOMBIE:
+            yield _Seen(facts["pid"], facts["ppid"] or 0, 0, facts["create_time"] or 0.0)
+
+
+def _carries(pid: int, mark: str) -> bool:
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return mark.encode() in _read(f"/proc/{pid}/environ").split(b"\0")
+    import psutil
+
+    name, _, value = mark.partition("=")
+    try:
+        return psutil.Process(pid).environ().get(name) == value
+    except (psutil.Error, OSError):
+        return False
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 # the hot path of a search
+            return file.read()
+    except OSError:
+        return b""  # it ended meanwhile, or is another user's
+
+
+def _signal_group(leader: int, number: int) -> None:
+    try:
+        if os.name == "nt":
+            os.kill(leader, getattr(signal, "CTRL_BREAK_EVENT", signal.SIGTERM))
+        else:
+            os.killpg(leader, number)
+    except (ProcessLookupError, PermissionError, OSError):
+        return  # nobody is left to signal
+
+
+def _signal_each(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except OSError:
+            continue  # it ended between the search and now
