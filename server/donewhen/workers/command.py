@@ -1,0 +1,228 @@
+"""Any command line program as the worker. Its exit code and its output are claims, never evidence."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from donewhen.core.errors import InvalidGoal, WorkerFailed
+from donewhen.core.work import TURN_STATES, Claim, TurnResult, WorkerStep
+from donewhen.ports import Processes, ProcessResult, Turn, TurnContext
+from donewhen.workers.prompt import command_prompt
+
+PLACEHOLDER = "{prompt}"
+PROMPT_VARIABLE = "DONEWHEN_PROMPT"
+MAX_ARGUMENT = 100_000
+"""Bytes of a prompt inside a command: Linux takes at most 131,072 in one argument, the shell's text included."""
+MAX_ACTIVITY = 200
+MAX_TAIL = 2_000
+NOT_FOUND = (127, 9009)
+"""What a POSIX shell and cmd.exe exit with where they did not find the program."""
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_QUOTED_PLACEHOLDER = re.compile(r"\"\{prompt\}\"|'\{prompt\}'|\{prompt\}")
+
+
+class CommandWorker:
+    """Runs one command per turn in the workspace's root, with the prompt on standard input or for `{prompt}`.
+
+    `environment` gives the variables for each turn; `timeout` is for one turn, in seconds, None for no own limit.
+    Raises InvalidGoal at once for a command that can't be run as written.
+    """
+
+    name = "command"
+    waits_for_person = False
+
+    def __init__(
+        self,
+        command: str,
+        processes: Processes,
+        environment: Callable[[], Mapping[str, str]],
+        timeout: float | None = None,
+    ) -> None:
+        if not command.strip():
+            raise InvalidGoal("the worker command is empty: name a program, for example --worker-command 'my-agent'")
+        _refuse_embedded_placeholder(command)
+        self._command = command
+        self._processes = processes
+        self._environment = environment
+        self._timeout = timeout
+
+    async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+        """One run of the command. Raises WorkerFailed where it did not start, failed without an end line, or hung."""
+        call = _call(self._command, command_prompt(turn))
+        context.activity(_activity(f"running {self._command}"))
+        result = await self._processes.run(
+            call.command,
+            cwd=context.workspace.root,
+            environment={**self._environment(), **call.environment},
+            token=turn.token,
+            timeout=self._timeout,
+            stdin=call.stdin,
+            on_line=lambda line: _report(line, context),
+        )
+        return self._result(result)
+
+    def _result(self, result: ProcessResult) -> TurnResult:
+        self._refuse_unfinished(result)
+        output = plain(result.output)
+        end = end_line(output)
+        if result.exit_code != 0 and (end is None or end.note):
+            raise WorkerFailed(f"the worker command exited with {result.exit_code}{_tail(output)}")
+        claim = end.claim if end else Claim("finished", output.strip()[-MAX_TAIL:])
+        steps = [WorkerStep("command", f"{self._command}: exit {result.exit_code}", result.exit_code == 0)]
+        if end and end.note:
+            steps.append(WorkerStep("note", end.note, ok=False))
+        return TurnResult(
+            claim=claim, response_digest=result.output_digest, steps=tuple(steps), summary=_summary(claim, result)
+        )
+
+    def _refuse_unfinished(self, result: ProcessResult) -> None:
+        output = plain(result.output)
+        if result.spawn_error is not None:
+            raise WorkerFailed(f"the worker command could not be started: {result.spawn_error}: {self._command}")
+        if result.timed_out:
+            raise WorkerFailed(f"the worker command did not end within {result.seconds:.0f} s{_tail(output)}")
+        if result.exit_code is None:
+            raise WorkerFailed(f"the worker command was killed by signal {result.signal}{_tail(output)}")
+        if result.exit_code in NOT_FOUND and end_line(output) is None:
+            raise WorkerFailed(
+                f"the worker command was not found: install it or correct it: {self._command}{_tail(output)}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class EndLine:
+    """The line that a command worker may end its output with. `note` says what is wrong with it."""
+
+    claim: Claim
+    note: str = ""
+
+
+def end_line(output: str) -> EndLine | None:
+    """Reads the last line of plain output as `{"donewhen": {"state", "text"}}`; None where it is something else.
+
+    Strict: a state that is none of the four counts as finished, with a note.
+    """
+    lines = output.rstrip().rsplit("\n", 1)
+    last = lines[-1].strip()
+    if not last.startswith("{") or '"donewhen"' not in last:
+        return None
+    try:
+        document: Any = json.loads(last)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict) or "donewhen" not in document:
+        return None
+    return _end(cast("dict[str, Any]", document)["donewhen"])
+
+
+def _end(body: Any) -> EndLine:
+    if not isinstance(body, dict):
+        return EndLine(Claim(), "the end line's donewhen is no object; taken as finished")
+    fields = cast("dict[str, Any]", body)
+    state, text = fields.get("state"), fields.get("text", "")
+    said = text[-MAX_TAIL:] if isinstance(text, str) else ""
+    if state not in TURN_STATES:
+        known = ", ".join(TURN_STATES)
+        return EndLine(Claim("finished", said), f"the end line's state {state!r} is none of {known}; taken as finished")
+    if not isinstance(text, str):
+        return EndLine(Claim(state), "the end line's text is no text; left out")
+    return EndLine(Claim(state, said))
+
+
+def plain(text: str) -> str:
+    """Output as a person reads it: without ANSI sequences and control characters, with plain line ends."""
+    return _CONTROL.sub("", _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    command: str
+    stdin: bytes | None
+    environment: Mapping[str, str]
+
+
+def _call(command: str, prompt: str) -> _Call:
+    text = prompt.replace("\x00", "")
+    if PLACEHOLDER not in command:
+        return _Call(command, text.encode(errors="replace"), {})
+    if os.name == "nt":
+        return _windows_call(command, text)
+    quoted = _shortened(text)
+    return _Call(_QUOTED_PLACEHOLDER.sub(lambda _: quoted, command), None, {})
+
+
+def _windows_call(command: str, prompt: str) -> _Call:
+    # cmd.exe expands %NAME% before it parses, so that text in the prompt could become a command. !NAME! is expanded
+    # after parsing; only a double quote could still end the argument.
+    inner = _QUOTED_PLACEHOLDER.sub(lambda _: f'"!{PROMPT_VARIABLE}!"', command)
+    safe = prompt.replace('"', "'")[:30_000]
+    return _Call(f'cmd /V:ON /D /S /C "{inner}"', None, {PROMPT_VARIABLE: safe})
+
+
+def _shortened(prompt: str) -> str:
+    """The prompt as one shell word that fits into an argument; its middle goes first where it is too long."""
+    keep = len(prompt)
+    while len((quoted := shlex.quote(_ends(prompt, keep))).encode(errors="replace")) > MAX_ARGUMENT:
+        keep = keep * 3 // 4
+    return quoted
+
+
+def _ends(text: str, keep: int) -> str:
+    if len(text) <= keep:
+        return text
+    half = keep // 2
+    return f"{text[:half]}\n[... {len(text) - keep} characters cut: too long for an argument ...]\n{text[-half:]}"
+
+
+def _refuse_embedded_placeholder(command: str) -> None:
+    """Inside a longer quoted text another program would parse the prompt again: it could run what is in it."""
+    quote, at = "", 0
+    while at < len(command):
+        alone = None if quote else _QUOTED_PLACEHOLDER.match(command, at)
+        if alone:
+            at = alone.end()
+            continue
+        if command.startswith(PLACEHOLDER, at) or (command.startswith("<<", at) and PLACEHOLDER in command):
+            raise InvalidGoal(
+                "the worker command has {prompt} inside a quoted text: write {prompt} as a word of its own, "
+                "or leave it out to get the prompt on standard input"
+            )
+        quote = _quote_after(quote, command[at])
+        at += 2 if command[at] == "\\" and quote != "'" else 1
+
+
+def _quote_after(quote: str, character: str) -> str:
+    if character == quote:
+        return ""
+    return character if not quote and character in "\"'" else quote
+
+
+def _report(line: str, context: TurnContext) -> None:
+    text = _activity(line)
+    if text and end_line(text) is None:
+        context.activity(text)
+
+
+def _activity(line: str) -> str:
+    text = " ".join(plain(line).split())
+    return text if len(text) <= MAX_ACTIVITY else f"{text[: MAX_ACTIVITY - 1]}…"
+
+
+def _tail(output: str) -> str:
+    text = output.strip()
+    return f":\n{text[-MAX_TAIL:]}" if text else ", without output"
+
+
+def _summary(claim: Claim, result: ProcessResult) -> str:
+    lines = claim.text.strip().splitlines()
+    if not lines:
+        return f"exit {result.exit_code}, without output"
+    return _activity(lines[0] if claim.state != "finished" else lines[-1])

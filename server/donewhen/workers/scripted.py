@@ -1,0 +1,143 @@
+"""A worker that plays a recording: for demonstrations and tests, without any model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from donewhen.core.errors import WorkerFailed, WorkspaceError
+from donewhen.core.work import Claim, TurnResult, TurnState, Usage, WorkerStep
+from donewhen.ports import Processes, Turn, TurnContext
+from donewhen.workers import script as recorded
+from donewhen.workers.files import GuardedFiles
+
+MAX_TAIL = 400
+
+
+class ScriptedWorker:
+    """Plays one turn of a recording per iteration; iteration 3 is the third turn, also after a crash or a resume."""
+
+    name = "scripted"
+    waits_for_person = False
+
+    def __init__(
+        self,
+        script: recorded.Script,
+        processes: Processes,
+        environment: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._script = script
+        self._processes = processes
+        self._environment = environment
+
+    @classmethod
+    def load(
+        cls, source: Path | str, processes: Processes, environment: Callable[[], Mapping[str, str]]
+    ) -> ScriptedWorker:
+        """From a YAML file, or YAML text of more than one line. Raises InvalidGoal with the line of a mistake."""
+        return cls(recorded.load_script(source), processes, environment)
+
+    async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+        """Plays the turn of this iteration. Raises WorkerFailed where a step fails or the script ran out."""
+        if not 1 <= turn.iteration <= len(self._script.turns):
+            raise WorkerFailed(f"the script has no turn {turn.iteration}: it ran out")
+        played = self._script.turns[turn.iteration - 1]
+        playing = _Playing(turn, context, self._processes, self._environment, played)
+        for step in played.steps:
+            await playing.play(step)
+        return playing.result()
+
+
+class _Playing:
+    """One turn being played, and what it said and did so far."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        context: TurnContext,
+        processes: Processes,
+        environment: Callable[[], Mapping[str, str]],
+        played: recorded.ScriptTurn,
+    ) -> None:
+        self._turn = turn
+        self._context = context
+        self._processes = processes
+        self._environment = environment
+        self._name = played.name
+        self._files = GuardedFiles(context.workspace.root, _touched(played))
+        self._said: list[str] = []
+        self._state: TurnState = "finished"
+        self._usage = Usage()
+        self._steps: list[WorkerStep] = []
+
+    def result(self) -> TurnResult:
+        text = "\n".join(self._said)
+        summary = self._name or (text.splitlines() or [f"{len(self._steps)} steps"])[0]
+        return TurnResult(Claim(self._state, text), self._usage, steps=tuple(self._steps), summary=summary)
+
+    async def play(self, step: recorded.Step) -> None:
+        match step:
+            case recorded.Write() | recorded.Edit() | recorded.Delete():
+                await self._change(step)
+            case recorded.Run(command):
+                await self._run(command)
+            case recorded.Ask():
+                await self._ask(step)
+            case recorded.Pause(seconds):
+                self._context.activity(self._name or "working")
+                await asyncio.sleep(seconds)
+            case recorded.Hang():
+                self._context.activity("waiting until it is cancelled")
+                await asyncio.get_running_loop().create_future()
+            case recorded.Fail(message):
+                raise WorkerFailed(message)
+            case recorded.Say() | recorded.State() | recorded.Spend():
+                self._note(step)
+
+    def _note(self, step: recorded.Say | recorded.State | recorded.Spend) -> None:
+        match step:
+            case recorded.Say(text):
+                self._said.append(text.strip())
+            case recorded.State(state):
+                self._state = state
+            case recorded.Spend(usage):
+                self._usage += usage
+
+    async def _change(self, step: recorded.Write | recorded.Edit | recorded.Delete) -> None:
+        kind = type(step).__name__.lower()
+        self._context.activity(f"{kind} {step.path}")
+        try:
+            match step:
+                case recorded.Write(path, text):
+                    await asyncio.to_thread(self._files.write, path, text)
+                case recorded.Edit(path, old, new):
+                    await asyncio.to_thread(self._files.edit, path, old, new)
+                case recorded.Delete(path):
+                    await asyncio.to_thread(self._files.delete, path)
+        except (WorkspaceError, OSError) as error:
+            raise WorkerFailed(f"{kind} {step.path}: {error}") from error
+        self._steps.append(WorkerStep(kind, step.path))
+
+    async def _run(self, command: str) -> None:
+        self._context.activity(f"run {command}")
+        result = await self._processes.run(
+            command, cwd=self._context.workspace.root, environment=self._environment(), token=self._turn.token
+        )
+        self._files.remember()
+        ended = result.spawn_error or f"exit {result.exit_code}"
+        tail = result.output.strip()[-MAX_TAIL:]
+        summary = f"{command}: {ended}\n{tail}".rstrip()
+        self._steps.append(WorkerStep("run", summary, result.exit_code == 0))
+
+    async def _ask(self, step: recorded.Ask) -> None:
+        answer = await self._context.ask(step.interrupt)
+        said = f"{answer.response} {answer.text}".strip()
+        self._steps.append(WorkerStep("ask", f"{step.interrupt.title}: {said}"))
+        if step.expect is not None and answer.response != step.expect:
+            raise WorkerFailed(f"the script expected the answer {step.expect}; it was {answer.response}")
+
+
+def _touched(played: recorded.ScriptTurn) -> tuple[str, ...]:
+    changes = (recorded.Write, recorded.Edit, recorded.Delete)
+    return tuple(dict.fromkeys(step.path for step in played.steps if isinstance(step, changes)))
