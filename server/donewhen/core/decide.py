@@ -1,0 +1,194 @@
+"""What happens next: `decide(state, now)`, pure, and short enough to be read in one go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from donewhen.core.events import EndStatus
+from donewhen.core.goal import Requirement
+from donewhen.core.proof import assess, needed_judgements, proven, satisfied, undecidable, unmet_signature
+from donewhen.core.state import RunState
+from donewhen.core.work import Interrupt
+
+MAX_FAILURES = 3
+MAX_OUTAGES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RunWorker:
+    """The worker's turn: a new iteration, or one that was cut off, again."""
+
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunAudit:
+    """The bound checks that need a result, and the integrity facts."""
+
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class AskJudge:
+    requirements: tuple[Requirement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """Everything is proven at the revision that is known: walk the whole workspace once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Questions that only a person can answer."""
+
+    interrupts: tuple[Interrupt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitPerson:
+    """Nothing to do until a person answers, edits or lets the run go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The run ends. `status` is None for a bare audit."""
+
+    status: EndStatus | None
+    reason: str
+
+
+Action = RunWorker | RunAudit | AskJudge | Confirm | Ask | AwaitPerson | Pause | Stop
+
+
+def decide(state: RunState, now: float) -> Action:
+    """The next action of a run that is not ended. The order of the rules is the rule (C2, C9, A2, A6, A14, A15)."""
+    return (
+        _asked_for(state)
+        or _completed(state)
+        or _out_of(state, now)
+        or _audit(state)
+        or _judgement(state)
+        or _bare(state)
+        or _person(state)
+        or _given_up(state)
+        or _questions(state)
+        or _next_turn(state)
+    )
+
+
+def _asked_for(state: RunState) -> Action | None:
+    if state.stop_requested is not None:
+        return Stop("cancelled", state.stop_requested)
+    if state.pause_requested is not None:
+        return Pause(state.pause_requested)
+    return None if state.active else AwaitPerson()
+
+
+def _completed(state: RunState) -> Action | None:
+    if not proven(state):
+        return None
+    return Stop("complete", "every requirement is proven") if state.confirmed else Confirm()
+
+
+def _out_of(state: RunState, now: float) -> Action | None:
+    """Time and money, whatever else is open (C4)."""
+    timeout, budget, tokens = state.limit("timeout"), state.goal.limits.budget, state.goal.limits.token_budget
+    if timeout is not None and state.elapsed_at(now) >= timeout:
+        return Stop("timed_out", f"the time limit of {timeout:g} s is reached")
+    usage = state.usage
+    if budget is not None and usage.usd is not None and usage.usd >= budget:
+        return Stop("over_budget", f"the budget of ${budget:.2f} is spent")
+    if tokens is not None and usage.tokens >= tokens:
+        return Stop("over_budget", f"the budget of {tokens:,} tokens is spent")
+    return None
+
+
+def _audit(state: RunState) -> Action | None:
+    return RunAudit(state.iteration) if state.audit_due and state.turn is None and state.redo is None else None
+
+
+def _judgement(state: RunState) -> Action | None:
+    wanted = needed_judgements(state)
+    if not wanted or state.turn is not None or state.redo is not None:
+        return None
+    if state.outages >= MAX_OUTAGES:
+        return Pause(f"the judge could not be asked: {state.outage_reason}")
+    return AskJudge(wanted)
+
+
+def _bare(state: RunState) -> Action | None:
+    if state.mode != "audit":
+        return None
+    return Stop(None, "everything is proven" if satisfied(state) else "something is not proven")
+
+
+def _person(state: RunState) -> Action | None:
+    """An open interrupt is never skipped by the loop itself (A2); a confirmed ending ends the run."""
+    if state.ending is not None:
+        return Stop(*state.ending)
+    if state.interrupts:
+        return AwaitPerson()
+    if state.claim is not None:
+        return Ask((_claim_question(state),))
+    return None
+
+
+def _given_up(state: RunState) -> Action | None:
+    """At equal counts the cap wins over the stall (A14)."""
+    cap, stall = state.limit("max_iterations"), state.limit("stall_after")
+    if state.redo is not None:
+        return None
+    if state.failures >= MAX_FAILURES:
+        return Stop("crashed", f"the worker failed {state.failures} times in a row: {state.last_error}")
+    if cap is not None and state.iteration >= cap:
+        return Stop("capped", f"the limit of {cap} iterations is reached")
+    if stall is not None and state.turns_ended > 0 and not state.outages and _repeats(state) >= stall:
+        return Stop("stalled", f"{stall} iterations in a row ended with the same files and the same unmet requirements")
+    return None
+
+
+def _repeats(state: RunState) -> int:
+    return state.stall_count + 1 if unmet_signature(state) == state.stall_signature else 1
+
+
+def _questions(state: RunState) -> Action | None:
+    """Once only requirements remain that nothing can decide, the worker is not called again (A19)."""
+    remaining = {view.requirement_id for view in assess(state) if view.status not in ("met", "waived")}
+    open_ones = [r for r in state.goal.requirements if r.id in remaining]
+    if not open_ones or state.open_findings or not all(undecidable(state, r) for r in open_ones):
+        return None
+    if state.redo is not None:
+        return None
+    asked = [r for r in open_ones if f"requirement:{r.id}" not in state.dismissed]
+    if not asked:
+        labels = ", ".join(r.label for r in open_ones)
+        return Stop("blocked", f"nothing can prove {labels}, and a person did not waive it")
+    return Ask(tuple(_requirement_question(state, r, n) for n, r in enumerate(asked, state.interrupt_count + 1)))
+
+
+def _next_turn(state: RunState) -> Action:
+    if state.options.worker is None:
+        return AwaitPerson()
+    return RunWorker(state.redo.iteration if state.redo is not None else state.iteration + 1)
+
+
+def _claim_question(state: RunState) -> Interrupt:
+    claim = state.claim
+    assert claim is not None  # the caller saw it
+    titles = {
+        "blocked": f"The worker says that it is blocked: {claim.text}. End the run as blocked?",
+        "impossible": f"The worker says that it can't be done: {claim.text}. End the run as impossible?",
+    }
+    title = titles.get(claim.state, claim.text or "The worker has a question")
+    return Interrupt(f"I{state.interrupt_count + 1}", "question", title, about=f"claim:{claim.state}")
+
+
+def _requirement_question(state: RunState, requirement: Requirement, number: int) -> Interrupt:
+    title = f"Nothing can decide {requirement.label}: {requirement.text}. Waive it, add a check, or configure a judge?"
+    return Interrupt(f"I{number}", "question", title, about=f"requirement:{requirement.id}")

@@ -1,0 +1,347 @@
+"""`fold(state, entry)`: the only way a run's state changes (invariant 2). Pure: the same entries, the same state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from donewhen.core import events as e
+from donewhen.core.errors import LedgerError
+from donewhen.core.fold_audit import (
+    audit_abandoned,
+    audit_finished,
+    audit_started,
+    check_finished,
+    evidence_recorded,
+    judge_failed,
+    judge_finished,
+    judge_started,
+)
+from donewhen.core.fold_turn import turn_abandoned, turn_finished, turn_restored, turn_started
+from donewhen.core.globs import any_matches
+from donewhen.core.goal import Goal
+from donewhen.core.proof import undecidable
+from donewhen.core.state import Judged, KnownFinding, RunState
+from donewhen.core.work import RunWarning
+
+MAX_WARNINGS = 50
+
+
+def fold_all(entries: Iterable[e.Entry]) -> RunState:
+    """The state that a run's entries add up to; the first one is its RunStarted. Raises LedgerError without it."""
+    state: RunState | None = None
+    for entry in entries:
+        state = begin(entry) if state is None else fold(state, entry)
+    if state is None:
+        raise LedgerError("the run has no entries")
+    return state
+
+
+def begin(entry: e.Entry) -> RunState:
+    """The state after a run's first entry."""
+    event = entry.event
+    if not isinstance(event, e.RunStarted):
+        raise LedgerError(f"a run begins with RunStarted, not {type(event).__name__}")
+    return RunState(
+        run_id=event.run_id,
+        mode=event.mode,
+        goal=event.goal,
+        options=event.options,
+        sequence=entry.sequence,
+        started_at=entry.at,
+        updated_at=entry.at,
+        revision=event.revision,
+        file_limits=event.goal.limits,
+    )
+
+
+def fold(state: RunState, entry: e.Entry) -> RunState:
+    """The state after one more entry."""
+    event = entry.event
+    at = entry.at
+    if isinstance(event, e.RunInterrupted):
+        # Nothing is known to have worked after its last sign of life.
+        at = max(state.updated_at, min(event.alive_until, entry.at))
+    clocked = replace(
+        state,
+        elapsed=state.elapsed_at(at),
+        updated_at=entry.at,
+        sequence=entry.sequence,
+        confirmed=False,
+    )
+    return _FOLDS[type(event)](clocked, event, entry.at)
+
+
+Fold = Callable[[RunState, Any, float], RunState]
+
+
+def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
+    """Unchanged requirements keep their verdicts as far as their evidence is fresh; removed ones leave (goal-file.md,
+    "Editing during a run"). Limits follow the file only where the file changed them."""
+    goal = event.goal
+    file_limits = goal.limits
+    if file_limits == state.file_limits:
+        goal = replace(goal, limits=state.goal.limits)
+    known = {requirement.id for requirement in goal.requirements}
+    checks = {check.id for check in goal.checks}
+    amended = replace(
+        state,
+        goal=goal,
+        file_limits=file_limits,
+        results={key: value for key, value in state.results.items() if key in checks},
+        editor={key: value for key, value in state.editor.items() if key in known},
+        flaky={key: value for key, value in state.flaky.items() if key in checks},
+        judged=_judged_after_amendment(state, goal),
+        waived={key: value for key, value in state.waived.items() if key in known},
+        disputes={key: value for key, value in state.disputes.items() if key in known},
+        dismissed=frozenset(),
+        audit_due=True,
+    )
+    return replace(amended, interrupts=tuple(i for i in state.interrupts if _still_asks(amended, i.about)))
+
+
+def _judged_after_amendment(state: RunState, goal: Goal) -> dict[str, Judged]:
+    before = {requirement.id: requirement for requirement in state.goal.requirements}
+    return {
+        requirement.id: state.judged[requirement.id]
+        for requirement in goal.requirements
+        if requirement.id in state.judged
+        and replace(requirement, number=before[requirement.id].number) == before[requirement.id]
+    }
+
+
+def _still_asks(state: RunState, about: str) -> bool:
+    if not about.startswith("requirement:"):
+        return True
+    requirement = state.goal.requirement(about.removeprefix("requirement:"))
+    return requirement is not None and undecidable(state, requirement)
+
+
+def _baseline_taken(state: RunState, event: e.BaselineTaken, at: float) -> RunState:
+    return replace(state, baseline=event.facts)
+
+
+def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> RunState:
+    complete_list = event.total <= len(event.paths)
+    judged = {
+        key: replace(value, stale=True)
+        if not complete_list or not value.scope or any(any_matches(value.scope, path) for path in event.paths)
+        else value
+        for key, value in state.judged.items()
+    }
+    due = state.audit_due or (state.turn is None and state.audit is None)
+    return replace(state, revision=event.revision, judged=judged, audit_due=due)
+
+
+def _revision_confirmed(state: RunState, event: e.RevisionConfirmed, at: float) -> RunState:
+    return replace(state, confirmed=event.revision == state.revision)
+
+
+def _checkpoint_taken(state: RunState, event: e.CheckpointTaken, at: float) -> RunState:
+    return replace(state, last_checkpoint=(event.iteration, event.checkpoint))
+
+
+def _check_started(state: RunState, event: e.CheckStarted, at: float) -> RunState:
+    return state
+
+
+def _finding_accepted(state: RunState, event: e.FindingAccepted, at: float) -> RunState:
+    findings: list[KnownFinding] = []
+    accepted = dict(state.accepted)
+    for known in state.findings:
+        if known.id != event.finding_id:
+            findings.append(known)
+            continue
+        findings.append(replace(known, accepted=not event.undo, reason="" if event.undo else event.reason))
+        if event.undo:
+            accepted.pop(known.finding.key, None)
+        else:
+            accepted[known.finding.key] = (known.finding.fact, event.reason)
+    return replace(state, findings=tuple(findings), accepted=accepted)
+
+
+def _requirement_waived(state: RunState, event: e.RequirementWaived, at: float) -> RunState:
+    waived = {key: value for key, value in state.waived.items() if key != event.requirement_id}
+    if not event.undo:
+        waived[event.requirement_id] = event.reason
+    about = f"requirement:{event.requirement_id}"
+    return replace(
+        state,
+        waived=waived,
+        interrupts=tuple(i for i in state.interrupts if event.undo or i.about != about),
+        dismissed=state.dismissed - {about},
+        # Its checks were left out while it was waived.
+        audit_due=state.audit_due or (event.undo and state.turn is None),
+    )
+
+
+def _requirement_disputed(state: RunState, event: e.RequirementDisputed, at: float) -> RunState:
+    judged = dict(state.judged)
+    if event.requirement_id in judged:
+        judged[event.requirement_id] = replace(judged[event.requirement_id], stale=True)
+    return replace(state, judged=judged, disputes={**state.disputes, event.requirement_id: event.reason})
+
+
+def _interrupt_opened(state: RunState, event: e.InterruptOpened, at: float) -> RunState:
+    return replace(state, interrupts=(*state.interrupts, event.interrupt), interrupt_count=state.interrupt_count + 1)
+
+
+def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) -> RunState:
+    asked = next((i for i in state.interrupts if i.id == event.interrupt_id), None)
+    if asked is None:
+        return state
+    closed = replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
+    topic, _, subject = asked.about.partition(":")
+    if topic == "requirement":
+        return _requirement_answered(closed, subject, event)
+    if topic == "claim":
+        return _claim_answered(closed, event)
+    return closed
+
+
+def _requirement_answered(state: RunState, requirement_id: str, event: e.InterruptAnswered) -> RunState:
+    """Approving waives it; text is a note for the judge, where there is one; denying leaves it unproven."""
+    answer = event.answer
+    note = answer.text or answer.reason
+    if answer.response == "approve":
+        return replace(state, waived={**state.waived, requirement_id: note or "a person says that it holds"})
+    if answer.response == "text" and state.options.judge is not None:
+        disputed = e.RequirementDisputed(requirement_id, note)
+        return _requirement_disputed(state, disputed, state.updated_at)
+    return replace(state, dismissed=state.dismissed | {f"requirement:{requirement_id}"})
+
+
+def _claim_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
+    claim, answer = state.claim, event.answer
+    if claim is None:
+        return state
+    if claim.state in ("blocked", "impossible") and answer.response == "approve":
+        ending = ("blocked", claim.text) if claim.state == "blocked" else ("impossible", claim.text)
+        return replace(state, claim=None, ending=ending)
+    note = answer.text or answer.reason
+    if not note:
+        note = "a person says: yes" if answer.response == "approve" else "a person says: no; go on"
+    return replace(state, claim=None, answers=(*state.answers, note))
+
+
+def _interrupt_closed(state: RunState, event: e.InterruptClosed, at: float) -> RunState:
+    return replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
+
+
+def _limits_raised(state: RunState, event: e.LimitsRaised, at: float) -> RunState:
+    explicit = state.goal.explicit_limits | {
+        name
+        for name in ("max_iterations", "timeout", "budget", "token_budget")
+        if getattr(event.limits, name) != getattr(state.goal.limits, name)
+    }
+    return replace(state, goal=replace(state.goal, limits=event.limits, explicit_limits=explicit))
+
+
+def _pause_requested(state: RunState, event: e.PauseRequested, at: float) -> RunState:
+    return replace(state, pause_requested=event.reason)
+
+
+def _stop_requested(state: RunState, event: e.StopRequested, at: float) -> RunState:
+    return replace(state, stop_requested=event.reason)
+
+
+def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
+    return replace(state, paused=event.reason, pause_requested=None, reason=event.reason)
+
+
+def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
+    """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted (C21)."""
+    return replace(
+        state,
+        interrupted=event.reason,
+        reason=event.reason,
+        redo=state.turn or state.redo,
+        turn=None,
+        audit=None,
+        audit_due=state.audit_due or state.audit is not None,
+        judging=(),
+    )
+
+
+def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
+    return replace(
+        state,
+        paused=None,
+        interrupted=None,
+        ended=False,
+        end_status=None,
+        reason="",
+        stop_requested=None,
+        pause_requested=None,
+        ending=None,
+        outages=0,
+        failures=0,
+        stall_count=0,
+        stall_signature="",
+        dismissed=frozenset(),
+        audit_due=state.audit_due or state.redo is None,
+    )
+
+
+def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
+    return replace(
+        state,
+        ended=True,
+        end_status=event.status,
+        reason=event.reason,
+        interrupts=(),
+        turn=None,
+        audit=None,
+        judging=(),
+        paused=None,
+        interrupted=None,
+    )
+
+
+def _files_reverted(state: RunState, event: e.FilesReverted, at: float) -> RunState:
+    return state
+
+
+def _warned(state: RunState, event: e.Warned, at: float) -> RunState:
+    warning = RunWarning(event.code, event.message)
+    if warning in state.warnings:
+        return state
+    return replace(state, warnings=(*state.warnings, warning)[-MAX_WARNINGS:])
+
+
+_FOLDS: dict[type, Fold] = {
+    e.GoalAmended: _goal_amended,
+    e.BaselineTaken: _baseline_taken,
+    e.RevisionChanged: _revision_changed,
+    e.RevisionConfirmed: _revision_confirmed,
+    e.CheckpointTaken: _checkpoint_taken,
+    e.TurnStarted: turn_started,
+    e.TurnFinished: turn_finished,
+    e.TurnAbandoned: turn_abandoned,
+    e.TurnRestored: turn_restored,
+    e.AuditStarted: audit_started,
+    e.CheckStarted: _check_started,
+    e.CheckFinished: check_finished,
+    e.EvidenceRecorded: evidence_recorded,
+    e.AuditFinished: audit_finished,
+    e.AuditAbandoned: audit_abandoned,
+    e.JudgeStarted: judge_started,
+    e.JudgeFinished: judge_finished,
+    e.JudgeFailed: judge_failed,
+    e.FindingAccepted: _finding_accepted,
+    e.RequirementWaived: _requirement_waived,
+    e.RequirementDisputed: _requirement_disputed,
+    e.InterruptOpened: _interrupt_opened,
+    e.InterruptAnswered: _interrupt_answered,
+    e.InterruptClosed: _interrupt_closed,
+    e.LimitsRaised: _limits_raised,
+    e.PauseRequested: _pause_requested,
+    e.StopRequested: _stop_requested,
+    e.RunPaused: _run_paused,
+    e.RunInterrupted: _run_interrupted,
+    e.RunResumed: _run_resumed,
+    e.RunEnded: _run_ended,
+    e.FilesReverted: _files_reverted,
+    e.Warned: _warned,
+}

@@ -1,0 +1,168 @@
+"""How an audit, by checks and by the judge, changes a run's state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from donewhen.core import events as e
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence
+from donewhen.core.fold_turn import recount
+from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.proof import STABLE_PASSES
+from donewhen.core.state import IterationRecord, Judged, KnownFinding, OpenAudit, RunState
+from donewhen.core.verdict import RequirementVerdict
+from donewhen.core.work import Usage
+
+
+def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState:
+    return replace(state, audit=OpenAudit(event.iteration, event.revision), audit_due=True)
+
+
+def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunState:
+    evidence = event.evidence
+    observation = evidence.observation
+    known = _recorded(state, evidence)
+    if isinstance(observation, EditorReport):
+        return replace(state, recorded=known, editor={**state.editor, observation.requirement_id: evidence})
+    if not isinstance(observation, CheckResult):
+        return replace(state, recorded=known)
+    reported = observation.is_test_run or bool(observation.tests)
+    return replace(
+        state,
+        recorded=known,
+        results={**state.results, observation.check_id: evidence},
+        flaky=_flaky(state, evidence, observation),
+        test_runs=state.test_runs | {observation.check_id} if reported else state.test_runs,
+    )
+
+
+def _flaky(state: RunState, evidence: Evidence, result: CheckResult) -> dict[str, int]:
+    """Different results at one revision make a check flaky; three passes in a row make it stable again."""
+    flaky = dict(state.flaky)
+    key = result.check_id
+    before = state.results.get(key)
+    if key in flaky:
+        flaky[key] = flaky[key] + 1 if result.passed else 0
+        if flaky[key] >= STABLE_PASSES:
+            del flaky[key]
+    elif before is not None and _differs(before, evidence, result):
+        flaky[key] = 1 if result.passed else 0
+    return flaky
+
+
+def _differs(before: Evidence, now: Evidence, result: CheckResult) -> bool:
+    """Both decided, at one unmoved revision and in one environment, and not alike."""
+    earlier = before.observation
+    return (
+        isinstance(earlier, CheckResult)
+        and before.revision == before.revision_after == now.revision == now.revision_after
+        and earlier.environment == result.environment
+        and earlier.outcome.decides
+        and result.outcome.decides
+        and earlier.passed != result.passed
+    )
+
+
+def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> RunState:
+    return replace(state, recorded=_recorded(state, event.evidence))
+
+
+def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
+    """What may be cited: evidence of the present revision only, and only while it lasts."""
+    kept = {key: revision for key, revision in state.recorded.items() if revision == state.revision}
+    if evidence.fresh(state.revision):
+        kept[evidence.id] = evidence.revision
+    return kept
+
+
+def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunState:
+    ids = dict(state.finding_ids)
+    known = tuple(_known(state, finding, ids) for finding in event.findings)
+    finished = replace(
+        state,
+        audit=None,
+        audits=state.audits + 1,
+        audit_due=event.revision != state.revision,
+        findings=known,
+        finding_ids=ids,
+    )
+    return recount(finished)
+
+
+def _known(state: RunState, finding: IntegrityFinding, ids: dict[str, str]) -> KnownFinding:
+    """The same finding keeps its id; an acceptance holds for the fact that was accepted only."""
+    identity = ids.setdefault(finding.key, f"F{len(ids) + 1}")
+    fact, reason = state.accepted.get(finding.key, (None, ""))
+    accepted = fact == finding.fact and finding.key in state.accepted
+    return KnownFinding(identity, finding, accepted, reason if accepted else "")
+
+
+def audit_abandoned(state: RunState, event: e.AuditAbandoned, at: float) -> RunState:
+    return replace(state, audit=None, audit_due=True)
+
+
+def judge_started(state: RunState, event: e.JudgeStarted, at: float) -> RunState:
+    return replace(state, judging=event.requirement_ids)
+
+
+def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunState:
+    """Takes a verdict in: strictly, and not at all where the revision moved meanwhile (A9)."""
+    counted = replace(
+        state,
+        judging=(),
+        outages=0,
+        outage_reason="",
+        judge_usage=state.judge_usage + event.usage,
+        iterations=_charged(state, event.usage),
+    )
+    if not event.revision == event.revision_after == state.revision:
+        return counted
+    judged = dict(state.judged)
+    for verdict in _verdicts(state, event):
+        scope = _scope(state, verdict.requirement_id)
+        judged[verdict.requirement_id] = Judged(verdict, event.revision, scope)
+    return recount(replace(counted, judged=judged))
+
+
+def _verdicts(state: RunState, event: e.JudgeFinished) -> Iterable[RequirementVerdict]:
+    if event.verdict is None or not event.verdict.answers(event.requirement_ids):
+        reason = event.reason or "the judge's reply did not name each requirement exactly once"
+        return [RequirementVerdict(key, "unverified", reason) for key in event.requirement_ids]
+    return [_cited(state, finding) for finding in event.verdict.findings]
+
+
+def _cited(state: RunState, finding: RequirementVerdict) -> RequirementVerdict:
+    """`met` stands only with evidence that the server recorded and that is fresh."""
+    if finding.finding != "met":
+        return finding
+    if not finding.evidence_ids:
+        return replace(finding, finding="unverified", reason="the judge cited no evidence")
+    unknown = [key for key in finding.evidence_ids if state.recorded.get(key) != state.revision]
+    if unknown:
+        reason = f"the judge cited evidence that is not on record, or not fresh: {', '.join(unknown)}"
+        return replace(finding, finding="unverified", reason=reason, evidence_ids=())
+    return finding
+
+
+def _scope(state: RunState, requirement_id: str) -> tuple[str, ...]:
+    requirement = state.goal.requirement(requirement_id)
+    return requirement.files if requirement is not None else ()
+
+
+def _charged(state: RunState, usage: Usage) -> tuple[IterationRecord, ...]:
+    if not state.iterations:
+        return state.iterations
+    latest = state.iterations[-1]
+    return (*state.iterations[:-1], replace(latest, usage=latest.usage + usage))
+
+
+def judge_failed(state: RunState, event: e.JudgeFailed, at: float) -> RunState:
+    return replace(
+        state,
+        judging=(),
+        outages=state.outages + 1,
+        outage_reason=event.reason,
+        judge_usage=state.judge_usage + event.usage,
+        iterations=_charged(state, event.usage),
+    )

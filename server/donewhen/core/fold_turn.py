@@ -1,0 +1,82 @@
+"""How a worker's turn changes a run's state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from donewhen.core import events as e
+from donewhen.core.proof import assess, unmet_signature
+from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, OpenTurn, RunState
+from donewhen.core.work import Claim
+
+
+def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
+    """A turn that runs again keeps its number; a new one closes the books on the iteration before."""
+    again = state.redo is not None and state.redo.iteration == event.iteration
+    signature = unmet_signature(state)
+    repeated = signature == state.stall_signature
+    first = state.turns_ended == 0 or again
+    return replace(
+        state,
+        turn=OpenTurn(event.iteration, event.checkpoint, at),
+        redo=None,
+        iteration=event.iteration,
+        claim=None,
+        answers=state.answers if again else (),
+        # An approval belongs to the step that was cut off: that step asks again (product.md, "Nothing lost").
+        interrupts=tuple(i for i in state.interrupts if i.kind == "question" or not again),
+        stall_signature=state.stall_signature if first else signature,
+        stall_count=state.stall_count if first else (state.stall_count + 1 if repeated else 1),
+    )
+
+
+def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState:
+    """A turn that failed is recorded with its error and is not audited as if it had answered (C8, A4)."""
+    result = event.result
+    failed = result.error is not None
+    needs_person = not failed and result.claim.state != "finished"
+    started = state.turn.started_at if state.turn is not None else at
+    record = IterationRecord(
+        number=event.iteration,
+        started_at=started,
+        seconds=max(0.0, at - started),
+        usage=result.usage,
+        revision=state.revision,
+        changed=event.changed,
+        summary=result.summary or result.claim.text,
+        error=result.error,
+        **_counts(state),
+    )
+    return replace(
+        state,
+        turn=None,
+        turns_ended=state.turns_ended + 1,
+        claim=Claim(result.claim.state, result.claim.text) if needs_person else None,
+        failures=state.failures + 1 if failed else 0,
+        last_error=result.error,
+        response_digest=result.response_digest,
+        worker_usage=state.worker_usage + result.usage,
+        audit_due=not failed or bool(event.changed),
+        iterations=(*state.iterations, record)[-KEPT_ITERATIONS:],
+    )
+
+
+def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunState:
+    return replace(state, turn=None, redo=state.turn or state.redo, worker_usage=state.worker_usage + event.usage)
+
+
+def turn_restored(state: RunState, event: e.TurnRestored, at: float) -> RunState:
+    return state
+
+
+def _counts(state: RunState) -> dict[str, int]:
+    views = assess(state)
+    return {"met": sum(view.status in ("met", "waived") for view in views), "total": len(views)}
+
+
+def recount(state: RunState) -> RunState:
+    """The latest iteration's record with what is met now: an audit or the judge came to an end."""
+    if not state.iterations or state.iterations[-1].number != state.iteration:
+        return state
+    latest = replace(state.iterations[-1], revision=state.revision, **_counts(state))
+    return replace(state, iterations=(*state.iterations[:-1], latest))

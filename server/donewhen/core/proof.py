@@ -1,0 +1,245 @@
+"""What is proven: the soundness rule (product.md), as pure functions of a run's state.
+
+`assess` tells where each requirement stands; `proven` is the only gate to `complete`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence
+from donewhen.core.goal import Check, Requirement
+from donewhen.core.state import RunState
+from donewhen.core.verdict import DecidedBy, RequirementStatus, RequirementView
+
+STABLE_PASSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """Where one bound check, or the editor's report, stands."""
+
+    status: RequirementStatus
+    reason: str
+    evidence_ids: tuple[str, ...] = ()
+    flaky: bool = False
+    renewing: bool = False
+
+
+def assess(state: RunState) -> tuple[RequirementView, ...]:
+    """One view per requirement of the goal, in its order."""
+    return tuple(_view(state, requirement) for requirement in state.goal.requirements)
+
+
+def proven(state: RunState) -> bool:
+    """The soundness rule: every requirement met or waived, every proof fresh and made after the last turn, and no
+    integrity finding left open. What a worker or a judge says can't make this true."""
+    settled = state.turn is None and state.redo is None and state.audit is None and not state.judging
+    return (
+        state.mode == "pursue"
+        and settled
+        and not state.audit_due
+        and not state.open_findings
+        and all(view.status in ("met", "waived") for view in assess(state))
+        and not needed_checks(state)
+        and not needed_editor_reports(state)
+    )
+
+
+def satisfied(state: RunState) -> bool:
+    """As `proven`, for a bare audit: nothing is unmet, unverified or stale."""
+    return not state.open_findings and all(view.status in ("met", "waived") for view in assess(state))
+
+
+def needed_checks(state: RunState) -> tuple[Check, ...]:
+    """The bound checks without a usable result, those that failed last first. Checks of waived requirements alone
+    are left out."""
+    wanted: dict[str, Check] = {}
+    for requirement in state.goal.requirements:
+        if requirement.id not in state.waived:
+            wanted.update({check.id: check for check in requirement.checks if not _usable(state, check)})
+    return tuple(sorted(wanted.values(), key=lambda check: _failed_first(state, check)))
+
+
+def needed_editor_reports(state: RunState) -> tuple[Requirement, ...]:
+    """Requirements with `problems` globs whose editor report is missing or old."""
+    return tuple(
+        requirement
+        for requirement in state.goal.requirements
+        if requirement.problems
+        and requirement.id not in state.waived
+        and not _current(state, state.editor.get(requirement.id))
+    )
+
+
+def needed_judgements(state: RunState) -> tuple[Requirement, ...]:
+    """What the judge is to be asked about: never before the first turn, never while a check fails or an integrity
+    finding is open (cheaper, and safer)."""
+    if state.options.judge is None or state.open_findings or (state.mode == "pursue" and state.turns_ended == 0):
+        return ()
+    return tuple(requirement for requirement in state.goal.requirements if _wants_judge(state, requirement))
+
+
+def undecidable(state: RunState, requirement: Requirement) -> bool:
+    """True where neither a check nor the judge can decide it at this revision: only a person can (A19)."""
+    if requirement.problems and not _forwarded(state.editor.get(requirement.id)):
+        return requirement.id in state.editor
+    if requirement.checks or (requirement.problems and state.options.judge is None):
+        return False
+    if state.options.judge is None:
+        return True
+    judged = state.judged.get(requirement.id)
+    return judged is not None and not judged.stale and judged.verdict.finding == "unverified"
+
+
+def _forwarded(evidence: Evidence | None) -> bool:
+    return evidence is not None and isinstance(evidence.observation, EditorReport) and evidence.observation.forwarded
+
+
+def unmet_signature(state: RunState) -> str:
+    """Identity of what an iteration ended with: the same one `stall_after` times in a row is a stall (A14)."""
+    views = [f"{v.requirement_id}\0{v.status}\0{v.reason}" for v in assess(state) if v.status not in ("met", "waived")]
+    findings = [known.finding.key for known in state.open_findings]
+    parts = [state.revision, state.response_digest, state.last_error or "", *views, *findings]
+    return hashlib.sha256("\1".join(parts).encode()).hexdigest()
+
+
+def _view(state: RunState, requirement: Requirement) -> RequirementView:
+    view = RequirementView(requirement.id, requirement.number, "unverified", "")
+    if requirement.id in state.waived:
+        return replace(view, status="waived", reason=f"waived: {state.waived[requirement.id]}", decided_by="person")
+    proofs = _proofs(state, requirement)
+    worst = _worst(proofs)
+    if worst is not None and worst.status != "met":
+        return _shown(view, worst, "check" if worst.status in ("unmet", "stale") else None)
+    if state.options.judge is not None and not requirement.sole_check:
+        return _judged_view(state, requirement, view)
+    if worst is None:
+        reason = "nothing can decide this: add a check, configure a judge, or waive it"
+        return replace(view, reason=reason)
+    ids = tuple(identity for proof in proofs for identity in proof.evidence_ids)
+    return replace(
+        view,
+        status="met",
+        reason="; ".join(dict.fromkeys(proof.reason for proof in proofs)),
+        evidence_ids=ids,
+        decided_by="check",
+        renewing=any(proof.renewing for proof in proofs),
+    )
+
+
+def _shown(view: RequirementView, proof: _Proof, decided_by: DecidedBy | None) -> RequirementView:
+    return replace(
+        view,
+        status=proof.status,
+        reason=proof.reason,
+        evidence_ids=proof.evidence_ids,
+        decided_by=decided_by,
+        flaky=proof.flaky,
+        renewing=proof.renewing,
+    )
+
+
+def _proofs(state: RunState, requirement: Requirement) -> list[_Proof]:
+    proofs = [_check_proof(state, check) for check in requirement.checks]
+    if requirement.problems:
+        proofs.append(_editor_proof(state, state.editor.get(requirement.id)))
+    return proofs
+
+
+_GRAVITY: tuple[RequirementStatus, ...] = ("unmet", "unverified", "stale", "met")
+
+
+def _worst(proofs: Sequence[_Proof]) -> _Proof | None:
+    return min(proofs, key=lambda proof: _GRAVITY.index(proof.status), default=None)
+
+
+def _check_proof(state: RunState, check: Check) -> _Proof:
+    evidence = state.results.get(check.id)
+    if evidence is None or not isinstance(evidence.observation, CheckResult):
+        return _Proof("unverified", f"`{check.command}` has not run yet", renewing=state.active and state.audit_due)
+    result = evidence.observation
+    ids = (evidence.id,)
+    fresh = evidence.fresh(state.revision)
+    if not result.passed:
+        return _failure(check, result, ids, fresh)
+    if check.id in state.flaky:
+        reason = f"`{check.command}` is flaky: it gave different results for the same files ({state.flaky[check.id]} of {STABLE_PASSES} passes in a row)"  # noqa: E501  # one sentence for people
+        return _Proof("unverified", reason, ids, flaky=True, renewing=not fresh)
+    if evidence.revision != evidence.revision_after:
+        return _Proof("unverified", f"files changed while `{check.command}` ran", ids, renewing=state.audit_due)
+    if not fresh:
+        reason = f"`{check.command}` passed before the last edit"
+        return _Proof("stale", reason, ids, renewing=_will_renew(state))
+    return _Proof("met", f"`{check.command}`: {result.reason or 'passed'}", ids)
+
+
+def _failure(check: Check, result: CheckResult, ids: tuple[str, ...], fresh: bool) -> _Proof:
+    status: RequirementStatus = "unmet" if result.outcome.decides else "unverified"
+    return _Proof(status, f"`{check.command}`: {result.reason}", ids, renewing=not fresh)
+
+
+def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
+    if evidence is None or not isinstance(evidence.observation, EditorReport):
+        return _Proof("unverified", "the editor's diagnostics were not read yet")
+    report = evidence.observation
+    if not report.forwarded:
+        return _Proof("unverified", "no editor forwards its diagnostics here", (evidence.id,))
+    errors = [problem for problem in report.problems if problem.severity == "error"]
+    if errors:
+        return _Proof("unmet", f"the editor reports {len(errors)} errors", (evidence.id,))
+    if not evidence.fresh(state.revision):
+        return _Proof("stale", "the editor's diagnostics are older than the last edit", (evidence.id,))
+    return _Proof("met", "the editor reports no error", (evidence.id,))
+
+
+def _judged_view(state: RunState, requirement: Requirement, view: RequirementView) -> RequirementView:
+    judged = state.judged.get(requirement.id)
+    if judged is None:
+        reason = "the judge has not decided yet"
+        if state.outage_reason:
+            reason = f"the judge could not be asked: {state.outage_reason}"
+        return replace(view, reason=reason)
+    verdict = judged.verdict
+    decided: DecidedBy | None = "judge" if verdict.finding != "unverified" else None
+    shown = replace(view, reason=verdict.reason, evidence_ids=verdict.evidence_ids, decided_by=decided)
+    if judged.stale:
+        status = "stale" if verdict.finding == "met" else verdict.finding
+        return replace(shown, status=status, renewing=_will_renew(state))
+    return replace(shown, status=verdict.finding)
+
+
+def _usable(state: RunState, check: Check) -> bool:
+    evidence = state.results.get(check.id)
+    if not _current(state, evidence) or evidence is None:
+        return False
+    result = evidence.observation
+    passing_again = check.id in state.flaky and isinstance(result, CheckResult) and result.passed
+    return not passing_again
+
+
+def _current(state: RunState, evidence: Evidence | None) -> bool:
+    """Begun after the last turn ended, and nothing changed since."""
+    return evidence is not None and evidence.turn == state.turns_ended and evidence.fresh(state.revision)
+
+
+def _failed_first(state: RunState, check: Check) -> int:
+    evidence = state.results.get(check.id)
+    if evidence is None or not isinstance(evidence.observation, CheckResult):
+        return 1
+    return 1 if evidence.observation.passed else 0
+
+
+def _wants_judge(state: RunState, requirement: Requirement) -> bool:
+    if requirement.sole_check or requirement.id in state.waived:
+        return False
+    if any(proof.status != "met" for proof in _proofs(state, requirement)):
+        return False
+    judged = state.judged.get(requirement.id)
+    return judged is None or judged.stale
+
+
+def _will_renew(state: RunState) -> bool:
+    return state.active and (state.audit_due or state.audit is not None or state.turn is not None)

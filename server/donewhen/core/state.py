@@ -1,0 +1,222 @@
+"""The state of one run, as its events add up to (`fold`). Nothing else may hold a run's state.
+
+A `RunState` is a value: reading it needs no lock, and the same entries always give the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from donewhen.core.events import EndStatus, RunMode, RunOptions
+from donewhen.core.evidence import Evidence
+from donewhen.core.goal import Goal, Limits
+from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
+from donewhen.core.verdict import RequirementVerdict
+from donewhen.core.work import Claim, Interrupt, RunWarning, Usage
+
+RunStatus = (
+    Literal["running", "waiting", "paused", "interrupted"] | EndStatus
+)  # "waiting": an interrupt is open; ended runs carry their EndStatus
+Phase = Literal["working", "checking", "judging"]
+
+KEPT_ITERATIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class IterationRecord:
+    """One worker turn and the audit after it. Times are seconds, `started_at` epoch; `usd` None is unknown."""
+
+    number: int
+    started_at: float
+    seconds: float = 0.0
+    met: int = 0
+    total: int = 0
+    usage: Usage = field(default_factory=Usage)
+    revision: str = ""
+    changed: tuple[str, ...] = ()
+    summary: str = ""
+    error: str | None = None
+
+    @property
+    def score(self) -> float:
+        return self.met / self.total if self.total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn that has begun and not ended. `checkpoint` is the tree before it."""
+
+    iteration: int
+    checkpoint: str | None
+    started_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAudit:
+    """An audit that has begun and not ended."""
+
+    iteration: int
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judge's finding that was taken into the state. `scope` are the globs it holds for; empty: everything."""
+
+    verdict: RequirementVerdict
+    revision: str
+    scope: tuple[str, ...] = ()
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFinding:
+    """An open integrity finding with the id that people use (`F1`), and whether a person accepted it."""
+
+    id: str
+    finding: IntegrityFinding
+    accepted: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """Everything about a run that decides. Times are epoch seconds but for `elapsed`, which is seconds of work."""
+
+    run_id: str
+    mode: RunMode
+    goal: Goal
+    options: RunOptions
+    sequence: int = 0
+    started_at: float = 0.0
+    updated_at: float = 0.0
+    elapsed: float = 0.0
+
+    revision: str = ""
+    confirmed: bool = False
+    """True where a full walk found `revision` and nothing happened since."""
+    baseline: IntegrityFacts | None = None
+    file_limits: Limits | None = None
+
+    paused: str | None = None
+    interrupted: str | None = None
+    ended: bool = False
+    end_status: EndStatus | None = None
+    reason: str = ""
+    stop_requested: str | None = None
+    pause_requested: str | None = None
+    ending: tuple[EndStatus, str] | None = None
+    """A person confirmed that the run ends so."""
+
+    iteration: int = 0
+    turns_ended: int = 0
+    turn: OpenTurn | None = None
+    redo: OpenTurn | None = None
+    """A turn that was cut off: it runs again as the same iteration."""
+    claim: Claim | None = None
+    """The last turn's claim, as long as it needs a person or the judge."""
+    failures: int = 0
+    last_error: str | None = None
+    response_digest: str = ""
+    answers: tuple[str, ...] = ()
+
+    audit: OpenAudit | None = None
+    audit_due: bool = True
+    audits: int = 0
+    results: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
+    """The latest evidence of each check, by check id."""
+    editor: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
+    """The latest editor report of each requirement with `problems` globs, by requirement id."""
+    recorded: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The evidence that may be cited now: id to the revision that it holds for."""
+    flaky: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Flaky checks: how often in a row they have passed since."""
+    test_runs: frozenset[str] = frozenset()
+    """Checks that ever reported a test: they stay test runs."""
+
+    judging: tuple[str, ...] = ()
+    judged: Mapping[str, Judged] = field(default_factory=dict[str, Judged])
+    disputes: Mapping[str, str] = field(default_factory=dict[str, str])
+    outages: int = 0
+    outage_reason: str = ""
+
+    waived: Mapping[str, str] = field(default_factory=dict[str, str])
+    findings: tuple[KnownFinding, ...] = ()
+    finding_ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    accepted: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """Accepted findings: key to (fact, reason). Another fact under the same key is a new finding."""
+
+    interrupts: tuple[Interrupt, ...] = ()
+    interrupt_count: int = 0
+    dismissed: frozenset[str] = frozenset()
+    """What a person was asked about and left as it is."""
+
+    worker_usage: Usage = field(default_factory=Usage)
+    judge_usage: Usage = field(default_factory=Usage)
+    stall_signature: str = ""
+    stall_count: int = 0
+
+    iterations: tuple[IterationRecord, ...] = ()
+    """The last 20."""
+    last_checkpoint: tuple[int, str] | None = None
+    warnings: tuple[RunWarning, ...] = ()
+
+    @property
+    def status(self) -> RunStatus | None:
+        """None for a bare audit."""
+        if self.mode == "audit":
+            return None
+        if self.ended:
+            return self.end_status
+        if self.interrupted is not None:
+            return "interrupted"
+        if self.paused is not None:
+            return "paused"
+        return "waiting" if self.interrupts else "running"
+
+    @property
+    def active(self) -> bool:
+        """True where the run is being pursued, or waits for a person while it is."""
+        return not self.ended and self.paused is None and self.interrupted is None
+
+    @property
+    def phase(self) -> Phase | None:
+        if not self.active:
+            return None
+        if self.judging:
+            return "judging"
+        if self.audit is not None:
+            return "checking"
+        return "working" if self.turn is not None else None
+
+    @property
+    def waits_for_person(self) -> bool:
+        """True for worker `human`: its turns cost no time, and limits apply only where set explicitly."""
+        return self.options.worker == "human"
+
+    @property
+    def usage(self) -> Usage:
+        return self.worker_usage + self.judge_usage
+
+    @property
+    def open_findings(self) -> tuple[KnownFinding, ...]:
+        return tuple(known for known in self.findings if not known.accepted)
+
+    def limit(self, name: str) -> float | int | None:
+        """A limit as it applies: for worker `human` three of them only where a person set them."""
+        optional = ("max_iterations", "timeout", "stall_after")
+        if self.waits_for_person and name in optional and name not in self.goal.explicit_limits:
+            return None
+        value: float | int | None = getattr(self.goal.limits, name)
+        return value
+
+    def elapsed_at(self, now: float) -> float:
+        """Seconds of work until `now`: waiting for a person is none."""
+        return self.elapsed + (max(0.0, now - self.updated_at) if self.time_counts else 0.0)
+
+    @property
+    def time_counts(self) -> bool:
+        waiting = bool(self.interrupts) or (self.waits_for_person and self.turn is not None)
+        return self.active and not waiting

@@ -1,0 +1,210 @@
+"""What front ends call: the runs of one workspace folder. `engine.runs` implements it; LSP and CLI use nothing else.
+
+A run may be owned by this process or by another one: every operation reaches it either way, within 500 ms, and every
+run can be followed live. Errors are those of `core.errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from donewhen.core.evidence import Evidence, Problem
+from donewhen.core.goal import Limits
+from donewhen.core.state import RunState
+from donewhen.core.verdict import RequirementView
+from donewhen.core.work import Answer, Claim, WorkerStep
+from donewhen.ports import Live, RunSummary
+
+Unlimited = Literal["unlimited"]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitChanges:
+    """Limits that a person sets for a run; None leaves one as it is. Times are seconds, money US dollars."""
+
+    max_iterations: int | Unlimited | None = None
+    timeout: float | Unlimited | None = None
+    budget: float | Unlimited | None = None
+    token_budget: int | Unlimited | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartOptions:
+    """What a person says at the start of a run, over the goal file and the settings (protocol.md, "Options")."""
+
+    worker: str | None = None
+    worker_command: str | None = None
+    script: str | None = None
+    model: str | None = None
+    judge_model: str | None = None
+    api_base: str | None = None
+    judge_api_base: str | None = None
+    approve: Literal["ask", "auto", "deny"] | None = None
+    sandbox: Literal["auto", "on", "off"] | None = None
+    limits: LimitChanges = field(default_factory=LimitChanges)
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One run as it is now: for snapshots. `views` are its requirements, `live` what is no event."""
+
+    state: RunState
+    views: tuple[RequirementView, ...]
+    live: Live
+    goal_uri: str | None
+    locations: Mapping[str, tuple[Problem, ...]]
+    """The places that the latest evidence names, by requirement id; paths relative to the workspace."""
+    owned: bool = False
+    """True where this process supervises it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSummary:
+    check_id: str
+    command: str
+    passed: bool
+    reason: str
+    evidence_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class IterationDetail:
+    """One iteration in full: what the worker did, which checks ran, what was found, which files changed."""
+
+    number: int
+    started_at: float
+    seconds: float
+    claim: Claim
+    error: str | None
+    steps: tuple[WorkerStep, ...]
+    checks: tuple[CheckSummary, ...]
+    changed: tuple[str, ...]
+    checkpoint: str | None
+    before: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevertOutcome:
+    changed: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+class Runs(Protocol):
+    """The runs of one workspace folder."""
+
+    @property
+    def root(self) -> Path: ...
+
+    @property
+    def state_folder(self) -> Path:
+        """This workspace's folder inside the user's state folder; evidence files live in `evidence/RUN/E7.md`."""
+        ...
+
+    async def start(self, goal_path: str, options: StartOptions = ...) -> RunView:
+        """Starts pursuing; returns once the run is on record. Raises AlreadyRunning, GoalFileError, InvalidGoal."""
+        ...
+
+    async def check(self, goal_path: str) -> RunView:
+        """One audit of the workspace as it is. A second call joins one in flight; cancelling ends it when nobody else
+        waits. During a run of that goal: that run's next audit."""
+        ...
+
+    async def pause(self, run_id: str, reason: str = ...) -> RunView: ...
+
+    async def resume(
+        self, run_id: str | None = None, limits: LimitChanges = ..., options: StartOptions = ...
+    ) -> RunView:
+        """Lets it go on; the newest resumable run without an id. Raises NotResumable, HeldElsewhere."""
+        ...
+
+    async def stop(self, run_id: str, reason: str = ...) -> RunView:
+        """Ends it `cancelled`, with every child process gone. An ended run: UsageError "nothing to stop"."""
+        ...
+
+    async def answer(self, run_id: str, interrupt_id: str, answer: Answer) -> RunView: ...
+
+    async def waive(self, run_id: str, requirement: str, reason: str, *, undo: bool = False) -> RunView:
+        """`requirement` is an id or a label (`R3`)."""
+        ...
+
+    async def accept(self, run_id: str, finding_id: str, reason: str, *, undo: bool = False) -> RunView: ...
+
+    async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView: ...
+
+    async def revert(
+        self, run_id: str, iteration: int, paths: Sequence[str] | None = None, *, force: bool = False
+    ) -> RevertOutcome:
+        """Puts files back as they were after that iteration. Raises EditedSince where a person edited since."""
+        ...
+
+    async def revert_finding(self, run_id: str, finding_id: str) -> RevertOutcome: ...
+
+    async def view(self, run_id: str) -> RunView: ...
+
+    async def views(self, goal_path: str | None = None) -> Sequence[RunView]:
+        """The newest run and audit of each goal, newest first."""
+        ...
+
+    async def summaries(self) -> Sequence[RunSummary]: ...
+
+    async def iteration(self, run_id: str, number: int) -> IterationDetail: ...
+
+    async def file_at(self, run_id: str, iteration: int, path: str) -> str | None: ...
+
+    async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None: ...
+
+    async def evidence_file(self, run_id: str, evidence_id: str) -> Path | None:
+        """The evidence as a read-only Markdown file in the state folder."""
+        ...
+
+    async def report(self, run_id: str) -> RunView:
+        """The state that a report is made of, with all iterations: see `wire.report`."""
+        ...
+
+    async def forget(self, goal_path: str) -> None:
+        """`donewhen.goal.clear`: results of ended runs of that goal are no longer shown."""
+        ...
+
+    def follow(self, run_id: str) -> AsyncIterator[RunView]:
+        """The view now, and again after every change, until the run ends, pauses or is interrupted (that view is the
+        last one)."""
+        ...
+
+    def subscribe(self, on_change: Callable[[RunView], None]) -> Callable[[], None]:
+        """Calls back after each change of any run of this workspace, whoever owns it; returns the unsubscriber."""
+        ...
+
+    async def amend(self, goal_path: str) -> None:
+        """The goal file was saved by a person: amends the active run of that goal, if there is one."""
+        ...
+
+    def saved_by_client(self, path: str, text: str) -> None:
+        """The editor saved this text (product.md, "Who did it")."""
+        ...
+
+    def forward_diagnostics(self, path: str, version: int | None, problems: Sequence[Problem]) -> None:
+        """The editor's own diagnostics for one file."""
+        ...
+
+    async def recover(self) -> Sequence[RunView]:
+        """Marks runs whose supervisor died as `interrupted`, and returns all interrupted ones."""
+        ...
+
+    async def close(self, reason: str) -> None:
+        """Ends all children within 2 s and records the active runs of this process as `interrupted`."""
+        ...
+
+
+__all__ = [
+    "CheckSummary",
+    "IterationDetail",
+    "LimitChanges",
+    "Limits",
+    "RevertOutcome",
+    "RunView",
+    "Runs",
+    "StartOptions",
+]
