@@ -1,0 +1,98 @@
+"""Events as text, and back: the versioned format of the ledger.
+
+An event is one line of ASCII JSON: its class name under `type`, then all of its fields. The rules of reading:
+
+- the same version: unknown fields are ignored, missing ones get their defaults, an unknown event type is an error;
+- an older version: `UPGRADES` lifts it step by step to the present one;
+- a newer version: LedgerTooNew.
+
+Raise CODEC_VERSION, and add an upgrade, whenever what old entries say would be read wrongly: a field renamed, removed
+or given another meaning. A new field with a default needs neither.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, cast, get_args
+
+from donewhen.core.errors import InvalidGoal, LedgerError, LedgerTooNew
+from donewhen.core.events import Event
+from donewhen.store.shapes import Shape, ShapeError, tagged
+
+CODEC_VERSION = 1
+
+EVENT_TYPES: tuple[type[Any], ...] = get_args(Event)
+
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+
+UPGRADES: Mapping[int, Upgrade] = {}
+"""From version N to N + 1: takes and returns the JSON object of an event of any type."""
+
+
+class UnreadableEvent(LedgerError):
+    """Stored text that is no event of its version; the message says what is wrong and where."""
+
+
+def encode(event: Event) -> str:
+    """One event as a line of ASCII JSON, the same bytes for equal events.
+
+    Raises ValueError for a value that could not be read back: NaN, Infinity, another type than annotated.
+    """
+    return _write(_events().write(event))
+
+
+def decode(text: str, version: int = CODEC_VERSION) -> Event:
+    """The event that `encode` of that version wrote. Raises UnreadableEvent and LedgerTooNew."""
+    try:
+        data = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableEvent(f"not the JSON of an event: {error}") from error
+    if not isinstance(data, dict):
+        raise UnreadableEvent(f"an event is an object, not {data!r:.60}")
+    upgraded = upgrade(version, cast("dict[str, Any]", data))
+    try:
+        return cast("Event", _events().read(upgraded))
+    except (ShapeError, ValueError, InvalidGoal) as error:
+        raise UnreadableEvent(f"not an event of version {version}: {error}") from error
+
+
+def upgrade(
+    version: int,
+    data: dict[str, Any],
+    *,
+    upgrades: Mapping[int, Upgrade] = UPGRADES,
+    current: int = CODEC_VERSION,
+) -> dict[str, Any]:
+    """The JSON object of an event of an older version as the current one has it."""
+    if version > current:
+        raise LedgerTooNew(
+            f"an event was written in format {version}, this version of Done When reads up to {current}: upgrade it"
+        )
+    for step in range(version, current):
+        if step not in upgrades:
+            raise UnreadableEvent(f"events of format {step} can't be read any more")
+        data = upgrades[step](data)
+    return data
+
+
+@cache
+def _events() -> Shape:
+    # Compiled at the first use: starting the server pays nothing for it.
+    return tagged(EVENT_TYPES)
+
+
+_write = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large for a number")
+    return number

@@ -1,0 +1,32 @@
+"""The injected fault: the process kills itself after its N-th append, as a power cut would."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+
+VARIABLE = "DONEWHEN_FAULT_AFTER"
+
+
+def fault_from_environment(environment: Mapping[str, str]) -> Callable[[str], None] | None:
+    """What `SqliteLedger.open(fault=...)` takes, if DONEWHEN_FAULT_AFTER is a whole number of at least 1; else None."""
+    text = environment.get(VARIABLE, "")
+    if not text.isdecimal() or int(text) < 1:
+        return None
+    remaining = int(text)
+
+    def fault(event_type: str) -> None:
+        nonlocal remaining
+        remaining -= 1
+        if remaining == 0:
+            _die()
+
+    return fault
+
+
+def _die() -> None:
+    kill = getattr(signal, "SIGKILL", None)
+    if kill is not None:
+        os.kill(os.getpid(), kill)
+    os._exit(137)  # Windows: ends at once too, without any clean-up

@@ -1,0 +1,133 @@
+"""A ledger without a disk: for the library, and for tests of everything that stands on the port."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from donewhen.core.errors import LedgerUnavailable
+from donewhen.core.events import CheckFinished, Entry, Event, EvidenceRecorded
+from donewhen.core.evidence import Evidence
+from donewhen.ports import Live, Reply, Request, RunSummary
+from donewhen.store.codec import encode
+from donewhen.store.summary import RunRecord, updated
+
+
+@dataclass(slots=True)
+class _Record:
+    """What all connections to one ledger share."""
+
+    entries: dict[str, list[Entry]] = field(default_factory=lambda: defaultdict(list))
+    runs: dict[str, RunRecord] = field(default_factory=dict[str, RunRecord])
+    evidence: dict[tuple[str, str], Evidence] = field(default_factory=dict[tuple[str, str], Evidence])
+    live: dict[str, Live] = field(default_factory=dict[str, Live])
+    open_requests: dict[int, Request] = field(default_factory=dict[int, Request])
+    replies: dict[int, Reply] = field(default_factory=dict[int, Reply])
+    requests: int = 0
+    writes: int = 0
+
+
+class MemoryLedger:
+    """The record of runs of one process (ports.Ledger): the same behaviour as on disk, gone with the process."""
+
+    notices: tuple[str, ...] = ()
+
+    def __init__(self, *, fault: Callable[[str], None] | None = None) -> None:
+        self._record = _Record()
+        self._fault = fault
+        self._own_writes = 0
+        self._closed = False
+
+    def connected(self) -> MemoryLedger:
+        """A second connection to the same record, as another process would have it."""
+        other = MemoryLedger()
+        other._record = self._record
+        return other
+
+    async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True) -> Entry:
+        self._check_open()
+        encode(event)  # what couldn't be kept on disk isn't kept here either
+        record = self._record
+        entry = Entry(len(record.entries[run_id]) + 1, at, event)
+        record.entries[run_id].append(entry)
+        run = updated(record.runs.get(run_id), event, at)
+        if run is not None:
+            record.runs[run_id] = run
+        if isinstance(event, CheckFinished | EvidenceRecorded):
+            record.evidence[run_id, event.evidence.id] = event.evidence
+        self._wrote()
+        if self._fault is not None:
+            self._fault(type(event).__name__)
+        return entry
+
+    async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
+        self._check_open()
+        return self._record.entries.get(run_id, [])[max(after, 0) :]
+
+    async def runs(self) -> Sequence[RunSummary]:
+        self._check_open()
+        # Reversed first: of two that started at the same time, the later one is the newer.
+        newest = sorted(reversed(self._record.runs.values()), key=lambda run: run.started_at, reverse=True)
+        return [run.summary() for run in newest]
+
+    async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
+        self._check_open()
+        return self._record.evidence.get((run_id, evidence_id))
+
+    async def set_live(self, run_id: str, live: Live) -> None:
+        self._check_open()
+        self._record.live[run_id] = live
+        self._wrote()
+
+    async def live(self, run_id: str) -> Live:
+        self._check_open()
+        return self._record.live.get(run_id, Live())
+
+    async def changes(self, poll: float = 0.1) -> AsyncIterator[None]:
+        """Yields at once, then after every change by another connection. Ends when the ledger is closed."""
+        seen = -1
+        while not self._closed:
+            others = self._record.writes - self._own_writes
+            if others != seen:
+                seen = others
+                yield
+            await asyncio.sleep(poll)
+
+    async def request(self, run_id: str, operation: str, arguments: Mapping[str, object]) -> int:
+        self._check_open()
+        record = self._record
+        record.requests += 1
+        record.open_requests[record.requests] = Request(record.requests, run_id, operation, dict(arguments))
+        self._wrote()
+        return record.requests
+
+    async def take_requests(self, run_ids: Sequence[str]) -> Sequence[Request]:
+        self._check_open()
+        taken = [request for request in self._record.open_requests.values() if request.run_id in run_ids]
+        for request in taken:
+            del self._record.open_requests[request.id]
+        if taken:
+            self._wrote()
+        return taken
+
+    async def reply(self, reply: Reply) -> None:
+        self._check_open()
+        self._record.replies[reply.request_id] = reply
+        self._wrote()
+
+    async def reply_to(self, request_id: int) -> Reply | None:
+        self._check_open()
+        return self._record.replies.get(request_id)
+
+    async def close(self) -> None:
+        self._closed = True
+
+    def _wrote(self) -> None:
+        self._record.writes += 1
+        self._own_writes += 1
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LedgerUnavailable("the record of runs is closed")

@@ -1,0 +1,160 @@
+"""The ledger on disk: one SQLite file per workspace folder, written by one thread."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from donewhen.core.errors import LedgerUnavailable
+from donewhen.core.events import Entry, Event
+from donewhen.core.evidence import Evidence
+from donewhen.ports import Live, Reply, Request, RunSummary
+from donewhen.store import tables
+from donewhen.store.opening import ledger_error, open_ledger
+
+Fault = Callable[[str], None]
+"""Called with the name of the event's type after each append that is on disk: where tests inject a crash."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class SqliteLedger:
+    """The durable record of the runs of one workspace folder (ports.Ledger).
+
+    `notices` says what a person should know about opening it, such as a damaged file that was moved aside.
+    Several processes may have the same file open.
+    """
+
+    notices: tuple[str, ...]
+
+    def __init__(self, path: Path, *, fault: Fault | None = None) -> None:
+        self._path = path
+        self._fault = fault
+        self.notices = ()
+        # The second thread: every call that may block (SQLite, and the JSON of large evidence) happens in it and
+        # nowhere else, in the order in which it was asked for. So the event loop is never held, and neither the
+        # connection nor `_full` needs a lock.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
+        self._connection: sqlite3.Connection | None = None
+        self._full = True
+        self._closed = False
+
+    @classmethod
+    async def open(cls, path: Path, *, fault: Fault | None = None) -> SqliteLedger:
+        """Opens, creates or migrates the file at `path`. Raises LedgerTooNew and LedgerUnavailable."""
+        ledger = cls(path, fault=fault)
+        try:
+            await asyncio.get_running_loop().run_in_executor(ledger._thread, ledger._open)
+        except BaseException:
+            await ledger.close()
+            raise
+        return ledger
+
+    async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True) -> Entry:
+        return await self._in_thread(self._append, run_id, event, at, durable)
+
+    async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
+        return await self._in_thread(tables.entries, run_id, after)
+
+    async def runs(self) -> Sequence[RunSummary]:
+        return await self._in_thread(tables.runs)
+
+    async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
+        return await self._in_thread(tables.evidence, run_id, evidence_id)
+
+    async def set_live(self, run_id: str, live: Live) -> None:
+        await self._in_thread(self._set_live, run_id, live)
+
+    async def live(self, run_id: str) -> Live:
+        return await self._in_thread(tables.live, run_id)
+
+    async def changes(self, poll: float = 0.1) -> AsyncIterator[None]:
+        """Yields at once, since something may have been written before, then after every change by another
+        connection, at most once per `poll` seconds. Ends when the ledger is closed."""
+        seen: int | None = None
+        while not self._closed:
+            version = await self._in_thread(tables.data_version)
+            if version != seen:
+                seen = version
+                yield
+            await asyncio.sleep(poll)
+
+    async def request(self, run_id: str, operation: str, arguments: Mapping[str, object]) -> int:
+        return await self._in_thread(self._request, run_id, operation, arguments)
+
+    async def take_requests(self, run_ids: Sequence[str]) -> Sequence[Request]:
+        return await self._in_thread(self._take_requests, run_ids)
+
+    async def reply(self, reply: Reply) -> None:
+        await self._in_thread(self._reply, reply)
+
+    async def reply_to(self, request_id: int) -> Reply | None:
+        return await self._in_thread(tables.reply_to, request_id)
+
+    async def close(self) -> None:
+        """Ends the thread after what was asked for before. Closing twice is allowed."""
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        self._thread.shutdown(wait=False)
+
+    # ------------------------------------------------------------------------------- in the ledger's thread
+
+    def _open(self) -> None:
+        self._connection, self.notices = open_ledger(self._path)
+
+    def _append(self, connection: sqlite3.Connection, run_id: str, event: Event, at: float, durable: bool) -> Entry:
+        self._sync(connection, full=durable)
+        entry = tables.append(connection, run_id, event, at)
+        if self._fault is not None:
+            self._fault(type(event).__name__)
+        return entry
+
+    def _set_live(self, connection: sqlite3.Connection, run_id: str, live: Live) -> None:
+        self._sync(connection, full=False)
+        tables.set_live(connection, run_id, live)
+
+    def _request(
+        self, connection: sqlite3.Connection, run_id: str, operation: str, arguments: Mapping[str, object]
+    ) -> int:
+        self._sync(connection, full=True)
+        return tables.request(connection, run_id, operation, arguments)
+
+    def _take_requests(self, connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[Request]:
+        self._sync(connection, full=True)
+        return tables.take_requests(connection, run_ids)
+
+    def _reply(self, connection: sqlite3.Connection, reply: Reply) -> None:
+        self._sync(connection, full=True)
+        tables.reply(connection, reply)
+
+    def _sync(self, connection: sqlite3.Connection, *, full: bool) -> None:
+        if full is not self._full:
+            connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
+            self._full = full
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    async def _in_thread(
+        self, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        def call() -> T:
+            if self._connection is None:
+                raise LedgerUnavailable(f"the record of runs {self._path} is closed")
+            try:
+                return function(self._connection, *args, **kwargs)
+            except sqlite3.Error as error:
+                raise ledger_error(error, self._path) from error
+
+        if self._closed:
+            raise LedgerUnavailable(f"the record of runs {self._path} is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)

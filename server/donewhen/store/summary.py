@@ -1,0 +1,80 @@
+"""What a list of runs says of each, kept up to date event by event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from donewhen.core.events import (
+    Event,
+    GoalAmended,
+    InterruptAnswered,
+    InterruptClosed,
+    InterruptOpened,
+    RunEnded,
+    RunInterrupted,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+)
+from donewhen.ports import RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run's line and what it is derived from. `standing` is its status but for open interrupts."""
+
+    run_id: str
+    mode: Literal["pursue", "audit"]
+    title: str
+    goal_path: str | None
+    standing: str | None
+    started_at: float
+    updated_at: float
+    open_interrupts: frozenset[str] = frozenset()
+
+    @property
+    def status(self) -> str | None:
+        """`waiting` is a running run with an open interrupt; a paused or ended one is just that."""
+        return "waiting" if self.standing == "running" and self.open_interrupts else self.standing
+
+    def summary(self) -> RunSummary:
+        return RunSummary(
+            self.run_id, self.mode, self.title, self.goal_path, self.status, self.started_at, self.updated_at
+        )
+
+
+def updated(record: RunRecord | None, event: Event, at: float) -> RunRecord | None:
+    """The record after one more event. A run is on the list from its RunStarted on; None before that."""
+    if isinstance(event, RunStarted):
+        goal = event.goal
+        return RunRecord(event.run_id, event.mode, goal.title, goal.path, "running", at, at)
+    if record is None:
+        return None
+    return replace(_interrupts(_standing(record, event), event), updated_at=at)
+
+
+def _standing(record: RunRecord, event: Event) -> RunRecord:
+    match event:
+        case GoalAmended(goal=goal):
+            return replace(record, title=goal.title, goal_path=goal.path)
+        case RunPaused():
+            return replace(record, standing="paused")
+        case RunInterrupted():
+            return replace(record, standing="interrupted")
+        case RunResumed():
+            return replace(record, standing="running")
+        case RunEnded(status=status):
+            return replace(record, standing=status)
+        case _:
+            return record
+
+
+def _interrupts(record: RunRecord, event: Event) -> RunRecord:
+    match event:
+        case InterruptOpened(interrupt=interrupt):
+            return replace(record, open_interrupts=record.open_interrupts | {interrupt.id})
+        case InterruptAnswered(interrupt_id=answered) | InterruptClosed(interrupt_id=answered):
+            return replace(record, open_interrupts=record.open_interrupts - {answered})
+        case _:
+            return record

@@ -1,0 +1,140 @@
+"""One event of every type with every field set, and hypothesis strategies for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from donewhen.core import events as e
+from donewhen.core.evidence import (
+    CheckResult,
+    EditorReport,
+    Evidence,
+    ObservedCommand,
+    ObservedDiff,
+    ObservedFile,
+    Outcome,
+    Problem,
+    TestCase,
+    TestTotals,
+)
+from donewhen.core.goal import Check, Goal, Limits, Requirement
+from donewhen.core.integrity import (
+    DefinitionFact,
+    FileFact,
+    IntegrityFacts,
+    IntegrityFinding,
+    TestFact,
+    TestFileFact,
+)
+from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.core.work import Answer, Claim, Interrupt, TurnResult, Usage, WorkerStep
+
+CHECK = Check.of("pytest -q tests/test_export.py", 0)
+LIMITS = Limits(7, 1800.0, 2.5, 200_000, 90.0, None)
+GOAL = Goal(
+    "Export handles quotes",
+    "Export must handle quotes and newlines — “all of them”.",
+    (
+        Requirement("r-1", 1, "`pytest` passes", (CHECK,), True, ("src/**",), ("*.py",), ("note",), True, 12),
+        Requirement("r-2", 2, "The help text names it"),
+    ),
+    LIMITS,
+    "GOAL.md",
+    "agent",
+    "openai/gpt",
+    "anthropic/claude",
+    ("tests/**",),
+    frozenset({"timeout", "max_iterations"}),
+)
+USAGE = Usage(1200, 300, 40, 0.0125)
+RESULT = CheckResult(
+    CHECK.id,
+    CHECK.command,
+    Outcome.FAILED,
+    "1 of 2 tests failed",
+    1,
+    1_700_000_000.25,
+    0.75,
+    "..F\n\u001b[31mred\u001b[0m\n",
+    12,
+    "d41d8cd9",
+    "/usr/bin/pytest",
+    "env1",
+    True,
+    TestTotals(1, 1, 2, "junit"),
+    (TestCase("test_quotes", "failed", "tests/test_export.py", 4, "assert 1 == 2"),),
+    (Problem("tests/test_export.py", 4, "assert 1 == 2", 3, "error", "pytest"),),
+)
+FACTS = IntegrityFacts(
+    (TestFileFact("tests/test_export.py", "f1", (TestFact("test_quotes", 3, "b1", 2, False),)),),
+    (FileFact("pyproject.toml", "f2", 1),),
+    (FileFact("tests/data.csv", "f3"),),
+    (DefinitionFact(CHECK.id, "program", "pytest", "f4", "/usr/bin/pytest", 0, "ELF"),),
+    (FileFact(".venv/pyvenv.cfg", "f5"),),
+    FileFact("GOAL.md", "f6"),
+    ((CHECK.id, "test_quotes", "failed"),),
+)
+
+
+def evidence(observation: Any, id: str = "E1") -> Evidence:
+    return Evidence(id, "rev1", "rev1", 2, observation, ("src/**",), "scope1")
+
+
+OBSERVATIONS = (
+    RESULT,
+    EditorReport("r-2", True, (Problem("src/a.py", 0, "unused", 0, "warning", "ruff"),)),
+    ObservedFile("src/a.py", "f7", 120, "def a():"),
+    ObservedDiff("c1", ("src/a.py",), "--- a\n+++ b\n"),
+    ObservedCommand("ls", None, 0.5, "a.py"),
+)
+
+SAMPLES: tuple[e.Event, ...] = (
+    e.RunStarted("run-1", "pursue", GOAL, e.RunOptions("agent", "anthropic/claude", "ask", 4, "do-it", False), "rev1"),
+    e.GoalAmended(GOAL),
+    e.BaselineTaken(FACTS, "worker"),
+    e.RevisionChanged("rev2", ("src/a.py",), "worker", 3),
+    e.RevisionConfirmed("rev2"),
+    e.CheckpointTaken(1, "c1"),
+    e.TurnStarted(1, "c0"),
+    e.TurnFinished(
+        1,
+        TurnResult(Claim("question", "Which?"), USAGE, "timeout", "digest", (WorkerStep("tool", "ls", False),), "did"),
+        ("src/a.py",),
+    ),
+    e.TurnAbandoned(1, "stopped", USAGE),
+    e.TurnRestored(1, "c2", ("src/b.py",)),
+    e.AuditStarted(1, "rev2"),
+    e.CheckStarted(CHECK.id, "rev2"),
+    e.CheckFinished(evidence(RESULT)),
+    e.EvidenceRecorded(evidence(OBSERVATIONS[3], "E2")),
+    e.AuditFinished(1, "rev2", (IntegrityFinding("k1", "test_skipped", "tests/test_export.py", 3, "skipped", "f8"),)),
+    e.AuditAbandoned(1, "stopped"),
+    e.JudgeStarted(("r-2",), "rev2"),
+    e.JudgeFinished(
+        ("r-2",), "rev2", "rev2", Verdict((RequirementVerdict("r-2", "met", "seen", ("E2",)),)), USAGE, "none"
+    ),
+    e.JudgeFailed("no connection", Usage(10, 0, 0, None)),
+    e.FindingAccepted("F1", "meant", True),
+    e.RequirementWaived("r-2", "later", True),
+    e.RequirementDisputed("r-2", "look again"),
+    e.InterruptOpened(
+        Interrupt(
+            "I1", "approval", "Run git push?", "tool:1", "run_command", {"command": "git push", "n": [1]}, "p", 9.5
+        )
+    ),
+    e.InterruptAnswered("I1", Answer("edit", "text", {"command": "git status"}, "safer")),
+    e.InterruptClosed("I2", "gone"),
+    e.LimitsRaised(LIMITS),
+    e.PauseRequested("Ctrl-C"),
+    e.StopRequested("stop"),
+    e.RunPaused("Ctrl-C"),
+    e.RunInterrupted("crash", 1_700_000_100.5),
+    e.RunResumed(),
+    e.RunEnded("complete", "all proven"),
+    e.FilesReverted(1, ("src/a.py",), ("src/b.py",), "c3"),
+    e.Warned("not_independent", "the judge is the worker's model"),
+)
+
+
+def started(run_id: str = "run-1", mode: e.RunMode = "pursue") -> e.RunStarted:
+    return e.RunStarted(run_id, mode, GOAL, e.RunOptions("agent"), "rev1")

@@ -1,0 +1,209 @@
+"""The behaviour of a ledger, over every implementation of the port."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from donewhen.core import events as e
+from donewhen.core.errors import LedgerUnavailable
+from donewhen.core.evidence import ObservedCommand
+from donewhen.core.work import Answer, Interrupt, Usage
+from donewhen.ports import Ledger, Live, Reply
+from donewhen.store.memory import MemoryLedger
+from donewhen.store.sqlite import SqliteLedger
+
+from .samples import GOAL, SAMPLES, evidence, started
+
+Connect = Callable[[], Awaitable[Ledger]]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def connect(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Connect]:
+    """Opens one more connection to one and the same ledger."""
+    opened: list[Ledger] = []
+    first = MemoryLedger()
+
+    async def open_one() -> Ledger:
+        ledger = (
+            await SqliteLedger.open(tmp_path / "state" / "ledger.sqlite")
+            if request.param == "sqlite"
+            else first.connected()
+        )
+        opened.append(ledger)
+        return ledger
+
+    yield open_one
+    for ledger in opened:
+        await ledger.close()
+
+
+@pytest.fixture
+async def ledger(connect: Connect) -> Ledger:
+    return await connect()
+
+
+async def test_appends_are_numbered_from_one_in_each_run(ledger: Ledger) -> None:
+    first = await ledger.append("a", started("a"), 1.5)
+    await ledger.append("b", started("b"), 2.0)
+    second = await ledger.append("a", e.RunPaused("x"), 3.0, durable=False)
+    assert (first.sequence, second.sequence) == (1, 2)
+    assert await ledger.entries("a") == [first, second]
+    assert await ledger.entries("a", 1) == [second]
+    assert await ledger.entries("a", 2) == []
+    assert await ledger.entries("nobody") == []
+
+
+async def test_every_event_comes_back_as_it_was(ledger: Ledger, connect: Connect) -> None:
+    for at, event in enumerate(SAMPLES):
+        await ledger.append("run-1", event, float(at))
+    assert tuple(entry.event for entry in await (await connect()).entries("run-1")) == SAMPLES
+
+
+async def test_concurrent_appends_keep_their_order(ledger: Ledger) -> None:
+    await asyncio.gather(*(ledger.append("a", e.Warned("n", str(n)), float(n)) for n in range(50)))
+    kept = await ledger.entries("a")
+    assert [entry.sequence for entry in kept] == list(range(1, 51))
+    assert [entry.at for entry in kept] == [float(n) for n in range(50)]
+
+
+async def test_two_connections_never_share_a_sequence(ledger: Ledger, connect: Connect) -> None:
+    other = await connect()
+    await asyncio.gather(*(who.append("a", e.RunResumed(), 0.0) for _ in range(10) for who in (ledger, other)))
+    assert [entry.sequence for entry in await ledger.entries("a")] == list(range(1, 21))
+
+
+async def test_what_could_not_be_read_back_is_refused_and_leaves_nothing(ledger: Ledger) -> None:
+    with pytest.raises(ValueError, match=r"usd: a finite number"):
+        await ledger.append("a", e.JudgeFailed("x", Usage(usd=float("nan"))), 0.0)
+    with pytest.raises(ValueError, match=r"RunPaused\.reason: text is needed"):
+        await ledger.append("a", e.RunPaused(None), 0.0)  # pyright: ignore[reportArgumentType]
+    assert await ledger.entries("a") == []
+    assert (await ledger.append("a", e.RunPaused("x"), 0.0)).sequence == 1
+
+
+async def test_evidence_is_found_by_its_run_and_id(ledger: Ledger, connect: Connect) -> None:
+    mine, other = evidence(ObservedCommand("ls", 0, 0.1), "E1"), evidence(ObservedCommand("pwd", 0, 0.1), "E1")
+    await ledger.append("a", e.CheckFinished(mine), 1.0)
+    await ledger.append("b", e.EvidenceRecorded(other), 1.0)
+    reader = await connect()
+    assert await reader.evidence("a", "E1") == mine
+    assert await reader.evidence("b", "E1") == other
+    assert await reader.evidence("a", "E2") is None
+
+
+# ------------------------------------------------------------------------------------------- summaries
+
+OPENED = e.InterruptOpened(Interrupt("I1", "question", "?"))
+ANSWERED = e.InterruptAnswered("I1", Answer("text", "yes"))
+
+
+@pytest.mark.parametrize(
+    ("events", "status"),
+    [
+        ([], "running"),
+        ([OPENED], "waiting"),
+        ([OPENED, ANSWERED], "running"),
+        ([OPENED, e.InterruptOpened(Interrupt("I2", "question", "?")), ANSWERED], "waiting"),
+        ([OPENED, e.InterruptClosed("I1", "gone")], "running"),
+        ([OPENED, e.RunPaused("x")], "paused"),
+        ([OPENED, e.RunInterrupted("crash", 1.0)], "interrupted"),
+        ([OPENED, e.RunInterrupted("crash", 1.0), e.RunResumed()], "waiting"),
+        ([e.RunPaused("x"), e.RunResumed()], "running"),
+        ([e.PauseRequested("x")], "running"),
+        ([OPENED, e.RunEnded("cancelled", "")], "cancelled"),
+        ([e.RunEnded("capped", "")], "capped"),
+        ([e.RunEnded("capped", ""), e.RunResumed()], "running"),
+        ([e.RunEnded(None, "")], None),
+    ],
+)
+async def test_the_status_of_a_run_follows_its_events(
+    ledger: Ledger, events: list[e.Event], status: str | None
+) -> None:
+    await ledger.append("a", started("a"), 1.0)
+    for event in events:
+        await ledger.append("a", event, 2.0)
+    (summary,) = await ledger.runs()
+    assert summary.status == status
+
+
+async def test_runs_are_listed_newest_first_with_what_they_are(ledger: Ledger, connect: Connect) -> None:
+    assert await ledger.runs() == []
+    for run_id, at in (("old", 1.0), ("new", 5.0), ("same", 5.0)):
+        await ledger.append(run_id, started(run_id, "audit"), at)
+    await ledger.append("old", e.RunEnded("complete", ""), 9.0)
+    listed = await (await connect()).runs()
+    assert [run.run_id for run in listed] == ["same", "new", "old"]
+    old = listed[-1]
+    assert (old.mode, old.title, old.goal_path, old.started_at, old.updated_at) == (
+        "audit", GOAL.title, "GOAL.md", 1.0, 9.0
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ live, requests, changes
+
+
+async def test_live_is_the_last_that_was_set(ledger: Ledger, connect: Connect) -> None:
+    other = await connect()
+    assert await other.live("a") == Live()
+    await ledger.set_live("a", Live("reading", 1.0))
+    await ledger.set_live("a", Live(None, 2.5))
+    assert await other.live("a") == Live(None, 2.5)
+
+
+async def test_a_request_is_handed_out_once_and_answered(ledger: Ledger, connect: Connect) -> None:
+    asker = await connect()
+    wanted = await asker.request("a", "waive", {"requirement": "R3", "reason": "later"})
+    await asker.request("b", "stop", {})
+    assert await ledger.take_requests(["c"]) == []
+    (request,) = await ledger.take_requests(["a", "c"])
+    assert (request.id, request.run_id, request.operation) == (wanted, "a", "waive")
+    assert request.arguments == {"requirement": "R3", "reason": "later"}
+    assert await ledger.take_requests(["a"]) == []
+    assert await asker.reply_to(wanted) is None
+    await ledger.reply(Reply(wanted, ("UnknownRun", "no such run"), {"n": 1}))
+    assert await asker.reply_to(wanted) == Reply(wanted, ("UnknownRun", "no such run"), {"n": 1})
+    await ledger.reply(Reply(wanted))
+    assert await asker.reply_to(wanted) == Reply(wanted)
+
+
+async def test_requests_are_taken_in_the_order_they_were_made_and_never_twice(ledger: Ledger, connect: Connect) -> None:
+    owners = [ledger, await connect(), await connect()]
+    ids = [await ledger.request("a", "dispute", {"n": n}) for n in range(30)]
+    taken = await asyncio.gather(*(owner.take_requests(["a"]) for owner in owners for _ in range(5)))
+    assert sorted(request.id for batch in taken for request in batch) == ids
+    assert all([r.id for r in batch] == sorted(r.id for r in batch) for batch in taken)
+
+
+async def test_changes_tell_of_other_connections_only(ledger: Ledger, connect: Connect) -> None:
+    other = await connect()
+    changes = ledger.changes(poll=0.01)
+    await asyncio.wait_for(anext(changes), 5)  # what was written before
+    await ledger.append("a", e.RunResumed(), 0.0)
+    pending = asyncio.ensure_future(anext(changes))
+    assert await asyncio.wait({pending}, timeout=0.2) == (set(), {pending})
+    await other.append("a", e.RunResumed(), 0.0)
+    await asyncio.wait_for(pending, 5)
+    assert len(await ledger.entries("a")) == 2
+
+
+async def test_changes_end_when_the_ledger_is_closed(ledger: Ledger) -> None:
+    changes = ledger.changes(poll=0.01)
+    await anext(changes)
+    pending = asyncio.ensure_future(anext(changes))
+    await asyncio.sleep(0)
+    await ledger.close()
+    with pytest.raises(StopAsyncIteration):
+        await asyncio.wait_for(pending, 5)
+
+
+async def test_a_closed_ledger_says_so(ledger: Ledger) -> None:
+    await ledger.close()
+    await ledger.close()
+    with pytest.raises(LedgerUnavailable, match="closed"):
+        await ledger.append("a", e.RunResumed(), 0.0)
+    with pytest.raises(LedgerUnavailable, match="closed"):
+        await ledger.runs()
