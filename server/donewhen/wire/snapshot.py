@@ -1,0 +1,326 @@
+"""The snapshot of a run, as every front end sends it (docs/protocol.md): camelCase, one builder for all."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from donewhen.core.evidence import Problem
+from donewhen.core.proof import proven, satisfied
+from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.verdict import RequirementView
+from donewhen.core.work import Interrupt, Usage
+from donewhen.engine.api import RunView
+
+SCHEMA_VERSION = 1
+MAX_LOCATIONS = 20
+
+
+class Wire(BaseModel):
+    """Base of everything on the wire: camelCase, unknown fields accepted by readers."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+
+
+class WirePosition(Wire):
+    """0-based; `character` counts Unicode code points here, and is converted where an encoding was agreed on."""
+
+    line: int
+    character: int
+
+
+class WireRange(Wire):
+    start: WirePosition
+    end: WirePosition
+
+
+class WireLocation(Wire):
+    uri: str
+    range: WireRange
+    message: str
+
+
+class WireCounts(Wire):
+    met: int
+    unmet: int
+    unverified: int
+    stale: int
+    waived: int
+    total: int
+
+
+class WireRequirement(Wire):
+    id: str
+    number: int
+    text: str
+    status: Literal["met", "unmet", "unverified", "stale", "waived"]
+    flaky: bool
+    reason: str
+    evidence_ids: list[str]
+    decided_by: Literal["check", "judge", "person"] | None
+    locations: list[WireLocation]
+    renewing: bool = False
+
+
+class WireIntegrity(Wire):
+    id: str
+    kind: str
+    uri: str
+    range: WireRange
+    message: str
+    accepted: bool
+    reason: str
+
+
+class WireInterrupt(Wire):
+    id: str
+    kind: Literal["approval", "question"]
+    title: str
+    tool: str | None
+    input: dict[str, Any]
+    preview: str
+    asked_at: str
+
+
+class WireWarning(Wire):
+    code: str
+    message: str
+
+
+class WireUsage(Wire):
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    usd: float | None
+
+
+class WireCost(Wire):
+    usd: float | None
+    worker: WireUsage
+    judge: WireUsage
+
+
+class WireLimits(Wire):
+    """None: unlimited."""
+
+    max_iterations: int | None
+    timeout_seconds: float | None
+    budget_usd: float | None
+    token_budget: int | None
+
+
+class WireIteration(Wire):
+    number: int
+    started_at: str
+    seconds: float
+    score: float
+    met: int
+    total: int
+    usd: float | None
+    revision: str
+    changed_files: list[str]
+    summary: str
+    error: str | None = None
+
+
+class Snapshot(Wire):
+    """The whole of a run as it is now; `sequence` grows with every change of it."""
+
+    schema_version: int
+    sequence: int
+    run_id: str
+    goal_uri: str | None
+    title: str
+    objective: str
+    worker: str | None
+    status: str | None
+    phase: Literal["working", "checking", "judging"] | None
+    activity: str | None
+    reason: str
+    iteration: int
+    max_iterations: int | None
+    elapsed_seconds: float
+    revision: str
+    score: float
+    complete: bool
+    missing: str
+    counts: WireCounts
+    requirements: list[WireRequirement]
+    integrity: list[WireIntegrity]
+    interrupts: list[WireInterrupt]
+    halt: dict[str, Any] | None
+    warnings: list[WireWarning]
+    cost: WireCost
+    limits: WireLimits
+    iterations_total: int
+    iterations: list[WireIteration]
+    last_revertible: int | None
+
+
+def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
+    """The snapshot of a run in the workspace `root`. `now` (epoch seconds) lets time go on between two changes."""
+    state = view.state
+    requirements = [_requirement(view, root, one) for one in view.views]
+    counts = _counts(view)
+    total = counts.total
+    return Snapshot(
+        schema_version=SCHEMA_VERSION,
+        sequence=state.sequence,
+        run_id=state.run_id,
+        goal_uri=view.goal_uri,
+        title=state.goal.title,
+        objective=state.goal.objective,
+        worker=state.options.worker,
+        status=state.status,
+        phase=state.phase,
+        activity=view.live.activity if state.active else None,
+        reason=state.reason,
+        iteration=state.iteration,
+        max_iterations=_whole(state.limit("max_iterations")),
+        elapsed_seconds=round(state.elapsed if now is None else state.elapsed_at(now), 3),
+        revision=state.revision,
+        score=round((counts.met + counts.waived) / total, 4) if total else 0.0,
+        complete=_complete(state),
+        missing=missing(view),
+        counts=counts,
+        requirements=requirements,
+        integrity=_integrity(state, root),
+        interrupts=[_interrupt(one) for one in state.interrupts],
+        halt=None,
+        warnings=[WireWarning(code=one.code, message=one.message) for one in state.warnings],
+        cost=_cost(state),
+        limits=_limits(state),
+        iterations_total=state.iterations[-1].number if state.iterations else 0,
+        iterations=[_iteration(one) for one in state.iterations],
+        last_revertible=state.last_checkpoint[0] if state.last_checkpoint else None,
+    )
+
+
+def missing(view: RunView) -> str:
+    """What remains, as a list in one line; empty when nothing does."""
+    parts = [f"R{one.number} ({one.status}): {one.reason}" for one in view.views if one.status not in ("met", "waived")]
+    parts += [f"{known.id} ({known.finding.kind}): {known.finding.message}" for known in view.state.open_findings]
+    return "; ".join(parts)
+
+
+def _complete(state: RunState) -> bool:
+    """By the soundness rule, and never otherwise: a run that ended so, or a bare audit that proves everything."""
+    if state.mode == "audit":
+        return state.ended and state.reason != "" and satisfied(state) and not state.audit_due
+    return state.end_status == "complete" or (state.active and proven(state) and state.confirmed)
+
+
+def _counts(view: RunView) -> WireCounts:
+    by_status = {name: 0 for name in ("met", "unmet", "unverified", "stale", "waived")}
+    for one in view.views:
+        by_status[one.status] += 1
+    return WireCounts(**by_status, total=len(view.views))
+
+
+def _requirement(view: RunView, root: Path, one: RequirementView) -> WireRequirement:
+    requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
+    places = () if one.status in ("met", "waived") else view.locations.get(requirement.id, ())
+    return WireRequirement(
+        id=requirement.id,
+        number=requirement.number,
+        text=requirement.text,
+        status=one.status,
+        flaky=one.flaky,
+        reason=one.reason,
+        evidence_ids=list(one.evidence_ids),
+        decided_by=one.decided_by,
+        locations=[location(root, place) for place in places[:MAX_LOCATIONS]],
+        renewing=one.renewing,
+    )
+
+
+def location(root: Path, place: Problem) -> WireLocation:
+    """A place in a workspace file: from its column to the end of its line, as far as that is known."""
+    uri = (root / place.path).as_uri()
+    return WireLocation(uri=uri, range=_range(place.line, place.column), message=place.message)
+
+
+def _range(line: int, character: int = 0) -> WireRange:
+    start = WirePosition(line=line, character=character)
+    return WireRange(start=start, end=WirePosition(line=line, character=character))
+
+
+def _integrity(state: RunState, root: Path) -> list[WireIntegrity]:
+    return [
+        WireIntegrity(
+            id=known.id,
+            kind=known.finding.kind,
+            uri=(root / known.finding.path).as_uri(),
+            range=_range(known.finding.line),
+            message=known.finding.message,
+            accepted=known.accepted,
+            reason=known.reason,
+        )
+        for known in state.findings
+    ]
+
+
+def _interrupt(one: Interrupt) -> WireInterrupt:
+    return WireInterrupt(
+        id=one.id,
+        kind=one.kind,
+        title=one.title,
+        tool=one.tool,
+        input=dict(one.input),
+        preview=one.preview,
+        asked_at=_time(one.asked_at),
+    )
+
+
+def _cost(state: RunState) -> WireCost:
+    return WireCost(usd=_usd(state.usage.usd), worker=_usage(state.worker_usage), judge=_usage(state.judge_usage))
+
+
+def _usage(usage: Usage) -> WireUsage:
+    return WireUsage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        usd=_usd(usage.usd),
+    )
+
+
+def _usd(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def _limits(state: RunState) -> WireLimits:
+    return WireLimits(
+        max_iterations=_whole(state.limit("max_iterations")),
+        timeout_seconds=state.limit("timeout"),
+        budget_usd=state.goal.limits.budget,
+        token_budget=state.goal.limits.token_budget,
+    )
+
+
+def _iteration(one: IterationRecord) -> WireIteration:
+    return WireIteration(
+        number=one.number,
+        started_at=_time(one.started_at),
+        seconds=round(one.seconds, 3),
+        score=round(one.score, 4),
+        met=one.met,
+        total=one.total,
+        usd=_usd(one.usage.usd),
+        revision=one.revision,
+        changed_files=list(one.changed),
+        summary=one.summary,
+        error=one.error,
+    )
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
