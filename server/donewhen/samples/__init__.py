@@ -1,0 +1,75 @@
+"""The sample project of `donewhen demo`, and the recording that its worker plays."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+NAME = "csv_export"
+WORKSPACE = "csv-export"
+SCRIPT = "demo.yaml"
+
+_LEFT_OUT = ("__pycache__", ".pytest_cache")
+_PYTEST = re.compile(r"python -m pytest -q(?: tests/(\w+)\.py)?")
+
+
+@dataclass(frozen=True, slots=True)
+class DemoProject:
+    """A copy of the sample that a run may work on. `script` lies outside of the workspace."""
+
+    workspace: Path
+    goal: Path
+    script: Path
+
+
+def prepare(folder: Path, *, pytest: bool, python: str = "") -> DemoProject:
+    """Copies the sample into `folder`, which is made where it is missing.
+
+    `pytest` says whether that interpreter can import it; without it, the goal's checks use unittest. `python` is the
+    interpreter's name in the goal's commands; left out: `interpreter_name()`. Raises FileExistsError where a copy is
+    there already.
+    """
+    workspace = folder / WORKSPACE
+    workspace.mkdir(parents=True)
+    _copy(files(__name__) / NAME, workspace)
+    goal = workspace / "GOAL.md"
+    _write(goal, goal_text(goal.read_text(encoding="utf-8"), pytest=pytest, python=python or interpreter_name()))
+    script = folder / SCRIPT
+    _write(script, (files(__name__) / f"{NAME}.demo.yaml").read_text(encoding="utf-8"))
+    return DemoProject(workspace, goal, script)
+
+
+def interpreter_name(executable: str = sys.executable) -> str:
+    """What the interpreter is called in commands once its folder comes first on PATH: `python`, else its own name."""
+    path = Path(executable)
+    return "python" if (path.parent / f"python{path.suffix}").exists() else path.name
+
+
+def goal_text(template: str, *, pytest: bool, python: str) -> str:
+    """The sample's goal file, which is written for pytest and `python`, for the tools that there are."""
+    text = template if pytest else _PYTEST.sub(_unittest, template)
+    return text.replace("`python -m ", f"`{python} -m ")
+
+
+def _unittest(found: re.Match[str]) -> str:
+    module = found.group(1)
+    return f"python -m unittest -q tests.{module}" if module else "python -m unittest -q"
+
+
+def _copy(source: Traversable, target: Path) -> None:
+    for entry in source.iterdir():
+        if entry.name in _LEFT_OUT or entry.name.endswith(".pyc"):
+            continue
+        if entry.is_dir():
+            (target / entry.name).mkdir()
+            _copy(entry, target / entry.name)
+        else:
+            (target / entry.name).write_bytes(entry.read_bytes())
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
