@@ -1,0 +1,109 @@
+"""Whether the tests that proved something at the baseline still run."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from donewhen.core.integrity_facts import (
+    CheckRunFact,
+    IntegrityFacts,
+    IntegrityFinding,
+    simple_name,
+    without_parameters,
+)
+from donewhen.core.integrity_tests import digest_of, finding
+
+_EXECUTED = frozenset({"passed", "failed", "error"})
+
+
+def compare_runs(
+    baseline: IntegrityFacts, now: IntegrityFacts, explained: frozenset[str]
+) -> Iterator[IntegrityFinding]:
+    """Checks that pass now although they run fewer of the baseline's tests, or none.
+
+    A check that fails proves nothing, whatever it runs. `explained` are the simple names of tests that are known to
+    be gone, moved or skipped: they have a finding of their own, or need none.
+    """
+    before = {r.check_id: r for r in baseline.runs}
+    path = baseline.goal_file.path if baseline.goal_file else ""
+    for run in sorted(now.runs, key=lambda r: r.check_id):
+        was = before.get(run.check_id)
+        if was is None or not was.executed:
+            continue
+        if not run.executed and (run.passed or not _names(now, run.check_id)):
+            message = f"The check ran {was.executed} tests at the start and runs none now."
+            yield finding("no_tests", path, run.check_id, 0, message, digest_of("none"))
+        elif run.passed:
+            yield from _fewer(baseline, now, was, run, explained)
+
+
+def runs_without(
+    facts: IntegrityFacts, paths: frozenset[str]
+) -> tuple[tuple[CheckRunFact, ...], tuple[tuple[str, str, str], ...]]:
+    """The runs and their tests without those that a change of `paths` makes incomparable.
+
+    A test file takes its own tests with it; anything else that decides what runs takes all of them.
+    """
+    wide = {
+        *(f.path for f in (*facts.configs, *facts.environment, *facts.shadows)),
+        *(d.path for d in facts.definitions),
+    }
+    files = {f.path for f in facts.tests} & paths
+    if wide & paths:
+        return (), ()
+    if not files:
+        return facts.runs, facts.executed
+    kept = tuple(e for e in facts.executed if not _in_files(e[1], files, facts))
+    counts = Counter(check for check, _, outcome in kept if outcome in _EXECUTED)
+    touched = {e[0] for e in facts.executed} - {e[0] for e in kept} | {
+        e[0] for e in facts.executed if _in_files(e[1], files, facts)
+    }
+    runs = tuple(
+        r if r.check_id not in touched else CheckRunFact(r.check_id, r.passed, counts[r.check_id]) for r in facts.runs
+    )
+    return runs, kept
+
+
+def _in_files(name: str, files: set[str], facts: IntegrityFacts) -> bool:
+    path, found, _ = name.partition("::")
+    if found and ("/" in path or "." in path):
+        return path in files
+    return simple_name(name) in {t.simple_name for f in facts.tests if f.path in files for t in f.tests}
+
+
+def _fewer(
+    baseline: IntegrityFacts, now: IntegrityFacts, was: CheckRunFact, run: CheckRunFact, explained: frozenset[str]
+) -> Iterator[IntegrityFinding]:
+    before, after = _names(baseline, run.check_id), _names(now, run.check_id)
+    if not before or not after:
+        if run.executed < was.executed:
+            message = f"The check ran {was.executed} tests at the start and runs {run.executed} now."
+            path = baseline.goal_file.path if baseline.goal_file else ""
+            yield finding("fewer_tests", path, run.check_id, 0, message, digest_of(str(run.executed)))
+        return
+    lost = sorted(name for name, count in before.items() if after[name] < count and simple_name(name) not in explained)
+    if lost:
+        path, line = _where(baseline, now, lost[0])
+        some = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
+        message = f"Tests that ran at the start no longer run: {some}."
+        yield finding("fewer_tests", path, run.check_id, line, message, digest_of(*lost))
+
+
+def _names(facts: IntegrityFacts, check_id: str) -> Counter[str]:
+    """How many cases of each test a check executed; its cases are told apart by `[...]` at the end of the name."""
+    cases = {name for check, name, outcome in facts.executed if check == check_id and outcome in _EXECUTED}
+    return Counter(without_parameters(name) for name in cases)
+
+
+def _where(baseline: IntegrityFacts, now: IntegrityFacts, name: str) -> tuple[str, int]:
+    """Where a test stands; the goal file if it isn't known."""
+    by_simple: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for file in now.tests:
+        for test in file.tests:
+            by_simple[test.simple_name].append((file.path, test.line))
+    places = by_simple.get(simple_name(name), [])
+    preferred = [p for p in places if name.startswith(p[0])] or places
+    if preferred:
+        return preferred[0]
+    return (baseline.goal_file.path if baseline.goal_file else ""), 0
