@@ -1,0 +1,89 @@
+"""Where the state of Done When lives: outside every workspace, where no worker may write (invariant 9)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from pathlib import Path
+
+from donewhen.core.errors import LedgerUnavailable
+
+WORKSPACE_FILE = "workspace.json"
+LEDGER_FILE = "ledger.sqlite"
+EVIDENCE_FOLDER = "evidence"
+
+
+def state_folder(override: Path | None = None) -> Path:
+    """The folder of all state of this user, or `override`; made 0700. Raises LedgerUnavailable."""
+    if override is not None:
+        return private_folder(override.expanduser().absolute())
+    # platformdirs is needed only where nobody chose a folder.
+    from platformdirs import user_state_path
+
+    return private_folder(user_state_path("donewhen", appauthor=False))
+
+
+def workspace_folder(state: Path, root: Path) -> Path:
+    """The folder of one workspace's state, which says in `workspace.json` whose it is. Raises LedgerUnavailable.
+
+    Every way to write the same folder (relative, through a symbolic link) gives the same one.
+    """
+    resolved = root.resolve()
+    folder = private_folder(state / "workspaces" / _name(resolved))
+    _describe(folder, resolved)
+    return folder
+
+
+def ledger_file(folder: Path) -> Path:
+    """The ledger of the workspace whose state is in `folder`."""
+    return folder / LEDGER_FILE
+
+
+def evidence_folder(folder: Path, run_id: str) -> Path:
+    """Where files that are evidence of one run are kept (reports, full outputs); made 0700."""
+    return private_folder(folder / EVIDENCE_FOLDER / _readable(run_id))
+
+
+def private_folder(path: Path) -> Path:
+    """Makes a folder, and those above it, for this user alone. Raises LedgerUnavailable with what to do."""
+    try:
+        # Parents too: mkdir's own `parents` would give them the default permissions.
+        for folder in reversed((path, *path.parents)):
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, exist_ok=True)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(f"no permission to write to {path}")  # one message for all causes
+    except OSError as error:
+        raise LedgerUnavailable(
+            f"the state folder {path} can't be used ({error.strerror or error}): make it a folder that you may write "
+            "to, or set another with --state-dir"
+        ) from error
+    return path
+
+
+def _name(root: Path) -> str:
+    """Readable, and different for every root."""
+    # Equal paths on Windows may differ in case.
+    digest = hashlib.sha256(os.path.normcase(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return f"{_readable(root.name or 'root')}-{digest}"
+
+
+def _readable(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:40] or "x"
+
+
+def _describe(folder: Path, root: Path) -> None:
+    file = folder / WORKSPACE_FILE
+    text = json.dumps({"root": str(root)}) + "\n"
+    try:
+        if file.exists() and file.read_text("utf-8") == text:
+            return
+        # Whole or not at all, whichever process wins.
+        fresh = file.with_name(f"{WORKSPACE_FILE}.{secrets.token_hex(4)}")
+        fresh.write_text(text, "utf-8")
+        fresh.replace(file)
+    except OSError as error:
+        raise LedgerUnavailable(f"the state folder {folder} can't be written: {error}") from error

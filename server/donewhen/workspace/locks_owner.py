@@ -1,0 +1,113 @@
+"""The record of who supervises a run, and whether that process still lives."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from donewhen.ports import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRecord:
+    """Who supervises, or supervised. `birth` tells the process from any other that had or gets its pid."""
+
+    run_id: str
+    pid: int
+    started: float
+    birth: str
+    token: str
+    released: bool = False
+
+    def alive(self) -> bool:
+        """True where that very process lives and hasn't given the run up."""
+        return not self.released and self.birth != "" and birth(self.pid) == self.birth
+
+    def owner(self) -> Owner:
+        return Owner(self.run_id, self.pid, self.started, self.token)
+
+    def as_released(self) -> OwnerRecord:
+        return replace(self, released=True)
+
+
+def read_record(file: Path) -> OwnerRecord | None:
+    """The record, None where there is none that can be read: then nobody can be named."""
+    try:
+        data = json.loads(file.read_bytes())
+        return _record(cast("dict[str, Any]", data))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _record(data: dict[str, Any]) -> OwnerRecord:
+    return OwnerRecord(
+        str(data["run_id"]),
+        int(data["pid"]),
+        float(data["started"]),
+        str(data["birth"]),
+        str(data["token"]),
+        data.get("released") is True,
+    )
+
+
+def write_record(file: Path, record: OwnerRecord) -> None:
+    """Replaces the record as a whole: a reader sees the old one or the new one. Raises OSError."""
+    fresh = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+    try:
+        # It holds the token of the run: for this user alone.
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:  # noqa: PTH123  # a descriptor
+            opened.write(json.dumps(asdict(record)))
+        fresh.replace(file)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def started(pid: int) -> float:
+    """When that process started, epoch seconds; 0 where there is none."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).create_time()
+    except psutil.Error:
+        return 0.0
+
+
+def birth(pid: int) -> str | None:
+    """What tells a live process from all others that have or had its pid; None for one that is dead or a zombie."""
+    boot = _boot_id()
+    return _birth_from_psutil(pid) if boot is None else _birth_from_proc(pid, boot)
+
+
+def _birth_from_proc(pid: int, boot: str) -> str | None:
+    """The start in clock ticks after boot: unlike epoch time, it stays when the clock is set."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    # The name in parentheses may itself hold spaces and parentheses.
+    fields = text[text.rindex(b")") + 2 :].split()
+    return None if fields[0] in (b"Z", b"X") else f"{boot}/{int(fields[19])}"
+
+
+def _birth_from_psutil(pid: int) -> str | None:
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else repr(process.create_time())
+    except psutil.Error:
+        return None
+
+
+@cache
+def _boot_id() -> str | None:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except OSError:
+        return None
