@@ -1,0 +1,235 @@
+"""pygls' protocol with its defects mended: every request is answered once, by a code and a message.
+
+Each message becomes a task; tasks start in the order in which their messages came, so that notifications keep theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import inspect
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
+
+from pygls.protocol import LanguageServerProtocol
+
+from donewhen.core.errors import DoneWhenError
+from donewhen.lsp import failures
+from donewhen.lsp.failures import ClientSilent, Refused
+from donewhen.lsp.hardening_params import read_params, read_result
+from donewhen.lsp.hardening_requests import ASK_SECONDS, ServerRequests
+
+if TYPE_CHECKING:
+    import cattrs
+    from pygls.lsp.server import LanguageServer
+
+    from donewhen.lsp.transport import Link
+
+logger = logging.getLogger(__name__)
+
+Phase = Literal["new", "ready", "shut"]
+JsonObject = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a method leads. `raw` handlers get the params as they came and check them themselves."""
+
+    handle: Callable[[Any], Awaitable[Any] | Any]
+    raw: bool = False
+
+
+class HardenedProtocol(LanguageServerProtocol):
+    """One conversation with one client, from `initialize` to `exit` or the end of input."""
+
+    def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
+        super().__init__(server, converter)
+        self.routes: dict[str, Route] = {}
+        self.link: Link | None = None
+        self.phase: Phase = "new"
+        self.exit_code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._calls: dict[int | str, asyncio.Task[Any]] = {}
+        self._notified: set[asyncio.Task[Any]] = set()
+        self._requests = ServerRequests(self._send_data)
+
+    # ------------------------------------------------------------------------------------ inbound
+
+    def receive(self, body: bytes) -> None:
+        """Takes one message body; never raises."""
+        try:
+            message: Any = json.loads(body)
+        except (ValueError, RecursionError):
+            self._refuse(None, Refused(failures.PARSE_ERROR, "the message is not JSON"))
+            return
+        if not isinstance(message, dict):
+            self._refuse(None, Refused(failures.INVALID_REQUEST, "a message is one JSON object"))
+            return
+        self._take(cast("JsonObject", message))
+
+    def lost(self) -> None:
+        """The client is gone: the exit code says whether it had said goodbye."""
+        self._requests.give_up()
+        self._end()
+
+    def _take(self, message: JsonObject) -> None:
+        if "method" not in message:
+            self._requests.take_reply(message)
+        elif "id" in message:
+            self._take_request(message)
+        else:
+            self._take_notification(message)
+
+    def _take_request(self, message: JsonObject) -> None:
+        number = message["id"]
+        try:
+            route = self._admit(message)
+        except Refused as refusal:
+            self._refuse(number if isinstance(number, int | str) else None, refusal)
+            return
+        task = asyncio.get_running_loop().create_task(self._perform(route, message))
+        self._calls[number] = task
+        task.add_done_callback(lambda done: self._answer(number, message["method"], done))
+
+    def _admit(self, message: JsonObject) -> Route:
+        """Where this request leads, if it may be made now. Raises Refused."""
+        number, method = message["id"], message["method"]
+        well_formed = isinstance(number, int | str) and isinstance(method, str) and message.get("jsonrpc") == "2.0"
+        if not well_formed or number in self._calls:
+            raise Refused(failures.INVALID_REQUEST, "a request has jsonrpc 2.0, a method and an id not in use")
+        if self.phase == "shut":
+            raise Refused(failures.INVALID_REQUEST, "the server is shutting down")
+        if (method == "initialize") is not (self.phase == "new"):
+            if self.phase == "new":
+                raise Refused(failures.NOT_INITIALIZED, "the server is not initialized")
+            raise Refused(failures.INVALID_REQUEST, "the server is initialized already")
+        route = self.routes.get(method)
+        if route is None:
+            raise Refused(failures.METHOD_NOT_FOUND, f"there is no method {method}")
+        if method == "initialize":
+            self.phase = "ready"
+        elif method == "shutdown":
+            self._shut(number)
+        return route
+
+    def _take_notification(self, message: JsonObject) -> None:
+        method = message["method"]
+        if method == "exit":
+            self._end()
+        elif method == "$/cancelRequest":
+            self._cancel(message.get("params"))
+        elif self.phase == "ready" and (route := self.routes.get(method)) is not None:
+            task = asyncio.get_running_loop().create_task(self._perform(route, message))
+            self._notified.add(task)
+            task.add_done_callback(lambda done: self._note(method, done))
+
+    async def _perform(self, route: Route, message: JsonObject) -> Any:
+        params = message.get("params") if route.raw else read_params(self._converter, message)
+        result = route.handle(params)
+        return await result if inspect.isawaitable(result) else result
+
+    # ----------------------------------------------------------------------------------- lifecycle
+
+    def _shut(self, number: int | str) -> None:
+        """No more requests; the work of those in flight is cancelled, and each is answered."""
+        self.phase = "shut"
+        for other, call in self._calls.items():
+            if other != number:
+                call.cancel()
+
+    def _end(self) -> None:
+        if not self.exit_code.done():
+            self.exit_code.set_result(0 if self.phase == "shut" else 1)
+        for task in (*self._calls.values(), *self._notified):
+            task.cancel()
+
+    def dismiss(self) -> None:
+        """Ends the conversation after what is being answered now."""
+        asyncio.get_running_loop().call_later(0.05, self._end)
+
+    def expect_greeting(self) -> None:
+        """Ends the conversation where nobody introduced themselves."""
+        if self.phase == "new":
+            self._end()
+
+    def _cancel(self, params: Any) -> None:
+        number = cast("JsonObject", params).get("id") if isinstance(params, dict) else None
+        call = self._calls.get(number) if isinstance(number, int | str) else None
+        if call is not None:
+            call.cancel()
+
+    # ------------------------------------------------------------------------------------ outbound
+
+    def _answer(self, number: int | str, method: str, done: asyncio.Task[Any]) -> None:
+        self._calls.pop(number, None)
+        if done.cancelled():
+            self._refuse(number, Refused(failures.REQUEST_CANCELLED, "the request was cancelled"))
+            return
+        problem = done.exception()
+        if problem is not None and method == "initialize":
+            self.phase = "new"
+        if problem is None:
+            self._send_data({"jsonrpc": "2.0", "id": number, "result": done.result()})
+        else:
+            self._refuse(number, _refusal(method, problem))
+
+    def _note(self, method: str, done: asyncio.Task[Any]) -> None:
+        """A notification has no answer: what went wrong with it goes to the log, not into the user's face."""
+        self._notified.discard(done)
+        if not done.cancelled() and (problem := done.exception()) is not None:
+            expected = isinstance(problem, Refused | DoneWhenError | ClientSilent)
+            logger.warning("%s: %s", method, problem, exc_info=None if expected else problem)
+
+    def _refuse(self, number: int | str | None, refusal: Refused) -> None:
+        error = {"code": refusal.code, "message": refusal.message}
+        self._send_data({"jsonrpc": "2.0", "id": number, "error": error})
+
+    def _send_data(self, data: Any) -> None:
+        if self.link is None:
+            return
+        try:
+            body = json.dumps(data, default=self._serialize_message, separators=(",", ":"))
+        except (TypeError, ValueError) as problem:
+            logger.error("a message could not be written", exc_info=problem)
+            if isinstance(data, dict) and "result" in data:
+                number = cast("JsonObject", data).get("id")
+                self._refuse(number, Refused(failures.INTERNAL_ERROR, "the result could not be written"))
+            return
+        self.link.send(body.encode())
+
+    def _serialize_message(self, data: Any) -> Any:
+        """The JSON of an LSP type; anything else that JSON can't hold is a defect of ours."""
+        if hasattr(data, "__attrs_attrs__"):
+            return self._converter.unstructure(data)
+        if isinstance(data, enum.Enum):
+            return data.value
+        raise TypeError(f"{type(data).__name__} is nothing that goes over the wire")
+
+    async def ask(self, method: str, params: Any = None, *, timeout: float | None = ASK_SECONDS) -> Any:
+        """Asks the client and returns its typed result. Raises ClientSilent where no usable answer comes."""
+        result = await self._requests.ask(method, params, timeout=timeout)
+        try:
+            return read_result(self._converter, method, result)
+        except Exception as problem:
+            raise ClientSilent(f"the client's answer to {method} makes no sense") from problem
+
+    def send_request_async(self, method: str, params: Any | None = None, msg_id: Any = None) -> Any:
+        """pygls' own helpers come through here, so that each of them has a time limit too."""
+        return self.ask(method, params)
+
+    def send_request(self, *_: Any, **__: Any) -> NoReturn:
+        """A future without a time limit is not offered."""
+        raise NotImplementedError("use ask(), which has a time limit")
+
+
+def _refusal(method: str, problem: BaseException) -> Refused:
+    """What the client is told: expected failures in their words, defects without a trace or a path."""
+    if isinstance(problem, Refused):
+        return problem
+    if isinstance(problem, DoneWhenError | ClientSilent):
+        return Refused(failures.REQUEST_FAILED, str(problem))
+    logger.error("%s failed", method, exc_info=problem)
+    name = type(problem).__name__
+    return Refused(failures.INTERNAL_ERROR, f"{method} failed with {name}; the server's log has the details")

@@ -1,0 +1,71 @@
+"""Strict reading of parameters: pygls' converter turns 3 into "3" and "3" into 3, ours refuses both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import cattrs
+from lsprotocol import types
+from pygls.protocol import default_converter
+
+from donewhen.lsp.failures import InvalidParams
+
+_MESSAGE_TYPES: Mapping[str, tuple[Any, ...]] = vars(types)["METHOD_TO_TYPES"]
+
+
+def strict_converter() -> cattrs.Converter:
+    """The converter of lsprotocol, but one that never changes a value's type."""
+    converter = default_converter()
+    for primitive in (str, int, bool):
+        converter.register_structure_hook(primitive, _exactly(primitive))
+    return converter
+
+
+def _exactly(wanted: type) -> Callable[[object, object], object]:
+    def structure(value: object, _: object) -> object:
+        if type(value) is not wanted:
+            raise ValueError(f"not {wanted.__name__}")
+        return value
+
+    return structure
+
+
+def read_params(converter: cattrs.Converter, message: Mapping[str, Any]) -> Any:
+    """The typed params of a method that LSP knows; as they came for any other. Raises InvalidParams."""
+    method = message["method"]
+    known = _MESSAGE_TYPES.get(method)
+    if known is None:
+        return message.get("params")
+    try:
+        return converter.structure(message, known[0]).params
+    except Exception as problem:
+        raise InvalidParams(f"{method}: {_where(problem)}") from problem
+
+
+def read_result(converter: cattrs.Converter, method: str, result: Any) -> Any:
+    """The typed result of a request of ours; as it came for methods that LSP does not know."""
+    known = _MESSAGE_TYPES.get(method)
+    if known is None or known[1] is None:
+        return result
+    message = {"jsonrpc": "2.0", "id": 0, "result": result}
+    return converter.structure(message, known[1]).result
+
+
+def _where(problem: BaseException) -> str:
+    """The field that is wrong, said without Python's type names or paths."""
+    found = _first_path(problem)
+    return f"the value of {'.'.join(found)} is missing or of the wrong type" if found else "the params are not valid"
+
+
+def _first_path(problem: BaseException) -> list[str]:
+    path: list[str] = []
+    while isinstance(problem, cattrs.BaseValidationError) and problem.exceptions:
+        problem = problem.exceptions[0]
+        notes = cast("list[Any]", getattr(problem, "__notes__", []))
+        path += [
+            str(name) for note in notes if (name := getattr(note, "name", getattr(note, "index", None))) is not None
+        ]
+    if isinstance(problem, KeyError) and problem.args:
+        path.append(str(problem.args[0]))
+    return path

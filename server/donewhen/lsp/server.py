@@ -1,0 +1,122 @@
+"""The language server: one conversation over standard streams, or one after the other over a loopback port."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from pygls.lsp.server import LanguageServer
+
+from donewhen import __version__
+from donewhen.lsp import registry
+from donewhen.lsp.hardening import HardenedProtocol, Route
+from donewhen.lsp.hardening_params import strict_converter
+from donewhen.lsp.host import Host
+from donewhen.lsp.session import Session
+from donewhen.lsp.transport import GREETING_SECONDS, Doorkeeper, Link, listen, own_stdio
+
+if TYPE_CHECKING:
+    from donewhen.lsp.services import LspServices
+
+logger = logging.getLogger(__name__)
+
+RouteTable = Callable[[Session], dict[str, Route]]
+
+
+async def serve(services: LspServices, *, tcp_port: int | None = None, routes: RouteTable = registry.routes) -> int:
+    """Serves until the client is gone (stdio) or the process is told to end (TCP).
+
+    Returns the exit code: 0 after `shutdown`, 1 where the client left without it.
+    """
+    _log_to_stderr()
+    host = Host(services)
+    stop = _stop_signal()
+    try:
+        if tcp_port is None:
+            return await _serve_stdio(host, routes, stop)
+        return await _serve_tcp(host, routes, stop, tcp_port)
+    finally:
+        await host.close("the language server ended")
+
+
+async def _serve_stdio(host: Host, routes: RouteTable, stop: asyncio.Future[None]) -> int:
+    talk = asyncio.ensure_future(converse(own_stdio(), host, routes))
+    await asyncio.wait((talk, stop), return_when=asyncio.FIRST_COMPLETED)
+    if talk.done():
+        return talk.result()
+    talk.cancel()
+    return 1
+
+
+async def _serve_tcp(host: Host, routes: RouteTable, stop: asyncio.Future[None], port: int) -> int:
+    doorkeeper = Doorkeeper()
+
+    async def talk(link: Link) -> None:
+        await converse(link, host, routes, doorkeeper)
+
+    server = await listen(port, doorkeeper, talk)
+    await stop
+    server.close()
+    return 0
+
+
+async def converse(link: Link, host: Host, routes: RouteTable, doorkeeper: Doorkeeper | None = None) -> int:
+    """One conversation, until the client says `exit` or is gone; returns the exit code."""
+    protocol = _DoneWhenServer().conversation
+    protocol.link = link
+    session = Session(protocol, host, doorkeeper)
+    protocol.routes = routes(session)
+    link.start(protocol.receive, protocol.lost)
+    if doorkeeper is not None:
+        asyncio.get_running_loop().call_later(GREETING_SECONDS, protocol.expect_greeting)
+    try:
+        code = await asyncio.shield(protocol.exit_code)
+        await session.leave("the editor is gone")
+        return code
+    finally:
+        await link.close()
+
+
+class _DoneWhenServer(LanguageServer):
+    """pygls' server with our protocol; it never reports errors in the user's face."""
+
+    def __init__(self) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]  # pygls leaves its *args bare
+            "donewhen", __version__, protocol_cls=HardenedProtocol, converter_factory=strict_converter
+        )
+
+    @property
+    def conversation(self) -> HardenedProtocol:
+        assert isinstance(self.protocol, HardenedProtocol)
+        return self.protocol
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        logger.error("%s", error, exc_info=error)
+
+
+def _stop_signal() -> asyncio.Future[None]:
+    """Done once the process is told to end, on platforms where a loop can hear that."""
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[None] = loop.create_future()
+
+    def heard() -> None:
+        if not stop.done():
+            stop.set_result(None)
+
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if (number := getattr(signal, name, None)) is not None:
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, heard)
+    return stop
+
+
+def _log_to_stderr() -> None:
+    """Messages for people go to stderr; a closed stderr is nobody's problem."""
+    logging.raiseExceptions = False
+    if not logging.getLogger().handlers:
+        logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")

@@ -1,0 +1,68 @@
+"""Columns across encodings, with characters outside the basic plane."""
+
+from __future__ import annotations
+
+import pytest
+from donewhen.lsp.documents import Documents
+from donewhen.lsp.positions import Encoding, choose_encoding, from_client, offset_of, split_lines, to_client
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lsprotocol import types
+
+LINE = "aé🎯b\u0301z"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [("utf-32", [0, 1, 2, 3, 4, 5, 6]), ("utf-16", [0, 1, 2, 4, 5, 6, 7]), ("utf-8", [0, 1, 3, 7, 8, 10, 11])],
+)
+def test_columns_in_each_encoding(encoding: Encoding, expected: list[int]) -> None:
+    assert [to_client(LINE, column, encoding) for column in range(len(LINE) + 1)] == expected
+    assert [from_client(LINE, character, encoding) for character in expected] == list(range(len(LINE) + 1))
+
+
+def test_a_position_within_a_character_is_its_start_and_past_the_end_the_end() -> None:
+    assert from_client(LINE, 3, "utf-16") == 2
+    assert from_client(LINE, 5, "utf-8") == 2
+    assert from_client(LINE, 99, "utf-16") == len(LINE)
+    assert to_client(LINE, 99, "utf-16") == 7
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(), st.integers(0, 40), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
+def test_there_and_back(line: str, column: int, encoding: Encoding) -> None:
+    column = min(column, len(line))
+    assert from_client(line, to_client(line, column, encoding), encoding) == column
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [([], "utf-16"), (["utf-8", "utf-16"], "utf-8"), (["utf-7", "utf-32"], "utf-32"), ([3, None], "utf-16")],
+)
+def test_the_clients_first_known_encoding_is_taken(offered: list[object], chosen: str) -> None:
+    assert choose_encoding(offered) == chosen
+
+
+def test_lines_end_as_lsp_says_and_nowhere_else() -> None:
+    assert split_lines("a\r\nb\rc\nd\x0ce\u2028f\n") == ["a", "b", "c", "d\x0ce\u2028f", ""]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text(alphabet="a🎯\n\ré"), st.integers(0, 6), st.integers(0, 9), st.sampled_from(["utf-8", "utf-16", "utf-32"])
+)
+def test_an_offset_is_always_inside_the_text(text: str, line: int, character: int, encoding: Encoding) -> None:
+    assert 0 <= offset_of(text, line, character, encoding) <= len(text)
+
+
+def test_incremental_changes_land_behind_astral_characters() -> None:
+    documents = Documents()
+    documents.opened(types.TextDocumentItem("file:///GOAL.md", types.LanguageKind.Markdown, 1, "# 🎯🎯 x\r\nb\r\n"))
+    change = types.TextDocumentContentChangePartial(
+        range=types.Range(types.Position(0, 7), types.Position(1, 1)), text="yes\n- 🎯"
+    )
+    params = types.DidChangeTextDocumentParams(types.VersionedTextDocumentIdentifier(2, "file:///GOAL.md"), [change])
+    after = documents.changed(params)
+    assert after is not None
+    assert after.text == "# 🎯🎯 yes\n- 🎯\r\n"
+    assert after.version == 2

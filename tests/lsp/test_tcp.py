@@ -1,0 +1,102 @@
+"""`--tcp`: loopback, a token, one client at a time, and nothing that a browser could send."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .conftest import PROBE
+from .rawclient import read_message
+
+
+class Listening:
+    """A server that listens, and what it printed."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(PROBE), "0"], stderr=subprocess.PIPE, stdin=subprocess.PIPE
+        )
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline().decode()
+        found = re.search(r"(127\.0\.0\.1):(\d+) token (\S{40,})", line)
+        assert found, line
+        self.address, self.token = (found[1], int(found[2])), found[3]
+
+    def connect(self) -> socket.socket:
+        connection = socket.create_connection(self.address, timeout=10)
+        connection.settimeout(10)
+        return connection
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Listening]:
+    listening = Listening()
+    yield listening
+    listening.process.terminate()
+    assert listening.process.wait(10) == 0
+    for stream in (listening.process.stderr, listening.process.stdin):
+        assert stream is not None
+        stream.close()
+
+
+def ask(connection: socket.socket, method: str, params: Any = None) -> Any:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    connection.sendall(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    with connection.makefile("rb") as stream:
+        return read_message(stream.readline, stream.read)
+
+
+def initialize(connection: socket.socket, token: object) -> Any:
+    return ask(connection, "initialize", {"capabilities": {}, "initializationOptions": {"token": token}})
+
+
+def ended(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1000) == b""
+    except ConnectionError:
+        return True
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST / HTTP/1.1\r\n",
+        b"Content-Length: 2\r\nOrigin: http://evil\r\n\r\n{}",
+        b"Host: x\r\n",
+        b"\r\n",
+        b"x" * 20_000,
+    ],
+)
+def test_what_a_browser_could_send_is_dropped_at_once(server: Listening, sent: bytes) -> None:
+    with server.connect() as connection:
+        connection.sendall(sent)
+        assert ended(connection)
+    with server.connect() as connection:
+        assert "result" in initialize(connection, server.token)
+
+
+@pytest.mark.parametrize("token", [None, "", "wrong", 7, "ü"])
+def test_without_the_token_nothing_is_served(server: Listening, token: object) -> None:
+    with server.connect() as connection:
+        assert initialize(connection, token)["error"]["code"] == -32600
+        assert ended(connection)
+
+
+def test_a_second_client_is_turned_away_and_the_next_one_served(server: Listening) -> None:
+    with server.connect() as first:
+        assert "result" in initialize(first, server.token)
+        with server.connect() as second:
+            assert ended(second)
+        assert ask(first, "probe/echo", 1)["result"] == {"params": 1}
+    with server.connect() as third:
+        answer = initialize(third, server.token)
+        assert "result" in answer
+    assert server.process.poll() is None
