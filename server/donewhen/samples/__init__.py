@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,7 +13,6 @@ WORKSPACE = "csv-export"
 SCRIPT = "demo.yaml"
 
 _LEFT_OUT = ("__pycache__", ".pytest_cache")
-_PYTEST = re.compile(r"python -m pytest -q(?: tests/(\w+)\.py)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +27,9 @@ class DemoProject:
 def prepare(folder: Path, *, pytest: bool, python: str = "") -> DemoProject:
     """Copies the sample into `folder`, which is made where it is missing.
 
-    `pytest` says whether that interpreter can import it; without it, the goal's checks use unittest. `python` is the
-    interpreter's name in the goal's commands; left out: `interpreter_name()`. Raises FileExistsError where a copy is
-    there already.
+    `pytest` says whether that interpreter can import it; without it, all checks of the goal use unittest. `python` is
+    the interpreter's name in the goal's commands; left out: `interpreter_name()`. Raises FileExistsError where a copy
+    is there already.
     """
     workspace = folder / WORKSPACE
     workspace.mkdir(parents=True)
@@ -51,13 +49,8 @@ def interpreter_name(executable: str = sys.executable) -> str:
 
 def goal_text(template: str, *, pytest: bool, python: str) -> str:
     """The sample's goal file, which is written for pytest and `python`, for the tools that there are."""
-    text = template if pytest else _PYTEST.sub(_unittest, template)
+    text = template if pytest else template.replace("python -m pytest -q`", "python -m unittest -q`")
     return text.replace("`python -m ", f"`{python} -m ")
-
-
-def _unittest(found: re.Match[str]) -> str:
-    module = found.group(1)
-    return f"python -m unittest -q tests.{module}" if module else "python -m unittest -q"
 
 
 def _copy(source: Traversable, target: Path) -> None:
