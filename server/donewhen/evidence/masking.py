@@ -1,0 +1,59 @@
+"""Secrets out of whatever is stored, shown or sent (C13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+MASK = "[masked]"
+
+_SENSITIVE = re.compile(
+    r"PASSWORD|PASSWD|PASSPHRASE"
+    r"|(?:^|_)(?:SECRETS?|CREDENTIALS?|APIKEY)(?:_|$)"
+    r"|(?:^|_)(?:KEY|KEYS|TOKEN|TOKENS|PAT|PWD_HASH)$"
+    r"|(?:^|_)(?:API_KEY|ACCESS_KEY|PRIVATE_KEY|AUTH_TOKEN|ACCESS_TOKEN)_"
+    r"|^AWS_(?!.*REGION)",
+    re.IGNORECASE,
+)
+_RUN_TOKENS = ("DONEWHEN_RUN_TOKEN", "DONEWHEN_STEP_TOKEN")
+_SHORTEST = 6
+
+_SHAPES = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+    r"|\bsk-[A-Za-z0-9_-]{16,}"
+    r"|\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{16,}"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
+    r"|\bxox[abprs]-[A-Za-z0-9-]{10,}"
+    r"|\bAIza[A-Za-z0-9_-]{30,}"
+    r"|\b(?:npm|pypi|hf)[_-][A-Za-z0-9_-]{30,}"
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+    re.DOTALL,
+)
+_BEARER = re.compile(r"\b(Bearer|Basic)(\s+)[A-Za-z0-9._~+/-]{12,}=*", re.IGNORECASE)
+_URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s/@]+(@)", re.IGNORECASE)
+
+
+def is_sensitive(name: str) -> bool:
+    """True for the name of a variable that holds a key, a token or a password; never for a run's own tokens."""
+    return name not in _RUN_TOKENS and _SENSITIVE.search(name) is not None
+
+
+class Masker:
+    """Replaces secrets by `[masked]`: the given values, and whatever has the shape of a token."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        # Longest first, so that a secret that holds another one goes as a whole.
+        known = sorted({v.strip() for v in values if len(v.strip()) >= _SHORTEST}, key=len, reverse=True)
+        self._values = re.compile("|".join(re.escape(v) for v in known)) if known else None
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str], values: Iterable[str] = ()) -> Masker:
+        """For the values of the environment's sensitive variables, and more values."""
+        return cls([*(v for name, v in environment.items() if is_sensitive(name)), *values])
+
+    def mask(self, text: str) -> str:
+        if self._values is not None:
+            text = self._values.sub(MASK, text)
+        text = _SHAPES.sub(MASK, text)
+        text = _BEARER.sub(rf"\1\2{MASK}", text)
+        return _URL_PASSWORD.sub(rf"\1{MASK}\2", text)

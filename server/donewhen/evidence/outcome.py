@@ -1,0 +1,125 @@
+"""What a finished process proves: pure, and the only place where a check's outcome is decided."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from donewhen.core.evidence import Outcome, TestCase, TestTotals
+from donewhen.evidence.text import counted
+from donewhen.ports import ProcessResult
+
+_NAMED_FAILURES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Everything that counts about one run of a check.
+
+    `test_run`: it must have executed a test to prove anything. `broken_report` says what is wrong with a report that
+    was written; `not_installed` what is missing and how to get it. `no_tests_exit`: the runner's exit code for
+    "there was no test".
+    """
+
+    process: ProcessResult
+    expected_exit: int
+    test_run: bool
+    totals: TestTotals | None = None
+    tests: tuple[TestCase, ...] = ()
+    broken_report: str | None = None
+    not_installed: str | None = None
+    no_tests_exit: int | None = None
+    timeout: float = 0.0
+
+
+Decision = tuple[Outcome, str]
+
+
+def decide_outcome(seen: Observed) -> Decision:
+    """The outcome and its reason, for people."""
+    return _did_not_end(seen) or (_by_totals(seen, seen.totals) if seen.totals is not None else _by_exit(seen))
+
+
+def _did_not_end(seen: Observed) -> Decision | None:
+    process = seen.process
+    if process.spawn_error is not None:
+        return Outcome.NOT_RUN, f"it could not be started: {process.spawn_error}"
+    if process.timed_out:
+        return Outcome.TIMED_OUT, f"timed out after {seen.timeout:g} s"
+    if process.signal is not None:
+        return Outcome.KILLED, f"ended by {signal_name(process.signal)}"
+    if seen.not_installed is not None:
+        return Outcome.NOT_INSTALLED, seen.not_installed
+    if process.exit_code is None:
+        return Outcome.NOT_RUN, "it was stopped before it ended"
+    return None
+
+
+def _by_totals(seen: Observed, totals: TestTotals) -> Decision:
+    if totals.executed == 0 and (_exit_as_expected(seen) or seen.process.exit_code == seen.no_tests_exit):
+        skipped = f" ({totals.skipped} skipped)" if totals.skipped else ""
+        return Outcome.NO_TESTS, f"no test was executed{skipped}"
+    if not _exit_as_expected(seen):
+        return Outcome.FAILED, _failures(totals, seen.tests) if totals.failed else _other_exit(seen, totals)
+    if totals.failed and seen.expected_exit == 0:
+        return Outcome.FAILED, f"{_failures(totals, seen.tests)}, although the exit code is 0"
+    return Outcome.PASSED, _passes(totals)
+
+
+def _by_exit(seen: Observed) -> Decision:
+    broken = f"its test report can't be read: {seen.broken_report}" if seen.broken_report else ""
+    if seen.process.exit_code == seen.no_tests_exit and not broken:
+        return Outcome.NO_TESTS, "no test was executed"
+    if not _exit_as_expected(seen):
+        return Outcome.FAILED, "; ".join(filter(None, (_exit(seen), broken)))
+    if broken:
+        return Outcome.NO_REPORT, broken
+    if seen.test_run:
+        return Outcome.NO_REPORT, "it gave no test report and no totals: whether any test ran is not known"
+    return Outcome.PASSED, _exit(seen)
+
+
+def _exit_as_expected(seen: Observed) -> bool:
+    return seen.process.exit_code == seen.expected_exit
+
+
+def _exit(seen: Observed) -> str:
+    code = seen.process.exit_code or 0
+    text = f"exit code {code}"
+    if 128 < code < 160 and code != seen.expected_exit:
+        text += f" ({signal_name(code - 128)})"
+    return text if seen.expected_exit in (0, code) else f"{text}, {seen.expected_exit} expected"
+
+
+def _other_exit(seen: Observed, totals: TestTotals) -> str:
+    return f"{_exit(seen)}, although {_passes(totals)}" if totals.executed else _exit(seen)
+
+
+def _passes(totals: TestTotals) -> str:
+    if totals.failed:
+        return f"{totals.failed} of {counted(totals.executed, 'test')} failed, as expected"
+    skipped = f", {totals.skipped} skipped" if totals.skipped else ""
+    return f"{counted(totals.passed, 'test')} passed{skipped}"
+
+
+def _failures(totals: TestTotals, tests: Sequence[TestCase]) -> str:
+    names = [short_name(test.name) for test in tests if test.outcome in ("failed", "error")]
+    text = f"{totals.failed} of {counted(totals.executed, 'test')} failed"
+    if not names:
+        return text
+    more = f" and {len(names) - _NAMED_FAILURES} more" if len(names) > _NAMED_FAILURES else ""
+    return f"{text}: {', '.join(names[:_NAMED_FAILURES])}{more}"
+
+
+def short_name(name: str) -> str:
+    """A test's name without its file."""
+    return name.split("::", 1)[1].replace("::", ".") if "::" in name else name
+
+
+def signal_name(number: int) -> str:
+    """`signal 9 (SIGKILL)`."""
+    try:
+        return f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"signal {number}"

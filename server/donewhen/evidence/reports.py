@@ -1,0 +1,125 @@
+"""Finds the report that a run wrote, never one that was left over from an earlier run."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from donewhen.evidence.commandline import Segment, option_values
+
+_JUNIT_OPTIONS = ("--junitxml", "--junit-xml", "--junitfile", "--log-junit", "--output-junit", "--junit-output")
+_OUTPUT_OPTIONS = (
+    "--outputFile",
+    "--outputFile.junit",
+    "--output-file",
+    "--test-reporter-destination",
+    "-o",
+    "--output",
+)
+_JUNIT_VARIABLES = (
+    "JEST_JUNIT_OUTPUT_FILE",
+    "MOCHA_FILE",
+    "PLAYWRIGHT_JUNIT_OUTPUT_NAME",
+    "PLAYWRIGHT_JUNIT_OUTPUT_FILE",
+)
+_PYTEST_OPTION = re.compile(r"--junit-?xml(?:=|[\s\"',]+)([^\s\"',\]]+)")
+_PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+
+Signature = tuple[int, int, int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Where a run may write reports: `ours`, which nobody else knows, and those that the user asked for, with what
+    stood there before the run."""
+
+    ours: Path
+    theirs: tuple[tuple[Path, Signature], ...]
+    sarif: tuple[tuple[Path, Signature], ...]
+
+    def written(self) -> Path | None:
+        """The JUnit report of this run, if one was written."""
+        if self.ours.is_file():
+            return self.ours
+        return _first_new(self.theirs)
+
+    def written_sarif(self) -> Path | None:
+        return _first_new(self.sarif)
+
+    def discard(self) -> None:
+        with contextlib.suppress(OSError):
+            shutil.rmtree(self.ours.parent)
+
+
+def prepare_reports(
+    root: Path, scratch: Path, parts: Sequence[Segment], folders: Sequence[str], variables: dict[str, str]
+) -> Reports:
+    """Asks pytest for a report through PYTEST_ADDOPTS (added to `variables`), unless the user's options name one."""
+    folder = scratch / f"report-{secrets.token_hex(16)}"
+    folder.mkdir(parents=True, mode=0o700)
+    reports = Reports(folder / "junit.xml", *_named(root, parts, folders, variables))
+    if not _configured(root, variables):
+        given = variables.get("PYTEST_ADDOPTS", "")
+        family = "" if _on_command_line(parts) else " -o junit_family=xunit1"
+        variables["PYTEST_ADDOPTS"] = f"{given} --junitxml={shlex.quote(str(reports.ours))}{family}".strip()
+    return reports
+
+
+def _named(
+    root: Path, parts: Sequence[Segment], folders: Sequence[str], variables: Mapping[str, str]
+) -> tuple[tuple[tuple[Path, Signature], ...], tuple[tuple[Path, Signature], ...]]:
+    junit = [value for part in parts for value in option_values(part.words, _JUNIT_OPTIONS)]
+    outputs = [value for part in parts for value in option_values(part.words, _OUTPUT_OPTIONS)]
+    junit += [value for value in outputs if value.endswith(".xml")]
+    assigned = dict(pair.split("=", 1) for part in parts for pair in part.assignments)
+    junit += [value for name in _JUNIT_VARIABLES if (value := assigned.get(name) or variables.get(name))]
+    junit += _configured(root, variables)
+    sarif = [value for value in outputs if value.endswith((".sarif", ".sarif.json"))]
+    return _before(root, folders, junit), _before(root, folders, sarif)
+
+
+def _before(root: Path, folders: Sequence[str], names: Sequence[str]) -> tuple[tuple[Path, Signature], ...]:
+    paths = [root / folder / Path(name).expanduser() for name in dict.fromkeys(names) for folder in ("", *folders)]
+    return tuple((path, _signature(path)) for path in paths)
+
+
+def _on_command_line(parts: Sequence[Segment]) -> bool:
+    return any(option_values(part.words, ("--junitxml", "--junit-xml")) for part in parts)
+
+
+def _configured(root: Path, variables: Mapping[str, str]) -> list[str]:
+    """The report that the user's own PYTEST_ADDOPTS, or pytest's configuration in the root, asks for."""
+    found = _PYTEST_OPTION.findall(variables.get("PYTEST_ADDOPTS", ""))
+    if found:
+        return found[-1:]
+    for name in _PYTEST_FILES:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            lines = (root / name).read_text(encoding="utf-8").splitlines()
+            text = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
+            found = _PYTEST_OPTION.findall(text)
+            if found:
+                return found[-1:]
+    return []
+
+
+def _first_new(candidates: Sequence[tuple[Path, Signature]]) -> Path | None:
+    """One whose file is not the one that stood there before."""
+    for path, before in candidates:
+        now = _signature(path)
+        if now is not None and now != before:
+            return path
+    return None
+
+
+def _signature(path: Path) -> Signature:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino

@@ -1,0 +1,222 @@
+"""Runs checks; the only maker of check results (`ports.Checker`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem, TestCase, TestTotals
+from donewhen.core.goal import Check, Requirement
+from donewhen.evidence.bytecode import sweep_bytecode
+from donewhen.evidence.commandline import Segment, folders, segments
+from donewhen.evidence.editor import EditorDiagnostics
+from donewhen.evidence.installed import not_installed
+from donewhen.evidence.junit import BrokenReport, Report, read_junit
+from donewhen.evidence.known_runners import Runs, what_runs
+from donewhen.evidence.masking import Masker
+from donewhen.evidence.matchers import find_problems
+from donewhen.evidence.outcome import Observed, decide_outcome
+from donewhen.evidence.places import Places
+from donewhen.evidence.reports import Reports, prepare_reports
+from donewhen.evidence.surroundings import Surroundings
+from donewhen.evidence.text import strip_ansi
+from donewhen.evidence.totals import printed_totals
+from donewhen.ports import Processes, ProcessResult
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """One run of one check, before it starts."""
+
+    check: Check
+    timeout: float
+    parts: tuple[Segment, ...]
+    runs: Runs
+    variables: Mapping[str, str]
+    program: str | None
+    reports: Reports
+    places: Places
+
+
+class CommandChecker:
+    """`ports.Checker` for commands.
+
+    `environment` gives the variables of whoever started Done When; `scratch` is a folder of the server's own, outside
+    of the workspace. `interpreter` is the Python that the editor selected. `known_test_runs` are the ids of checks
+    that once reported a test: they stay test runs. `secrets` gives values to mask besides sensitive variables.
+    `bytecode` is where Python's bytecode goes (default: in `scratch`): sharing it makes first checks faster.
+    """
+
+    def __init__(
+        self,
+        processes: Processes,
+        root: Path,
+        scratch: Path,
+        environment: Callable[[], Mapping[str, str]],
+        editor: EditorDiagnostics | None = None,
+        *,
+        interpreter: Path | None = None,
+        known_test_runs: Iterable[str] = (),
+        secrets: Callable[[], Iterable[str]] = tuple,
+        bytecode: Path | None = None,
+    ) -> None:
+        self._processes = processes
+        self._root = root
+        self._scratch = scratch
+        self._surroundings = Surroundings(root, scratch, environment, interpreter, bytecode)
+        self._editor = editor or EditorDiagnostics()
+        self._secrets = secrets
+        self.known_test_runs = set(known_test_runs)
+
+    async def run(self, check: Check, *, timeout: float, token: str) -> CheckResult:
+        """One run of one check; see `ports.Checker`."""
+        try:
+            plan = await asyncio.to_thread(self._plan, check, timeout)
+        except OSError as error:
+            return _not_run(check, f"the server's scratch folder can't be written: {error.strerror or error}")
+        try:
+            process = await self._processes.run(
+                check.command, cwd=self._root, environment=plan.variables, token=token, timeout=timeout
+            )
+            return await asyncio.to_thread(self._result, plan, process)
+        finally:
+            plan.reports.discard()
+
+    def environment(self, check: Check) -> str:
+        """Digest of what the check would run in."""
+        variables = self._surroundings.variables()
+        return self._surroundings.digest(self._program(segments(check.command), variables), variables)
+
+    async def editor_report(self, requirement: Requirement) -> EditorReport:
+        """What the editor's own diagnostics say about the files of `requirement.problems`."""
+        masker = self._masker()
+        report = self._editor.report(requirement)
+        return replace(report, problems=tuple(_masked_problem(p, masker) for p in report.problems))
+
+    def _plan(self, check: Check, timeout: float) -> _Plan:
+        parts = segments(check.command)
+        variables = self._surroundings.variables()
+        inside = folders(parts)
+        program = self._program(parts, variables)
+        sweep_bytecode(self._surroundings.bytecode, self._root)
+        reports = prepare_reports(self._root, self._scratch, parts, inside, variables)
+        places = Places(self._root, inside)
+        return _Plan(check, timeout, parts, what_runs(parts), variables, program, reports, places)
+
+    def _program(self, parts: tuple[Segment, ...], variables: Mapping[str, str]) -> str | None:
+        """The executable of the first simple command that is one: `cd` and the like are the shell's own."""
+        for part in parts:
+            found = self._surroundings.which(part.words[0], variables) if part.words else None
+            if found is not None and part.words[0] not in ("cd", "export", "set", "true"):
+                return found
+        return None
+
+    def _masker(self) -> Masker:
+        return Masker.of(self._surroundings.inherited(), self._secrets())
+
+    def _result(self, plan: _Plan, process: ProcessResult) -> CheckResult:
+        output = strip_ansi(process.output)
+        report, broken = _read_report(plan)
+        totals = _totals(report, output, plan)
+        test_run = self._is_test_run(plan, totals)
+        outcome, reason = decide_outcome(self._observed(plan, process, output, report, totals, broken))
+        result = CheckResult(
+            check_id=plan.check.id,
+            command=plan.check.command,
+            outcome=outcome,
+            reason=reason,
+            exit_code=process.exit_code,
+            started_at=process.started_at,
+            seconds=process.seconds,
+            output=output,
+            output_bytes=process.output_bytes,
+            output_digest=process.output_digest,
+            program=plan.program,
+            environment=self.environment(plan.check),
+            # Where a person expects a failure, failed tests are what was expected: the exit code decides.
+            is_test_run=test_run and plan.check.expected_exit == 0,
+            totals=totals,
+            tests=report.tests if report else (),
+            problems=_problems(outcome, report, output, plan),
+        )
+        return _masked(result, self._masker())
+
+    def _is_test_run(self, plan: _Plan, totals: TestTotals | None) -> bool:
+        if totals is not None and totals.executed:
+            self.known_test_runs.add(plan.check.id)
+        return plan.runs.runner is not None or plan.check.id in self.known_test_runs
+
+    def _observed(
+        self,
+        plan: _Plan,
+        process: ProcessResult,
+        output: str,
+        report: Report | None,
+        totals: TestTotals | None,
+        broken: str | None,
+    ) -> Observed:
+        def which(name: str) -> str | None:
+            return self._surroundings.which(name, plan.variables)
+
+        return Observed(
+            process=process,
+            expected_exit=plan.check.expected_exit,
+            test_run=self._is_test_run(plan, totals),
+            totals=totals,
+            tests=report.tests if report else (),
+            broken_report=broken,
+            not_installed=not_installed(output, process.exit_code, plan.parts, which),
+            no_tests_exit=plan.runs.runner.no_tests_exit if plan.runs.runner else None,
+            timeout=plan.timeout,
+        )
+
+
+def _not_run(check: Check, reason: str) -> CheckResult:
+    return CheckResult(check.id, check.command, Outcome.NOT_RUN, reason)
+
+
+def _read_report(plan: _Plan) -> tuple[Report | None, str | None]:
+    """The report of this run; or what is wrong with it."""
+    path = plan.reports.written()
+    if path is None:
+        return None, None
+    try:
+        return read_junit(path, plan.places), None
+    except BrokenReport as error:
+        return None, str(error)
+
+
+def _totals(report: Report | None, output: str, plan: _Plan) -> TestTotals | None:
+    if report is None:
+        return printed_totals(output, plan.runs.totals)
+    outcomes = [test.outcome for test in report.tests]
+    failed = outcomes.count("failed") + outcomes.count("error")
+    return TestTotals(outcomes.count("passed"), failed, outcomes.count("skipped"), source="junit")
+
+
+def _problems(outcome: Outcome, report: Report | None, output: str, plan: _Plan) -> tuple[Problem, ...]:
+    if outcome is Outcome.PASSED:
+        return ()
+    if report is not None and report.problems:
+        return report.problems
+    return find_problems(output, plan.places)
+
+
+def _masked(result: CheckResult, masker: Masker) -> CheckResult:
+    return replace(
+        result,
+        output=masker.mask(result.output),
+        reason=masker.mask(result.reason),
+        tests=tuple(_masked_test(test, masker) for test in result.tests),
+        problems=tuple(_masked_problem(problem, masker) for problem in result.problems),
+    )
+
+
+def _masked_test(test: TestCase, masker: Masker) -> TestCase:
+    return replace(test, message=masker.mask(test.message)) if test.message else test
+
+
+def _masked_problem(problem: Problem, masker: Masker) -> Problem:
+    return replace(problem, message=masker.mask(problem.message))

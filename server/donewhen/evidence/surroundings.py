@@ -1,0 +1,132 @@
+"""What checks run in: the variables, the interpreter, the program (product.md, "What checks run in")."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from donewhen.evidence.masking import is_sensitive
+
+_BIN = "Scripts" if os.name == "nt" else "bin"
+# They differ from one terminal to the next and decide nothing.
+_NOISE_NAMES = (
+    "_ PWD OLDPWD SHLVL COLUMNS LINES WINDOWID TERM_SESSION_ID XDG_SESSION_ID SSH_CLIENT SSH_CONNECTION SSH_TTY "
+    "SSH_AUTH_SOCK GPG_TTY DISPLAY WAYLAND_DISPLAY STARSHIP_SESSION_KEY TMUX TMUX_PANE STY WINDOW INVOCATION_ID "
+    "JOURNAL_STREAM PYTEST_CURRENT_TEST"
+)
+_NOISE = frozenset(_NOISE_NAMES.split())
+_NOISE_PREFIXES = ("VSCODE_", "ITERM_", "KITTY_", "WEZTERM_", "NVIM")
+
+
+class Surroundings:
+    """Makes the environment of a check from that of whoever started Done When.
+
+    `inherited` is asked each time; `interpreter` is the Python that the editor selected. `scratch` is a folder of the
+    server's own, where Python keeps its bytecode unless `bytecode` is given, which several workspaces may share: a
+    `__pycache__` that a worker wrote is never read.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        scratch: Path,
+        inherited: Callable[[], Mapping[str, str]],
+        interpreter: Path | None = None,
+        bytecode: Path | None = None,
+    ) -> None:
+        self._root = root
+        self._inherited = inherited
+        self._interpreter = interpreter
+        self._digests: dict[tuple[str, int, int, int], str] = {}
+        self.bytecode = bytecode or scratch / "pycache"
+
+    def inherited(self) -> Mapping[str, str]:
+        """Everything, keys included: for masking only."""
+        return self._inherited()
+
+    def variables(self) -> dict[str, str]:
+        """Without keys and DONEWHEN_*; the interpreter's folder comes first on PATH."""
+        variables = {
+            name: value
+            for name, value in self._inherited().items()
+            if not name.upper().startswith("DONEWHEN_") and not is_sensitive(name)
+        }
+        self._select_python(variables)
+        variables["PYTHONPYCACHEPREFIX"] = str(self.bytecode)
+        # It keeps the workspace clean, which the line above does too; together they would compile everything anew.
+        variables.pop("PYTHONDONTWRITEBYTECODE", None)
+        return variables
+
+    def _select_python(self, variables: dict[str, str]) -> None:
+        selected = self._python_environment()
+        if selected is None:
+            return
+        folder, kind = selected
+        variables["PATH"] = os.pathsep.join(p for p in (str(folder), variables.get("PATH", os.defpath)) if p)
+        variables.pop("PYTHONHOME", None)
+        variables.pop("VIRTUAL_ENV", None)
+        if kind is not None:
+            variables[kind] = str(folder if kind == "CONDA_PREFIX" and os.name == "nt" else folder.parent)
+
+    def _python_environment(self) -> tuple[Path, str | None] | None:
+        """The folder of programs, and the variable that names the environment it belongs to."""
+        if self._interpreter is not None:
+            folder = self._interpreter.parent
+            return folder, _kind(folder.parent) or _kind(folder)
+        for name in (".venv", "venv", ".conda", "env", ".pixi/envs/default"):
+            home = self._root / name
+            kind = _kind(home)
+            if kind is not None:
+                return (home if kind == "CONDA_PREFIX" and os.name == "nt" else home / _BIN), kind
+        return None
+
+    def which(self, program: str, variables: Mapping[str, str]) -> str | None:
+        """The absolute path of the executable that the shell would start; None where there is none."""
+        if not program:
+            return None
+        if os.sep in program or "/" in program:
+            found = shutil.which(str(self._root / program), path="")
+        else:
+            found = shutil.which(program, path=self._search_path(variables))
+        return str(Path(found).absolute()) if found else None
+
+    def _search_path(self, variables: Mapping[str, str]) -> str:
+        """PATH with its relative entries seen from the workspace, where the shell is."""
+        entries = variables.get("PATH", os.defpath).split(os.pathsep)
+        return os.pathsep.join(str(self._root / entry) for entry in entries)
+
+    def digest(self, program: str | None, variables: Mapping[str, str]) -> str:
+        """sha256 of the program's path and content, the variables that can matter, and the platform."""
+        relevant = sorted(
+            f"{name}={value}"
+            for name, value in variables.items()
+            if name not in _NOISE and not name.startswith(_NOISE_PREFIXES)
+        )
+        parts = [sys.platform, platform.machine(), program or "", self._content(program), *relevant]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def _content(self, program: str | None) -> str:
+        """Of the file that the program's links end at; read again only when it changed."""
+        if program is None:
+            return ""
+        try:
+            path = Path(program).resolve()
+            stat = path.stat()
+            key = (str(path), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+            if key not in self._digests:
+                with path.open("rb") as file:
+                    self._digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
+            return f"{path}:{self._digests[key]}"
+        except OSError:
+            return program
+
+
+def _kind(home: Path) -> str | None:
+    if (home / "pyvenv.cfg").is_file():
+        return "VIRTUAL_ENV"
+    return "CONDA_PREFIX" if (home / "conda-meta").is_dir() else None
