@@ -349,6 +349,10 @@ class TurnContext(Protocol):
         """What it does now, one line, for the snapshot."""
         ...
 
+    async def settled(self) -> TreeState:
+        """Waits until the workspace's content changed and then stayed quiet; the change is on record then."""
+        ...
+
     async def ask(self, interrupt: Interrupt) -> Answer:
         """Opens an interrupt (its id is assigned) and waits for a person's answer."""
         ...

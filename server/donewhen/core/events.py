@@ -33,6 +33,7 @@ class RunOptions:
     approve: Literal["ask", "auto", "deny"] = "deny"
     parallel_checks: int = 2
     worker_command: str | None = None
+    script: str | None = None
     preserve_context: bool = True
 
 

@@ -119,7 +119,7 @@ def _still_asks(state: RunState, about: str) -> bool:
 
 
 def _baseline_taken(state: RunState, event: e.BaselineTaken, at: float) -> RunState:
-    return replace(state, baseline=event.facts)
+    return replace(state, baseline=event.facts, person_paths=frozenset())
 
 
 def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> RunState:
@@ -131,7 +131,8 @@ def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> R
         for key, value in state.judged.items()
     }
     due = state.audit_due or (state.turn is None and state.audit is None)
-    return replace(state, revision=event.revision, judged=judged, audit_due=due)
+    persons = state.person_paths | frozenset(event.paths) if event.by == "person" else state.person_paths
+    return replace(state, revision=event.revision, judged=judged, audit_due=due, person_paths=persons)
 
 
 def _revision_confirmed(state: RunState, event: e.RevisionConfirmed, at: float) -> RunState:
@@ -247,7 +248,7 @@ def _stop_requested(state: RunState, event: e.StopRequested, at: float) -> RunSt
 
 
 def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
-    return replace(state, paused=event.reason, pause_requested=None, reason=event.reason)
+    return replace(state, paused=event.reason, pause_requested=None, reason=event.reason, last_alive=at)
 
 
 def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
@@ -255,6 +256,7 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
     return replace(
         state,
         interrupted=event.reason,
+        last_alive=event.alive_until,
         reason=event.reason,
         redo=state.turn or state.redo,
         turn=None,

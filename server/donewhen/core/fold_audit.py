@@ -22,6 +22,7 @@ def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState
 def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunState:
     evidence = event.evidence
     observation = evidence.observation
+    state = _counted(state, evidence)
     known = _recorded(state, evidence)
     if isinstance(observation, EditorReport):
         return replace(state, recorded=known, editor={**state.editor, observation.requirement_id: evidence})
@@ -65,7 +66,14 @@ def _differs(before: Evidence, now: Evidence, result: CheckResult) -> bool:
 
 
 def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> RunState:
-    return replace(state, recorded=_recorded(state, event.evidence))
+    counted = _counted(state, event.evidence)
+    return replace(counted, recorded=_recorded(counted, event.evidence))
+
+
+def _counted(state: RunState, evidence: Evidence) -> RunState:
+    """The highest number given to a piece of evidence (`E7`) is remembered: no id is given twice."""
+    number = evidence.id.removeprefix("E")
+    return replace(state, evidence_count=max(state.evidence_count, int(number) if number.isdigit() else 0))
 
 
 def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:

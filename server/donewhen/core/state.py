@@ -98,6 +98,8 @@ class RunState:
     confirmed: bool = False
     """True where a full walk found `revision` and nothing happened since."""
     baseline: IntegrityFacts | None = None
+    person_paths: frozenset[str] = frozenset()
+    """What a person changed since the baseline was taken: it moves the baseline."""
     file_limits: Limits | None = None
 
     paused: str | None = None
@@ -105,6 +107,8 @@ class RunState:
     ended: bool = False
     end_status: EndStatus | None = None
     reason: str = ""
+    last_alive: float = 0.0
+    """When it was paused or last gave a sign of life: what changed later is a person's."""
     stop_requested: str | None = None
     pause_requested: str | None = None
     ending: tuple[EndStatus, str] | None = None
@@ -131,6 +135,7 @@ class RunState:
     """The latest editor report of each requirement with `problems` globs, by requirement id."""
     recorded: Mapping[str, str] = field(default_factory=dict[str, str])
     """The evidence that may be cited now: id to the revision that it holds for."""
+    evidence_count: int = 0
     flaky: Mapping[str, int] = field(default_factory=dict[str, int])
     """Flaky checks: how often in a row they have passed since."""
     test_runs: frozenset[str] = frozenset()

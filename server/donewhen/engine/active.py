@@ -1,0 +1,202 @@
+"""One run in this process: its state, its ledger, and the parts that it works with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from donewhen.core.events import Event, InterruptOpened, RevisionChanged
+from donewhen.core.fold import begin, fold
+from donewhen.core.state import RunState
+from donewhen.core.work import Actor, Answer, Interrupt
+from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Probes, TreeState, Worker, Workspace
+
+T = TypeVar("T")
+MAX_PATHS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a run works with. `worker` is None for a bare audit, `judge` where none is configured."""
+
+    clock: Clock
+    ledger: Ledger
+    workspace: Workspace
+    checker: Checker
+    probes: Probes
+    goal_files: GoalFiles
+    worker: Worker | None = None
+    judge: Judge | None = None
+    descriptors: Callable[[], tuple[int, ...]] = lambda: ()
+
+
+class ActiveRun:
+    """A run that this process supervises. Appending an event is the only way to change its state (invariant 2)."""
+
+    def __init__(self, parts: Parts, token: str, on_change: Callable[[ActiveRun], None], state: RunState) -> None:
+        self.parts = parts
+        self.token = token
+        self.state = state
+        self.activity: str | None = None
+        self.checkpointed: tuple[str, str] | None = None
+        """The revision of the last checkpoint, and its id: an unchanged tree is not kept twice."""
+        self.touched: set[str] = set()
+        """The paths that changed since the turn began."""
+        self.outputs: dict[str, set[str]] = {}
+        """The files that each check writes anew each time, by check id."""
+        self.leftovers = False
+        """Set by recovery: processes of the run had outlived its supervisor, and may have written files."""
+        self._evidence_count = state.evidence_count
+        self._on_change = on_change
+        self._changed = asyncio.Event()
+        self._answers: dict[str, asyncio.Future[Answer]] = {}
+
+    @classmethod
+    async def begin(cls, parts: Parts, token: str, on_change: Callable[[ActiveRun], None], started: Event) -> ActiveRun:
+        """Puts a new run on record; `started` is its RunStarted."""
+        run_id: str = getattr(started, "run_id")  # noqa: B009  # only RunStarted has one, and begin() checks it
+        entry = await parts.ledger.append(run_id, started, parts.clock.now())
+        run = cls(parts, token, on_change, begin(entry))
+        on_change(run)
+        return run
+
+    @property
+    def run_id(self) -> str:
+        return self.state.run_id
+
+    async def append(self, event: Event, *, durable: bool = True) -> RunState:
+        """Puts an event on record, then into the state. Once begun it ends, even if the caller is cancelled: what is
+        on disk is always in the state too."""
+        return await asyncio.shield(asyncio.ensure_future(self._append(event, durable)))
+
+    async def _append(self, event: Event, durable: bool) -> RunState:
+        entry = await self.parts.ledger.append(self.run_id, event, self.parts.clock.now(), durable=durable)
+        self.state = fold(self.state, entry)
+        self.touch()
+        return self.state
+
+    def touch(self) -> None:
+        """Wakes whoever waits for a change, and tells the front ends."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+        self._on_change(self)
+
+    def say(self, activity: str | None) -> None:
+        """What it does now, one line; no event."""
+        if activity != self.activity:
+            self.activity = activity
+            self._on_change(self)
+
+    async def changed(self, since: int, timeout: float | None = None) -> None:
+        """Returns once the state is a later one than that of sequence `since`, or after `timeout` seconds."""
+        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+        while self.state.sequence == since:
+            left = None if deadline is None else deadline - asyncio.get_running_loop().time()
+            try:
+                await asyncio.wait_for(self._changed.wait(), left)
+            except TimeoutError:
+                return
+
+    def evidence_id(self) -> str:
+        """The next free one; given out once, even where checks run side by side."""
+        self._evidence_count = max(self._evidence_count, self.state.evidence_count) + 1
+        return f"E{self._evidence_count}"
+
+    # ------------------------------------------------------------------------------------ workspace
+
+    async def look(self, by: Actor, *, everywhere: bool = False) -> tuple[str, ...]:
+        """Looks at the workspace (a full walk with `everywhere`) and puts what changed on record."""
+        workspace = self.parts.workspace
+        return await self.noticed(await (workspace.confirm() if everywhere else workspace.current()), by)
+
+    async def noticed(self, tree: TreeState, by: Actor) -> tuple[str, ...]:
+        """Records a new revision. A path is the person's where what is on disk is what the editor saved; in doubt it
+        is `by`'s."""
+        self.touched.update(tree.changed)
+        if tree.revision == self.state.revision:
+            return ()
+        workspace = self.parts.workspace
+        persons = tuple(path for path in tree.changed if by == "person" or workspace.is_persons(path))
+        others = tuple(path for path in tree.changed if path not in set(persons))
+        if persons:
+            await self._moved(tree.revision, persons, "person")
+        if others or not persons:
+            await self._moved(tree.revision, others, by)
+        return tree.changed
+
+    async def _moved(self, revision: str, paths: tuple[str, ...], by: Actor) -> None:
+        await self.append(RevisionChanged(revision, paths[:MAX_PATHS], by, len(paths)), durable=False)
+
+    # ----------------------------------------------------------------------------------- interrupts
+
+    async def ask(self, interrupt: Interrupt) -> Answer:
+        """Opens an interrupt and waits for a person's answer, however long (A2)."""
+        opened = self.numbered(interrupt)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._answers[opened.id] = future
+        try:
+            await self.append(InterruptOpened(opened))
+            return await future
+        finally:
+            self._answers.pop(opened.id, None)
+
+    def numbered(self, interrupt: Interrupt) -> Interrupt:
+        """The interrupt with the next free id and the time."""
+        number = self.state.interrupt_count + 1
+        return Interrupt(
+            f"I{number}", interrupt.kind, interrupt.title, interrupt.about, interrupt.tool,
+            interrupt.input, interrupt.preview, self.parts.clock.now(),
+        )  # fmt: skip
+
+    def deliver(self, interrupt_id: str, answer: Answer) -> None:
+        """Hands a recorded answer to whoever waits for it."""
+        future = self._answers.get(interrupt_id)
+        if future is not None and not future.done():
+            future.set_result(answer)
+
+    # ---------------------------------------------------------------------------------- preemption
+
+    async def unless_preempted(self, step: Coroutine[Any, Any, T]) -> T | None:
+        """Does a step unless a stop, a pause or the time limit comes first: then the step is cancelled, and has ended
+        with all its processes when this returns None (C4, C19, A3)."""
+        task = asyncio.ensure_future(step)
+        watch = asyncio.ensure_future(self._preempted())
+        try:
+            await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            return None
+        finally:
+            watch.cancel()
+            if not task.done():
+                task.cancel()
+            await asyncio.wait({task, watch})
+            if not task.cancelled() and task.exception() is not None and not watch.cancelled():
+                _ = task.exception()
+
+    async def _preempted(self) -> None:
+        while True:
+            state = self.state
+            if state.stop_requested is not None or state.pause_requested is not None:
+                return
+            remaining: float | None = None
+            limit = state.limit("timeout")
+            if limit is not None and state.time_counts:
+                remaining = limit - state.elapsed_at(self.parts.clock.now())
+                if remaining <= 0:
+                    return
+            await self.changed(state.sequence, remaining)
+
+    async def heartbeat(self, every: float = 1.0) -> None:
+        """Leaves a sign of life, and the activity for followers in other processes, until it is cancelled."""
+        said: str | None = None
+        while True:
+            now = self.parts.clock.now()
+            await self.parts.ledger.set_live(self.run_id, Live(self.activity, now))
+            said = self.activity
+            for _ in range(10):
+                await asyncio.sleep(every / 10)
+                if self.activity != said:
+                    break

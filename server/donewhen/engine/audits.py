@@ -1,0 +1,152 @@
+"""An audit: the bound checks that need a result, run by the server itself, and the integrity of the proof.
+
+Checks write files. A result counts only for a revision at which it both began and ended, so a check that changed
+files runs again, alone, until it changes nothing (a snapshot, a build) or until what it writes each time is known to
+be its own output (docs/architecture.md, "Checks that write files").
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from donewhen.core.events import (
+    AuditAbandoned,
+    AuditFinished,
+    AuditStarted,
+    BaselineTaken,
+    CheckFinished,
+    CheckStarted,
+)
+from donewhen.core.evidence import CheckResult, Evidence
+from donewhen.core.goal import Check, Requirement
+from donewhen.core.integrity import IntegrityFinding, compare, moved
+from donewhen.core.proof import needed_checks, needed_editor_reports
+from donewhen.engine.active import ActiveRun
+from donewhen.ports import TreeState
+
+MAX_ROUNDS = 6
+
+
+async def audit(run: ActiveRun, iteration: int) -> None:
+    """One audit. Cut off it isn't counted (C21); what it had found by then is kept."""
+    by = "person" if run.state.waits_for_person or run.state.mode == "audit" else "check"
+    await run.look("person" if run.state.turns_ended == 0 else by, everywhere=True)
+    await run.append(AuditStarted(iteration, run.state.revision))
+    finished = False
+    try:
+        await _prove(run)
+        findings = await _integrity(run)
+        finished = True
+    finally:
+        run.say(None)
+        if not finished:
+            await run.append(AuditAbandoned(iteration, "it was cut off"))
+    await run.append(AuditFinished(iteration, run.state.revision, findings))
+
+
+async def _prove(run: ActiveRun) -> None:
+    """Rounds of checks, until every one has a result at the present revision, or can't get one."""
+    first = True
+    for _ in range(MAX_ROUNDS):
+        checks = list(needed_checks(run.state))
+        if first:
+            known = {check.id for check in checks}
+            checks += [check for check in _other_environment(run) if check.id not in known]
+        reports = needed_editor_reports(run.state)
+        if not checks and not reports:
+            return
+        for requirement in reports:
+            await _editor_report(run, requirement)
+        await _side_by_side(run, checks) if first else await _one_by_one(run, checks)
+        first = False
+
+
+def _other_environment(run: ActiveRun) -> Sequence[Check]:
+    """Checks whose latest result was made in another environment than they would run in now."""
+    wanted: list[Check] = []
+    for check in run.state.goal.checks:
+        evidence = run.state.results.get(check.id)
+        result = evidence.observation if evidence is not None else None
+        if isinstance(result, CheckResult) and result.environment != run.parts.checker.environment(check):
+            wanted.append(check)
+    return wanted
+
+
+async def _side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
+    places = asyncio.Semaphore(max(1, run.state.options.parallel_checks))
+    failed: list[BaseException] = []
+
+    async def one(check: Check) -> None:
+        async with places:
+            await _check(run, check, alone=len(checks) == 1)
+
+    tasks = [asyncio.ensure_future(one(check)) for check in checks]
+    try:
+        if tasks:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        failed = [r for r in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(r, Exception)]
+    if failed:
+        raise failed[0]
+
+
+async def _one_by_one(run: ActiveRun, checks: Sequence[Check]) -> None:
+    for check in checks:
+        await _check(run, check, alone=True)
+
+
+async def _check(run: ActiveRun, check: Check, *, alone: bool) -> None:
+    """One run of one check. Alone, what changes is its own doing and is declared its output; side by side only what
+    was so declared before."""
+    parts, state = run.parts, run.state
+    before, turn = state.revision, state.turns_ended
+    run.say(f"running `{check.command}`")
+    await run.append(CheckStarted(check.id, before))
+    result = await parts.checker.run(check, timeout=state.goal.limits.check_timeout, token=run.token)
+    if check.id in run.state.test_runs and not result.is_test_run:
+        result = replace(result, is_test_run=True)
+    await run.noticed(await _after(run, check, alone), "person" if run.state.waits_for_person else "check")
+    evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
+    await run.append(CheckFinished(evidence))
+
+
+async def _after(run: ActiveRun, check: Check, alone: bool) -> TreeState:
+    workspace = run.parts.workspace
+    tree = await workspace.current()
+    known = run.outputs.setdefault(check.id, set())
+    written = [path for path in tree.changed if alone or path in known]
+    if not written:
+        return tree
+    refused = set(workspace.volatile(check.id, written))
+    known.update(path for path in written if path not in refused)
+    again = await workspace.current()
+    return TreeState(again.revision, tuple(dict.fromkeys((*tree.changed, *again.changed))))
+
+
+async def _editor_report(run: ActiveRun, requirement: Requirement) -> None:
+    report = await run.parts.checker.editor_report(requirement)
+    revision = run.state.revision
+    await run.append(CheckFinished(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
+
+
+async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
+    """What stands between the proof that was agreed on and the one that is run now (A10)."""
+    state = run.state
+    results = [e.observation for e in state.results.values() if isinstance(e.observation, CheckResult)]
+    now = await run.parts.probes.facts(state.goal, run.parts.workspace, results)
+    if state.mode == "audit":
+        return ()
+    baseline = state.baseline
+    if baseline is None or state.waits_for_person:
+        # Whatever worker `human` changes is the person's: it moves the baseline.
+        if now != baseline:
+            await run.append(BaselineTaken(now))
+        return ()
+    if state.person_paths:
+        baseline = moved(baseline, now, state.person_paths)
+        await run.append(BaselineTaken(baseline))
+    return compare(baseline, now)

@@ -1,0 +1,58 @@
+"""The loop: decide, append the intent, perform, append the result. Everything else is in the steps."""
+
+from __future__ import annotations
+
+import traceback
+
+from donewhen.core.decide import Ask, AskJudge, AwaitPerson, Confirm, Pause, RunAudit, RunWorker, Stop, decide
+from donewhen.core.errors import DoneWhenError, LedgerError
+from donewhen.core.events import InterruptOpened, RevisionConfirmed, RunEnded, RunPaused
+from donewhen.engine.active import ActiveRun
+from donewhen.engine.audits import audit
+from donewhen.engine.judging import ask_judge
+from donewhen.engine.turns import keep_tree, work
+from donewhen.engine.watching import watched
+
+
+async def pursue(run: ActiveRun) -> None:
+    """Drives a run until it ends or is paused. A defect ends this run as `crashed`, and nothing else (invariant 8)."""
+    try:
+        while not run.state.ended and run.state.active:
+            await _step(run)
+    except LedgerError:
+        raise  # what can't be recorded must not happen: the supervisor reports it
+    except (DoneWhenError, OSError) as error:
+        await run.append(RunEnded("crashed", str(error)))
+    except Exception as error:  # noqa: BLE001  # invariant 8: a defect is this run's end, with its reason
+        place = traceback.extract_tb(error.__traceback__)[-1].name
+        await run.append(RunEnded("crashed", f"a defect in {place}: {type(error).__name__}: {error}"))
+
+
+async def _step(run: ActiveRun) -> None:
+    since = run.state.sequence
+    action = decide(run.state, run.parts.clock.now())
+    match action:
+        case RunWorker():
+            await run.unless_preempted(work(run, action.iteration))
+        case RunAudit():
+            await run.unless_preempted(audit(run, action.iteration))
+        case AskJudge():
+            await run.unless_preempted(ask_judge(run, action.requirements))
+        case Confirm():
+            await _confirm(run)
+        case Ask():
+            for interrupt in action.interrupts:
+                await run.append(InterruptOpened(run.numbered(interrupt)))
+        case AwaitPerson():
+            await run.unless_preempted(watched(run, run.changed(since)))
+        case Pause():
+            await run.append(RunPaused(action.reason))
+        case Stop():
+            await keep_tree(run)
+            await run.append(RunEnded(action.status, action.reason))
+
+
+async def _confirm(run: ActiveRun) -> None:
+    """The last look before `complete`: what it finds to have changed is not taken for a person's."""
+    await run.look("person" if run.state.waits_for_person else "check", everywhere=True)
+    await run.append(RevisionConfirmed((await run.parts.workspace.current()).revision))

@@ -1,0 +1,150 @@
+"""The worker's turn: its intent, its tree, its result."""
+
+from __future__ import annotations
+
+from donewhen.core.errors import WorkerFailed, WorkspaceError
+from donewhen.core.events import CheckpointTaken, TurnAbandoned, TurnFinished, TurnRestored, TurnStarted, Warned
+from donewhen.core.feedback import feedback_text, outputs_of
+from donewhen.core.proof import assess
+from donewhen.core.state import OpenTurn
+from donewhen.core.work import Answer, Claim, Interrupt, TurnResult
+from donewhen.engine.active import MAX_PATHS, ActiveRun
+from donewhen.engine.places import locations
+from donewhen.engine.watching import amend_if_saved, watched
+from donewhen.ports import TreeState, Turn, Worker, Workspace
+
+HEARTBEAT = 1.0
+
+
+class _Context:
+    """Implements `ports.TurnContext`."""
+
+    def __init__(self, run: ActiveRun) -> None:
+        self._run = run
+
+    @property
+    def workspace(self) -> Workspace:
+        return self._run.parts.workspace
+
+    def activity(self, line: str) -> None:
+        self._run.say(line)
+
+    async def settled(self) -> TreeState:
+        tree = await self._run.parts.workspace.settled()
+        await self._run.noticed(tree, "person" if self._run.state.waits_for_person else "worker")
+        return tree
+
+    async def ask(self, interrupt: Interrupt) -> Answer:
+        return await self._run.ask(interrupt)
+
+    def inherited_descriptors(self) -> tuple[int, ...]:
+        return self._run.parts.descriptors()
+
+
+async def work(run: ActiveRun, iteration: int) -> None:
+    """One turn. Cut off from outside it is put on record as abandoned, and runs again on `resume`."""
+    worker = run.parts.worker
+    if worker is None:
+        raise WorkspaceError("the run has no worker")
+    redo = run.state.redo
+    if redo is not None and redo.checkpoint is not None and not worker.waits_for_person:
+        await _put_back(run, redo)
+    checkpoint = redo.checkpoint if redo is not None else await keep_tree(run)
+    turn = _turn(run, iteration)
+    run.touched.clear()
+    await run.append(TurnStarted(iteration, checkpoint))
+    finished = False
+    try:
+        result = await _result(run, worker, turn)
+        finished = True
+    finally:
+        run.say(None)
+        if not finished:
+            await run.append(TurnAbandoned(iteration, _why(run)))
+    await _finish(run, iteration, result, worker)
+
+
+async def _finish(run: ActiveRun, iteration: int, result: TurnResult, worker: Worker) -> None:
+    by = "person" if worker.waits_for_person else "worker"
+    await run.look(by, everywhere=not worker.waits_for_person)
+    changed = tuple(sorted(run.touched))
+    await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]))
+    await amend_if_saved(run, changed, by)
+
+
+async def _result(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult:
+    context = _Context(run)
+    try:
+        if worker.waits_for_person:
+            return await worker.work(turn, context)
+        return await watched(run, worker.work(turn, context), by="worker")
+    except WorkerFailed as failure:
+        return TurnResult(Claim(), error=str(failure) or "the worker failed", summary=f"failed: {failure}")
+
+
+def _turn(run: ActiveRun, iteration: int) -> Turn:
+    state = run.state
+    views = assess(state)
+    return Turn(
+        run_id=state.run_id,
+        iteration=iteration,
+        goal=state.goal,
+        views=views,
+        feedback=None if iteration == 1 else _feedback(run),
+        token=run.token,
+        answers=state.answers,
+    )
+
+
+def _feedback(run: ActiveRun) -> str:
+    """What is unproven, with reason and evidence, and how the last turn failed where it did (C3, C8)."""
+    state = run.state
+    views = assess(state)
+    known = {evidence.id: evidence for evidence in (*state.results.values(), *state.editor.values())}
+    findings = [open_one.finding for open_one in state.open_findings]
+    text = feedback_text(state.goal, views, locations(state), findings=findings, outputs=outputs_of(views, known))
+    return f"The last turn failed: {state.last_error}\n\n{text}" if state.last_error else text
+
+
+def _why(run: ActiveRun) -> str:
+    state = run.state
+    return state.stop_requested or state.pause_requested or "it was cut off"
+
+
+async def keep_tree(run: ActiveRun) -> str | None:
+    """Keeps the tree as it is now: the files after the iteration that just ended. None where that can't be done,
+    which a warning tells."""
+    revision = run.state.revision
+    if run.checkpointed is not None and run.checkpointed[0] == revision:
+        kept = run.checkpointed[1]
+    else:
+        try:
+            kept = await run.parts.workspace.checkpoint()
+        except (WorkspaceError, OSError) as error:
+            await run.append(Warned("no_checkpoint", f"the files could not be kept: {error}"))
+            return None
+        run.checkpointed = (revision, kept)
+    if run.state.mode == "pursue" and run.state.last_checkpoint != (run.state.iteration, kept):
+        await run.append(CheckpointTaken(run.state.iteration, kept))
+    return kept
+
+
+async def _put_back(run: ActiveRun, redo: OpenTurn) -> None:
+    """Puts the tree back as it was before the turn that was cut off, after keeping the present one. What changed
+    later than the last sign of life is the person's: it is kept, and asked about (product.md, "Nothing lost")."""
+    workspace = run.parts.workspace
+    assert redo.checkpoint is not None  # the caller saw it
+    present = await workspace.checkpoint()
+    changed = await workspace.changed_between(redo.checkpoint, None)
+    since = run.state.last_alive + HEARTBEAT
+    persons = () if run.leftovers else tuple(workspace.changed_after(since, changed))
+    if persons:
+        question = Interrupt(
+            "", "question", f"Edited since the run was cut off: {', '.join(persons[:10])}. Keep these edits?", "restore"
+        )
+        answer = await run.ask(question)
+        persons = () if answer.response == "deny" else persons
+    await workspace.restore(redo.checkpoint, keep=persons)
+    await run.append(TurnRestored(redo.iteration, present, persons))
+    await run.look("check", everywhere=True)
+    run.checkpointed = None

@@ -1,0 +1,65 @@
+"""Looking at the workspace while something else goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from donewhen.core.errors import GoalFileError
+from donewhen.core.events import GoalAmended
+from donewhen.core.goal import Goal
+from donewhen.core.work import Actor
+from donewhen.engine.active import ActiveRun
+
+T = TypeVar("T")
+
+
+async def watched(run: ActiveRun, step: Coroutine[Any, Any, T], by: Actor = "person") -> T:
+    """Does a step, and records what changes in the workspace meanwhile as done by `by`."""
+    watch = asyncio.ensure_future(_record_changes(run, by))
+    try:
+        return await step
+    finally:
+        watch.cancel()
+        await asyncio.wait({watch})
+
+
+async def _record_changes(run: ActiveRun, by: Actor) -> None:
+    while True:
+        tree = await run.parts.workspace.settled()
+        changed = await run.noticed(tree, by)
+        await amend_if_saved(run, changed, by)
+
+
+async def amend_if_saved(run: ActiveRun, changed: tuple[str, ...], by: Actor) -> None:
+    """A person's save of the goal file amends the goal; a worker's edit of it never does (it is a finding)."""
+    path = run.state.goal.path
+    if path is None or path not in changed:
+        return
+    if by == "person" or run.parts.workspace.is_persons(path):
+        await amend(run, path)
+
+
+async def amend(run: ActiveRun, path: str) -> None:
+    """Takes the goal file as it is now; a file that can't be used changes nothing, its diagnostics say why."""
+    try:
+        goal = run.parts.goal_files.load(path)
+    except GoalFileError:
+        return
+    if goal == run.state.goal or (goal.requirements == run.state.goal.requirements and _same_text(run, goal)):
+        return
+    await run.append(GoalAmended(goal))
+    await run.parts.workspace.name(named_globs(run.state.goal))
+
+
+def _same_text(run: ActiveRun, goal: Goal) -> bool:
+    fields = ("title", "objective", "protect", "explicit_limits")
+    same = all(getattr(goal, name) == getattr(run.state.goal, name) for name in fields)
+    return same and goal.limits == run.state.file_limits
+
+
+def named_globs(goal: Goal) -> tuple[str, ...]:
+    """The files that count even where git ignores them: those that requirements name, and the goal file."""
+    globs = [glob for requirement in goal.requirements for glob in (*requirement.files, *requirement.problems)]
+    return tuple(dict.fromkeys([*([goal.path] if goal.path else []), *globs, *goal.protect]))
