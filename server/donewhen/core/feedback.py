@@ -6,10 +6,9 @@ end is kept, since the end of a runner's output is what decides.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedCommand, Outcome, Problem
+from donewhen.core.evidence import CheckResult, Evidence, Problem
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.verdict import RequirementView
@@ -32,16 +31,18 @@ def feedback_text(
     views: Sequence[RequirementView],
     locations: Mapping[str, Sequence[Problem]] | None = None,
     *,
-    findings: Sequence[IntegrityFinding] = (),
-    outputs: Mapping[str, str] | None = None,
+    findings: Sequence[IntegrityFinding | str] = (),
+    evidence: Sequence[Evidence] = (),
 ) -> str:
     """The feedback of one audit for the worker's next turn.
 
-    `locations` and `outputs` are by requirement id, see `locations_of` and `outputs_of`; `findings` are the open
-    integrity findings. Names every requirement that is neither met nor waived, and no other.
+    `locations` is by requirement id; `findings` are the open integrity findings, or their messages; of `evidence`,
+    the failed checks that a view cites show the end of what they printed. Names every requirement that is neither met
+    nor waived, and no other.
     """
+    places, known = locations or {}, {record.id: record for record in evidence}
     blocks = [
-        _requirement(requirement, view, (locations or {}).get(requirement.id, ()), (outputs or {}).get(requirement.id))
+        _requirement(requirement, view, places.get(requirement.id, ()), _printed(view, known))
         for requirement, view in unproven(goal, views)
     ]
     parts: list[str] = []
@@ -52,16 +53,6 @@ def feedback_text(
         parts.append(_findings(findings))
     parts.append(INSPECT)
     return keep_ends("\n\n".join(parts), MAX_FEEDBACK)
-
-
-def feedback_key(goal: Goal, views: Sequence[RequirementView], findings: Sequence[IntegrityFinding] = ()) -> str:
-    """A digest that is equal where two audits told the worker the same (A14).
-
-    Evidence ids, times and output differ from run to run of a check and are left out.
-    """
-    told = [f"{r.id}\0{view.status}\0{view.reason}" for r, view in unproven(goal, views)]
-    told += sorted(f"{finding.key}\0{finding.fact}" for finding in findings)
-    return hashlib.sha256("\n".join(told).encode(errors="replace")).hexdigest()
 
 
 def unproven(goal: Goal, views: Sequence[RequirementView]) -> list[tuple[Requirement, RequirementView]]:
@@ -77,27 +68,6 @@ def unproven(goal: Goal, views: Sequence[RequirementView]) -> list[tuple[Require
     return found
 
 
-def locations_of(views: Sequence[RequirementView], evidence: Mapping[str, Evidence]) -> dict[str, tuple[Problem, ...]]:
-    """The places that the cited evidence names, by requirement id; `evidence` is by evidence id."""
-    found: dict[str, tuple[Problem, ...]] = {}
-    for view in views:
-        places = [place for cited in _cited(view, evidence) for place in _places(cited)]
-        if places:
-            found[view.requirement_id] = tuple(dict.fromkeys(places))
-    return found
-
-
-def outputs_of(views: Sequence[RequirementView], evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """The end of what the cited checks that did not pass printed, by requirement id."""
-    found: dict[str, str] = {}
-    for view in views:
-        for cited in _cited(view, evidence):
-            output = _failed_output(cited)
-            if output.strip():
-                found[view.requirement_id] = output
-    return found
-
-
 def keep_ends(text: str, limit: int) -> str:
     """At most `limit` characters of text: a quarter from its head, the rest from its tail, the cut marked (A12)."""
     if len(text) <= limit:
@@ -107,29 +77,14 @@ def keep_ends(text: str, limit: int) -> str:
     return f"{text[:head]}\n[... {len(text) - limit} characters cut ...]\n{text[-tail:]}"
 
 
-def _cited(view: RequirementView, evidence: Mapping[str, Evidence]) -> list[Evidence]:
-    return [evidence[key] for key in view.evidence_ids if key in evidence]
+def _printed(view: RequirementView, evidence: Mapping[str, Evidence]) -> str:
+    """What the last failed check that the view cites printed; empty where there is none."""
+    seen = [evidence[key].observation for key in view.evidence_ids if key in evidence]
+    failed = [check for check in seen if isinstance(check, CheckResult) and not check.passed]
+    return failed[-1].output.strip() if failed else ""
 
 
-def _failed_output(evidence: Evidence) -> str:
-    seen = evidence.observation
-    if isinstance(seen, CheckResult):
-        return "" if seen.outcome is Outcome.PASSED else seen.output
-    return seen.output if isinstance(seen, ObservedCommand) and seen.exit_code != 0 else ""
-
-
-def _places(evidence: Evidence) -> list[Problem]:
-    seen = evidence.observation
-    if isinstance(seen, EditorReport):
-        return list(seen.problems)
-    if not isinstance(seen, CheckResult):
-        return []
-    failed = [test for test in seen.tests if test.outcome in ("failed", "error") and test.path is not None]
-    tests = [Problem(test.path or "", test.line or 0, f"{test.name}: {test.message}".rstrip(": ")) for test in failed]
-    return [*tests, *seen.problems]
-
-
-def _requirement(requirement: Requirement, view: RequirementView, places: Sequence[Problem], output: str | None) -> str:
+def _requirement(requirement: Requirement, view: RequirementView, places: Sequence[Problem], output: str) -> str:
     lines = [f"{requirement.label} ({view.status}): {requirement.text}"]
     if view.reason.strip():
         lines.append(f"  why: {_indented(keep_ends(view.reason.strip(), MAX_REASON), 7)}")
@@ -137,8 +92,8 @@ def _requirement(requirement: Requirement, view: RequirementView, places: Sequen
         lines.append(f"  evidence: {', '.join(view.evidence_ids)}")
     lines.extend(f"  check: {check.command}" for check in requirement.checks)
     lines.extend(f"  at {place}" for place in _bounded(places))
-    if output and output.strip():
-        lines.append(f"  printed:\n    {_indented(keep_ends(output.strip(), MAX_OUTPUT), 4)}")
+    if output:
+        lines.append(f"  printed:\n    {_indented(keep_ends(output, MAX_OUTPUT), 4)}")
     return "\n".join(lines)
 
 
@@ -149,10 +104,17 @@ def _bounded(places: Sequence[Problem]) -> list[str]:
     return lines if cut <= 0 else [f"[... {cut} more places cut ...]", *lines[-MAX_LOCATIONS:]]
 
 
-def _findings(findings: Sequence[IntegrityFinding]) -> str:
+def _findings(findings: Sequence[IntegrityFinding | str]) -> str:
     lines = ["The proof itself was changed; undo this, or a person has to accept it:"]
-    lines.extend(f"  {f.path}:{f.line + 1}: {f.kind}: {_one_line(f.message)}" for f in findings)
+    lines.extend(f"  {_finding(finding)}" for finding in findings)
     return "\n".join(lines)
+
+
+def _finding(finding: IntegrityFinding | str) -> str:
+    if isinstance(finding, str):
+        return _one_line(finding)
+    place = f"{finding.path}:{finding.line + 1}: " if finding.path else ""
+    return f"{place}{finding.kind}: {_one_line(finding.message)}"
 
 
 def _one_line(text: str) -> str:
