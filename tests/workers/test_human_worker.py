@@ -12,7 +12,7 @@ async def test_a_turn_is_the_next_settled_change(context: Context) -> None:
     working = asyncio.create_task(HumanWorker().work(turn(), context))
     await context.hears("waiting for your edits")
     assert not working.done()
-    context.workspace.changes.put_nowait(TreeState("r2", ("a.py", "b.py")))
+    context.changes.put_nowait(TreeState("r2", ("a.py", "b.py")))
     result = await working
     assert result.summary == "edited 2 files"
     assert [step.summary for step in result.steps] == ["a.py", "b.py"]
@@ -20,9 +20,9 @@ async def test_a_turn_is_the_next_settled_change(context: Context) -> None:
 
 
 async def test_one_file_and_very_many_files_are_summed_up(context: Context) -> None:
-    context.workspace.changes.put_nowait(TreeState("r2", ("a.py",)))
+    context.changes.put_nowait(TreeState("r2", ("a.py",)))
     assert (await HumanWorker().work(turn(), context)).summary == "edited 1 file"
-    context.workspace.changes.put_nowait(TreeState("r3", tuple(f"{n}.py" for n in range(5000))))
+    context.changes.put_nowait(TreeState("r3", tuple(f"{n}.py" for n in range(5000))))
     result = await HumanWorker().work(turn(2), context)
     assert result.summary == "edited 5000 files"
     assert len(result.steps) <= 50

@@ -41,10 +41,6 @@ class Folder:
     """The part of `ports.Workspace` that workers use."""
 
     root: Path
-    changes: asyncio.Queue[TreeState] = field(default_factory=asyncio.Queue)
-
-    async def settled(self) -> TreeState:
-        return await self.changes.get()
 
 
 @dataclass
@@ -56,10 +52,14 @@ class Context:
     activities: list[str] = field(default_factory=list)
     asked: list[Interrupt] = field(default_factory=list)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
+    changes: asyncio.Queue[TreeState] = field(default_factory=asyncio.Queue)
 
     def activity(self, line: str) -> None:
         self.activities.append(line)
         self.heard.set()
+
+    async def settled(self) -> TreeState:
+        return await self.changes.get()
 
     async def ask(self, interrupt: Interrupt) -> Answer:
         self.asked.append(interrupt)

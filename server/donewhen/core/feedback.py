@@ -31,18 +31,17 @@ def feedback_text(
     views: Sequence[RequirementView],
     locations: Mapping[str, Sequence[Problem]] | None = None,
     *,
-    findings: Sequence[IntegrityFinding | str] = (),
-    evidence: Sequence[Evidence] = (),
+    findings: Sequence[IntegrityFinding] = (),
+    outputs: Mapping[str, str] | None = None,
 ) -> str:
     """The feedback of one audit for the worker's next turn.
 
-    `locations` is by requirement id; `findings` are the open integrity findings, or their messages; of `evidence`,
-    the failed checks that a view cites show the end of what they printed. Names every requirement that is neither met
-    nor waived, and no other.
+    `locations` and `outputs` are by requirement id, see `outputs_of`; `findings` are the open integrity findings.
+    Names every requirement that is neither met nor waived, and no other.
     """
-    places, known = locations or {}, {record.id: record for record in evidence}
+    places, printed = locations or {}, outputs or {}
     blocks = [
-        _requirement(requirement, view, places.get(requirement.id, ()), _printed(view, known))
+        _requirement(requirement, view, places.get(requirement.id, ()), printed.get(requirement.id, ""))
         for requirement, view in unproven(goal, views)
     ]
     parts: list[str] = []
@@ -66,6 +65,12 @@ def unproven(goal: Goal, views: Sequence[RequirementView]) -> list[tuple[Require
         if view.status not in PROVEN:
             found.append((requirement, view))
     return found
+
+
+def outputs_of(views: Sequence[RequirementView], evidence: Mapping[str, Evidence]) -> dict[str, str]:
+    """What the failed checks that each view cites printed, by requirement id; `evidence` is by evidence id."""
+    printed = {view.requirement_id: _printed(view, evidence) for view in views}
+    return {key: output for key, output in printed.items() if output}
 
 
 def keep_ends(text: str, limit: int) -> str:
@@ -92,8 +97,8 @@ def _requirement(requirement: Requirement, view: RequirementView, places: Sequen
         lines.append(f"  evidence: {', '.join(view.evidence_ids)}")
     lines.extend(f"  check: {check.command}" for check in requirement.checks)
     lines.extend(f"  at {place}" for place in _bounded(places))
-    if output:
-        lines.append(f"  printed:\n    {_indented(keep_ends(output, MAX_OUTPUT), 4)}")
+    if output.strip():
+        lines.append(f"  printed:\n    {_indented(keep_ends(output.strip(), MAX_OUTPUT), 4)}")
     return "\n".join(lines)
 
 
@@ -104,15 +109,13 @@ def _bounded(places: Sequence[Problem]) -> list[str]:
     return lines if cut <= 0 else [f"[... {cut} more places cut ...]", *lines[-MAX_LOCATIONS:]]
 
 
-def _findings(findings: Sequence[IntegrityFinding | str]) -> str:
+def _findings(findings: Sequence[IntegrityFinding]) -> str:
     lines = ["The proof itself was changed; undo this, or a person has to accept it:"]
     lines.extend(f"  {_finding(finding)}" for finding in findings)
     return "\n".join(lines)
 
 
-def _finding(finding: IntegrityFinding | str) -> str:
-    if isinstance(finding, str):
-        return _one_line(finding)
+def _finding(finding: IntegrityFinding) -> str:
     place = f"{finding.path}:{finding.line + 1}: " if finding.path else ""
     return f"{place}{finding.kind}: {_one_line(finding.message)}"
 

@@ -18,7 +18,7 @@ class HumanWorker:
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """Returns after the next settled change of the workspace."""
         context.activity(WAITING)
-        tree = await context.workspace.settled()
+        tree = await context.settled()
         count = len(tree.changed)
         summary = "edited 1 file" if count == 1 else f"edited {count} files"
         steps = tuple(WorkerStep("edit", path) for path in tree.changed[:MAX_STEPS])
