@@ -138,3 +138,14 @@ SAMPLES: tuple[e.Event, ...] = (
 
 def started(run_id: str = "run-1", mode: e.RunMode = "pursue") -> e.RunStarted:
     return e.RunStarted(run_id, mode, GOAL, e.RunOptions("agent"), "rev1")
+
+
+NAMED: dict[str, e.Event] = {
+    **{type(event).__name__: event for event in SAMPLES},
+    **{f"EvidenceRecorded-{type(seen).__name__}": e.EvidenceRecorded(evidence(seen)) for seen in OBSERVATIONS},
+    "TurnStarted-without-checkpoint": e.TurnStarted(1, None),
+    "JudgeFinished-without-verdict": e.JudgeFinished(("r-2",), "rev2", "rev3", None, Usage(), "unreadable"),
+    "InterruptAnswered-plain": e.InterruptAnswered("I1", Answer("approve")),
+    "RunEnded-audit": e.RunEnded(None, "audited"),
+}
+"""What the golden files hold, by file name."""
