@@ -8,7 +8,7 @@ import pytest
 from donewhen.core.errors import InvalidGoal, WorkerFailed
 from donewhen.core.goal import Goal
 from donewhen.core.work import Claim
-from donewhen.workers.command import MAX_ARGUMENT, CommandWorker, end_line, plain
+from donewhen.workers.command import MAX_ARGUMENT, CommandWorker, end_line
 from donewhen.workers.prompt import command_prompt
 from donewhen.workspace.processes import SystemProcesses
 
@@ -174,21 +174,11 @@ async def test_output_and_exit_code_are_claims_only(context: Context) -> None:
     assert [(step.kind, step.ok) for step in result.steps] == [("command", True)]
 
 
-async def test_activity_is_one_short_plain_line(context: Context) -> None:
-    lines = ["\x1b[32mgreen\x1b[0m\ttext\r", "\x1b]0;title\x07", "   ", "y" * 5000, "a\x00b"]
-    await CommandWorker("agent", Recorder(ended(), lines), dict).work(turn(), context)
-    assert context.activities[1:] == ["green text", "y" * 199 + "…", "ab"]
-
-
 async def test_it_runs_in_the_workspace_with_the_given_environment_and_token(context: Context, tmp_path: Path) -> None:
     recorder = Recorder(ended())
     await CommandWorker("agent", recorder, lambda: {"A": "1"}).work(turn(token="t-9"), context)
     (call,) = recorder.calls
     assert (call["cwd"], call["environment"], call["token"]) == (tmp_path, {"A": "1"}, "t-9")
-
-
-def test_plain_text_has_no_control_sequences() -> None:
-    assert plain("\x1b[1;31mred\x1b[0m\r\nnext\x1b(B").startswith("red\nnext")
 
 
 async def test_quoting_survives_a_path_with_spaces(

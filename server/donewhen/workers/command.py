@@ -13,19 +13,17 @@ from typing import Any, cast
 from donewhen.core.errors import InvalidGoal, WorkerFailed
 from donewhen.core.work import TURN_STATES, Claim, TurnResult, WorkerStep
 from donewhen.ports import Processes, ProcessResult, Turn, TurnContext
+from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.prompt import command_prompt
 
 PLACEHOLDER = "{prompt}"
 PROMPT_VARIABLE = "DONEWHEN_PROMPT"
 MAX_ARGUMENT = 100_000
 """Bytes of a prompt inside a command: Linux takes at most 131,072 in one argument, the shell's text included."""
-MAX_ACTIVITY = 200
 MAX_TAIL = 2_000
 NOT_FOUND = (127, 9009)
 """What a POSIX shell and cmd.exe exit with where they did not find the program."""
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _QUOTED_PLACEHOLDER = re.compile(r"\"\{prompt\}\"|'\{prompt\}'|\{prompt\}")
 
 
@@ -57,16 +55,20 @@ class CommandWorker:
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One run of the command. Raises WorkerFailed where it did not start, failed without an end line, or hung."""
         call = _call(self._command, command_prompt(turn))
-        context.activity(_activity(f"running {self._command}"))
-        result = await self._processes.run(
-            call.command,
-            cwd=context.workspace.root,
-            environment={**self._environment(), **call.environment},
-            token=turn.token,
-            timeout=self._timeout,
-            stdin=call.stdin,
-            on_line=lambda line: _report(line, context),
-        )
+        context.activity(activity_line(f"running {self._command}"))
+        live = LiveOutput(context.activity, silent=lambda line: end_line(plain(line)) is not None)
+        try:
+            result = await self._processes.run(
+                call.command,
+                cwd=context.workspace.root,
+                environment={**self._environment(), **call.environment},
+                token=turn.token,
+                timeout=self._timeout,
+                stdin=call.stdin,
+                on_line=live.hear,
+            )
+        finally:
+            live.close()
         return self._result(result)
 
     def _result(self, result: ProcessResult) -> TurnResult:
@@ -137,11 +139,6 @@ def _end(body: Any) -> EndLine:
     return EndLine(Claim(state, said))
 
 
-def plain(text: str) -> str:
-    """Output as a person reads it: without ANSI sequences and control characters, with plain line ends."""
-    return _CONTROL.sub("", _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
-
-
 @dataclass(frozen=True, slots=True)
 class _Call:
     command: str
@@ -205,17 +202,6 @@ def _quote_after(quote: str, character: str) -> str:
     return character if not quote and character in "\"'" else quote
 
 
-def _report(line: str, context: TurnContext) -> None:
-    text = _activity(line)
-    if text and end_line(text) is None:
-        context.activity(text)
-
-
-def _activity(line: str) -> str:
-    text = " ".join(plain(line).split())
-    return text if len(text) <= MAX_ACTIVITY else f"{text[: MAX_ACTIVITY - 1]}…"
-
-
 def _tail(output: str) -> str:
     text = output.strip()
     return f":\n{text[-MAX_TAIL:]}" if text else ", without output"
@@ -225,4 +211,4 @@ def _summary(claim: Claim, result: ProcessResult) -> str:
     lines = claim.text.strip().splitlines()
     if not lines:
         return f"exit {result.exit_code}, without output"
-    return _activity(lines[0] if claim.state != "finished" else lines[-1])
+    return activity_line(lines[0] if claim.state != "finished" else lines[-1])

@@ -10,6 +10,7 @@ from donewhen.core.errors import WorkerFailed, WorkspaceError
 from donewhen.core.work import Claim, TurnResult, TurnState, Usage, WorkerStep
 from donewhen.ports import Processes, Turn, TurnContext
 from donewhen.workers import script as recorded
+from donewhen.workers.activity import LiveOutput
 from donewhen.workers.files import GuardedFiles
 
 MAX_TAIL = 400
@@ -121,9 +122,17 @@ class _Playing:
 
     async def _run(self, command: str) -> None:
         self._context.activity(f"run {command}")
-        result = await self._processes.run(
-            command, cwd=self._context.workspace.root, environment=self._environment(), token=self._turn.token
-        )
+        live = LiveOutput(self._context.activity)
+        try:
+            result = await self._processes.run(
+                command,
+                cwd=self._context.workspace.root,
+                environment=self._environment(),
+                token=self._turn.token,
+                on_line=live.hear,
+            )
+        finally:
+            live.close()
         self._files.remember()
         ended = result.spawn_error or f"exit {result.exit_code}"
         tail = result.output.strip()[-MAX_TAIL:]

@@ -1,0 +1,67 @@
+"""A program's output as the one line that says what a worker does now."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+
+MAX_ACTIVITY = 200
+EVERY = 0.1
+"""Seconds between two lines that are told: a flood of output costs next to nothing."""
+
+_MAX_READ = 4_096
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+class LiveOutput:
+    """Tells lines as they come, at most one each `every` seconds; the last one is never dropped.
+
+    Lines that say nothing are left out, and so are those that `silent` is true for.
+    """
+
+    def __init__(
+        self, tell: Callable[[str], None], silent: Callable[[str], bool] = lambda _: False, every: float = EVERY
+    ) -> None:
+        self._tell = tell
+        self._silent = silent
+        self._every = every
+        self._latest: str | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def hear(self, line: str) -> None:
+        """One line of output. To be called on the event loop."""
+        if line.strip():
+            self._latest = line
+            if self._timer is None:
+                self._next()
+
+    def close(self) -> None:
+        """Tells what is left; nothing is told after it."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._flush()
+
+    def _next(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._every, self._next) if self._flush() else None
+
+    def _flush(self) -> bool:
+        latest, self._latest = self._latest, None
+        if latest is None:
+            return False
+        text = activity_line(latest)
+        if text and not self._silent(latest):
+            self._tell(text)
+        return True
+
+
+def activity_line(line: str) -> str:
+    """Output as one short plain line; empty where it says nothing."""
+    text = " ".join(plain(line[:_MAX_READ]).split())
+    return text if len(text) <= MAX_ACTIVITY else f"{text[: MAX_ACTIVITY - 1]}…"
+
+
+def plain(text: str) -> str:
+    """Output as a person reads it: without ANSI sequences and control characters, with plain line ends."""
+    return _CONTROL.sub("", _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
