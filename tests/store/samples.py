@@ -65,6 +65,15 @@ RESULT = CheckResult(
     (TestCase("test_quotes", "failed", "tests/test_export.py", 4, "assert 1 == 2"),),
     (Problem("tests/test_export.py", 4, "assert 1 == 2", 3, "error", "pytest"),),
 )
+OPTIONS = e.RunOptions(
+    worker="agent",
+    judge="anthropic/claude",
+    approve="ask",
+    parallel_checks=4,
+    worker_command="do-it",
+    script="work.json",
+    preserve_context=False,
+)
 FACTS = IntegrityFacts(
     (TestFileFact("tests/test_export.py", "f1", (TestFact("test_quotes", 3, "b1", 2, False),)),),
     (FileFact("pyproject.toml", "f2", 1),),
@@ -89,7 +98,7 @@ OBSERVATIONS = (
 )
 
 SAMPLES: tuple[e.Event, ...] = (
-    e.RunStarted("run-1", "pursue", GOAL, e.RunOptions("agent", "anthropic/claude", "ask", 4, "do-it", False), "rev1"),
+    e.RunStarted("run-1", "pursue", GOAL, OPTIONS, "rev1"),
     e.GoalAmended(GOAL),
     e.BaselineTaken(FACTS, "worker"),
     e.RevisionChanged("rev2", ("src/a.py",), "worker", 3),
