@@ -1,0 +1,216 @@
+"""Checkpoints: the covered tree, kept outside of the workspace, byte for byte, and put back on demand.
+
+A checkpoint's id is that of a git tree. Ignored files, empty folders and the contents of nested repositories are not
+captured, and restoring never removes them; a file that is too large, or can't be read, is known by its content's id
+alone, and restoring leaves it as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.workspace.diffing import Change, unified
+from donewhen.workspace.manifest import LINK, NESTED, Entry, Manifest, encoded
+from donewhen.workspace.objects import ObjectStore
+from donewhen.workspace.restoring import put_back, take_away
+
+SIZE_LIMIT = 50 * 1024 * 1024
+_BATCH = 256
+_TREE = "40000"
+
+
+class Kept(NamedTuple):
+    """One file of a checkpoint: mode `160000` where only its identity was kept."""
+
+    mode: str
+    blob: bytes
+
+
+Tree = Mapping[str, Kept]
+
+
+class Checkpoints:
+    """The checkpoints of one workspace folder, under `state`. `borrowed` is the user's git object store, if any."""
+
+    def __init__(self, root: Path, state: Path, borrowed: Path | None, size_limit: int = SIZE_LIMIT) -> None:
+        self._root = root
+        self._objects = ObjectStore(state / "checkpoints.git", borrowed)
+        self._size_limit = size_limit
+        self._trees: dict[str, Tree] = {}
+        self.not_captured: tuple[str, ...] = ()
+
+    async def keep(self, manifest: Manifest) -> str:
+        """Keeps the files of a manifest that was just confirmed; returns the checkpoint's id."""
+        tree = self._tree_of(manifest)
+        missing = await self._objects.missing({kept.blob for kept in tree.values() if kept.mode != NESTED})
+        wanted = [path for path, kept in tree.items() if kept.mode != NESTED and kept.blob in missing]
+        checkpoint = await asyncio.to_thread(self._write, tree, wanted)
+        self.not_captured = tuple(path for path, entry in manifest.items() if entry.size > self._size_limit)
+        return checkpoint
+
+    async def restore(
+        self, checkpoint: str, manifest: Manifest, paths: Sequence[str] | None, keep: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Makes the files what they were; returns those that it changed. WorkspaceError names what it couldn't."""
+        then, now = await self._tree(checkpoint), self._tree_of(manifest)
+        wanted = (
+            _different(then, now) if paths is None else [path for path in _different(then, now) if path in set(paths)]
+        )
+        wanted = [path for path in wanted if path not in set(keep) and _restorable(then.get(path), now.get(path))]
+        failed: list[str] = []
+        gone = [path for path in wanted if path not in then]
+        await asyncio.to_thread(take_away, self._root, gone, failed)
+        back = [path for path in wanted if path in then]
+        for start in range(0, len(back), _BATCH):
+            batch = back[start : start + _BATCH]
+            contents = await self._objects.read(then[path].blob for path in batch)
+            files = [(path, then[path].mode, contents[then[path].blob]) for path in batch]
+            await asyncio.to_thread(put_back, self._root, files, failed)
+        if failed:
+            raise WorkspaceError(f"not restored: {'; '.join(failed[:20])}. Everything else was")
+        return tuple(wanted)
+
+    async def changed_between(self, before: str, after: str | None, manifest: Manifest) -> tuple[str, ...]:
+        """Paths that differ between two checkpoints, or between one and a manifest, sorted."""
+        then = await self._tree(before)
+        return tuple(_different(then, self._tree_of(manifest) if after is None else await self._tree(after)))
+
+    async def file_at(self, checkpoint: str, path: str) -> bytes | None:
+        """A file's bytes as they were (a link's target); None where it was absent or not captured."""
+        kept = (await self._tree(checkpoint)).get(path)
+        if kept is None or kept.mode == NESTED:
+            return None
+        return (await self._objects.read([kept.blob]))[kept.blob]
+
+    async def diff(self, before: str, after: str | None, manifest: Manifest, limit: int) -> str:
+        """A unified diff of at most about `limit` characters."""
+        then = await self._tree(before)
+        now = self._tree_of(manifest) if after is None else await self._tree(after)
+        changes: list[Change] = []
+        read = 0
+        for path in _different(then, now):
+            # What lies beyond the limit is counted, not read.
+            old, new = then.get(path), now.get(path)
+            if read <= limit:
+                was = await self._content(old)
+                stands = self._present(path, new) if after is None else await self._content(new)
+                read += abs(len(was or b"") - len(stands or b"")) // 4
+                changes.append(Change(path, was, stands, old and old.mode, new and new.mode))
+            else:
+                changes.append(Change(path, None, None, old and old.mode, new and new.mode, unread=True))
+        return await asyncio.to_thread(unified, changes, limit)
+
+    async def _content(self, kept: Kept | None) -> bytes | None:
+        if kept is None or kept.mode == NESTED:
+            return None
+        return (await self._objects.read([kept.blob]))[kept.blob]
+
+    def _present(self, path: str, kept: Kept | None) -> bytes | None:
+        if kept is None or kept.mode == NESTED:
+            return None
+        return _on_disk(self._root / path, kept.mode)
+
+    def _tree_of(self, manifest: Manifest) -> Tree:
+        return {path: self._kept(entry) for path, entry in manifest.items()}
+
+    def _kept(self, entry: Entry) -> Kept:
+        return Kept(NESTED if entry.size > self._size_limit else entry.mode, entry.blob)
+
+    def _write(self, tree: Tree, wanted: Sequence[str]) -> str:
+        actual = dict(tree)
+        try:
+            for path in wanted:
+                content = _on_disk(self._root / path, tree[path].mode)
+                if content is None:
+                    del actual[path]
+                else:
+                    # It may have changed since it was listed: what is kept is what is named.
+                    actual[path] = Kept(tree[path].mode, self._objects.write("blob", content))
+            checkpoint = self._write_folder(_nest(actual)).hex()
+        except OSError as error:
+            raise WorkspaceError(
+                f"the checkpoint can't be kept ({error.strerror}): free space or permissions"
+            ) from error
+        self._remember(checkpoint, actual)
+        return checkpoint
+
+    def _write_folder(self, folder: Nested) -> bytes:
+        rows: list[tuple[bytes, bytes]] = []
+        for name, held in folder.items():
+            if isinstance(held, dict):
+                row = b"%b %b\0%b" % (_TREE.encode(), name, self._write_folder(held))
+                rows.append((name + b"/", row))
+            else:
+                rows.append((name, b"%b %b\0%b" % (held.mode.encode(), name, held.blob)))
+        return self._objects.write("tree", b"".join(row for _, row in sorted(rows)))
+
+    async def _tree(self, checkpoint: str) -> Tree:
+        if checkpoint not in self._trees:
+            try:
+                name = bytes.fromhex(checkpoint)
+            except ValueError:
+                raise WorkspaceError(f"{checkpoint!r} is no checkpoint") from None
+            tree: dict[str, Kept] = {}
+            await asyncio.to_thread(self._read_folder, name, "", tree)
+            self._remember(checkpoint, tree)
+        return self._trees[checkpoint]
+
+    def _read_folder(self, name: bytes, place: str, tree: dict[str, Kept]) -> None:
+        content = self._objects.read_kept(name)
+        at = 0
+        while at < len(content):
+            end = content.index(b"\0", at)
+            mode, _, part = content[at:end].partition(b" ")
+            held, at = content[end + 1 : end + 21], end + 21
+            path = place + part.decode("utf-8", "surrogateescape")
+            if mode.decode() == _TREE:
+                self._read_folder(held, f"{path}/", tree)
+            else:
+                tree[path] = Kept(mode.decode(), held)
+
+    def _remember(self, checkpoint: str, tree: Tree) -> None:
+        self._trees[checkpoint] = tree
+        while len(self._trees) > 6:
+            del self._trees[next(iter(self._trees))]
+
+
+Nested = dict[bytes, "Nested | Kept"]
+
+
+def _nest(tree: Tree) -> Nested:
+    top: Nested = {}
+    folders: dict[str, Nested] = {"": top}
+    for path, kept in tree.items():
+        place, _, name = path.rpartition("/")
+        _folder(folders, place)[encoded(name)] = kept
+    return top
+
+
+def _folder(folders: dict[str, Nested], place: str) -> Nested:
+    if place not in folders:
+        above, _, name = place.rpartition("/")
+        made: Nested = {}
+        _folder(folders, above)[encoded(name)] = made
+        folders[place] = made
+    return folders[place]
+
+
+def _different(one: Tree, other: Tree) -> list[str]:
+    return sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
+
+
+def _restorable(then: Kept | None, now: Kept | None) -> bool:
+    """What can't be put back, or couldn't be brought back once removed, is left alone."""
+    return not ((then is not None and then.mode == NESTED) or (now is not None and now.mode == NESTED))
+
+
+def _on_disk(path: Path, mode: str) -> bytes | None:
+    try:
+        return os.fsencode(path.readlink()) if mode == LINK else path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None

@@ -1,0 +1,241 @@
+"""The workspace on disk: one manifest, replaced whenever the watcher or a walk finds a change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.core.globs import any_matches
+from donewhen.ports import TreeState
+from donewhen.workspace.authorship import ClientSaves, changed_after
+from donewhen.workspace.checkpoints import Checkpoints
+from donewhen.workspace.ignoring import Coverage, IgnoreRules, Rules
+from donewhen.workspace.manifest import NESTED, Entry, Manifest
+from donewhen.workspace.outputs import Outputs
+from donewhen.workspace.reading import read_entry
+from donewhen.workspace.repository import Repository, find_repository
+from donewhen.workspace.scanning import Scanner
+from donewhen.workspace.settling import Pulse, Quiet, wait_settled
+from donewhen.workspace.watching import NoWatcher, Watcher, watcher_for
+
+
+class FolderWorkspace:
+    """A `ports.Workspace` on a folder; `state` is a folder outside of it where it keeps checkpoints.
+
+    `watch=False` hears of nothing by itself: every look is a walk. `quiet` says how long content must stay the same
+    to be settled. `warning` says why changes are noticed late, where they are; `not_captured` names the files that
+    the last checkpoint left out because of their size.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        state: Path,
+        *,
+        watch: bool = True,
+        processes: None = None,
+        quiet: Quiet | None = None,
+        watcher: Callable[[Path, Path], Watcher] = watcher_for,
+    ) -> None:
+        self._root = root.absolute()
+        self._state = state.absolute()
+        self._watcher: Watcher = watcher(self._root, self._state) if watch else NoWatcher()
+        self._quiet = quiet or Quiet()
+        self._outputs = Outputs()
+        self._saves = ClientSaves()
+        self._manifest = Manifest({})
+        self._handed = self._manifest
+        self._coverage: Coverage | None = None
+        self._scanner: Scanner | None = None
+        self._checkpoints: Checkpoints | None = None
+        self._watching = False
+        self._one_at_a_time = asyncio.Lock()
+        self._pulse = Pulse()
+
+    @property
+    def root(self) -> Path:
+        return self._root
+
+    @property
+    def warning(self) -> str | None:
+        """Why changes are noticed late, and what to do about it."""
+        return self._watcher.warning
+
+    @property
+    def not_captured(self) -> tuple[str, ...]:
+        """The files that the last checkpoint left out because of their size."""
+        return self._checkpoints.not_captured if self._checkpoints else ()
+
+    # ------------------------------------------------------------------------------- revision
+
+    async def open(self, named: Sequence[str]) -> TreeState:
+        async with self._one_at_a_time:
+            if not self._root.is_dir():
+                raise WorkspaceError(f"{self._root} is no folder: open an existing one")
+            repository = await find_repository(self._root)
+            rules = IgnoreRules(above=_above(repository))
+            tracked = repository.tracked if repository else ()
+            self._use(Coverage(rules, tracked, named, _excluded(self._root, self._state)))
+            if not self._watching:
+                self._watcher.start(self._pulse.beat)
+                self._watching = True
+            self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
+            self._manifest = await asyncio.to_thread(self._first_walk, rules)
+            return self._hand_out()
+
+    async def name(self, named: Sequence[str]) -> None:
+        async with self._one_at_a_time:
+            if self._coverage is None or tuple(named) == self._coverage.named:
+                return
+            scanner = self._use(self._coverage.renamed(named))
+            walked = await asyncio.to_thread(scanner.walk, self._manifest)
+            self._manifest = await asyncio.to_thread(scanner.sieve, walked)
+
+    async def current(self) -> TreeState:
+        await self._refresh()
+        return self._hand_out()
+
+    async def confirm(self) -> TreeState:
+        await self._walk()
+        return self._hand_out()
+
+    async def settled(self) -> TreeState:
+        self._opened()
+        await wait_settled(self._settling_look, self._handed, self._pulse, self._quiet, lambda: self._watcher.polls)
+        return self._hand_out()
+
+    async def _settling_look(self) -> Manifest:
+        await self._refresh()
+        return self._manifest
+
+    def _first_walk(self, rules: IgnoreRules) -> Manifest:
+        self._watcher.take()
+        scanner = self._opened()
+        manifest = scanner.sieve(Manifest(scanner.walk(self._manifest).folders, rules.freeze()))
+        _ = manifest.revision
+        return manifest
+
+    async def _refresh(self) -> None:
+        scanner = self._opened()
+        async with self._one_at_a_time:
+            if await self._watcher.drain():
+                self._manifest = await asyncio.to_thread(self._look, scanner, self._manifest)
+
+    def _look(self, scanner: Scanner, known: Manifest) -> Manifest:
+        hints = self._watcher.take()
+        manifest = scanner.walk(known, hints.paths) if hints.everything else scanner.look(known, hints.paths)
+        _ = manifest.revision
+        return manifest
+
+    async def _walk(self) -> None:
+        scanner = self._opened()
+        async with self._one_at_a_time:
+            await self._watcher.drain()
+            self._manifest = await asyncio.to_thread(self._look_everywhere, scanner, self._manifest)
+
+    def _look_everywhere(self, scanner: Scanner, known: Manifest) -> Manifest:
+        manifest = scanner.walk(known, self._watcher.take().paths)
+        _ = manifest.revision
+        return manifest
+
+    def _use(self, coverage: Coverage) -> Scanner:
+        self._coverage = coverage
+        self._scanner = Scanner(self._root, coverage, self._watcher.watch, self._outputs.counted)
+        return self._scanner
+
+    def _opened(self) -> Scanner:
+        if self._scanner is None:
+            raise WorkspaceError("the workspace was not opened: open it first")
+        return self._scanner
+
+    def _hand_out(self) -> TreeState:
+        before, self._handed = self._handed, self._manifest
+        return TreeState(self._handed.revision, self._handed.changed_since(before))
+
+    # ---------------------------------------------------------------------------------- files
+
+    def scope_digest(self, globs: Sequence[str]) -> str:
+        return self._handed.scope_digest(tuple(globs), self.files(globs))
+
+    def files(self, globs: Sequence[str] | None = None) -> Sequence[str]:
+        paths = self._handed.paths
+        return paths if globs is None else tuple(path for path in paths if any_matches(globs, path))
+
+    def digest(self, path: str) -> str | None:
+        entry = self._handed.get(path)
+        return None if entry is None or entry.mode == NESTED else entry.digest.hex()
+
+    def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
+        entries, refused = self._outputs.declare(check_id, paths, self._may_be_output, self._read)
+        self._manifest = self._manifest.with_entries(entries)
+        return refused
+
+    def _may_be_output(self, path: str) -> bool:
+        coverage = self._coverage
+        return coverage is not None and path not in coverage.tracked and not coverage.is_named(path)
+
+    def _read(self, path: str) -> Entry | None:
+        covers = self._coverage is not None and self._coverage.covers(path)
+        return read_entry(self._opened().full(path)) if covers else None
+
+    # ---------------------------------------------------------------------------- checkpoints
+
+    async def checkpoint(self) -> str:
+        await self._walk()
+        return await self._kept().keep(self._manifest)
+
+    async def restore(
+        self, checkpoint: str, paths: Sequence[str] | None = None, keep: Sequence[str] = ()
+    ) -> Sequence[str]:
+        await self._walk()
+        changed = await self._kept().restore(checkpoint, self._manifest, paths, keep)
+        await self._walk()
+        return changed
+
+    async def changed_between(self, before: str, after: str | None) -> Sequence[str]:
+        if after is None:
+            await self._walk()
+        return await self._kept().changed_between(before, after, self._manifest)
+
+    async def file_at(self, checkpoint: str, path: str) -> bytes | None:
+        return await self._kept().file_at(checkpoint, path)
+
+    async def diff(self, before: str, after: str | None, limit: int = 60_000) -> str:
+        if after is None:
+            await self._walk()
+        return await self._kept().diff(before, after, self._manifest, limit)
+
+    def _kept(self) -> Checkpoints:
+        self._opened()
+        assert self._checkpoints is not None  # opened together with the scanner
+        return self._checkpoints
+
+    # ----------------------------------------------------------------------------- authorship
+
+    def saved_by_client(self, path: str, text: str) -> None:
+        self._saves.note(path, text)
+
+    def is_persons(self, path: str) -> bool:
+        try:
+            return self._saves.holds(path, (self._root / path).read_bytes())
+        except OSError:
+            return False
+
+    def changed_after(self, at: float, paths: Sequence[str]) -> Sequence[str]:
+        return changed_after(self._root, at, paths)
+
+    async def close(self) -> None:
+        self._watcher.close()
+
+
+def _above(repository: Repository | None) -> tuple[tuple[str, Rules], ...]:
+    return repository.above if repository else ()
+
+
+def _excluded(root: Path, state: Path) -> tuple[str, ...]:
+    try:
+        return (state.resolve().relative_to(root.resolve()).as_posix(),)
+    except ValueError:
+        return ()

@@ -1,0 +1,230 @@
+"""Which files the revision covers: git's ignore rules frozen at one moment, known cache folders, named files."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from donewhen.core.globs import any_matches, matches
+from donewhen.workspace.manifest import encoded
+
+_FOLDERS = """
+__pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox node_modules .venv venv htmlcov .svn .hg
+.nyc_output .gradle .terraform .ipynb_checkpoints
+"""
+CACHE_FOLDERS = frozenset(_FOLDERS.split())
+CACHE_FILES = re.compile(
+    r"(?:.*\.py[co]|\.coverage(?:\..+)?|\.DS_Store|\..*\.donewhen-tmp|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*)", re.DOTALL
+)
+"""Left by tools and editors; part of no revision unless git tracks them or the goal names them."""
+
+_CASELESS = re.IGNORECASE if sys.platform in ("win32", "darwin") else re.NOFLAG
+
+
+@dataclass(frozen=True)
+class Rules:
+    """One text of ignore rules, compiled: runs of patterns of one kind, the last first."""
+
+    text: str
+    runs: tuple[tuple[bool, re.Pattern[str]], ...]
+
+    def decide(self, path: str) -> bool | None:
+        """True where ignored, False where a negation brings it back, None where no rule speaks. A folder's path
+        ends with a slash."""
+        for ignored, pattern in self.runs:
+            if pattern.fullmatch(path):
+                return ignored
+        return None
+
+
+@lru_cache(maxsize=512)
+def compiled(text: str) -> Rules:
+    """Compiles rules in the syntax of .gitignore; a line that can't be read is no rule, as for git."""
+    runs: list[tuple[bool, list[str]]] = []
+    for line in text.removeprefix("\ufeff").splitlines():
+        rule = _regex(line)
+        if rule is None:
+            continue
+        if not runs or runs[-1][0] != rule[0]:
+            runs.append((rule[0], []))
+        runs[-1][1].append(rule[1])
+    joined = [(ignored, re.compile("|".join(parts), re.DOTALL | _CASELESS)) for ignored, parts in reversed(runs)]
+    return Rules(text, tuple(joined))
+
+
+def _regex(line: str) -> tuple[bool, str] | None:
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    try:
+        text, ignored = GitIgnoreSpecPattern.pattern_to_regex(line)
+    except ValueError:
+        return None
+    if text is None or ignored is None:
+        return None
+    whole = text.replace("(?P<ps_d>/)", "/")
+    # `a/**` means what is in the folder, not the folder.
+    return ignored, f"(?:{whole}.+)" if line.rstrip().endswith("/**") else f"(?:{whole})"
+
+
+@dataclass
+class IgnoreRules:
+    """The rules of one workspace. They are gathered while its folders are first listed, then frozen (A9).
+
+    `above` are the rules that hold for all of it, the strongest last, each with the prefix that its paths start with
+    (a workspace may be a folder of a repository).
+    """
+
+    above: Sequence[tuple[str, Rules]] = ()
+    frozen: bool = False
+    _below: dict[str, Rules] = field(default_factory=dict[str, Rules])
+
+    def add(self, place: str, text: str) -> None:
+        """Takes in the .gitignore of one folder; without effect once frozen."""
+        if not self.frozen:
+            self._below[place] = compiled(text)
+
+    def freeze(self) -> bytes:
+        """Ends the gathering; returns the digest of all rules."""
+        self.frozen = True
+        whole = hashlib.sha256()
+        for place, rules in [*self.above, *sorted(self._below.items())]:
+            whole.update(b"%b\0%b\0" % (encoded(place), encoded(rules.text)))
+        return whole.digest()
+
+    def ignores(self, path: str) -> bool:
+        """Whether the rules ignore this very path, its folders aside; a folder's path ends with a slash."""
+        for place, rules in self._applying(path):
+            rest = path[len(place) + 1 :] if place else path
+            decision = rules.decide(rest)
+            if decision is not None:
+                return decision
+        for prefix, rules in reversed(self.above):
+            decision = rules.decide(prefix + path)
+            if decision is not None:
+                return decision
+        return False
+
+    def _applying(self, path: str) -> Iterable[tuple[str, Rules]]:
+        if not self._below:
+            return
+        place = path.rstrip("/")
+        while place:
+            place = place.rpartition("/")[0]
+            rules = self._below.get(place)
+            if rules is not None:
+                yield place, rules
+
+
+class Coverage:
+    """Decides for each path whether the revision covers it; remembers what it decided."""
+
+    def __init__(
+        self, rules: IgnoreRules, tracked: Collection[str], named: Sequence[str], excluded: Sequence[str]
+    ) -> None:
+        self.rules = rules
+        self.tracked = frozenset(tracked)
+        self.named = tuple(named)
+        self._excluded = frozenset(excluded)
+        self._tracked_folders = frozenset(_folders_of(self.tracked))
+        self._hidden: dict[str, bool] = {"": False}
+        self._nested: set[str] = set()
+
+    def renamed(self, named: Sequence[str]) -> Coverage:
+        """The same coverage with other named files."""
+        coverage = Coverage(self.rules, self.tracked, named, tuple(self._excluded))
+        coverage._nested = set(self._nested)
+        return coverage
+
+    def covers(self, path: str) -> bool:
+        """Whether a file at this path counts."""
+        if path in self.tracked:
+            return True
+        place, _, name = path.rpartition("/")
+        if not self.visits(place) or name == ".git":
+            return False
+        naming = [glob for glob in self.named if matches(glob, path)]
+        if self.is_hidden(place):
+            return _reaches_any(naming, place)
+        return bool(naming) or not (CACHE_FILES.fullmatch(name) or self.rules.ignores(path))
+
+    def visits(self, place: str) -> bool:
+        """Whether a folder can hold files that count."""
+        if not self.is_hidden(place):
+            return True
+        if place in self._tracked_folders:
+            return True
+        return not self._is_excluded(place) and _reaches_any(self.named, place)
+
+    def nest(self, place: str, nested: bool) -> None:
+        """Declares whether a folder is a repository of its own: then only tracked or named files in it count."""
+        if nested != (place in self._nested):
+            self._nested ^= {place}
+            self._hidden = {"": False}
+
+    def is_nested(self, place: str) -> bool:
+        """Whether the folder was declared a repository of its own."""
+        return place in self._nested
+
+    def counts_nested(self, place: str) -> bool:
+        """Whether a repository at this place counts by its commit."""
+        above, _, name = place.rpartition("/")
+        return place in self.tracked or not (self.is_hidden(above) or self._hides(place, name))
+
+    def is_hidden(self, place: str) -> bool:
+        """Whether a folder is ignored, a known cache, or inside of one."""
+        known = self._hidden.get(place)
+        if known is None:
+            above, _, name = place.rpartition("/")
+            known = place in self._nested or self.is_hidden(above) or self._hides(place, name)
+            self._hidden[place] = known
+        return known
+
+    def is_named(self, path: str) -> bool:
+        """Whether a check or a requirement names the path."""
+        return any_matches(self.named, path)
+
+    def _hides(self, place: str, name: str) -> bool:
+        if name in CACHE_FOLDERS or name == ".git" or place in self._excluded:
+            return True
+        return self.rules.ignores(f"{place}/")
+
+    def _is_excluded(self, place: str) -> bool:
+        parts = place.split("/")
+        return ".git" in parts or any("/".join(parts[:end]) in self._excluded for end in range(1, len(parts) + 1))
+
+
+def _folders_of(paths: Iterable[str]) -> set[str]:
+    folders: set[str] = set()
+    for path in paths:
+        place = path.rpartition("/")[0]
+        while place and place not in folders:
+            folders.add(place)
+            place = place.rpartition("/")[0]
+    return folders
+
+
+def _reaches_any(globs: Sequence[str], place: str) -> bool:
+    parts = tuple(place.split("/"))
+    return any(_reaches(glob, parts) for glob in globs)
+
+
+@lru_cache(maxsize=65536)
+def _reaches(glob: str, parts: tuple[str, ...]) -> bool:
+    """Whether a glob names files inside a hidden folder on purpose.
+
+    It must spell a known cache folder out; `**` goes into ignored folders only after a part that is spelt out, so
+    that `**/*.py` doesn't take in a virtual environment.
+    """
+    wanted = glob.removeprefix("./").rstrip("/").split("/")
+    for position, part in enumerate(parts):
+        if position >= len(wanted):
+            return True
+        if wanted[position] == "**":
+            return position > 0 and not any(rest in CACHE_FOLDERS for rest in parts[position:])
+        if not any_matches((wanted[position],), part) or (part in CACHE_FOLDERS and wanted[position] != part):
+            return False
+    return True

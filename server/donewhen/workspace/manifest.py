@@ -1,0 +1,198 @@
+"""What the revision is made of: every covered file's mode and content, kept by folder so that a change costs little."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+FILE = "100644"
+EXECUTABLE = "100755"
+LINK = "120000"
+NESTED = "160000"
+"""A repository inside the workspace: like for git, it counts by the commit that is checked out, not by its files."""
+
+UNREADABLE = b"unreadable"
+
+StatKey = tuple[int, int, int, int, int]
+"""Size, mtime_ns, ctime_ns, inode, mode bits: a known hash is trusted only while all of these are the same."""
+
+
+class Entry(NamedTuple):
+    """One covered file. `counted` is what stands for its content in the revision: its digest, or a check's token.
+
+    `digest` is the sha256 of its bytes (of a link: of its target), `blob` git's sha1 of the same bytes. `racy` marks
+    a file that was touched so close to its reading that its stat proves nothing: it is read again the next time.
+    """
+
+    mode: str
+    digest: bytes
+    counted: bytes
+    blob: bytes
+    key: StatKey
+    racy: bool = False
+
+    @property
+    def size(self) -> int:
+        return self.key[0]
+
+
+def same(one: Entry | None, other: Entry | None) -> bool:
+    """True where both count alike in the revision."""
+    if one is None or other is None:
+        return one is other
+    return one.mode == other.mode and one.counted == other.counted
+
+
+def encoded(path: str) -> bytes:
+    """A path's bytes; names that are not UTF-8 keep theirs."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The covered files directly in one folder, by name."""
+
+    files: Mapping[str, Entry]
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What the folder adds to the revision."""
+        whole = hashlib.sha256()
+        for name in sorted(self.files):
+            entry = self.files[name]
+            whole.update(b"%b\0%b\0%b\0" % (encoded(name), entry.mode.encode(), entry.counted))
+        return whole.digest()
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The covered content at one moment; never changed, only replaced. `rules` is the frozen ignore rules' digest."""
+
+    folders: Mapping[str, Folder]
+    rules: bytes = b""
+    _scopes: dict[tuple[str, ...], str] = field(default_factory=dict[tuple[str, ...], str], compare=False)
+
+    @cached_property
+    def revision(self) -> str:
+        """sha256 over the rules and the sorted (path, mode, content) of every covered file."""
+        whole = hashlib.sha256(self.rules)
+        for place in sorted(self.folders):
+            folder = self.folders[place]
+            if folder.files:
+                whole.update(b"%b\0%b" % (encoded(place), folder.digest))
+        return whole.hexdigest()
+
+    def get(self, path: str) -> Entry | None:
+        """The entry of a covered path, None where it is absent or not covered."""
+        place, _, name = path.rpartition("/")
+        folder = self.folders.get(place)
+        return None if folder is None else folder.files.get(name)
+
+    def items(self) -> Iterator[tuple[str, Entry]]:
+        """Every covered path with its entry, folder by folder."""
+        for place, folder in self.folders.items():
+            start = f"{place}/" if place else ""
+            for name, entry in folder.files.items():
+                yield start + name, entry
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """Every covered path, sorted."""
+        return tuple(sorted(path for path, _ in self.items()))
+
+    def changed_since(self, earlier: Manifest) -> tuple[str, ...]:
+        """The paths that count otherwise than in `earlier`, sorted."""
+        if earlier is self:
+            return ()
+        return tuple(sorted(path for path, before, now in self.differences(earlier) if not same(before, now)))
+
+    def differences(self, earlier: Manifest) -> Iterator[tuple[str, Entry | None, Entry | None]]:
+        """Path, entry before and entry now, wherever the two are not the same object."""
+        for place in self.folders.keys() | earlier.folders.keys():
+            old, new = earlier.folders.get(place), self.folders.get(place)
+            if old is not new:
+                yield from _differences(place, old.files if old else {}, new.files if new else {})
+
+    def with_entries(self, entries: Mapping[str, Entry | None]) -> Manifest:
+        """The manifest with some entries replaced, or removed where None."""
+        draft = Draft(self)
+        for path, entry in entries.items():
+            draft.put(path, entry)
+        return draft.finish()
+
+    def scope_digest(self, key: tuple[str, ...], paths: Iterable[str]) -> str:
+        """sha256 over what these paths count for; `key` names the scope, for it to be worked out once."""
+        if key not in self._scopes:
+            whole = hashlib.sha256()
+            for path in paths:
+                entry = self.get(path)
+                if entry is not None:
+                    whole.update(b"%b\0%b\0%b\0" % (encoded(path), entry.mode.encode(), entry.counted))
+            self._scopes[key] = whole.hexdigest()
+        return self._scopes[key]
+
+
+class Draft:
+    """A manifest under change."""
+
+    def __init__(self, base: Manifest) -> None:
+        self._base = base
+        self._folders: dict[str, dict[str, Entry] | None] = {}
+
+    def files(self, place: str) -> Mapping[str, Entry] | None:
+        """The files of one folder as they stand in the draft; None where it is not known."""
+        if place in self._folders:
+            return self._folders[place]
+        folder = self._base.folders.get(place)
+        return None if folder is None else folder.files
+
+    def put(self, path: str, entry: Entry | None) -> None:
+        """Replaces one entry, or removes it where None."""
+        place, _, name = path.rpartition("/")
+        known = self.files(place)
+        if (known or {}).get(name) == entry:
+            return
+        files = dict(known or {})
+        if entry is None:
+            files.pop(name, None)
+        else:
+            files[name] = entry
+        self._folders[place] = files
+
+    def put_folder(self, place: str, files: dict[str, Entry]) -> None:
+        """Replaces what is directly in one folder."""
+        self._folders[place] = files
+
+    def drop_below(self, place: str, keep: Collection[str]) -> None:
+        """Forgets a folder and all folders under it but those of `keep`."""
+        start = f"{place}/"
+        if not keep and self.files(place) is None:
+            return
+        for known in [*self._base.folders, *self._folders]:
+            if (known == place or known.startswith(start)) and known not in keep:
+                self._folders[known] = None
+
+    def finish(self) -> Manifest:
+        """The manifest that came of it; the very same object where nothing changed."""
+        if not self._folders:
+            return self._base
+        folders = dict(self._base.folders)
+        for place, files in self._folders.items():
+            if files is None:
+                folders.pop(place, None)
+            else:
+                folders[place] = Folder(files)
+        return Manifest(folders, self._base.rules)
+
+
+def _differences(
+    place: str, old: Mapping[str, Entry], new: Mapping[str, Entry]
+) -> Iterator[tuple[str, Entry | None, Entry | None]]:
+    start = f"{place}/" if place else ""
+    for name in old.keys() | new.keys():
+        before, now = old.get(name), new.get(name)
+        if before is not now:
+            yield start + name, before, now

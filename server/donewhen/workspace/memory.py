@@ -1,0 +1,207 @@
+"""A workspace in memory, with the behaviour of the one on disk: for tests, and for goals without files."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.core.globs import any_matches
+from donewhen.ports import TreeState
+from donewhen.workspace.authorship import ClientSaves
+from donewhen.workspace.diffing import Change, unified
+from donewhen.workspace.ignoring import Coverage, IgnoreRules
+from donewhen.workspace.manifest import EXECUTABLE, FILE, Entry, Manifest
+from donewhen.workspace.outputs import Outputs
+from donewhen.workspace.settling import Pulse, Quiet, wait_settled
+
+Content = tuple[str, bytes]
+
+
+class MemoryWorkspace:
+    """A `ports.Workspace` over a dict of bytes by path. `edit` changes a file and wakes whoever waits in `settled`.
+
+    `ignored` are rules in the syntax of .gitignore, `tracked` the paths that count in spite of them; `root` names a
+    folder that need not exist.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, bytes] | None = None,
+        *,
+        root: Path = Path("/memory"),
+        ignored: str = "",
+        tracked: Sequence[str] = (),
+        quiet: Quiet | None = None,
+    ) -> None:
+        self._root = root
+        self._files: dict[str, Content] = {path: (FILE, data) for path, data in (files or {}).items()}
+        self._times: dict[str, float] = {}
+        self._ignored = ignored
+        self._tracked = tuple(tracked)
+        self._coverage: Coverage | None = None
+        self._quiet = quiet or Quiet(gather=0.0)
+        self._outputs = Outputs()
+        self._saves = ClientSaves()
+        self._handed = Manifest({})
+        self._found = self._handed
+        self._pulse = Pulse()
+        self._checkpoints: dict[str, dict[str, Content]] = {}
+
+    @property
+    def root(self) -> Path:
+        return self._root
+
+    def edit(self, path: str, data: bytes | None, *, by: str = "worker", executable: bool = False) -> None:
+        """Writes a file, or deletes it where `data` is None. `by="person"` is a save of the editor's."""
+        if data is None:
+            self._files.pop(path, None)
+        else:
+            self._files[path] = (EXECUTABLE if executable else FILE, data)
+            if by == "person":
+                self._saves.note(path, data.decode("utf-8", "replace"))
+        self._times[path] = time.time()
+        self._pulse.beat()
+
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes, covered or not; None where it is absent."""
+        held = self._files.get(path)
+        return None if held is None else held[1]
+
+    # ------------------------------------------------------------------------------- revision
+
+    async def open(self, named: Sequence[str]) -> TreeState:
+        rules = IgnoreRules()
+        rules.add("", self._ignored)
+        digest = rules.freeze()
+        self._coverage = Coverage(rules, self._tracked, named, ())
+        self._found = Manifest({}, digest)
+        return await self.current()
+
+    async def name(self, named: Sequence[str]) -> None:
+        self._coverage = self._opened().renamed(named)
+        self._look()
+
+    async def current(self) -> TreeState:
+        self._look()
+        before, self._handed = self._handed, self._found
+        return TreeState(self._handed.revision, self._handed.changed_since(before))
+
+    async def confirm(self) -> TreeState:
+        return await self.current()
+
+    async def settled(self) -> TreeState:
+        self._opened()
+        await wait_settled(self._settling_look, self._handed, self._pulse, self._quiet, lambda: False)
+        return await self.current()
+
+    async def _settling_look(self) -> Manifest:
+        self._look()
+        return self._found
+
+    def _look(self) -> None:
+        covers = self._opened().covers
+        entries: dict[str, Entry | None] = dict.fromkeys(path for path, _ in self._found.items())
+        entries |= {path: self._entry(path) for path in self._files if covers(path)}
+        self._found = self._found.with_entries(entries)
+
+    def _entry(self, path: str) -> Entry | None:
+        if path not in self._files or not self._opened().covers(path):
+            return None
+        mode, data = self._files[path]
+        digest = hashlib.sha256(data).digest()
+        return self._outputs.counted(path, Entry(mode, digest, digest, digest[:20], (len(data), 0, 0, 0, 0)))
+
+    def _opened(self) -> Coverage:
+        if self._coverage is None:
+            raise WorkspaceError("the workspace was not opened: open it first")
+        return self._coverage
+
+    # ---------------------------------------------------------------------------------- files
+
+    def scope_digest(self, globs: Sequence[str]) -> str:
+        return self._handed.scope_digest(tuple(globs), self.files(globs))
+
+    def files(self, globs: Sequence[str] | None = None) -> Sequence[str]:
+        paths = self._handed.paths
+        return paths if globs is None else tuple(path for path in paths if any_matches(globs, path))
+
+    def digest(self, path: str) -> str | None:
+        entry = self._handed.get(path)
+        return None if entry is None else entry.digest.hex()
+
+    def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
+        coverage = self._opened()
+
+        def may(path: str) -> bool:
+            return path not in coverage.tracked and not coverage.is_named(path)
+
+        entries, refused = self._outputs.declare(check_id, paths, may, self._entry)
+        self._found = self._found.with_entries(entries)
+        return refused
+
+    # ---------------------------------------------------------------------------- checkpoints
+
+    async def checkpoint(self) -> str:
+        covered = self._covered()
+        whole = hashlib.sha1(repr(sorted(covered.items())).encode(), usedforsecurity=False).hexdigest()
+        self._checkpoints[whole] = covered
+        return whole
+
+    async def restore(
+        self, checkpoint: str, paths: Sequence[str] | None = None, keep: Sequence[str] = ()
+    ) -> Sequence[str]:
+        then = self._tree(checkpoint)
+        wanted = [path for path in _different(then, self._covered()) if paths is None or path in paths]
+        wanted = [path for path in wanted if path not in keep]
+        for path in wanted:
+            mode, data = then.get(path, (FILE, None))
+            self.edit(path, data, executable=mode == EXECUTABLE)
+        return tuple(wanted)
+
+    async def changed_between(self, before: str, after: str | None) -> Sequence[str]:
+        return tuple(_different(self._tree(before), self._tree(after)))
+
+    async def file_at(self, checkpoint: str, path: str) -> bytes | None:
+        held = self._tree(checkpoint).get(path)
+        return None if held is None else held[1]
+
+    async def diff(self, before: str, after: str | None, limit: int = 60_000) -> str:
+        then, now = self._tree(before), self._tree(after)
+        return unified([_change(path, then.get(path), now.get(path)) for path in _different(then, now)], limit)
+
+    def _tree(self, checkpoint: str | None) -> dict[str, Content]:
+        if checkpoint is None:
+            return self._covered()
+        if checkpoint not in self._checkpoints:
+            raise WorkspaceError(f"there is no checkpoint {checkpoint} here")
+        return self._checkpoints[checkpoint]
+
+    def _covered(self) -> dict[str, Content]:
+        covers = self._opened().covers
+        return {path: held for path, held in self._files.items() if covers(path)}
+
+    # ----------------------------------------------------------------------------- authorship
+
+    def saved_by_client(self, path: str, text: str) -> None:
+        self._saves.note(path, text)
+
+    def is_persons(self, path: str) -> bool:
+        data = self.read(path)
+        return data is not None and self._saves.holds(path, data)
+
+    def changed_after(self, at: float, paths: Sequence[str]) -> Sequence[str]:
+        return tuple(path for path in paths if self._times.get(path, 0.0) > at)
+
+    async def close(self) -> None:
+        self._pulse.beat()
+
+
+def _different(one: Mapping[str, Content], other: Mapping[str, Content]) -> list[str]:
+    return sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
+
+
+def _change(path: str, old: Content | None, new: Content | None) -> Change:
+    return Change(path, old and old[1], new and new[1], old and old[0], new and new[0])

@@ -1,0 +1,142 @@
+"""Where checkpoints keep content: a git object store outside of the workspace, which borrows what git has already.
+
+It holds loose objects in git's own format, so that `git --git-dir=... ls-tree` reads it; git itself is needed only to
+read what is borrowed from the user's object store. Nothing is ever written there, nor to the user's index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shutil
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.workspace.repository import run_git
+from donewhen.workspace.writes import replace_file
+
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n"
+
+
+class ObjectStore:
+    """Content by git's object ids. `borrowed` is the object store of the user's repository, where there is one."""
+
+    def __init__(self, place: Path, borrowed: Path | None) -> None:
+        self._place = place
+        self._borrowed = borrowed if shutil.which("git") else None
+        self._known: set[bytes] = set()
+        self._ready = False
+
+    def write(self, kind: str, content: bytes) -> bytes:
+        """Keeps content; returns its id. Blocks: for a worker thread."""
+        self._prepare()
+        whole = b"%b %d\0%b" % (kind.encode(), len(content), content)
+        name = hashlib.sha1(whole, usedforsecurity=False).digest()
+        if name not in self._known:
+            path = self._path(name)
+            if not path.exists():
+                path.parent.mkdir(exist_ok=True)
+                replace_file(path, zlib.compress(whole, 1), 0o444)
+            self._known.add(name)
+        return name
+
+    async def missing(self, names: Collection[bytes]) -> set[bytes]:
+        """Those of these ids that are neither kept nor to be borrowed."""
+        await asyncio.to_thread(self._prepare)
+        unknown = set(names) - self._known
+        if not unknown:
+            return unknown
+        if self._borrowed is None:
+            found = await asyncio.to_thread(self._kept, unknown)
+        else:
+            found = await self._found_by_git(unknown)
+        self._known |= found
+        return unknown - found
+
+    async def read(self, names: Iterable[bytes]) -> Mapping[bytes, bytes]:
+        """The contents of these ids. Raises WorkspaceError for one that is lost."""
+        wanted = set(names)
+        contents = await asyncio.to_thread(self._read_kept, wanted)
+        rest = wanted - contents.keys()
+        if rest and self._borrowed is not None:
+            contents |= await self._read_borrowed(rest)
+        if lost := wanted - contents.keys():
+            raise WorkspaceError(
+                f"the checkpoint has lost the content {min(lost).hex()}: git's garbage collection may have removed it"
+            )
+        return contents
+
+    def read_kept(self, name: bytes) -> bytes:
+        """The content of one id that this store keeps itself. Blocks."""
+        found = self._read_kept({name})
+        if name not in found:
+            raise WorkspaceError(f"there is no checkpoint {name.hex()} here")
+        return found[name]
+
+    def _prepare(self) -> None:
+        if self._ready:
+            return
+        try:
+            for folder in ("objects/info", "refs"):
+                (self._place / folder).mkdir(parents=True, exist_ok=True)
+            (self._place / "HEAD").write_text("ref: refs/heads/none\n")
+            (self._place / "config").write_text(_CONFIG)
+            alternates = self._place / "objects" / "info" / "alternates"
+            borrowed = b"" if self._borrowed is None else os.fsencode(self._borrowed.resolve()) + b"\n"
+            alternates.write_bytes(borrowed)
+        except OSError as error:
+            raise WorkspaceError(f"checkpoints can't be kept in {self._place} ({error.strerror})") from error
+        self._ready = True
+
+    def _path(self, name: bytes) -> Path:
+        text = name.hex()
+        return self._place / "objects" / text[:2] / text[2:]
+
+    def _kept(self, names: Collection[bytes]) -> set[bytes]:
+        return {name for name in names if self._path(name).exists()}
+
+    def _read_kept(self, names: Collection[bytes]) -> dict[bytes, bytes]:
+        contents: dict[bytes, bytes] = {}
+        for name in names:
+            try:
+                whole = zlib.decompress(self._path(name).read_bytes())
+            except (OSError, zlib.error):
+                continue
+            if hashlib.sha1(whole, usedforsecurity=False).digest() == name:
+                contents[name] = whole[whole.index(b"\0") + 1 :]
+        return contents
+
+    async def _found_by_git(self, names: Collection[bytes]) -> set[bytes]:
+        lines = "".join(f"{name.hex()}\n" for name in names).encode()
+        said = await self._ask("--batch-check=%(objectname) %(objecttype)", lines)
+        rows = (line.split(" ") for line in said.decode().splitlines())
+        return {bytes.fromhex(row[0]) for row in rows if row[1] in ("blob", "tree")}
+
+    async def _read_borrowed(self, names: Collection[bytes]) -> dict[bytes, bytes]:
+        said = await self._ask("--batch", "".join(f"{name.hex()}\n" for name in names).encode())
+        contents: dict[bytes, bytes] = {}
+        at = 0
+        while at < len(said):
+            end = said.index(b"\n", at)
+            row = said[at:end].split(b" ")
+            at = end + 1
+            if len(row) == 3:
+                size = int(row[2])
+                contents[bytes.fromhex(row[0].decode())] = said[at : at + size]
+                at += size + 1
+        return contents
+
+    async def _ask(self, mode: str, stdin: bytes) -> bytes:
+        nothing = os.devnull
+        environment = {
+            "GIT_DIR": os.fspath(self._place),
+            "GIT_CONFIG_GLOBAL": nothing,
+            "GIT_CONFIG_SYSTEM": nothing,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_NO_LAZY_FETCH": "1",
+        }
+        _, said = await run_git(["cat-file", mode], cwd=self._place, environment=environment, stdin=stdin)
+        return said

@@ -1,0 +1,67 @@
+"""Files that a check writes anew each time: which may count as its output, and what they count for meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from donewhen.workspace.manifest import Entry
+
+_SUFFIXES = """
+.py .pyi .pyx .pth .ipynb .js .jsx .mjs .cjs .ts .tsx .mts .cts .vue .svelte .go .rs .c .h .cc .hh .cpp .hpp .cxx .m
+.mm .java .kt .kts .scala .groovy .rb .erb .php .pl .pm .lua .r .jl .swift .cs .fs .vb .dart .ex .exs .erl .hs .ml
+.mli .clj .elm .zig .nim .sh .bash .zsh .fish .ps1 .bat .cmd .sql .proto .graphql .css .scss .toml .cfg .ini .conf
+.json .jsonc .json5 .yaml .yml .lock .mod .sum .gradle .properties .mk .cmake .bazel .bzl .nix .tf .env .md .rst .ambr
+.snap
+"""
+_NAMES = """
+makefile gnumakefile justfile dockerfile containerfile rakefile gemfile procfile vagrantfile jenkinsfile cmakelists.txt
+build workspace conftest.py requirements.txt constraints.txt go.mod go.sum
+"""
+_SOURCE_SUFFIXES = frozenset(_SUFFIXES.split())
+_SOURCE_NAMES = frozenset(_NAMES.split())
+
+
+def looks_like_source(path: str) -> bool:
+    """Whether a path is source or configuration by its name: such a file is never a check's output."""
+    name = path.rpartition("/")[2].lower()
+    dot = name.rfind(".")
+    if name in _SOURCE_NAMES or (name.startswith(".") and dot == 0):
+        return True
+    return dot >= 0 and name[dot:] in _SOURCE_SUFFIXES
+
+
+class Outputs:
+    """Which content of which files was last written by a check running alone."""
+
+    def __init__(self) -> None:
+        self._written: dict[str, tuple[str, bytes]] = {}
+
+    def counted(self, path: str, entry: Entry) -> Entry:
+        """The entry as it counts: by the check's token while its content is what that check last wrote."""
+        written = self._written.get(path)
+        if written is None or written[1] != entry.digest:
+            return entry if entry.counted == entry.digest else entry._replace(counted=entry.digest)
+        return entry._replace(counted=f"output-of:{written[0]}".encode())
+
+    def declare(
+        self,
+        check_id: str,
+        paths: Sequence[str],
+        may: Callable[[str], bool],
+        read: Callable[[str], Entry | None],
+    ) -> tuple[Mapping[str, Entry | None], tuple[str, ...]]:
+        """Takes present content as the check's output; returns the entries that changed, and the paths refused."""
+        entries: dict[str, Entry | None] = {}
+        refused: list[str] = []
+        for path in paths:
+            if looks_like_source(path) or not may(path):
+                refused.append(path)
+                continue
+            entry = read(path)
+            if entry is None:
+                self._written.pop(path, None)
+            else:
+                self._written[path] = (check_id, entry.digest)
+                entry = self.counted(path, entry)
+            entries[path] = entry
+        return entries, tuple(refused)

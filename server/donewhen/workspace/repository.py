@@ -1,0 +1,108 @@
+"""What git knows of the workspace: tracked files, rules from above the workspace, its object store. Runs no hook."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.workspace.ignoring import Rules, compiled
+from donewhen.workspace.scanning import read_rules
+
+_SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "safe.directory=*")
+"""An untrusted repository's configuration may name programs: none of them runs."""
+
+
+@dataclass(frozen=True)
+class Repository:
+    """`prefix` is where the workspace lies in the repository, empty for its top; `objects` its object store."""
+
+    top: Path
+    prefix: str
+    objects: Path
+    tracked: frozenset[str]
+    above: tuple[tuple[str, Rules], ...]
+
+
+async def find_repository(root: Path) -> Repository | None:
+    """The repository that the workspace is, or lies in; None where there is none or git is not installed."""
+    if shutil.which("git") is None:
+        return None
+    asked = ["rev-parse", "--show-toplevel", "--git-path", "objects", "--git-path", "info/exclude"]
+    code, said = await run_git(asked, cwd=root, check=False)
+    lines = os.fsdecode(said).splitlines()
+    if code != 0 or len(lines) != 3:
+        return None
+    top = Path(lines[0])
+    prefix = _prefix(root, top)
+    _, listed = await run_git(["ls-files", "-z", "--cached"], cwd=root)
+    excludes = await _global_excludes(root)
+    above = [("", compiled(excludes)), (prefix, compiled(read_rules(os.fspath(root / lines[2]))))]
+    above += _rules_between(top, prefix)
+    tracked = frozenset(os.fsdecode(listed).split("\0")) - {""}
+    return Repository(top, prefix, root / lines[1], tracked, tuple(_spelled(above, prefix)))
+
+
+def _prefix(root: Path, top: Path) -> str:
+    inside = root.resolve().relative_to(top.resolve()).as_posix()
+    return "" if inside == "." else f"{inside}/"
+
+
+def _spelled(above: Sequence[tuple[str, Rules]], prefix: str) -> list[tuple[str, Rules]]:
+    return [(prefix, above[0][1]), *above[1:]]
+
+
+def _rules_between(top: Path, prefix: str) -> list[tuple[str, Rules]]:
+    found: list[tuple[str, Rules]] = []
+    parts = prefix.rstrip("/").split("/") if prefix else []
+    for depth in range(len(parts)):
+        rest = "/".join(parts[depth:]) + "/"
+        found.append((rest, compiled(read_rules(os.fspath(top.joinpath(*parts[:depth], ".gitignore"))))))
+    return found
+
+
+async def _global_excludes(root: Path) -> str:
+    code, said = await run_git(["config", "--path", "--get", "core.excludesFile"], cwd=root, check=False)
+    if code == 0:
+        return read_rules(os.fsdecode(said).rstrip("\n"))
+    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return read_rules(str(Path(home) / "git" / "ignore"))
+
+
+async def run_git(
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str] | None = None,
+    stdin: bytes | None = None,
+    check: bool = True,
+) -> tuple[int, bytes]:
+    """Runs git to its end; returns exit code and stdout. Raises WorkspaceError with what it said where it fails."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "git",
+            *_SAFE,
+            *arguments,
+            cwd=cwd,
+            env={**inherited, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", **(environment or {})},
+            stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+        raise WorkspaceError(f"git can't be run in {cwd}: {error.strerror}") from error
+    try:
+        out, err = await process.communicate(stdin)
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise
+    code = process.returncode or 0
+    if check and code != 0:
+        raise WorkspaceError(f"git {arguments[0]} failed: {err.decode(errors='replace').strip()[:500]}")
+    return code, out

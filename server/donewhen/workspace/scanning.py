@@ -1,0 +1,199 @@
+"""Brings a manifest up to date from the disk: by a walk over everything, or by looking where something happened."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.workspace.ignoring import Coverage
+from donewhen.workspace.manifest import NESTED, Draft, Entry, Folder, Manifest, StatKey
+from donewhen.workspace.reading import nested_entry, read_entry, stat_key, unreadable_entry
+
+_WALK_INSTEAD = 2000
+"""Where more paths than this are hinted at, one walk is cheaper than looking at each."""
+
+Counts = Callable[[str, Entry], Entry]
+"""Gives a freshly read entry what it counts for."""
+
+_NOTHING: Mapping[str, Entry] = {}
+_NOBODY: Collection[str] = ()
+_WINDOWS = sys.platform == "win32"
+
+
+class Scanner:
+    """Reads a workspace folder. Its methods block: they are for a worker thread, one at a time.
+
+    `on_folder` is called with each folder before it is listed, so that nothing that happens in it from then on goes
+    unnoticed; `counts` turns what was read into what counts for the revision.
+    """
+
+    def __init__(self, root: Path, coverage: Coverage, on_folder: Callable[[str], None], counts: Counts) -> None:
+        self.coverage = coverage
+        self._root = os.fspath(root)
+        self._on_folder = on_folder
+        self._counts = counts
+
+    def walk(self, known: Manifest, suspects: Collection[str] = ()) -> Manifest:
+        """The manifest after a stat of every covered file; those whose stat changed, and `suspects`, are read."""
+        folders: dict[str, Folder] = {}
+        doubts = _by_folder(suspects)
+        places = [""]
+        while places:
+            place = places.pop()
+            before = known.folders.get(place)
+            files = self._list(place, before.files if before else _NOTHING, doubts.get(place, _NOBODY), places)
+            if files is None:
+                continue
+            folders[place] = before if before is not None and before.files == files else Folder(files)
+        if folders.keys() == known.folders.keys() and all(folders[place] is known.folders[place] for place in folders):
+            return known
+        return Manifest(folders, known.rules)
+
+    def look(self, known: Manifest, paths: Collection[str]) -> Manifest:
+        """The manifest after looking at these paths alone; each may be a file, a folder, or gone."""
+        if "" in paths or len(paths) > _WALK_INSTEAD:
+            return self.walk(known, paths)
+        draft = Draft(known)
+        visited: set[str] = set()
+        for path in sorted({_whole(path) for path in paths} - {""}):
+            if path not in visited and self.coverage.visits(path.rpartition("/")[0]):
+                self._look_at(path, draft, visited)
+        return draft.finish()
+
+    def sieve(self, manifest: Manifest) -> Manifest:
+        """The manifest without what other rules, or other named files, let in."""
+        covers, tracked = self.coverage.covers, self.coverage.tracked
+        lost = [p for p, entry in manifest.items() if p not in tracked and entry.mode != NESTED and not covers(p)]
+        return manifest.with_entries(dict.fromkeys(lost))
+
+    def full(self, path: str) -> str:
+        """The absolute path, in the system's spelling."""
+        return f"{self._root}/{path}" if path else self._root
+
+    def _look_at(self, path: str, draft: Draft, visited: set[str]) -> None:
+        full = self.full(path)
+        try:
+            mode = os.lstat(full).st_mode
+        except OSError:
+            mode = 0
+        if stat.S_ISDIR(mode):
+            self._look_below(path, draft, visited)
+            return
+        draft.drop_below(path, ())
+        draft.put(path, self._read(path) if mode and self.coverage.covers(path) else None)
+
+    def _look_below(self, path: str, draft: Draft, visited: set[str]) -> None:
+        above, _, name = path.rpartition("/")
+        marker: dict[str, Entry] = {}
+        places: list[str] = []
+        self._enter(above, name, marker, places)
+        draft.put(path, marker.get(name))
+        while places:
+            place = places.pop()
+            files = self._list(place, draft.files(place) or _NOTHING, _NOBODY, places)
+            if files is not None:
+                visited.add(place)
+                draft.put_folder(place, files)
+        draft.drop_below(path, visited)
+
+    def _list(
+        self, place: str, known: Mapping[str, Entry], suspects: Collection[str], places: list[str]
+    ) -> dict[str, Entry] | None:
+        self._on_folder(place)
+        full = self.full(place)
+        if not self.coverage.rules.frozen and not self.coverage.is_hidden(place):
+            self.coverage.rules.add(place, read_rules(f"{full}/.gitignore"))
+        try:
+            with os.scandir(full) as listing:
+                return self._sift(place, listing, known, suspects, places)
+        except OSError as error:
+            if not place:
+                raise WorkspaceError(_lost_root(self._root, error)) from error
+            gone = isinstance(error, FileNotFoundError | NotADirectoryError)
+            return None if gone else {".": unreadable_entry(full)}
+
+    def _sift(
+        self,
+        place: str,
+        listing: Iterable[os.DirEntry[str]],
+        known: Mapping[str, Entry],
+        suspects: Collection[str],
+        places: list[str],
+    ) -> dict[str, Entry]:
+        files: dict[str, Entry] = {}
+        for found in listing:
+            name = found.name
+            if found.is_dir(follow_symlinks=False):
+                self._enter(place, name, files, places)
+                continue
+            entry = known.get(name)
+            if entry is None or entry.racy or name in suspects or _stat_key(found) != entry.key:
+                entry = self._fresh(f"{place}/{name}" if place else name, entry)
+            if entry is not None:
+                files[name] = entry
+        return files
+
+    def _fresh(self, path: str, known: Entry | None) -> Entry | None:
+        if known is None and not self.coverage.covers(path):
+            return None
+        entry = self._read(path)
+        return known if entry == known else entry
+
+    def _read(self, path: str) -> Entry | None:
+        entry = read_entry(self.full(path))
+        return None if entry is None else self._counts(path, entry)
+
+    def _enter(self, above: str, name: str, files: dict[str, Entry], places: list[str]) -> None:
+        path = f"{above}/{name}" if above else name
+        coverage = self.coverage
+        if not (coverage.visits(path) or coverage.is_nested(path)):
+            return
+        nested = os.path.lexists(f"{self.full(path)}/.git")
+        coverage.nest(path, nested)
+        if nested and coverage.counts_nested(path):
+            files[name] = nested_entry(self.full(path))
+        if coverage.visits(path):
+            places.append(path)
+
+
+def read_rules(path: str) -> str:
+    """The text of a file of ignore rules; empty where there is none. A link is none, as for git."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return ""
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - names keep their bytes
+            return file.read(1 << 22)
+    except OSError:
+        return ""
+
+
+def _whole(path: str) -> str:
+    """What to look at for a path: a `.git` that comes or goes changes what its folder is."""
+    place, _, name = path.rpartition("/")
+    return place if name == ".git" else path
+
+
+def _by_folder(paths: Collection[str]) -> dict[str, set[str]]:
+    folders: dict[str, set[str]] = {}
+    for path in paths:
+        place, _, name = path.rpartition("/")
+        folders.setdefault(place, set()).add(name)
+    return folders
+
+
+def _stat_key(found: os.DirEntry[str]) -> StatKey | None:
+    try:
+        # On Windows a folder's listing has no inode and may lag behind.
+        return stat_key(os.lstat(found.path) if _WINDOWS else found.stat(follow_symlinks=False))
+    except OSError:
+        return None
+
+
+def _lost_root(root: str, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return f"the workspace folder {root} is gone: restore it, or open another folder"
+    return f"the workspace folder {root} can't be read ({error.strerror}): check its permissions"

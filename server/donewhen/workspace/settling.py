@@ -1,0 +1,88 @@
+"""Waits until content changed and then stayed the same for a moment; waiting costs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
+
+from donewhen.workspace.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """Seconds of sameness after which content is settled: `few` after a save or two, `many` after more changes.
+
+    `gather` is how long events are gathered before a look, `poll` how often to look where nothing is heard of.
+    """
+
+    few: float = 0.02
+    many: float = 0.15
+    gather: float = 0.004
+    poll: float = 2.0
+
+
+class Pulse:
+    """Tells everyone who listens that something happened."""
+
+    def __init__(self) -> None:
+        self._listeners: set[asyncio.Event] = set()
+
+    def beat(self) -> None:
+        """Something happened; on the event loop."""
+        for listener in self._listeners:
+            listener.set()
+
+    @contextlib.contextmanager
+    def listening(self) -> Generator[asyncio.Event]:
+        """An event that is set whenever something happens; whoever listens clears it."""
+        listener = asyncio.Event()
+        self._listeners.add(listener)
+        try:
+            yield listener
+        finally:
+            self._listeners.discard(listener)
+
+
+async def wait_settled(
+    look: Callable[[], Awaitable[Manifest]],
+    base: Manifest,
+    pulse: Pulse,
+    quiet: Quiet,
+    polls: Callable[[], bool],
+) -> None:
+    """Returns once what `look` finds differs from `base` in content and stayed so."""
+    seen, since = base, time.monotonic()
+    with pulse.listening() as moved:
+        while True:
+            moved.clear()
+            found = await look()
+            if found is not seen:
+                seen, since = found, time.monotonic()
+            rest = _rest(content_changes(found, base), since, quiet, polls())
+            if rest is not None and rest <= 0:
+                return
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(moved.wait(), rest)
+            await asyncio.sleep(quiet.gather)
+
+
+def _rest(changes: int, since: float, quiet: Quiet, polls: bool) -> float | None:
+    if not changes:
+        return quiet.poll if polls else None
+    return since + (quiet.few if changes <= 2 else quiet.many) - time.monotonic()
+
+
+def content_changes(found: Manifest, base: Manifest) -> int:
+    """How many files hold other content than in `base` that also counts otherwise."""
+    if found is base or found.revision == base.revision:
+        return 0
+    changed = 0
+    for _, before, now in found.differences(base):
+        if before is None or now is None:
+            changed += 1
+        elif (before.mode, before.digest) != (now.mode, now.digest):
+            changed += before.counted != now.counted
+    return changed

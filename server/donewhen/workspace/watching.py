@@ -1,0 +1,91 @@
+"""Learns from the operating system where something happened. What it learns are hints: the disk is read again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+Wake = Callable[[], None]
+"""Called on the event loop when there is something to look at."""
+
+
+@dataclass(frozen=True)
+class Hints:
+    """Paths to look at again; `everything` where hints were lost and only a walk helps."""
+
+    paths: frozenset[str] = frozenset()
+    everything: bool = False
+
+
+class Watcher(Protocol):
+    """Watches the folders of one workspace."""
+
+    @property
+    def warning(self) -> str | None:
+        """Why changes are noticed late, and what to do about it; None where all is well."""
+        ...
+
+    @property
+    def polls(self) -> bool:
+        """True where nothing is noticed by itself: only walks find changes."""
+        ...
+
+    def start(self, wake: Wake) -> None:
+        """Begins to watch; on the event loop."""
+        ...
+
+    def watch(self, place: str) -> None:
+        """Watches one folder from now on; from the scanning thread, without effect where it is watched already."""
+        ...
+
+    async def drain(self) -> bool:
+        """Waits until all that happened so far has been heard of. False where there is nothing to look at."""
+        ...
+
+    def take(self) -> Hints:
+        """What was heard since the last call; from the scanning thread."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class NoWatcher:
+    """Hears nothing: every look is a walk."""
+
+    def __init__(self, warning: str | None = None) -> None:
+        self.warning = warning
+        self.polls = True
+
+    def start(self, wake: Wake) -> None:
+        """Nothing to begin."""
+
+    def watch(self, place: str) -> None:
+        """Nothing to watch."""
+
+    async def drain(self) -> bool:
+        """There may always be something to look at."""
+        return True
+
+    def take(self) -> Hints:
+        """Look at everything."""
+        return Hints(everything=True)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def watcher_for(root: Path, state: Path) -> Watcher:
+    """The watcher that fits the platform and the file system of the folder."""
+    if sys.platform == "linux":
+        from donewhen.workspace.inotify import InotifyWatcher, remote_file_system
+
+        remote = remote_file_system(root)
+        if remote is not None:
+            return NoWatcher(f"{root} is on {remote}, which reports no changes: they are looked for every few seconds")
+        return InotifyWatcher(root)
+    from donewhen.workspace.native import NativeWatcher
+
+    return NativeWatcher(root, state)

@@ -1,0 +1,144 @@
+"""Guarded writes: atomic, inside the workspace, and never over content that the writer has not seen (A20)."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
+
+TEMPORARY = ".donewhen-tmp"
+"""How the names of our temporary files end; they are part of no revision."""
+
+
+def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | None) -> None:
+    """Replaces a file in one step, if it still holds what `expected_digest` (sha256; None: no file) says.
+
+    Keeps the file's mode; makes missing folders. Raises ChangedMeanwhile with the present text, and WorkspaceError
+    for a path outside of the workspace or inside `.git`.
+    """
+    target = inside(root, path)
+    present = _present(target, path)
+    if (None if present is None else hashlib.sha256(present).hexdigest()) != expected_digest:
+        raise ChangedMeanwhile(path, None if present is None else present.decode("utf-8", "replace"))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(target, data, _mode(target))
+    except OSError as error:
+        raise WorkspaceError(f"{path} can't be written ({error.strerror}): check its folder") from error
+
+
+def inside(root: Path, path: str) -> Path:
+    """The file that a path means, links resolved; WorkspaceError where that is no file of the workspace."""
+    top = root.resolve()
+    if not path or "\0" in path:
+        raise WorkspaceError(f"{path!r} names no file: give a path relative to the workspace")
+    try:
+        target = (top / path).resolve()
+        parts = target.relative_to(top).parts
+    except (ValueError, OSError, RuntimeError) as error:
+        raise WorkspaceError(f"{path} lies outside of the workspace {top}; nothing was written") from error
+    if any(part.lower() == ".git" for part in parts):
+        raise WorkspaceError(f"{path} belongs to git; nothing was written")
+    if not parts or target.is_dir():
+        raise WorkspaceError(f"{path} is a folder; nothing was written")
+    return target
+
+
+def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
+    """Puts a whole file in place in one step; the old one stays whole until then."""
+    descriptor, name = tempfile.mkstemp(prefix=".", suffix=TEMPORARY, dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        Path(name).chmod(_default_mode() if mode is None else mode)
+        Path(name).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file's text with `\\n` line ends, and how to write it back as it was: encoding, byte order mark, line ends."""
+
+    content: str
+    digest: str
+    encoding: str = "utf-8"
+    mark: bytes = b""
+    newline: str = "\n"
+
+    def encode(self, content: str) -> bytes:
+        """The bytes of new content, in the file's own manner. WorkspaceError where its encoding can't hold it."""
+        try:
+            return self.mark + content.replace("\n", self.newline).encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise WorkspaceError(
+                f"the file's encoding, {self.encoding}, can't hold {error.object[error.start]!r}"
+            ) from error
+
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def read_text_keeping(path: Path) -> Text:
+    """Reads a text so that it can be written back in its encoding and with its line ends.
+
+    Raises WorkspaceError for what is no text, or can't be read. A text of mixed line ends keeps each as it is.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise WorkspaceError(f"{path.name} can't be read: {error.strerror}") from error
+    digest = hashlib.sha256(data).hexdigest()
+    mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
+    if not encoding and b"\0" in data:
+        raise WorkspaceError(f"{path.name} is no text file")
+    content, encoding = _decode(data[len(mark) :], encoding, path.name)
+    crlf = content.count("\r\n")
+    if crlf and crlf == content.count("\n"):
+        return Text(content.replace("\r\n", "\n"), digest, encoding, mark, "\r\n")
+    return Text(content, digest, encoding, mark)
+
+
+def _decode(data: bytes, encoding: str, name: str) -> tuple[str, str]:
+    for candidate in (encoding,) if encoding else ("utf-8", "latin-1"):
+        with contextlib.suppress(UnicodeDecodeError):
+            return data.decode(candidate), candidate
+    raise WorkspaceError(f"{name} is no valid {encoding} text")
+
+
+def _present(target: Path, path: str) -> bytes | None:
+    try:
+        return target.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise WorkspaceError(f"{path} can't be read ({error.strerror}); nothing was written") from error
+
+
+def _mode(target: Path) -> int | None:
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except OSError:
+        return None
+
+
+def _default_mode() -> int:
+    # The only way to read the mask is to set it; both calls follow each other at once.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return 0o666 & ~mask
