@@ -15,8 +15,17 @@ class Places:
 
     def __init__(self, root: Path, folders: Sequence[str] = ()) -> None:
         self._root = root.resolve()
+        self._folders = tuple(folders)
         self._bases = [self._root, *(self._root / folder for folder in folders)]
         self._known: dict[str, str | None] = {}
+
+    @property
+    def root(self) -> Path:
+        return self._root
+
+    def within(self, folders: Sequence[str]) -> Places:
+        """The same, with more folders to look in."""
+        return Places(self._root, (*self._folders, *folders)) if folders else self
 
     def find(self, printed: str) -> str | None:
         """The path relative to the root (posix) of an existing file inside it; else None."""

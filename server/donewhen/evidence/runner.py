@@ -20,9 +20,10 @@ from donewhen.evidence.matchers import find_problems
 from donewhen.evidence.outcome import Observed, decide_outcome
 from donewhen.evidence.places import Places
 from donewhen.evidence.reports import Reports, prepare_reports
+from donewhen.evidence.sarif import read_sarif
 from donewhen.evidence.surroundings import Surroundings
 from donewhen.evidence.text import strip_ansi
-from donewhen.evidence.totals import printed_totals
+from donewhen.evidence.totals import printed_failures, printed_totals
 from donewhen.ports import Processes, ProcessResult
 
 
@@ -165,7 +166,7 @@ class CommandChecker:
             expected_exit=plan.check.expected_exit,
             test_run=self._is_test_run(plan, totals),
             totals=totals,
-            tests=report.tests if report else (),
+            tests=report.tests if report else printed_failures(output, plan.runs.totals),
             broken_report=broken,
             not_installed=not_installed(output, process.exit_code, plan.parts, which),
             no_tests_exit=plan.runs.runner.no_tests_exit if plan.runs.runner else None,
@@ -201,7 +202,17 @@ def _problems(outcome: Outcome, report: Report | None, output: str, plan: _Plan)
         return ()
     if report is not None and report.problems:
         return report.problems
-    return find_problems(output, plan.places)
+    return _sarif_problems(output, plan) or find_problems(output, plan.places)
+
+
+def _sarif_problems(output: str, plan: _Plan) -> tuple[Problem, ...]:
+    """Of the SARIF log that the command wrote, or that its output is."""
+    path = plan.reports.written_sarif()
+    if path is not None:
+        return read_sarif(path.read_text(encoding="utf-8", errors="replace"), plan.places) or ()
+    if not output.lstrip().startswith("{"):
+        return ()
+    return read_sarif(output, plan.places) or ()
 
 
 def _masked(result: CheckResult, masker: Masker) -> CheckResult:

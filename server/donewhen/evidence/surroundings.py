@@ -12,6 +12,7 @@ from pathlib import Path
 
 from donewhen.evidence.masking import is_sensitive
 
+_HASHED = 1024 * 1024  # larger programs are told apart by their times: hashing them would hold up the server
 _BIN = "Scripts" if os.name == "nt" else "bin"
 # They differ from one terminal to the next and decide nothing.
 _NOISE_NAMES = (
@@ -118,6 +119,8 @@ class Surroundings:
             path = Path(program).resolve()
             stat = path.stat()
             key = (str(path), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+            if stat.st_size > _HASHED:
+                return ":".join(map(str, key))
             if key not in self._digests:
                 with path.open("rb") as file:
                     self._digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
