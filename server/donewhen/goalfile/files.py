@@ -1,0 +1,115 @@
+"""The goal files of a workspace on disk: finding, reading and loading them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from donewhen.core.errors import GoalFileError
+from donewhen.core.goal import Goal
+from donewhen.goalfile.decode import SIZE_LIMIT
+from donewhen.goalfile.parse import parse
+from donewhen.goalfile.source import ParsedGoalFile
+
+GOAL_FILE = "GOAL.md"
+GOAL_SUFFIX = ".goal.md"
+
+SKIPPED_FOLDERS = frozenset(
+    ["node_modules", "venv", "env", "__pycache__", "site-packages", "target", "dist", "build", "vendor", "bower_components"]
+)  # fmt: skip
+_MOST_GOALS = 200
+_MOST_FOLDERS = 5_000
+_DEEPEST = 8
+
+
+class WorkspaceGoalFiles:
+    """Goal files of the workspace at `root` (ports.GoalFiles). Nothing outside of it is ever read."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = Path(os.path.abspath(root))  # noqa: PTH100  # resolve() would follow links: the given name counts
+
+    def load(self, path: str) -> Goal:
+        """The goal at `path` (absolute, or relative to the root); raises GoalFileError with the first error."""
+        parsed = self.read(path)
+        if parsed.goal is None:
+            error = parsed.errors[0]
+            raise GoalFileError(f"{parsed.path}, line {error.span.start_line + 1}: {error.message}")
+        return parsed.goal
+
+    def read(self, path: str) -> ParsedGoalFile:
+        """Reads and parses; raises GoalFileError only where there is no file in the workspace to read."""
+        relative = self.relative(path)
+        content = _content(self._real(relative), relative)
+        return parse(content, path=relative, name=goal_name(relative))
+
+    def relative(self, path: str) -> str:
+        """The path relative to the root, with `/`; raises GoalFileError for one outside of it."""
+        full = Path(os.path.abspath(self._root / path))  # noqa: PTH100  # as above
+        for root in (self._root, self._root.resolve()):
+            if full.is_relative_to(root):
+                return full.relative_to(root).as_posix()
+        raise GoalFileError(f"{path} is outside of the workspace {self._root}: open the folder that it is in")
+
+    def _real(self, relative: str) -> Path:
+        try:
+            real = (self._root / relative).resolve()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise GoalFileError(f"{relative} can't be read: {error}") from error
+        if not real.is_relative_to(self._root.resolve()):
+            raise GoalFileError(f"{relative} is a link that leads out of the workspace: copy the file here instead")
+        return real
+
+
+def goal_name(path: str) -> str:
+    """The name of a goal that has no heading: its file's, without the suffix."""
+    name = path.rsplit("/", 1)[-1]
+    for suffix in (GOAL_SUFFIX, ".md"):
+        if name.casefold().endswith(suffix):
+            return name[: -len(suffix)] or "Goal"
+    return name or "Goal"
+
+
+def is_goal_file(name: str) -> bool:
+    """True for `GOAL.md` and `*.goal.md`."""
+    return name == GOAL_FILE or name.endswith(GOAL_SUFFIX)
+
+
+def find_goals(root: Path) -> list[str]:
+    """The goal files under `root`, relative, with `/`: `GOAL.md` files first, then `*.goal.md`, the nearest first.
+
+    Hidden folders and those of dependencies and build results are skipped; links to folders are not followed.
+    """
+    found = (path for path in _walk(root) if is_goal_file(path.rsplit("/", 1)[-1]))
+    return sorted(found, key=_rank)[:_MOST_GOALS]
+
+
+def _rank(path: str) -> tuple[bool, int, str]:
+    return path.rsplit("/", 1)[-1] != GOAL_FILE, path.count("/"), path
+
+
+def _walk(root: Path) -> Iterator[str]:
+    for number, (folder, folders, names) in enumerate(os.walk(root)):
+        relative = Path(folder).relative_to(root)
+        depth = len(relative.parts)
+        folders[:] = sorted(
+            f for f in folders if depth < _DEEPEST and not f.startswith(".") and f not in SKIPPED_FOLDERS
+        )
+        yield from ((relative / name).as_posix() for name in names)
+        if number >= _MOST_FOLDERS:
+            return
+
+
+def _content(real: Path, relative: str) -> bytes:
+    try:
+        if real.is_dir():
+            raise GoalFileError(f"{relative} is a folder: name the goal file in it")
+        if real.exists() and not real.is_file():
+            raise GoalFileError(f"{relative} is not a regular file")
+        with real.open("rb") as file:
+            # One byte more than is allowed shows that it is too large, whatever its size.
+            return file.read(SIZE_LIMIT + 1)
+    except FileNotFoundError:
+        raise GoalFileError(f"there is no {relative} here: `donewhen init` drafts one") from None
+    except (OSError, ValueError) as error:
+        raise GoalFileError(f"{relative} can't be read: {getattr(error, 'strerror', None) or error}") from error

@@ -1,0 +1,118 @@
+"""Goal files as Markdown blocks: the top-level items, headings and comments, without looking into their inlines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from donewhen.goalfile.layout import Layout, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A paragraph or code block inside a list item. `depth` is 0 for the item's own, 1 for a nested item's.
+
+    `opens_item` is true for the first paragraph of a (nested) item.
+    """
+
+    passage: Passage
+    depth: int
+    opens_item: bool
+    code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A top-level list item: its lines [first_line, end_line) and what it holds, in order."""
+
+    first_line: int
+    end_line: int
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    passage: Passage
+    first_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The document's own blocks, not those inside of others. `comments` are the lines of HTML comments."""
+
+    headings: tuple[Heading, ...]
+    items: tuple[Item, ...]
+    comments: tuple[tuple[int, int], ...]
+
+
+def read_blocks(layout: Layout, first_line: int) -> Blocks:
+    """Reads the Markdown from `first_line` on; all lines are those of the file."""
+    tokens = _markdown().parse("\n".join(layout.lines[first_line:]))
+    for token in tokens:
+        if token.map is not None:
+            token.map = [token.map[0] + first_line, token.map[1] + first_line]
+    headings = tuple(_headings(layout, tokens))
+    items = tuple(_item(layout, span) for span in _top_items(tokens))
+    comments = tuple(
+        _lines(token) for token in tokens if token.type == "html_block" and token.content.lstrip().startswith("<!--")
+    )
+    return Blocks(headings, items, comments)
+
+
+@lru_cache(maxsize=1)
+def _markdown() -> MarkdownIt:
+    # Only blocks matter here: their inlines are read from the source text, which keeps positions exact. Link
+    # definitions stay text, so that no line disappears.
+    return MarkdownIt("commonmark").disable(["inline", "text_join", "reference"])
+
+
+def _headings(layout: Layout, tokens: Sequence[Token]) -> Iterator[Heading]:
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open" and token.level == 0:
+            first, end = _lines(token)
+            yield Heading(Passage.of(layout, first, tokens[number + 1].content), first, end)
+
+
+def _top_items(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """The tokens of each item of the document's own lists."""
+    start = 0
+    inside = False
+    for number, token in enumerate(tokens):
+        if token.level == 0:
+            inside = token.type in ("bullet_list_open", "ordered_list_open")
+        elif inside and token.level == 1 and token.type == "list_item_open":
+            start = number
+        elif inside and token.level == 1 and token.type == "list_item_close":
+            yield tokens[start : number + 1]
+
+
+def _item(layout: Layout, tokens: Sequence[Token]) -> Item:
+    first, end = _lines(tokens[0])
+    return Item(first, end, tuple(_parts(layout, tokens)))
+
+
+def _parts(layout: Layout, tokens: Sequence[Token]) -> Iterator[Part]:
+    depth = -1
+    opens_item = False
+    for token in tokens:
+        if token.type == "list_item_open":
+            depth, opens_item = depth + 1, True
+        elif token.type == "list_item_close":
+            depth -= 1
+        elif token.type in ("inline", "fence", "code_block"):
+            code = token.type != "inline"
+            first = _lines(token)[0] + (1 if token.type == "fence" else 0)
+            content = token.content.rstrip("\n") if code else token.content
+            yield Part(Passage.of(layout, first, content), depth, opens_item and not code, code)
+            opens_item = False
+
+
+def _lines(token: Token) -> tuple[int, int]:
+    # Every block token that is asked for here has a map.
+    assert token.map is not None
+    return token.map[0], token.map[1]

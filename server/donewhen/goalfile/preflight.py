@@ -1,0 +1,5 @@
+from donewhen.goalfile.source import FileProblem, RequirementSource
+
+
+def preflight(requirements: tuple[RequirementSource, ...]) -> tuple[FileProblem, ...]:
+    return ()

@@ -1,0 +1,291 @@
+"""The keys of the front matter: their meaning, their values, and what is wrong with a value."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+import yaml
+
+from donewhen.core.errors import InvalidGoal
+from donewhen.core.goal import Limits
+from donewhen.goalfile.front_matter import RawEntry
+from donewhen.goalfile.globs import glob_problem, plain_glob
+from donewhen.goalfile.source import FileProblem, ProblemSeverity
+
+WORKERS = ("agent", "human", "command", "acp", "scripted")
+UNLIMITED = "unlimited"
+
+Kind = Literal["worker", "text", "whole", "duration", "money", "globs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of the front matter. `examples` are values worth offering; `unlimited` says whether it may be that."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    examples: tuple[str, ...] = ()
+    unlimited: bool = False
+
+
+KEYS = (
+    Key("worker", "worker", "Who works on the goal.", WORKERS),
+    Key("model", "text", "The model of the built-in agent, as litellm names it."),
+    Key("judge_model", "text", "The model that judges what no check decides."),
+    Key("max_iterations", "whole", "How many worker turns at most; 10 if absent.", ("10", "3", "20"), unlimited=True),
+    Key("timeout", "duration", "How long at most; `60m` if absent.", ("30m", "60m", "2h"), unlimited=True),
+    Key("budget", "money", "US dollars that it may cost; no limit if absent.", ("5.00", "1.00"), unlimited=True),
+    Key("token_budget", "whole", "Tokens that it may use; no limit if absent.", ("200000",), unlimited=True),
+    Key("check_timeout", "duration", "How long one check may take; `10m` if absent.", ("10m", "90s")),
+    Key("protect", "globs", "Files that the worker must not change.", ('["tests/**"]',)),
+    Key("stall_after", "whole", "Iterations without progress that end it; 3 if absent.", ("3", "5"), unlimited=True),
+)
+BY_NAME = {key.name: key for key in KEYS}
+
+ELSEWHERE = frozenset(
+    [
+        "api_base",
+        "judge_api_base",
+        "api_key",
+        "judge_api_key",
+        "prompt",
+        "prompts",
+        "prices",
+        "price",
+        "plugins",
+        "validators",
+        "server_path",
+        "interpreter",
+        "python",
+        "worker_command",
+        "allow",
+        "allow_list",
+        "approve",
+        "approval",
+        "sandbox",
+        "environment",
+        "env",
+        "network",
+        "state_dir",
+        "state_folder",
+    ]
+)
+"""Settings that a workspace file may not hold: it could loosen what protects the person."""
+
+_DURATION = re.compile(r"(?:(\d{1,9}(?:\.\d+)?)h)?(?:(\d{1,9}(?:\.\d+)?)m)?(?:(\d{1,9}(?:\.\d+)?)s)?", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d{1,15}")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(?:[eE][+-]?\d{1,3})?")
+_UNSUITABLE = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]")
+_LIMITS = frozenset(each.name for each in fields(Limits))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The front matter's values, as far as they are good."""
+
+    limits: Limits = field(default_factory=Limits)
+    explicit_limits: frozenset[str] = frozenset()
+    worker: str | None = None
+    model: str | None = None
+    judge_model: str | None = None
+    protect: tuple[str, ...] = ()
+
+
+class _BadValue(Exception):
+    """Why a value can't be used; `item` is the member of a list that is at fault."""
+
+    def __init__(self, message: str, item: int | None = None) -> None:
+        super().__init__(message)
+        self.item = item
+
+
+def read_settings(entries: Sequence[RawEntry]) -> tuple[Settings, tuple[FileProblem, ...]]:
+    """The settings and every problem with keys and values; a bad value leaves its default."""
+    values: dict[str, object] = {}
+    problems: list[FileProblem] = []
+    lines: dict[str, int] = {}
+    for raw in entries:
+        name = raw.entry.key.text
+        if name in lines:
+            message = f"`{name}` is set twice, first on line {lines[name] + 1}: remove one"
+            problems.append(_at_key(raw, "duplicate-key", message))
+            continue
+        lines[name] = raw.entry.key.span.start_line
+        problems.extend(_read_entry(raw, values))
+    return _settings(values), tuple(problems)
+
+
+def nearest_key(name: str) -> str | None:
+    """The valid key that `name` was probably meant to be."""
+    plain = re.sub(r"[\s-]+", "_", name.strip().casefold())
+    if plain in BY_NAME:
+        return plain
+    return next(iter(difflib.get_close_matches(plain, BY_NAME, n=1, cutoff=0.6)), _SYNONYMS.get(plain))
+
+
+_SYNONYMS = {
+    "iterations": "max_iterations", "max_turns": "max_iterations", "turns": "max_iterations", "max": "max_iterations",
+    "time": "timeout", "time_limit": "timeout", "cost": "budget", "max_cost": "budget", "usd": "budget",
+    "tokens": "token_budget", "max_tokens": "token_budget", "judge": "judge_model", "agent": "worker",
+    "protected": "protect", "readonly": "protect", "stall": "stall_after",
+}  # fmt: skip
+
+
+def _read_entry(raw: RawEntry, values: dict[str, object]) -> list[FileProblem]:
+    key = BY_NAME.get(raw.entry.key.text)
+    if key is None:
+        return [_unknown_key(raw)]
+    try:
+        value = _read_value(key, raw.node)
+    except _BadValue as bad:
+        return [_at_value(raw, "error", "bad-value", f"`{key.name}` {bad}", bad.item)]
+    except InvalidGoal as bad:
+        return [_at_value(raw, "error", "bad-value", str(bad))]
+    values[key.name] = value
+    if value is None:
+        return [_at_value(raw, "warning", "unlimited", f"`{key.name}` is unlimited: nothing but you ends it there")]
+    return []
+
+
+def _read_value(key: Key, node: yaml.Node) -> object:
+    if key.kind == "globs":
+        return _globs(node)
+    scalar = _scalar(key, node)
+    if scalar.value == UNLIMITED and key.kind not in ("text", "worker"):
+        if not key.unlimited:
+            raise _BadValue(f"can't be unlimited: give {_EXPECTED[key.kind]}")
+        return None
+    if scalar.style in ("'", '"') and key.kind in ("whole", "money"):
+        raise _BadValue(f"must be {_EXPECTED[key.kind]}, not text: remove the quotes")
+    value = _READERS[key.kind](scalar)
+    if key.name in _LIMITS:
+        Limits(**{key.name: value})  # refuses what no limit can be, and names the field (C1)
+    return value
+
+
+def _scalar(key: Key, node: yaml.Node) -> yaml.ScalarNode:
+    if not isinstance(node, yaml.ScalarNode):
+        raise _BadValue(f"must be {_EXPECTED[key.kind]}, not a list or a mapping")
+    if node.tag.endswith(":null") or not node.value.strip():
+        raise _BadValue(f"has no value: give {_EXPECTED[key.kind]}, or remove the line")
+    return node
+
+
+def _worker(node: yaml.ScalarNode) -> str:
+    if node.value in WORKERS:
+        return node.value
+    near = difflib.get_close_matches(node.value.casefold(), WORKERS, n=1)
+    raise _BadValue(f"can't be `{_short(node)}`: {_meant(near)}use one of {', '.join(WORKERS)}")
+
+
+def _text(node: yaml.ScalarNode) -> str:
+    if not node.tag.endswith(":str"):
+        raise _BadValue(f"must be the name of a model; it is {_short(node)}: put it in quotes if that is meant")
+    if _UNSUITABLE.search(node.value) or len(node.value) > 200:
+        raise _BadValue("must be the name of a model, without spaces")
+    return node.value
+
+
+def _whole(node: yaml.ScalarNode) -> int:
+    plain = node.value.replace("_", "")
+    if not _WHOLE.fullmatch(plain):
+        raise _BadValue(f"must be {_EXPECTED['whole']}; it is {_short(node)}")
+    return int(plain)
+
+
+def _money(node: yaml.ScalarNode) -> float:
+    plain = node.value.replace("_", "")
+    if not _NUMBER.fullmatch(plain):
+        raise _BadValue(f"must be {_EXPECTED['money']}; it is {_short(node)}")
+    return float(plain)
+
+
+def _duration(node: yaml.ScalarNode) -> float:
+    seconds = parse_duration(node.value)
+    if seconds is None:
+        raise _BadValue(f"must be {_EXPECTED['duration']}; it is {_short(node)}{_with_unit(node.value)}")
+    return seconds
+
+
+def parse_duration(text: str) -> float | None:
+    """Seconds of `90s`, `30m`, `2h`, `1h30m`; None for anything else, bare numbers included."""
+    match = _DURATION.fullmatch(text.replace(" ", ""))
+    if match is None or not any(match.groups()):
+        return None
+    hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def _globs(node: yaml.Node) -> tuple[str, ...]:
+    items = node.value if isinstance(node, yaml.SequenceNode) else [node]
+    if not items:
+        raise _BadValue('names no file: give globs such as ["tests/**"], or remove the line')
+    globs: list[str] = []
+    for number, item in enumerate(items):
+        if not isinstance(item, yaml.ScalarNode):
+            raise _BadValue(f"must be {_EXPECTED['globs']}", number)
+        if problem := glob_problem(item.value):
+            raise _BadValue(f"can't be used: {problem}", number)
+        globs.append(plain_glob(item.value))
+    return tuple(dict.fromkeys(globs))
+
+
+_EXPECTED: dict[Kind, str] = {
+    "worker": f"one of {', '.join(WORKERS)}",
+    "text": "the name of a model",
+    "whole": "a whole number of at least 1",
+    "duration": "a time such as 90s, 30m, 2h or 1h30m",
+    "money": "a number of US dollars greater than 0",
+    "globs": 'a list of globs such as ["tests/**"]',
+}
+_READERS: dict[Kind, Callable[[yaml.ScalarNode], object]] = {
+    "worker": _worker, "text": _text, "whole": _whole, "duration": _duration, "money": _money,
+}  # fmt: skip
+
+
+def _settings(values: dict[str, object]) -> Settings:
+    limits = {name: value for name, value in values.items() if name in _LIMITS}
+    others = {name: value for name, value in values.items() if name not in _LIMITS}
+    # The values were read by kind and checked one by one; their types follow from KEYS.
+    return Settings(Limits(**limits), frozenset(limits), **others)  # pyright: ignore[reportArgumentType]
+
+
+def _unknown_key(raw: RawEntry) -> FileProblem:
+    name = raw.entry.key.text
+    if re.sub(r"[\s-]+", "_", name.casefold()) in ELSEWHERE:
+        message = f"`{name}` can't be set in a goal file: set it in your settings or on the command line"
+        return _at_key(raw, "unknown-key", message)
+    near = nearest_key(name)
+    advice = f"did you mean `{near}`?" if near else f"the keys are {', '.join(BY_NAME)}"
+    return _at_key(raw, "unknown-key", f"unknown key `{name[:80]}`: {advice}", near)
+
+
+def _at_key(raw: RawEntry, code: str, message: str, suggestion: str | None = None) -> FileProblem:
+    return FileProblem(raw.entry.key.span, "error", code, message, suggestion)
+
+
+def _at_value(
+    raw: RawEntry, severity: ProblemSeverity, code: str, message: str, item: int | None = None
+) -> FileProblem:
+    listed = item is not None and item < len(raw.entry.items)
+    value = raw.entry.items[item].span if listed else raw.entry.value.span
+    # An absent value has no width: its key is what can be underlined.
+    empty = (value.start_line, value.start_column) == (value.end_line, value.end_column)
+    return FileProblem(raw.entry.key.span if empty else value, severity, code, message)
+
+
+def _meant(near: Sequence[str]) -> str:
+    return f"did you mean `{near[0]}`? " if near else ""
+
+
+def _short(node: yaml.ScalarNode) -> str:
+    return node.value if len(node.value) <= 60 else node.value[:60] + "…"
+
+
+def _with_unit(text: str) -> str:
+    return f": write the unit, {text}s or {text}m" if text.isdecimal() and len(text) < 10 else ""

@@ -1,0 +1,126 @@
+"""What parsing a goal file gives: the goal, its problems, and where everything stands in the text.
+
+Lines and columns are 0-based; columns count Unicode code points. A span's end is exclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from donewhen.core.goal import Goal, Requirement
+
+ProblemSeverity = Literal["error", "warning", "information", "hint"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A range of the text, end exclusive."""
+
+    start_line: int
+    start_column: int
+    end_line: int
+    end_column: int
+
+    def holds(self, line: int, column: int) -> bool:
+        """True where the position lies in the span, its end included."""
+        return (self.start_line, self.start_column) <= (line, column) <= (self.end_line, self.end_column)
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """Something to tell about the goal file. `suggestion` is a text that could stand in the span instead."""
+
+    span: Span
+    severity: ProblemSeverity
+    code: str
+    message: str
+    suggestion: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value as it stands in the text, and where."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatterEntry:
+    """One key of the front matter. `value` spans what is written after the colon, `items` the members of a list."""
+
+    key: Value
+    value: Value
+    items: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """The front matter's entries in order; `span` includes both fences."""
+
+    span: Span
+    entries: tuple[FrontMatterEntry, ...] = ()
+
+    def entry(self, key: str) -> FrontMatterEntry | None:
+        """The first entry of that key."""
+        return next((entry for entry in self.entries if entry.key.text == key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementSource:
+    """A requirement and its places. `checkbox` spans `[ ]`; it is None where the objective is the requirement.
+
+    `commands` are the bare commands (without backticks) of all its checks, `checks` those of nested `check:` items;
+    `text_span` covers the statement after the box.
+    """
+
+    requirement: Requirement
+    span: Span
+    text_span: Span
+    checkbox: Span | None = None
+    commands: tuple[Value, ...] = ()
+    checks: tuple[Value, ...] = ()
+    files: tuple[Value, ...] = ()
+    problems: tuple[Value, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.requirement.id
+
+    @property
+    def number(self) -> int:
+        return self.requirement.number
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedGoalFile:
+    """A goal file as read. `goal` is None where any problem is an error; the rest is given as far as it can be.
+
+    `text` is the text as it was given (bytes decoded), `outline` the requirements that could be read even so.
+    """
+
+    text: str
+    goal: Goal | None
+    problems: tuple[FileProblem, ...] = ()
+    requirements: tuple[RequirementSource, ...] = ()
+    front_matter: FrontMatter | None = None
+    title: str = ""
+    title_span: Span | None = None
+    objective: str = ""
+    path: str | None = field(default=None)
+
+    @property
+    def outline(self) -> tuple[Requirement, ...]:
+        return tuple(source.requirement for source in self.requirements)
+
+    @property
+    def errors(self) -> tuple[FileProblem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+    def requirement_at(self, line: int) -> RequirementSource | None:
+        """The requirement whose item covers that line."""
+        return next((s for s in self.requirements if s.span.start_line <= line <= s.span.end_line), None)
+
+    def source_of(self, requirement_id: str) -> RequirementSource | None:
+        return next((s for s in self.requirements if s.id == requirement_id), None)

@@ -1,0 +1,171 @@
+"""What the items of a goal file say: task boxes, commands, and the `check:`, `file:` and `problems:` lines."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from donewhen.core.goal import Check
+from donewhen.goalfile.globs import glob_problem, plain_glob
+from donewhen.goalfile.layout import Passage
+from donewhen.goalfile.source import FileProblem, ProblemSeverity, Span, Value
+
+Label = Literal["check", "file", "problems"]
+LABELS: tuple[Label, ...] = ("check", "file", "problems")
+
+TASK = re.compile(r"\[([ \txX])\](?=\s|$)\s*")
+_ALMOST = re.compile(r"(\[(?:[ \t]*|[ xX✓✔vV*-])\])(?![(\[:])")
+_LABEL = re.compile(r"([^\W\d_]{2,12})[ \t]*:(?!\S*//)\s*")
+_CODE = re.compile(r"(?<!`)(`{1,8})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_OUTCOME = re.compile(
+    r"\s+(?:passes|succeeds|is\s+clean|exits(?:\s+with)?(?:\s+code)?\s+(\d{1,10}))\s*\.?\s*", re.IGNORECASE
+)
+_BETWEEN = re.compile(r"\s*(?:,|;|and\b|\.?\s*$)\s*")
+_SPACES = re.compile(r"\s+")
+_LARGEST_EXIT = 2**32 - 1
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space as one space."""
+    return _SPACES.sub(" ", text).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command between backticks, and the exit code that it shall have."""
+
+    value: Value
+    check: Check
+
+
+@dataclass(slots=True)
+class Bound:
+    """What the nested items of one requirement bind, gathered in order."""
+
+    checks: list[Command] = field(default_factory=list[Command])
+    files: list[Value] = field(default_factory=list[Value])
+    problems: list[Value] = field(default_factory=list[Value])
+    details: list[str] = field(default_factory=list[str])
+    faults: list[FileProblem] = field(default_factory=list[FileProblem])
+
+    def fault(self, span: Span, severity: ProblemSeverity, code: str, message: str, suggestion: str = "") -> None:
+        self.faults.append(FileProblem(span, severity, code, message, suggestion or None))
+
+
+def sole_command(passage: Passage, start: int, bound: Bound) -> Command | None:
+    """The command of a statement of the form "`COMMAND` passes" that begins at `start`, and nothing follows it."""
+    code = _CODE.match(passage.text, start)
+    if code is None or not _code_text(code[2]):
+        return None
+    outcome = _OUTCOME.fullmatch(passage.text, code.end())
+    if outcome is None:
+        return None
+    exit_code = int(outcome[1] or 0)
+    if exit_code > _LARGEST_EXIT:
+        span = passage.span(*outcome.span(1))
+        bound.fault(span, "error", "bad-value", f"no command exits with {exit_code}: write a number up to 255")
+    return _command(passage, code, exit_code)
+
+
+def almost_task(passage: Passage, bound: Bound) -> None:
+    """Warns of a box that Markdown doesn't take for one: `[]`, `[ ]text`, `[v]`."""
+    near = _ALMOST.match(passage.text)
+    if near and not TASK.match(passage.text):
+        message = "this is not a task box, so it is no requirement: write `[ ]` and a space after it"
+        bound.fault(passage.span(*near.span(1)), "warning", "not-a-task", message, "[ ] ")
+
+
+def read_line(passage: Passage, bound: Bound) -> None:
+    """Reads a nested item: a labelled line is bound, anything else is detail."""
+    label = _LABEL.match(passage.text)
+    name = label[1].casefold() if label else ""
+    if label is None or name not in LABELS:
+        if label is not None:
+            _suggest_label(passage, label, bound)
+        bound.details.append(one_line(TASK.sub("", passage.text, count=1) if _is_task(passage) else passage.text))
+        return
+    if not passage.text[label.end() :].strip():
+        example = "`python -m pytest -q`" if name == "check" else "`src/**`"
+        bound.fault(passage.span(0, label.end()), "error", f"empty-{name}", f"`{name}:` has no value: write {example}")
+    elif name == "check":
+        bound.checks.extend(_checks(passage, label.end(), bound))
+    else:
+        (bound.files if name == "file" else bound.problems).extend(_globs(passage, label.end(), bound))
+
+
+def labelled_rows(passage: Passage, start: int) -> Iterator[Span]:
+    """Lines of a paragraph that look like a label but are no nested item, from `start` on."""
+    for match in re.finditer(r"\n(?:check|file|problems)[ \t]*:[ \t]*`", passage.text[start:]):
+        offset = start + match.start() + 1
+        end = passage.text.find("\n", offset)
+        yield passage.span(offset, len(passage.text) if end < 0 else end)
+
+
+def _checks(passage: Passage, start: int, bound: Bound) -> Iterator[Command]:
+    if single := sole_command(passage, start, bound):
+        yield single
+        return
+    for value in _values(passage, start, bound, "check"):
+        yield Command(value, Check.of(value.text))
+
+
+def _globs(passage: Passage, start: int, bound: Bound) -> Iterator[Value]:
+    for value in _values(passage, start, bound, "glob"):
+        if problem := glob_problem(value.text):
+            bound.fault(value.span, "error", "bad-glob", problem)
+        else:
+            yield Value(plain_glob(value.text), value.span)
+
+
+def _values(passage: Passage, start: int, bound: Bound, what: str) -> Iterator[Value]:
+    """The values between backticks, separated by commas; without backticks all of the line is one value."""
+    position = start
+    while code := _CODE.match(passage.text, position):
+        if _code_text(code[2]):
+            yield passage.value(code.start(2), code.end(2), _code_text(code[2]))
+        else:
+            bound.fault(passage.span(*code.span()), "error", f"empty-{what}", "there is nothing between the backticks")
+        position = code.end()
+        if between := _BETWEEN.match(passage.text, position):
+            position = between.end()
+    rest = passage.text[position:].strip()
+    if rest and position > start:
+        span = passage.span(position, len(passage.text.rstrip()))
+        bound.fault(span, "warning", "ignored-text", f"this text is not read: put each {what} between backticks")
+    elif rest:
+        yield from _unquoted(passage, position, bound, what)
+
+
+def _unquoted(passage: Passage, start: int, bound: Bound, what: str) -> Iterator[Value]:
+    end = len(passage.text.rstrip())
+    value = passage.value(start, end, one_line(passage.text[start:]))
+    if "`" in value.text and value.text.count("`") % 2:
+        bound.fault(value.span, "error", "unclosed-backtick", "a backtick is never closed: write the value as `…`")
+        return
+    message = f"put the {what} between backticks, so that Markdown leaves it as it is"
+    bound.fault(value.span, "hint", "no-backticks", message, f"`{value.text}`")
+    yield value
+
+
+def _command(passage: Passage, code: re.Match[str], exit_code: int) -> Command:
+    text = _code_text(code[2])
+    return Command(passage.value(code.start(2), code.end(2), text), Check.of(text, exit_code))
+
+
+def _code_text(raw: str) -> str:
+    # CommonMark 6.1: newlines count as spaces, and one space of padding on both sides is no content.
+    return raw.replace("\n", " ").strip()
+
+
+def _is_task(passage: Passage) -> bool:
+    return TASK.match(passage.text) is not None
+
+
+def _suggest_label(passage: Passage, label: re.Match[str], bound: Bound) -> None:
+    near = difflib.get_close_matches(label[1].casefold(), LABELS, n=1, cutoff=0.7)
+    if near and passage.text.startswith("`", label.end()):
+        message = f"`{label[1]}:` is read as detail: did you mean `{near[0]}:`?"
+        bound.fault(passage.span(*label.span(1)), "warning", "unknown-label", message, near[0])
