@@ -147,8 +147,9 @@ class RunLock(Protocol):
         """File descriptors that every child of a run inherits (POSIX), so that a restart can't race orphans."""
         ...
 
-    async def end_leftovers(self, token: str, within: float = 2.0) -> None:
-        """Ends the processes that carry this run's token, and no others; raises HeldElsewhere if some stay."""
+    async def end_leftovers(self, token: str, within: float = 2.0) -> int:
+        """Ends the processes that carry this run's token, and no others; returns how many there were. Raises
+        HeldElsewhere if some stay."""
         ...
 
 

@@ -100,7 +100,7 @@ def _feedback(run: ActiveRun) -> str:
     """What is unproven, with reason and evidence, and how the last turn failed where it did (C3, C8)."""
     state = run.state
     views = assess(state)
-    known = {evidence.id: evidence for evidence in (*state.results.values(), *state.editor.values())}
+    known = {one.id: one for one in (*state.results.values(), *state.editor.values())}
     findings = [open_one.finding for open_one in state.open_findings]
     text = feedback_text(state.goal, views, locations(state), findings=findings, outputs=outputs_of(views, known))
     return f"The last turn failed: {state.last_error}\n\n{text}" if state.last_error else text

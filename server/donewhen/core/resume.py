@@ -1,0 +1,47 @@
+"""Whether and how a run can go on (C20)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from donewhen.core.errors import NotResumable
+from donewhen.core.goal import Limits
+from donewhen.core.state import RunState
+
+_LIMIT_OF = {"capped": "max_iterations", "timed_out": "timeout", "over_budget": "budget"}
+_GOES_ON = ("stalled", "crashed", "blocked", "impossible")
+
+
+def check_resumable(state: RunState, limits: Limits) -> None:
+    """Raises NotResumable with the reason, unless the run can go on with these limits."""
+    status = state.status
+    if state.mode == "audit":
+        raise NotResumable("an audit can't be resumed: check again")
+    if status in ("complete", "cancelled"):
+        raise NotResumable(f"run {state.run_id} is {status}: start a new one")
+    if status in ("running", "waiting"):
+        raise NotResumable(f"run {state.run_id} is {status} already")
+    if status in _LIMIT_OF and not _raised(state, limits):
+        raise NotResumable(f"run {state.run_id} is {status}: resume it with a higher {_LIMIT_OF[status]}")
+
+
+def _raised(state: RunState, limits: Limits) -> bool:
+    """True where the limit that ended the run leaves room now."""
+    raised = replace(state, goal=replace(state.goal, limits=limits))
+    if state.status == "capped":
+        cap = raised.limit("max_iterations")
+        return cap is None or cap > state.iteration
+    if state.status == "timed_out":
+        timeout = raised.limit("timeout")
+        return timeout is None or timeout > state.elapsed
+    usage = state.usage
+    money = limits.budget is None or (usage.usd is not None and limits.budget > usage.usd)
+    tokens = limits.token_budget is None or limits.token_budget > usage.tokens
+    return money and tokens
+
+
+def resumable(state: RunState) -> bool:
+    """True where `resume` without an id may choose it: not ended for good, and not running."""
+    return state.mode == "pursue" and (
+        state.status in ("paused", "interrupted") or state.status in _LIMIT_OF or state.status in _GOES_ON
+    )

@@ -1,0 +1,302 @@
+"""What people do to a run: pause, stop, answer, waive, accept, dispute, revert. It reaches the owner, wherever it is.
+
+A run of another live process gets a request through the ledger; with a dead owner the operation applies directly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, cast
+
+from donewhen.core import errors
+from donewhen.core import events as e
+from donewhen.core.errors import DoneWhenError, EditedSince, PersonNeeded, UnknownInterrupt, UsageError, WrongAnswer
+from donewhen.core.fold import fold
+from donewhen.core.state import RunState
+from donewhen.core.work import Answer, Interrupt, ResponseKind
+from donewhen.engine.active import ActiveRun
+from donewhen.engine.api import RevertOutcome, RunView
+from donewhen.engine.reading import Reading
+from donewhen.engine.watching import amend
+from donewhen.ports import Reply, Request
+
+REPLY_WITHIN = 10.0
+PAUSED_WITHIN = 5.0
+
+
+class Control(Reading):
+    """The part of `engine.api.Runs` by which a person steers."""
+
+    async def pause(self, run_id: str, reason: str = "paused by a person") -> RunView:
+        return await self._do(run_id, "pause", {"reason": reason})
+
+    async def stop(self, run_id: str, reason: str = "stopped by a person") -> RunView:
+        return await self._do(run_id, "stop", {"reason": reason})
+
+    async def answer(self, run_id: str, interrupt_id: str, answer: Answer) -> RunView:
+        given = None if answer.input is None else dict(answer.input)
+        arguments = {
+            "interrupt_id": interrupt_id,
+            "response": answer.response,
+            "text": answer.text,
+            "input": given,
+            "reason": answer.reason,
+        }
+        return await self._do(run_id, "answer", arguments)
+
+    async def waive(self, run_id: str, requirement: str, reason: str, *, undo: bool = False) -> RunView:
+        return await self._do(run_id, "waive", {"requirement": requirement, "reason": reason, "undo": undo})
+
+    async def accept(self, run_id: str, finding_id: str, reason: str, *, undo: bool = False) -> RunView:
+        return await self._do(run_id, "accept", {"finding_id": finding_id, "reason": reason, "undo": undo})
+
+    async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView:
+        return await self._do(run_id, "dispute", {"requirement": requirement, "reason": reason})
+
+    async def revert(
+        self, run_id: str, iteration: int, paths: Sequence[str] | None = None, *, force: bool = False
+    ) -> RevertOutcome:
+        chosen = None if paths is None else list(paths)
+        result = await self._ask_owner(run_id, "revert", {"iteration": iteration, "paths": chosen, "force": force})
+        return _outcome(result)
+
+    async def revert_finding(self, run_id: str, finding_id: str) -> RevertOutcome:
+        return _outcome(await self._ask_owner(run_id, "revert_finding", {"finding_id": finding_id}))
+
+    async def amend(self, goal_path: str) -> None:
+        run = self._pursuing(goal_path)
+        if run is not None:
+            await amend(run, goal_path)
+
+    # ------------------------------------------------------------------------- reaching the owner
+
+    async def _do(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> RunView:
+        await self._ask_owner(run_id, operation, arguments)
+        return await self.view(run_id)
+
+    async def _ask_owner(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        await self._records.state(run_id)  # an unknown run is an error of its own
+        owner = self._setup.lock.owner()
+        if run_id not in self._active and owner is not None and owner.run_id == run_id:
+            return await self._request(run_id, operation, arguments, owner.pid)
+        return await self._perform(run_id, operation, arguments)
+
+    async def _request(self, run_id: str, operation: str, arguments: Mapping[str, Any], pid: int) -> Mapping[str, Any]:
+        ledger = self._setup.ledger
+        number = await ledger.request(run_id, operation, arguments)
+        deadline = asyncio.get_running_loop().time() + REPLY_WITHIN
+        while asyncio.get_running_loop().time() < deadline:
+            reply = await ledger.reply_to(number)
+            if reply is not None:
+                return _unwrap(reply)
+            await asyncio.sleep(0.02)
+        raise PersonNeeded(f"process {pid} owns run {run_id} and does not answer")
+
+    async def _answer_requests(self) -> None:
+        if not self._active:
+            return
+        for request in await self._setup.ledger.take_requests(list(self._active)):
+            await self._setup.ledger.reply(await self._served(request))
+
+    async def _served(self, request: Request) -> Reply:
+        try:
+            result = await self._perform(request.run_id, request.operation, dict(request.arguments))
+        except DoneWhenError as error:
+            return Reply(request.id, (type(error).__name__, str(error)))
+        except (KeyError, TypeError, ValueError) as error:
+            return Reply(request.id, ("UsageError", f"a request that can't be read: {error}"))
+        return Reply(request.id, None, result)
+
+    async def _perform(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        operations: dict[str, Callable[..., Awaitable[dict[str, Any] | None]]] = {
+            "pause": self._pause,
+            "stop": self._stop,
+            "answer": self._answer,
+            "waive": self._waive,
+            "accept": self._accept,
+            "dispute": self._dispute,
+            "revert": self._revert,
+            "revert_finding": self._revert_finding,
+        }
+        if operation not in operations:
+            raise UsageError(f"unknown operation {operation}")
+        return await operations[operation](run_id, **arguments) or {}
+
+    # ------------------------------------------------------------------------------- the operations
+
+    async def _pause(self, run_id: str, reason: str) -> None:
+        state = await self._now(run_id)
+        if not state.active:
+            raise UsageError(f"nothing to pause: run {run_id} is {state.status or 'an audit'}")
+        await self._record(run_id, e.PauseRequested(reason))
+        await self._until(run_id, lambda now: not now.active)
+
+    async def _stop(self, run_id: str, reason: str) -> None:
+        state = await self._now(run_id)
+        if state.ended:
+            raise UsageError(f"nothing to stop: run {run_id} has ended ({state.status or 'audit'})")
+        if run_id in self._active:
+            await self._record(run_id, e.StopRequested(reason))
+            await self._until(run_id, lambda now: now.ended)
+            return
+        last = self._setup.lock.last_owner()
+        if last is not None and last.run_id == run_id:
+            await self._setup.lock.end_leftovers(last.token)
+        await self._record(run_id, e.RunEnded("cancelled", reason))
+
+    async def _answer(
+        self,
+        run_id: str,
+        interrupt_id: str,
+        response: str,
+        text: str,
+        input: Any,
+        reason: str,  # wire name
+    ) -> None:
+        state = await self._now(run_id)
+        asked = next((one for one in state.interrupts if one.id == interrupt_id), None)
+        if asked is None:
+            known = ", ".join(one.id for one in state.interrupts) or "none is open"
+            raise UnknownInterrupt(f"run {run_id} has no open interrupt {interrupt_id} (open: {known})")
+        answer = checked_answer(asked, response, text, input, reason)
+        await self._record(run_id, e.InterruptAnswered(interrupt_id, answer))
+        if run_id in self._active:
+            self._active[run_id].deliver(interrupt_id, answer)
+
+    async def _waive(self, run_id: str, requirement: str, reason: str, undo: bool) -> None:
+        found = await self._requirement(run_id, requirement)
+        if not undo and not reason.strip():
+            raise UsageError("waiving a requirement needs a reason")
+        await self._record(run_id, e.RequirementWaived(found, reason, undo))
+
+    async def _dispute(self, run_id: str, requirement: str, reason: str) -> None:
+        found = await self._requirement(run_id, requirement)
+        await self._record(run_id, e.RequirementDisputed(found, reason))
+
+    async def _accept(self, run_id: str, finding_id: str, reason: str, undo: bool) -> None:
+        state = await self._steerable(run_id)
+        if finding_id not in {known.id for known in state.findings}:
+            known = ", ".join(one.id for one in state.findings) or "there is none"
+            raise UsageError(f"run {run_id} has no integrity finding {finding_id} (known: {known})")
+        await self._record(run_id, e.FindingAccepted(finding_id, reason, undo))
+
+    async def _revert(self, run_id: str, iteration: int, paths: list[str] | None, force: bool) -> dict[str, Any]:
+        checkpoint, sequence = await self._records.checkpoint(run_id, iteration)
+        return await self._put_back(run_id, iteration, checkpoint, sequence, paths, force)
+
+    async def _revert_finding(self, run_id: str, finding_id: str) -> dict[str, Any]:
+        state = await self._steerable(run_id)
+        known = next((one for one in state.findings if one.id == finding_id), None)
+        if known is None:
+            raise UsageError(f"run {run_id} has no integrity finding {finding_id}")
+        checkpoint = await self._records.before_finding(run_id, known.finding.key)
+        return await self._put_back(run_id, state.iteration, checkpoint, state.sequence, [known.finding.path], True)
+
+    async def _put_back(
+        self, run_id: str, iteration: int, checkpoint: str, sequence: int, paths: list[str] | None, force: bool
+    ) -> dict[str, Any]:
+        """Files as they were, but for those that a person edited since; what stood there before is kept too."""
+        state = await self._now(run_id)
+        if state.turn is not None and not state.waits_for_person:
+            raise UsageError(f"the worker of run {run_id} is at work: pause the run first")
+        async with self.opened(run_id) as workspace:
+            before = await workspace.checkpoint()
+            changed = set(await workspace.changed_between(checkpoint, None))
+            wanted = changed if paths is None else changed & set(paths)
+            kept = () if force else tuple(sorted(wanted & await self._edited(state, sequence, workspace, changed)))
+            done = await workspace.restore(checkpoint, sorted(wanted), keep=kept)
+        await self._record(run_id, e.FilesReverted(iteration, tuple(done), kept, before))
+        if run_id in self._active:
+            await self._active[run_id].look("person")
+        return {"changed": list(done), "kept": list(kept)}
+
+    async def _edited(self, state: RunState, sequence: int, workspace: Any, changed: set[str]) -> set[str]:
+        """What a person is known to have edited, or changed since the run last looked. What worker `human` had edited
+        by then is in the checkpoints."""
+        last = state.last_checkpoint
+        since = set(await workspace.changed_between(last[1], None)) if last is not None else changed
+        if state.waits_for_person:
+            return since
+        return since | await self._records.edited_since(state.run_id, sequence)
+
+    # ----------------------------------------------------------------------------------- their base
+
+    def _pursuing(self, goal_path: str) -> ActiveRun | None:
+        """The run of this process that pursues that goal."""
+        for run in self._active.values():
+            if run.state.mode == "pursue" and run.state.active and run.state.goal.path == goal_path:
+                return run
+        return None
+
+    async def _now(self, run_id: str) -> RunState:
+        run = self._active.get(run_id)
+        return run.state if run is not None else await self._records.state(run_id)
+
+    async def _steerable(self, run_id: str) -> RunState:
+        state = await self._now(run_id)
+        if state.ended and state.status in ("complete", "cancelled"):
+            raise UsageError(f"run {run_id} has ended ({state.status}): nothing can be changed")
+        return state
+
+    async def _requirement(self, run_id: str, key: str) -> str:
+        state = await self._steerable(run_id)
+        found = state.goal.requirement(key)
+        if found is None:
+            labels = ", ".join(one.label for one in state.goal.requirements)
+            raise UsageError(f"run {run_id} has no requirement {key} (there are {labels})")
+        return found.id
+
+    async def _record(self, run_id: str, event: e.Event) -> None:
+        """Appends to a run of this process, or to one that nobody owns any more."""
+        run = self._active.get(run_id)
+        if run is not None:
+            await run.append(event)
+            return
+        state = await self._records.state(run_id)
+        entry = await self._setup.ledger.append(run_id, event, self._setup.clock.now())
+        fold(state, entry)  # it must fold, or nobody could read the run again
+        view = await self._records.view(run_id)
+        for listener in list(self._listeners):
+            listener(view)
+
+    async def _mark_interrupted(self, run_id: str, reason: str = "its supervisor died") -> None:
+        live = await self._setup.ledger.live(run_id)
+        state = await self._records.state(run_id)
+        await self._record(run_id, e.RunInterrupted(reason, max(live.alive_at, state.updated_at)))
+
+    async def _until(self, run_id: str, reached: Callable[[RunState], bool]) -> None:
+        run = self._active.get(run_id)
+        if run is None:
+            return
+        deadline = asyncio.get_running_loop().time() + PAUSED_WITHIN
+        while not reached(run.state) and asyncio.get_running_loop().time() < deadline:
+            await run.changed(run.state.sequence, 0.1)
+        task = self._tasks.get(run_id)
+        if reached(run.state) and task is not None:
+            await asyncio.wait({task}, timeout=PAUSED_WITHIN)
+
+
+def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reason: str) -> Answer:
+    """The answer, if the interrupt takes one of that kind. A false-like text is an answer (C23)."""
+    kinds = {"approve", "deny", "text", "edit"} if asked.kind == "approval" else {"approve", "deny", "text"}
+    if response not in kinds:
+        raise WrongAnswer(f"{asked.id} is answered with {', '.join(sorted(kinds))}, not {response!r}")
+    if response == "edit" and not isinstance(given, dict):
+        raise WrongAnswer(f"editing {asked.id} needs the new input")
+    replaced = cast("dict[str, Any] | None", given)
+    return Answer(cast("ResponseKind", response), text, replaced, reason)
+
+
+def _unwrap(reply: Reply) -> Mapping[str, Any]:
+    if reply.error is None:
+        return reply.result
+    name, message = reply.error
+    kind = getattr(errors, name, DoneWhenError)
+    if kind in (errors.AlreadyRunning, EditedSince):
+        raise UsageError(message)
+    raise kind(message)
+
+
+def _outcome(result: Mapping[str, Any]) -> RevertOutcome:
+    return RevertOutcome(tuple(result["changed"]), tuple(result["kept"]))

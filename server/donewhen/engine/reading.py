@@ -1,0 +1,192 @@
+"""Views of runs, and following them live, whoever owns them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from pathlib import Path
+
+from donewhen.core.errors import DoneWhenError
+from donewhen.core.evidence import Evidence, Problem
+from donewhen.engine.active import ActiveRun
+from donewhen.engine.api import IterationDetail, RunView
+from donewhen.engine.records import Records, view_of
+from donewhen.engine.setup import EngineSetup
+from donewhen.ports import Live, RunSummary, Workspace
+
+
+class Reading:
+    """The part of `engine.api.Runs` that changes nothing."""
+
+    def __init__(self, setup: EngineSetup) -> None:
+        self._setup = setup
+        self._records = Records(setup.root, setup.state_folder, setup.ledger)
+        self._active: dict[str, ActiveRun] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._audits: dict[str, asyncio.Task[RunView]] = {}
+        self._waiting: dict[str, int] = {}
+        self._listeners: list[Callable[[RunView], None]] = []
+        self._background: asyncio.Task[None] | None = None
+        self._followed: dict[str, tuple[float, int, str | None]] = {}
+        self.failure: DoneWhenError | None = None
+        """Set where the ledger itself failed: the run could not go on, nor could that be recorded."""
+
+    @property
+    def root(self) -> Path:
+        return self._setup.root
+
+    @property
+    def state_folder(self) -> Path:
+        return self._setup.state_folder
+
+    async def view(self, run_id: str) -> RunView:
+        run = self._active.get(run_id)
+        return self._own_view(run) if run is not None else await self._records.view(run_id)
+
+    async def views(self, goal_path: str | None = None) -> Sequence[RunView]:
+        cleared = self._records.cleared()
+        found: list[RunView] = []
+        for state in await self._records.newest():
+            if goal_path is not None and state.goal.path != goal_path:
+                continue
+            if state.goal.path and state.updated_at <= cleared.get(state.goal.path, 0.0) and not state.active:
+                continue
+            found.append(await self.view(state.run_id))
+        return found
+
+    async def summaries(self) -> Sequence[RunSummary]:
+        return await self._setup.ledger.runs()
+
+    async def iteration(self, run_id: str, number: int) -> IterationDetail:
+        return await self._records.iteration(run_id, number)
+
+    async def file_at(self, run_id: str, iteration: int, path: str) -> str | None:
+        checkpoint, _ = await self._records.checkpoint(run_id, iteration)
+        async with self.opened(run_id) as workspace:
+            data = await workspace.file_at(checkpoint, path)
+        return None if data is None else data.decode("utf-8", errors="replace")
+
+    async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
+        await self._records.state(run_id)
+        return await self._setup.ledger.evidence(run_id, evidence_id)
+
+    async def evidence_file(self, run_id: str, evidence_id: str) -> Path | None:
+        return await self._records.evidence_file(run_id, evidence_id)
+
+    async def report(self, run_id: str) -> RunView:
+        return await self.view(run_id)
+
+    async def forget(self, goal_path: str) -> None:
+        self._records.clear(goal_path, self._setup.clock.now())
+
+    async def follow(self, run_id: str) -> AsyncIterator[RunView]:
+        """The view now, then after every change, until the run ends, is paused or interrupted."""
+        view = await self.view(run_id)
+        yield view
+        waiter: asyncio.Queue[RunView] = asyncio.Queue()
+        unsubscribe = self.subscribe(lambda one: waiter.put_nowait(one) if one.state.run_id == run_id else None)
+        try:
+            again = await self.view(run_id)
+            if _newer(again, view):
+                view = again
+                yield view
+            while view.state.active:
+                view = await waiter.get()
+                while not waiter.empty():
+                    view = waiter.get_nowait()
+                yield view
+        finally:
+            unsubscribe()
+
+    def subscribe(self, on_change: Callable[[RunView], None]) -> Callable[[], None]:
+        self._listeners.append(on_change)
+        self._serve_requests()
+
+        def unsubscribe() -> None:
+            with contextlib.suppress(ValueError):
+                self._listeners.remove(on_change)
+
+        return unsubscribe
+
+    def saved_by_client(self, path: str, text: str) -> None:
+        for run in self._active.values():
+            run.parts.workspace.saved_by_client(path, text)
+
+    def forward_diagnostics(self, path: str, version: int | None, problems: Sequence[Problem]) -> None:
+        self._setup.forward_diagnostics(path, version, problems)
+
+    # ------------------------------------------------------------------------------------ inside
+
+    def opened(self, run_id: str) -> contextlib.AbstractAsyncContextManager[Workspace]:
+        """The run's workspace: its own where it is active here, else one opened for the occasion."""
+        return self._opened(run_id)
+
+    @contextlib.asynccontextmanager
+    async def _opened(self, run_id: str) -> AsyncGenerator[Workspace]:
+        run = self._active.get(run_id)
+        if run is not None:
+            yield run.parts.workspace
+            return
+        workspace = self._setup.workspace()
+        await workspace.open(())
+        try:
+            yield workspace
+        finally:
+            await workspace.close()
+
+    def _own_view(self, run: ActiveRun) -> RunView:
+        live = Live(run.activity, self._setup.clock.now())
+        return view_of(self._setup.root, run.state, live, owned=True)
+
+    def _run_changed(self, run: ActiveRun) -> None:
+        if self._listeners:
+            view = self._own_view(run)
+            for listener in list(self._listeners):
+                listener(view)
+
+    def _serve_requests(self) -> None:
+        """Starts looking at what other processes write, once somebody here wants to know."""
+        if self._background is None or self._background.done():
+            self._background = asyncio.ensure_future(self._attend())
+
+    async def _end_background(self) -> None:
+        if self._background is not None:
+            self._background.cancel()
+            await asyncio.wait({self._background})
+
+    async def _attend(self) -> None:
+        with contextlib.suppress(DoneWhenError):
+            await self._attended()
+            async for _ in self._setup.ledger.changes():
+                await self._attended()
+
+    async def _attended(self) -> None:
+        await self._answer_requests()
+        if self._listeners:
+            await self._tell_of_others()
+
+    async def _tell_of_others(self) -> None:
+        """Runs of other processes: those that are pursued, and those that changed since the last look."""
+        for summary in await self._setup.ledger.runs():
+            if summary.run_id in self._active or summary.mode == "audit":
+                continue
+            known = self._followed.get(summary.run_id)
+            pursued = summary.status in ("running", "waiting")
+            if pursued or known is None or known[0] != summary.updated_at:
+                await self._tell(summary, known)
+
+    async def _tell(self, summary: RunSummary, known: tuple[float, int, str | None] | None) -> None:
+        view = await self._records.view(summary.run_id)
+        now = (summary.updated_at, view.state.sequence, view.live.activity)
+        self._followed[summary.run_id] = now
+        if known is not None and now != known:
+            for listener in list(self._listeners):
+                listener(view)
+
+    async def _answer_requests(self) -> None:
+        """Does what other processes ask of the runs that this one owns: see `control`."""
+
+
+def _newer(one: RunView, other: RunView) -> bool:
+    return one.state.sequence > other.state.sequence

@@ -1,0 +1,190 @@
+"""Reading runs from the ledger: states, views, iterations, files as they were. Whoever owns them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from donewhen.core import events as e
+from donewhen.core.errors import UnknownRun, UsageError
+from donewhen.core.evidence import CheckResult, Evidence
+from donewhen.core.evidence_text import evidence_markdown
+from donewhen.core.fold import begin, fold
+from donewhen.core.proof import assess
+from donewhen.core.state import RunState
+from donewhen.core.work import Claim, TurnResult
+from donewhen.engine.api import CheckSummary, IterationDetail, RunView
+from donewhen.engine.places import locations
+from donewhen.ports import Ledger, Live
+
+
+class Records:
+    """The runs of one ledger, folded as far as they were read: reading again costs only what is new."""
+
+    def __init__(self, root: Path, folder: Path, ledger: Ledger) -> None:
+        self._root = root
+        self._folder = folder
+        self._ledger = ledger
+        self._states: dict[str, RunState] = {}
+
+    async def state(self, run_id: str) -> RunState:
+        """Raises UnknownRun."""
+        known = self._states.get(run_id)
+        for entry in await self._ledger.entries(run_id, known.sequence if known else 0):
+            known = begin(entry) if known is None else fold(known, entry)
+        if known is None:
+            raise UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
+        self._states[run_id] = known
+        return known
+
+    async def view(self, run_id: str) -> RunView:
+        state = await self.state(run_id)
+        return view_of(self._root, state, await self._ledger.live(run_id), owned=False)
+
+    async def newest(self) -> Sequence[RunState]:
+        """The newest run and the newest audit of each goal, newest first; audits only where newer than the run."""
+        found: list[RunState] = []
+        seen: set[tuple[str | None, str]] = set()
+        for summary in await self._ledger.runs():
+            key = (summary.goal_path, summary.mode)
+            superseded = summary.mode == "audit" and (summary.goal_path, "pursue") in seen
+            if key not in seen and not superseded:
+                seen.add(key)
+                found.append(await self.state(summary.run_id))
+        return found
+
+    async def iteration(self, run_id: str, number: int) -> IterationDetail:
+        """One iteration in full; 0 is the baseline audit. Raises UsageError where there is none."""
+        await self.state(run_id)
+        gathered = _Gathered(number)
+        for entry in await self._ledger.entries(run_id):
+            gathered.add(entry)
+        if not gathered.seen:
+            raise UsageError(f"run {run_id} has no iteration {number}")
+        return gathered.detail()
+
+    async def checkpoint(self, run_id: str, iteration: int) -> tuple[str, int]:
+        """The tree after an iteration, and the sequence of its entry. Raises UsageError where none was kept."""
+        found: tuple[str, int] | None = None
+        for entry in await self._ledger.entries(run_id):
+            if isinstance(entry.event, e.CheckpointTaken) and entry.event.iteration == iteration:
+                found = (entry.event.checkpoint, entry.sequence)
+        if found is None:
+            raise UsageError(f"run {run_id} kept no files after iteration {iteration}")
+        return found
+
+    async def before_finding(self, run_id: str, key: str) -> str:
+        """The last tree that was kept before a finding first appeared. Raises UsageError where there is none."""
+        last: str | None = None
+        for entry in await self._ledger.entries(run_id):
+            event = entry.event
+            if isinstance(event, e.CheckpointTaken):
+                last = event.checkpoint
+            if isinstance(event, e.AuditFinished) and any(finding.key == key for finding in event.findings):
+                break
+        if last is None:
+            raise UsageError(f"run {run_id} kept no files from before that finding")
+        return last
+
+    async def edited_since(self, run_id: str, sequence: int) -> set[str]:
+        """The paths that a person is known to have changed after that entry."""
+        edited: set[str] = set()
+        for entry in await self._ledger.entries(run_id, sequence):
+            if isinstance(entry.event, e.RevisionChanged) and entry.event.by == "person":
+                edited.update(entry.event.paths)
+        return edited
+
+    async def evidence_file(self, run_id: str, evidence_id: str) -> Path | None:
+        """The evidence as a read-only Markdown file in the state folder; None for an unknown id."""
+        evidence = await self._ledger.evidence(run_id, evidence_id)
+        if evidence is None:
+            return None
+        path = self._folder / "evidence" / run_id / f"{evidence_id}.md"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(evidence_markdown(evidence), encoding="utf-8")
+            path.chmod(0o444)
+        return path
+
+    # -------------------------------------------------------------------------------- cleared goals
+
+    def cleared(self) -> dict[str, float]:
+        """When the results of a goal were last cleared (epoch seconds), by goal path."""
+        try:
+            found = json.loads((self._folder / "cleared.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return {str(key): float(value) for key, value in found.items()} if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # JSON
+
+    def clear(self, goal_path: str, at: float) -> None:
+        known = {**self.cleared(), goal_path: at}
+        (self._folder / "cleared.json").write_text(json.dumps(known), encoding="utf-8")
+
+
+def view_of(root: Path, state: RunState, live: Live, *, owned: bool) -> RunView:
+    """A run's state as front ends are given it."""
+    uri = (root / state.goal.path).as_uri() if state.goal.path is not None else None
+    return RunView(state, assess(state), live, uri, locations(state), owned)
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What the entries of one iteration add up to."""
+
+    number: int
+    seen: bool = False
+    current: int = 0
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    result: TurnResult | None = None
+    changed: tuple[str, ...] = ()
+    checkpoint: str | None = None
+    before: str | None = None
+    evidence: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
+
+    def add(self, entry: e.Entry) -> None:
+        event = entry.event
+        if isinstance(event, e.RunStarted):
+            self._begin(entry, 0, None)
+        elif isinstance(event, e.TurnStarted):
+            self._begin(entry, event.iteration, event.checkpoint)
+        elif isinstance(event, e.CheckpointTaken) and event.iteration == self.number:
+            self.checkpoint = event.checkpoint
+        elif self.current == self.number:
+            self._belongs(entry)
+
+    def _begin(self, entry: e.Entry, number: int, checkpoint: str | None) -> None:
+        self.current = number
+        if number == self.number:
+            self.seen, self.started_at, self.ended_at, self.before = True, entry.at, entry.at, checkpoint
+            self.evidence.clear()
+
+    def _belongs(self, entry: e.Entry) -> None:
+        event = entry.event
+        if isinstance(event, e.TurnFinished):
+            self.result, self.changed, self.ended_at = event.result, event.changed, entry.at
+        elif isinstance(event, e.CheckFinished):
+            self.evidence[event.evidence.id] = event.evidence
+
+    def detail(self) -> IterationDetail:
+        result = self.result or TurnResult(Claim())
+        return IterationDetail(
+            number=self.number,
+            started_at=self.started_at,
+            seconds=max(0.0, self.ended_at - self.started_at),
+            claim=result.claim,
+            error=result.error,
+            steps=result.steps,
+            checks=tuple(_summary(one) for one in self.evidence.values() if isinstance(one.observation, CheckResult)),
+            changed=self.changed,
+            checkpoint=self.checkpoint,
+            before=self.before,
+        )
+
+
+def _summary(evidence: Evidence) -> CheckSummary:
+    result = evidence.observation
+    assert isinstance(result, CheckResult)  # the caller chose
+    return CheckSummary(result.check_id, result.command, result.passed, result.reason, evidence.id)

@@ -1,0 +1,278 @@
+"""The runs of one workspace folder: starts, supervises and resumes them. Implements `engine.api.Runs` together with
+its bases: `control` (what people do to a run), `reading` (views, following)."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+
+from donewhen.core import events as e
+from donewhen.core.errors import AlreadyRunning, DoneWhenError, NotResumable, NotTrusted
+from donewhen.core.goal import Goal, Limits
+from donewhen.core.resume import check_resumable, resumable
+from donewhen.core.state import RunState
+from donewhen.engine.active import ActiveRun, Parts
+from donewhen.engine.api import LimitChanges, RunView, StartOptions
+from donewhen.engine.control import Control
+from donewhen.engine.loop import pursue
+from donewhen.engine.watching import named_globs
+from donewhen.ports import Live, Worker
+
+INTERRUPTED = "its supervisor died"
+
+
+class Supervisor(Control):
+    """Owns the run tasks of this process: at most one run is pursued per folder, audits are always allowed."""
+
+    async def start(self, goal_path: str, options: StartOptions | None = None) -> RunView:
+        self._may_execute()
+        start = self._setup.settle(self._setup.goal_files.load(goal_path), options or StartOptions())
+        worker = self._setup.worker(start.options)
+        self._refuse_second()
+        token, run_id = new_token(), new_run_id()
+        self._setup.lock.acquire(run_id, token)
+        try:
+            run = await self._begin(run_id, token, "pursue", start.goal, start.options, worker)
+            for warning in start.warnings:
+                await run.append(e.Warned(warning.code, warning.message))
+        except BaseException:
+            self._setup.lock.release()
+            raise
+        self._launch(run)
+        return self._own_view(run)
+
+    async def check(self, goal_path: str) -> RunView:
+        self._may_execute()
+        running = self._pursuing(goal_path)
+        if running is not None:
+            return await self._next_audit(running)
+        task = self._audits.get(goal_path)
+        if task is None or task.done():
+            task = asyncio.ensure_future(self._bare_audit(goal_path))
+            self._audits[goal_path] = task
+            self._waiting[goal_path] = 0
+        self._waiting[goal_path] += 1
+        try:
+            return await asyncio.shield(task)
+        finally:
+            self._waiting[goal_path] -= 1
+            if self._waiting[goal_path] == 0 and not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+
+    async def resume(
+        self, run_id: str | None = None, limits: LimitChanges | None = None, options: StartOptions | None = None
+    ) -> RunView:
+        self._may_execute()
+        state = await self._resumable(run_id)
+        raised = changed_limits(state.goal.limits, limits or LimitChanges())
+        check_resumable(replace(state, interrupted=INTERRUPTED) if state.active else state, raised)
+        token = new_token()
+        leftovers = await self._take(state.run_id, token)
+        try:
+            run = await self._again(state, token, leftovers)
+            if raised != state.goal.limits:
+                await run.append(e.LimitsRaised(raised))
+            await run.append(e.RunResumed())
+        except BaseException:
+            self._setup.lock.release()
+            raise
+        self._launch(run)
+        return self._own_view(run)
+
+    async def recover(self) -> Sequence[RunView]:
+        owner = self._setup.lock.owner()
+        found: list[RunView] = []
+        for summary in await self._setup.ledger.runs():
+            if summary.status not in ("running", "waiting", "interrupted") or summary.mode == "audit":
+                continue
+            if summary.run_id in self._active or (owner is not None and owner.run_id == summary.run_id):
+                continue
+            if summary.status != "interrupted":
+                await self._mark_interrupted(summary.run_id)
+            found.append(await self.view(summary.run_id))
+        return found
+
+    async def close(self, reason: str) -> None:
+        """Cancels every task, whose steps end their processes, then records the active runs as interrupted."""
+        audits = [task for task in self._audits.values() if not task.done()]
+        tasks = [*self._tasks.values(), *audits]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=2.0)
+        for run in list(self._active.values()):
+            if run.state.active and run.state.mode == "pursue":
+                await run.append(e.RunInterrupted(reason, self._setup.clock.now()))
+            await self._let_go(run)
+        await self._end_background()
+        self._setup.lock.release()
+
+    # -------------------------------------------------------------------------------- what it takes
+
+    def _may_execute(self) -> None:
+        if not self._setup.trusted():
+            raise NotTrusted
+
+    def _refuse_second(self) -> None:
+        for run in self._active.values():
+            if run.state.mode == "pursue" and run.state.active:
+                raise AlreadyRunning(run.run_id)
+        owner = self._setup.lock.owner()
+        if owner is not None and owner.run_id not in self._active:
+            raise AlreadyRunning(owner.run_id)
+
+    async def _resumable(self, run_id: str | None) -> RunState:
+        if run_id is not None:
+            state = await self._records.state(run_id)
+            if run_id in self._active and state.active:
+                raise NotResumable(f"run {run_id} is {state.status} already")
+            return state
+        await self.recover()
+        for summary in await self._setup.ledger.runs():
+            state = await self._records.state(summary.run_id)
+            if resumable(state):
+                return state
+        raise NotResumable("no run here can be resumed: `donewhen list` shows all")
+
+    async def _take(self, run_id: str, token: str) -> bool:
+        """Becomes the supervisor, after ending what the last one left behind (C20)."""
+        self._refuse_second()
+        last = self._setup.lock.last_owner()
+        ended = 0
+        if last is not None and self._setup.lock.owner() is None:
+            ended = await self._setup.lock.end_leftovers(last.token)
+        self._setup.lock.acquire(run_id, token)
+        return ended > 0
+
+    async def _begin(
+        self,
+        run_id: str,
+        token: str,
+        mode: e.RunMode,
+        goal: Goal,
+        options: e.RunOptions,
+        worker: Worker | None,
+    ) -> ActiveRun:
+        parts = self._parts(options, worker)
+        try:
+            tree = await parts.workspace.open(named_globs(goal))
+            started = e.RunStarted(run_id, mode, goal, options, tree.revision)
+            run = await ActiveRun.begin(parts, token, self._run_changed, started)
+        except BaseException:
+            await parts.workspace.close()
+            raise
+        self._active[run_id] = run
+        return run
+
+    async def _again(self, state: RunState, token: str, leftovers: bool) -> ActiveRun:
+        """An existing run, supervised by this process from now on."""
+        if state.active:
+            await self._mark_interrupted(state.run_id)
+            state = await self._records.state(state.run_id)
+        parts = self._parts(state.options, self._setup.worker(state.options))
+        run = ActiveRun(parts, token, self._run_changed, state)
+        run.leftovers = leftovers
+        try:
+            tree = await parts.workspace.open(named_globs(state.goal))
+            if tree.revision != state.revision:
+                await self._changed_meanwhile(run, tree.revision)
+        except BaseException:
+            await parts.workspace.close()
+            raise
+        self._active[state.run_id] = run
+        return run
+
+    async def _changed_meanwhile(self, run: ActiveRun, revision: str) -> None:
+        """What changed while nobody looked: the person's where it is later than the last sign of life."""
+        state, workspace = run.state, run.parts.workspace
+        kept = state.last_checkpoint
+        changed = tuple(await workspace.changed_between(kept[1], None)) if kept is not None else ()
+        persons = set(workspace.changed_after(state.last_alive, changed)) if not run.leftovers else set[str]()
+        theirs = tuple(path for path in changed if path in persons)
+        others = tuple(path for path in changed if path not in persons)
+        if theirs:
+            await run.append(e.RevisionChanged(revision, theirs, "person", len(theirs)))
+        if others or not theirs:
+            await run.append(e.RevisionChanged(revision, others, "check", max(1, len(others))))
+
+    def _parts(self, options: e.RunOptions, worker: Worker | None) -> Parts:
+        setup = self._setup
+        return Parts(
+            clock=setup.clock,
+            ledger=setup.ledger,
+            workspace=setup.workspace(),
+            checker=setup.checker,
+            probes=setup.probes,
+            goal_files=setup.goal_files,
+            worker=worker,
+            judge=setup.judge(options),
+            descriptors=setup.lock.inherited_descriptors,
+        )
+
+    # ---------------------------------------------------------------------------------- supervising
+
+    def _launch(self, run: ActiveRun) -> None:
+        self._tasks[run.run_id] = asyncio.ensure_future(self._supervise(run))
+        self._serve_requests()
+
+    async def _supervise(self, run: ActiveRun) -> None:
+        beat = asyncio.ensure_future(run.heartbeat())
+        try:
+            await pursue(run)
+        except DoneWhenError as error:
+            self.failure = error
+        finally:
+            beat.cancel()
+            await asyncio.wait({beat})
+        await self._let_go(run)
+        self._setup.lock.release()
+
+    async def _let_go(self, run: ActiveRun) -> None:
+        self._active.pop(run.run_id, None)
+        self._tasks.pop(run.run_id, None)
+        await run.parts.workspace.close()
+        await self._setup.ledger.set_live(run.run_id, Live(None, self._setup.clock.now()))
+        run.touch()
+
+    async def _bare_audit(self, goal_path: str) -> RunView:
+        start = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions())
+        options = replace(start.options, worker=None)
+        run = await self._begin(new_run_id(), new_token(), "audit", start.goal, options, None)
+        try:
+            await pursue(run)
+            return self._own_view(run)
+        finally:
+            if not run.state.ended:
+                await run.append(e.RunEnded(None, "the check was cancelled"))
+            self._active.pop(run.run_id, None)
+            await run.parts.workspace.close()
+
+    async def _next_audit(self, run: ActiveRun) -> RunView:
+        """The run's next audit; where nothing has changed since the last one, that is what it found."""
+        audits = run.state.audits
+        while run.state.active and run.state.audits == audits and not run.state.interrupts:
+            idle = run.state.waits_for_person and run.state.turn is not None and not run.state.audit_due
+            if idle:
+                break
+            await run.changed(run.state.sequence)
+        return self._own_view(run)
+
+
+def new_run_id() -> str:
+    return secrets.token_hex(4)
+
+
+def new_token() -> str:
+    return secrets.token_hex(16)
+
+
+def changed_limits(limits: Limits, changes: LimitChanges) -> Limits:
+    """The limits with a person's changes. Raises InvalidGoal for a value that can't be one (C1)."""
+    for name in ("max_iterations", "timeout", "budget", "token_budget"):
+        value = getattr(changes, name)
+        if value is not None:
+            limits = replace(limits, **{name: None if value == "unlimited" else value})
+    return limits

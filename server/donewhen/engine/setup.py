@@ -1,0 +1,46 @@
+"""What the composition root gives the engine for one workspace folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from donewhen.core.events import RunOptions
+from donewhen.core.goal import Goal
+from donewhen.core.work import RunWarning
+from donewhen.engine.api import StartOptions
+from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Probes, RunLock, Worker, Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A run as it will start: the goal with its limits settled, the frozen options, and what to warn of."""
+
+    goal: Goal
+    options: RunOptions
+    warnings: tuple[RunWarning, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSetup:
+    """The parts of the engine in one workspace folder. Each run has a `workspace` of its own.
+
+    `settle` applies the settings and their precedence; it raises InvalidGoal or UsageError. `trusted` is asked before
+    anything is executed.
+    """
+
+    root: Path
+    state_folder: Path
+    clock: Clock
+    ledger: Ledger
+    lock: RunLock
+    workspace: Callable[[], Workspace]
+    checker: Checker
+    probes: Probes
+    goal_files: GoalFiles
+    settle: Callable[[Goal, StartOptions], Start]
+    worker: Callable[[RunOptions], Worker]
+    judge: Callable[[RunOptions], Judge | None]
+    trusted: Callable[[], bool] = lambda: True
+    forward_diagnostics: Callable[[str, int | None, Sequence[object]], None] = lambda path, version, problems: None
