@@ -16,7 +16,8 @@ GOAL_FILE = "GOAL.md"
 GOAL_SUFFIX = ".goal.md"
 
 SKIPPED_FOLDERS = frozenset(
-    ["node_modules", "venv", "env", "__pycache__", "site-packages", "target", "dist", "build", "vendor", "bower_components"]
+    ["node_modules", "venv", "env", "__pycache__", "site-packages", "target", "dist", "build", "vendor",
+     "bower_components"]
 )  # fmt: skip
 _MOST_GOALS = 200
 _MOST_FOLDERS = 5_000
@@ -92,12 +93,14 @@ def _walk(root: Path) -> Iterator[str]:
     for number, (folder, folders, names) in enumerate(os.walk(root)):
         relative = Path(folder).relative_to(root)
         depth = len(relative.parts)
-        folders[:] = sorted(
-            f for f in folders if depth < _DEEPEST and not f.startswith(".") and f not in SKIPPED_FOLDERS
-        )
+        folders[:] = sorted(filter(_is_ours, folders)) if depth < _DEEPEST else []
         yield from ((relative / name).as_posix() for name in names)
         if number >= _MOST_FOLDERS:
             return
+
+
+def _is_ours(folder: str) -> bool:
+    return not folder.startswith(".") and folder not in SKIPPED_FOLDERS
 
 
 def _content(real: Path, relative: str) -> bytes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import yaml
 
@@ -19,11 +21,20 @@ _FENCES = ("---", "...")
 
 
 @dataclass(frozen=True, slots=True)
+class Scalar:
+    """A single value as YAML reads it; `kind` is YAML's type of it: str, int, float, bool, null, timestamp."""
+
+    text: str
+    kind: str
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RawEntry:
-    """One key with its YAML node."""
+    """One key and its value: a single one, a list of them (None for members that are none), or None for a mapping."""
 
     entry: FrontMatterEntry
-    node: yaml.Node
+    value: Scalar | tuple[Scalar | None, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +83,7 @@ def _unclosed(layout: Layout) -> RawFrontMatter:
 
 def _compose(layout: Layout, text: str) -> tuple[tuple[RawEntry, ...], tuple[FileProblem, ...]]:
     try:
-        root = yaml.compose(text, yaml.SafeLoader)
+        root = cast("yaml.Node | None", yaml.compose(text, yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
     except RecursionError:
         return (), (_error(layout.line_span(0), "bad-front-matter", "the front matter is nested too deeply"),)
     except (yaml.YAMLError, ValueError, OverflowError) as error:
@@ -81,37 +92,50 @@ def _compose(layout: Layout, text: str) -> tuple[tuple[RawEntry, ...], tuple[Fil
         return (), ()
     if not isinstance(root, yaml.MappingNode):
         message = "the front matter must be `key: value` lines, such as `max_iterations: 10`"
-        return (), (_error(_node_span(layout, text, root), "bad-front-matter", message),)
-    return tuple(_entry(layout, text, key, value) for key, value in root.value), ()
+        return (), (_error(_written(layout, text, root).span, "bad-front-matter", message),)
+    pairs = cast("list[tuple[yaml.Node, yaml.Node]]", root.value)
+    return tuple(_entry(layout, text, key, value) for key, value in pairs), ()
 
 
 def _entry(layout: Layout, text: str, key: yaml.Node, value: yaml.Node) -> RawEntry:
-    name = key.value if isinstance(key, yaml.ScalarNode) else text[key.start_mark.index : key.end_mark.index]
-    members = value.value if isinstance(value, yaml.SequenceNode) else ()
-    items = tuple(_written(layout, text, member) for member in members)
-    located = FrontMatterEntry(Value(name, _node_span(layout, text, key)), _written(layout, text, value), items)
-    return RawEntry(located, value)
+    name = _scalar(key)
+    key_written = _written(layout, text, key)
+    located = FrontMatterEntry(
+        Value(name.text if name else key_written.text, key_written.span),
+        _written(layout, text, value),
+        tuple(_written(layout, text, member) for member in _members(value)),
+    )
+    if isinstance(value, yaml.SequenceNode):
+        return RawEntry(located, tuple(_scalar(member) for member in _members(value)))
+    return RawEntry(located, _scalar(value))
+
+
+def _members(node: yaml.Node) -> Sequence[yaml.Node]:
+    return cast("list[yaml.Node]", node.value) if isinstance(node, yaml.SequenceNode) else ()
+
+
+def _scalar(node: yaml.Node) -> Scalar | None:
+    if not isinstance(node, yaml.ScalarNode):
+        return None
+    value, tag, style = cast("tuple[str, str, str | None]", (node.value, node.tag, node.style))
+    return Scalar(value, tag.rsplit(":", 1)[-1], style in ("'", '"'))
 
 
 def _written(layout: Layout, text: str, node: yaml.Node) -> Value:
-    return Value(text[node.start_mark.index : node.end_mark.index].rstrip(), _node_span(layout, text, node))
+    # A block node ends where the next token starts: what it holds ends before the space in between.
+    start = cast("int", node.start_mark.index)
+    written = text[start : cast("int", node.end_mark.index)].rstrip()
+    return Value(written, layout.span(_position(text, start), _position(text, start + len(written))))
 
 
 def _yaml_problem(layout: Layout, text: str, error: Exception) -> FileProblem:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    index = mark.index if mark is not None else getattr(error, "position", 0)
+    index = cast("int", mark.index if mark is not None else getattr(error, "position", 0))
     reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be read"
     line, column = _position(text, min(index, len(text)))
     span = layout.span((line, column), (line, max(len(layout.lines[line].rstrip()), column)))
     message = f"the front matter is not valid YAML: {reason}"
     return _error(span, "bad-front-matter", message)
-
-
-def _node_span(layout: Layout, text: str, node: yaml.Node) -> Span:
-    # A block node ends where the next token starts: what it holds ends before the space in between.
-    start = node.start_mark.index
-    end = start + len(text[start : node.end_mark.index].rstrip())
-    return layout.span(_position(text, start), _position(text, end))
 
 
 def _position(text: str, index: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _BRACES = re.compile(r"\{[^{}]*,[^{}]*\}")
@@ -40,7 +41,7 @@ def _leaves_workspace(glob: str) -> bool:
 
 
 def _unbalanced(glob: str) -> bool:
-    """True where a bracket that opens a set of characters is never closed, or the last backslash escapes nothing."""
+    """True where a bracket that opens a set of characters is never closed."""
     position = 0
     while (position := glob.find("[", position)) >= 0:
         # A bracket right after the opening one (or after its negation) belongs to the set.
@@ -52,13 +53,33 @@ def _unbalanced(glob: str) -> bool:
     return False
 
 
-_FAULTS = (
-    (lambda glob: any(ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 for c in glob), "holds a control character: remove it"),
+def _has_control(glob: str) -> bool:
+    return any(ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 for character in glob)
+
+
+def _has_backslash(glob: str) -> bool:
+    return "\\" in glob
+
+
+def _is_negated(glob: str) -> bool:
+    return glob.startswith("!")
+
+
+def _has_braces(glob: str) -> bool:
+    return _BRACES.search(glob) is not None
+
+
+def _names_root(glob: str) -> bool:
+    return plain_glob(glob) in ("", ".")
+
+
+_FAULTS: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (_has_control, "holds a control character: remove it"),
     (_is_absolute, "is absolute: write it relative to the workspace folder"),
-    (lambda glob: "\\" in glob, "holds a backslash: separate folders with `/`"),
+    (_has_backslash, "holds a backslash: separate folders with `/`"),
     (_leaves_workspace, "leads out of the workspace: remove `..`"),
-    (lambda glob: glob.startswith("!"), "starts with `!`: globs can't be negated here"),
+    (_is_negated, "starts with `!`: globs can't be negated here"),
     (_unbalanced, "has a `[` that is never closed: add `]`"),
-    (lambda glob: bool(_BRACES.search(glob)), "uses braces, which are not expanded: write one glob for each"),
-    (lambda glob: not plain_glob(glob), "names the workspace folder itself: write `**` for all files"),
-)  # fmt: skip
+    (_has_braces, "uses braces, which are not expanded: write one glob for each"),
+    (_names_root, "names the workspace folder itself: write `**` for all files"),
+)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Literal
-
-import yaml
+from typing import Any, Literal, cast
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Limits
-from donewhen.goalfile.front_matter import RawEntry
+from donewhen.goalfile.front_matter import RawEntry, Scalar
 from donewhen.goalfile.globs import glob_problem, plain_glob
 from donewhen.goalfile.source import FileProblem, ProblemSeverity
 
@@ -47,34 +45,11 @@ KEYS = (
 )
 BY_NAME = {key.name: key for key in KEYS}
 
-ELSEWHERE = frozenset(
-    [
-        "api_base",
-        "judge_api_base",
-        "api_key",
-        "judge_api_key",
-        "prompt",
-        "prompts",
-        "prices",
-        "price",
-        "plugins",
-        "validators",
-        "server_path",
-        "interpreter",
-        "python",
-        "worker_command",
-        "allow",
-        "allow_list",
-        "approve",
-        "approval",
-        "sandbox",
-        "environment",
-        "env",
-        "network",
-        "state_dir",
-        "state_folder",
-    ]
-)
+ELSEWHERE = frozenset([
+    "api_base", "judge_api_base", "api_key", "judge_api_key", "prompt", "prompts", "price", "prices", "plugins",
+    "validators", "server_path", "interpreter", "python", "worker_command", "allow", "allow_list", "approve",
+    "approval", "sandbox", "environment", "env", "network", "state_dir", "state_folder",
+])  # fmt: skip
 """Settings that a workspace file may not hold: it could loosen what protects the person."""
 
 _DURATION = re.compile(r"(?:(\d{1,9}(?:\.\d+)?)h)?(?:(\d{1,9}(?:\.\d+)?)m)?(?:(\d{1,9}(?:\.\d+)?)s)?", re.IGNORECASE)
@@ -141,7 +116,7 @@ def _read_entry(raw: RawEntry, values: dict[str, object]) -> list[FileProblem]:
     if key is None:
         return [_unknown_key(raw)]
     try:
-        value = _read_value(key, raw.node)
+        value = _read_value(key, raw)
     except _BadValue as bad:
         return [_at_value(raw, "error", "bad-value", f"`{key.name}` {bad}", bad.item)]
     except InvalidGoal as bad:
@@ -152,63 +127,64 @@ def _read_entry(raw: RawEntry, values: dict[str, object]) -> list[FileProblem]:
     return []
 
 
-def _read_value(key: Key, node: yaml.Node) -> object:
+def _read_value(key: Key, raw: RawEntry) -> object:
     if key.kind == "globs":
-        return _globs(node)
-    scalar = _scalar(key, node)
-    if scalar.value == UNLIMITED and key.kind not in ("text", "worker"):
+        return _globs(raw)
+    scalar = _scalar(key, raw)
+    if scalar.text == UNLIMITED and key.kind not in ("text", "worker"):
         if not key.unlimited:
             raise _BadValue(f"can't be unlimited: give {_EXPECTED[key.kind]}")
         return None
-    if scalar.style in ("'", '"') and key.kind in ("whole", "money"):
+    if scalar.quoted and key.kind in ("whole", "money"):
         raise _BadValue(f"must be {_EXPECTED[key.kind]}, not text: remove the quotes")
     value = _READERS[key.kind](scalar)
     if key.name in _LIMITS:
-        Limits(**{key.name: value})  # refuses what no limit can be, and names the field (C1)
+        _limits({key.name: value})  # refuses what no limit can be, and names the field (C1)
     return value
 
 
-def _scalar(key: Key, node: yaml.Node) -> yaml.ScalarNode:
-    if not isinstance(node, yaml.ScalarNode):
+def _scalar(key: Key, raw: RawEntry) -> Scalar:
+    if not isinstance(raw.value, Scalar):
         raise _BadValue(f"must be {_EXPECTED[key.kind]}, not a list or a mapping")
-    if node.tag.endswith(":null") or not node.value.strip():
+    if raw.value.kind == "null" or not raw.value.text.strip():
         raise _BadValue(f"has no value: give {_EXPECTED[key.kind]}, or remove the line")
-    return node
+    return raw.value
 
 
-def _worker(node: yaml.ScalarNode) -> str:
-    if node.value in WORKERS:
-        return node.value
-    near = difflib.get_close_matches(node.value.casefold(), WORKERS, n=1)
-    raise _BadValue(f"can't be `{_short(node)}`: {_meant(near)}use one of {', '.join(WORKERS)}")
+def _worker(scalar: Scalar) -> str:
+    if scalar.text in WORKERS:
+        return scalar.text
+    near = difflib.get_close_matches(scalar.text.casefold(), WORKERS, n=1)
+    meant = f"did you mean `{near[0]}`? " if near else ""
+    raise _BadValue(f"can't be `{_short(scalar)}`: {meant}use one of {', '.join(WORKERS)}")
 
 
-def _text(node: yaml.ScalarNode) -> str:
-    if not node.tag.endswith(":str"):
-        raise _BadValue(f"must be the name of a model; it is {_short(node)}: put it in quotes if that is meant")
-    if _UNSUITABLE.search(node.value) or len(node.value) > 200:
+def _text(scalar: Scalar) -> str:
+    if scalar.kind != "str":
+        raise _BadValue(f"must be the name of a model; it is {_short(scalar)}: put it in quotes if that is meant")
+    if _UNSUITABLE.search(scalar.text) or len(scalar.text) > 200:
         raise _BadValue("must be the name of a model, without spaces")
-    return node.value
+    return scalar.text
 
 
-def _whole(node: yaml.ScalarNode) -> int:
-    plain = node.value.replace("_", "")
+def _whole(scalar: Scalar) -> int:
+    plain = scalar.text.replace("_", "")
     if not _WHOLE.fullmatch(plain):
-        raise _BadValue(f"must be {_EXPECTED['whole']}; it is {_short(node)}")
+        raise _BadValue(f"must be {_EXPECTED['whole']}; it is {_short(scalar)}")
     return int(plain)
 
 
-def _money(node: yaml.ScalarNode) -> float:
-    plain = node.value.replace("_", "")
+def _money(scalar: Scalar) -> float:
+    plain = scalar.text.replace("_", "")
     if not _NUMBER.fullmatch(plain):
-        raise _BadValue(f"must be {_EXPECTED['money']}; it is {_short(node)}")
+        raise _BadValue(f"must be {_EXPECTED['money']}; it is {_short(scalar)}")
     return float(plain)
 
 
-def _duration(node: yaml.ScalarNode) -> float:
-    seconds = parse_duration(node.value)
+def _duration(scalar: Scalar) -> float:
+    seconds = parse_duration(scalar.text)
     if seconds is None:
-        raise _BadValue(f"must be {_EXPECTED['duration']}; it is {_short(node)}{_with_unit(node.value)}")
+        raise _BadValue(f"must be {_EXPECTED['duration']}; it is {_short(scalar)}{_with_unit(scalar.text)}")
     return seconds
 
 
@@ -221,17 +197,17 @@ def parse_duration(text: str) -> float | None:
     return hours * 3600 + minutes * 60 + seconds
 
 
-def _globs(node: yaml.Node) -> tuple[str, ...]:
-    items = node.value if isinstance(node, yaml.SequenceNode) else [node]
+def _globs(raw: RawEntry) -> tuple[str, ...]:
+    items = raw.value if isinstance(raw.value, tuple) else (raw.value,)
     if not items:
         raise _BadValue('names no file: give globs such as ["tests/**"], or remove the line')
     globs: list[str] = []
     for number, item in enumerate(items):
-        if not isinstance(item, yaml.ScalarNode):
+        if item is None:
             raise _BadValue(f"must be {_EXPECTED['globs']}", number)
-        if problem := glob_problem(item.value):
+        if problem := glob_problem(item.text):
             raise _BadValue(f"can't be used: {problem}", number)
-        globs.append(plain_glob(item.value))
+        globs.append(plain_glob(item.text))
     return tuple(dict.fromkeys(globs))
 
 
@@ -243,16 +219,20 @@ _EXPECTED: dict[Kind, str] = {
     "money": "a number of US dollars greater than 0",
     "globs": 'a list of globs such as ["tests/**"]',
 }
-_READERS: dict[Kind, Callable[[yaml.ScalarNode], object]] = {
+_READERS: dict[Kind, Callable[[Scalar], object]] = {
     "worker": _worker, "text": _text, "whole": _whole, "duration": _duration, "money": _money,
 }  # fmt: skip
 
 
-def _settings(values: dict[str, object]) -> Settings:
+def _settings(values: Mapping[str, object]) -> Settings:
     limits = {name: value for name, value in values.items() if name in _LIMITS}
     others = {name: value for name, value in values.items() if name not in _LIMITS}
     # The values were read by kind and checked one by one; their types follow from KEYS.
-    return Settings(Limits(**limits), frozenset(limits), **others)  # pyright: ignore[reportArgumentType]
+    return Settings(_limits(limits), frozenset(limits), **cast("dict[str, Any]", others))
+
+
+def _limits(values: Mapping[str, object]) -> Limits:
+    return Limits(**cast("Mapping[str, Any]", values))
 
 
 def _unknown_key(raw: RawEntry) -> FileProblem:
@@ -272,19 +252,15 @@ def _at_key(raw: RawEntry, code: str, message: str, suggestion: str | None = Non
 def _at_value(
     raw: RawEntry, severity: ProblemSeverity, code: str, message: str, item: int | None = None
 ) -> FileProblem:
-    listed = item is not None and item < len(raw.entry.items)
-    value = raw.entry.items[item].span if listed else raw.entry.value.span
+    items = raw.entry.items
+    value = items[item].span if item is not None and item < len(items) else raw.entry.value.span
     # An absent value has no width: its key is what can be underlined.
     empty = (value.start_line, value.start_column) == (value.end_line, value.end_column)
     return FileProblem(raw.entry.key.span if empty else value, severity, code, message)
 
 
-def _meant(near: Sequence[str]) -> str:
-    return f"did you mean `{near[0]}`? " if near else ""
-
-
-def _short(node: yaml.ScalarNode) -> str:
-    return node.value if len(node.value) <= 60 else node.value[:60] + "…"
+def _short(scalar: Scalar) -> str:
+    return scalar.text if len(scalar.text) <= 60 else scalar.text[:60] + "…"
 
 
 def _with_unit(text: str) -> str:
