@@ -16,7 +16,9 @@ from donewhen.core import events as e
 from donewhen.core.errors import LedgerError, LedgerTooNew, LedgerUnavailable
 from donewhen.core.evidence import ObservedCommand
 from donewhen.ports import RunSummary
+from donewhen.store import tables
 from donewhen.store.codec import CODEC_VERSION
+from donewhen.store.opening import ledger_error, open_ledger
 from donewhen.store.schema import MIGRATIONS, SCHEMA_VERSION, migrate
 from donewhen.store.sqlite import SqliteLedger
 
@@ -322,3 +324,18 @@ def test_the_ledger_is_for_this_user_alone(path: Path) -> None:
     asyncio.run(filled(path, 1))
     assert path.stat().st_mode & 0o077 == 0
     assert path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_damage_met_while_running_is_looked_for_at_the_next_start(path: Path) -> None:
+    asyncio.run(filled(path, 200))
+    overwritten(path)
+    # A file that is too large to be read through at every start.
+    connection, notices = open_ledger(path, checked_bytes=0)
+    with contextlib.closing(connection), pytest.raises(sqlite3.DatabaseError) as met:
+        tables.entries(connection, "run-1", 0)
+    assert notices == ()
+    assert "the next start moves it aside" in str(ledger_error(met.value, path))
+    for expected in (1, 0):
+        connection, notices = open_ledger(path, checked_bytes=0)
+        connection.close()
+        assert len(notices) == expected

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,14 +20,14 @@ BUSY_SECONDS = 10.0
 """How long one statement waits for another process that writes."""
 
 CHECKED_BYTES = 16 * 1024 * 1024
-"""Larger files aren't read through at the start: it would cost more than it tells."""
+"""Larger files are read through at the start only where damage was met before: it would cost more than it tells."""
 
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _COMPANIONS = ("-wal", "-shm")
 
 
-def open_ledger(path: Path) -> tuple[sqlite3.Connection, tuple[str, ...]]:
+def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqlite3.Connection, tuple[str, ...]]:
     """A connection to the ledger at `path`, created or migrated as needed, and what a person should know about it.
 
     Raises LedgerTooNew and LedgerUnavailable.
@@ -35,14 +35,14 @@ def open_ledger(path: Path) -> tuple[sqlite3.Connection, tuple[str, ...]]:
     notices: tuple[str, ...] = ()
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if is_damaged(path):
+        if is_damaged(path, checked_bytes):
             notices = (_move_aside(path),)
         return _connect(path), notices
     except (sqlite3.Error, OSError) as error:
         raise ledger_error(error, path) from error
 
 
-def is_damaged(path: Path) -> bool:
+def is_damaged(path: Path, checked_bytes: int = CHECKED_BYTES) -> bool:
     """True for a file that is no whole ledger. Raises LedgerTooNew. Reads only."""
     if not path.exists() or path.stat().st_size == 0:
         return False
@@ -50,7 +50,7 @@ def is_damaged(path: Path) -> bool:
         # Read-only, for a connection that may write can change the file just by closing it.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)) as probe:
             versions(probe)
-            return path.stat().st_size <= CHECKED_BYTES and not _is_sound(probe)
+            return _is_suspect(path, checked_bytes) and not _is_sound(probe)
     except ForeignDatabase:
         return True
     except sqlite3.DatabaseError as error:
@@ -63,6 +63,8 @@ def ledger_error(error: Exception, path: Path) -> LedgerError:
     """What an error of SQLite or the file system means to a person, and what to do about it."""
     code = _code(error) if isinstance(error, sqlite3.Error) else None
     if code in _DAMAGED:
+        with suppress(OSError):
+            _suspicion(path).touch()
         return LedgerError(f"the record of runs {path} is damaged ({error}): the next start moves it aside")
     if code in _BUSY:
         return LedgerUnavailable(f"another process has kept the record of runs {path} locked: end it, or try again")
@@ -79,18 +81,28 @@ def _code(error: sqlite3.Error) -> int | None:
     return None if extended is None else extended & 0xFF
 
 
+def _suspicion(path: Path) -> Path:
+    """A file that says that damage was met in the ledger beside it."""
+    return path.with_name(path.name + ".suspect")
+
+
+def _is_suspect(path: Path, checked_bytes: int) -> bool:
+    return path.stat().st_size <= checked_bytes or _suspicion(path).exists()
+
+
 def _is_sound(connection: sqlite3.Connection) -> bool:
     return connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # One dedicated thread uses it (SqliteLedger); another one may only close it.
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    # Made before SQLite does, which would let others read it, its journal too.
+    path.touch(mode=0o600)
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
         connection.execute("PRAGMA synchronous = FULL")
         migrate(connection)
-        path.chmod(0o600)
+        _suspicion(path).unlink(missing_ok=True)
     except BaseException:
         connection.close()
         raise

@@ -58,14 +58,14 @@ def _standing(record: RunRecord, event: Event) -> RunRecord:
     match event:
         case GoalAmended(goal=goal):
             return replace(record, title=goal.title, goal_path=goal.path)
-        case RunPaused():
+        case RunPaused() if record.standing == "running":
             return replace(record, standing="paused")
-        case RunInterrupted():
+        case RunInterrupted() if record.standing in ("running", "paused"):
             return replace(record, standing="interrupted")
         case RunResumed():
             return replace(record, standing="running")
         case RunEnded(status=status):
-            return replace(record, standing=status)
+            return replace(record, standing=status, open_interrupts=frozenset())
         case _:
             return record
 

@@ -24,6 +24,7 @@ TOKEN_VARIABLE = "DONEWHEN_RUN_TOKEN"  # noqa: S105  # the name of the variable,
 
 _GATE_SECONDS = 2.0
 _POLL = 0.02
+_SETTLE = 0.3
 _TERM_SHARE = 0.4
 """Of the time to end leftovers, what they get to end by themselves before they are killed."""
 
@@ -91,14 +92,22 @@ class FileRunLock:
         await asyncio.to_thread(_refuse_own_family, token, mark)
         begun = time.monotonic()
         asked: set[int] = set()
-        while left := await asyncio.to_thread(_find_twice, mark):
+        while True:
+            left = await asyncio.to_thread(_find_twice, mark)
             waited = time.monotonic() - begun
-            if waited > within:
+            if not left and (waited > _SETTLE or not await asyncio.to_thread(self._others_hold)):
+                return
+            if left and waited > within:
                 raise HeldElsewhere(f"{_listed(sorted(left))} of the run can't be ended: end them, then try again")
             patient = waited < within * _TERM_SHARE
             await asyncio.to_thread(_signal, left - asked if patient else left, mark, kill=not patient)
             asked |= left
             await asyncio.sleep(_POLL)
+
+    def _others_hold(self) -> bool:
+        """A process that was just forked doesn't carry the mark yet, one that is ending doesn't any more; both may
+        still hold the lock, for a moment."""
+        return any(pid != os.getpid() for pid in holders(self._lock_file))
 
     def _refuse_live_owner(self) -> None:
         owner = self.owner()
