@@ -1,0 +1,68 @@
+"""What a person answers to an interrupt, in words: on the command line and at the prompt of `run`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from donewhen.core.errors import UsageError
+from donewhen.core.work import Answer, Interrupt, ResponseKind
+
+_WORDS: Mapping[str, ResponseKind] = {
+    "approve": "approve", "a": "approve", "yes": "approve", "y": "approve",
+    "deny": "deny", "d": "deny", "no": "deny", "n": "deny",
+    "edit": "edit", "e": "edit",
+    "text": "text", "t": "text",
+}  # fmt: skip
+
+
+def typed_answer(line: str, interrupt: Interrupt) -> Answer:
+    """The answer that a typed line means. Raises UsageError that says what can be typed."""
+    word, _, rest = line.strip().partition(" ")
+    response = _WORDS.get(word.casefold())
+    if response is None and interrupt.kind == "question" and line.strip():
+        return Answer("text", text=line.strip())
+    if response is None:
+        raise UsageError(f"answer with {choices(interrupt)}")
+    return worded_answer(response, rest.strip(), interrupt)
+
+
+def worded_answer(response: ResponseKind, text: str, interrupt: Interrupt | None) -> Answer:
+    """An answer of a kind with its text: the reason of `approve` and `deny`, the input of `edit`."""
+    if response in ("approve", "deny"):
+        return Answer(response, reason=text)
+    if not text:
+        raise UsageError(f"`{response}` needs a text: `{response} TEXT`")
+    if response == "text":
+        return Answer("text", text=text)
+    return Answer("edit", text=text, input=_edited(text, interrupt))
+
+
+def choices(interrupt: Interrupt) -> str:
+    """What can be answered, in a line."""
+    topic = interrupt.about.partition(":")[0]
+    if topic == "requirement":
+        return "`approve [REASON]` to waive it, or `deny` to leave it unproven"
+    if topic == "claim":
+        return "`approve`, `deny [REASON]`, or a text for the worker"
+    if interrupt.kind == "question":
+        return "a text, `approve` or `deny`"
+    return "`approve`, `deny [REASON]` or `edit TEXT`"
+
+
+def _edited(text: str, interrupt: Interrupt | None) -> Mapping[str, Any] | None:
+    """The tool's input with `text` in place of what it is about: a JSON object replaces all of it."""
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        value = None
+    if isinstance(value, dict):
+        return cast(dict[str, Any], value)
+    if interrupt is None:
+        return None
+    texts = [name for name, item in interrupt.input.items() if isinstance(item, str)]
+    name = "command" if "command" in texts else (texts[0] if len(texts) == 1 else None)
+    if name is None:
+        raise UsageError("`edit` needs the tool's whole input here, as a JSON object")
+    return {**interrupt.input, name: text}

@@ -1,0 +1,108 @@
+"""One call of the command line: its arguments, where it reads and writes, and the runs that it opens."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from donewhen.cli.services import CliServices
+from donewhen.cli.terminal import Terminal
+from donewhen.config import BY_NAME, Settings, load_settings
+from donewhen.core.errors import UsageError
+from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a command is given. `root` is the workspace folder, absolute."""
+
+    arguments: argparse.Namespace
+    terminal: Terminal
+    services: CliServices
+    root: Path
+    settings: Settings
+    user_file: Path | None = None
+
+    @property
+    def json(self) -> bool:
+        return bool(getattr(self.arguments, "json", False))
+
+    @property
+    def interactive(self) -> bool:
+        """A person can be asked here."""
+        return self.terminal.interactive and not self.json
+
+    @property
+    def state_dir(self) -> Path | None:
+        return self.settings.state_dir
+
+    @asynccontextmanager
+    async def runs(self, root: Path | None = None, state_dir: Path | None = None) -> AsyncGenerator[Runs]:
+        """The runs of the workspace; closing ends what this process still supervises."""
+        runs = await self.services.open_runs(root or self.root, state_dir or self.state_dir, self.settings)
+        try:
+            yield runs
+        finally:
+            await runs.close("the command ended")
+
+    def show(self, view: RunView, root: Path | None = None) -> None:
+        """A snapshot as one JSON document."""
+        self.terminal.result(snapshot_text(view, root or self.root))
+
+    def warn_about_settings(self) -> None:
+        for warning in self.settings.warnings:
+            self.terminal.say(f"donewhen: warning: {warning.message}")
+
+
+def snapshot_text(view: RunView, root: Path) -> str:
+    from donewhen.wire.snapshot import snapshot  # lazy: pydantic costs start-up time
+
+    return snapshot(view, root).model_dump_json(by_alias=True)
+
+
+def call_of(
+    arguments: argparse.Namespace, terminal: Terminal, services: CliServices, user_file: Path | None = None
+) -> Call:
+    """Finds the workspace and reads all settings. Raises UsageError and InvalidGoal."""
+    root = workspace_of(getattr(arguments, "workspace", None), terminal.environ)
+    flags = {name: value for name, value in vars(arguments).items() if name in BY_NAME}
+    asked = terminal.interactive and not getattr(arguments, "json", False)
+    settings = load_settings(flags, terminal.environ, root, user_file=user_file, terminal=asked)
+    return Call(arguments, terminal, services, root, settings, user_file)
+
+
+def workspace_of(flag: str | None, environ: Mapping[str, str]) -> Path:
+    """The workspace folder: --workspace, else DONEWHEN_WORKSPACE, else the current one."""
+    named = flag or environ.get("DONEWHEN_WORKSPACE") or "."
+    root = Path(named).expanduser().resolve()
+    if not root.is_dir():
+        raise UsageError(f"the workspace {root} is not a folder: give one with --workspace")
+    return root
+
+
+def start_options(settings: Settings) -> StartOptions:
+    """What a person said on the command line and in the environment, with the safety settings as they hold."""
+    given, configured = settings.given, settings.configured
+    return StartOptions(
+        worker=given.worker,
+        worker_command=given.worker_command or configured.worker_command,
+        script=given.script or configured.script,
+        model=given.model,
+        judge_model=given.judge_model,
+        api_base=given.api_base or configured.api_base,
+        judge_api_base=given.judge_api_base or configured.judge_api_base,
+        approve=settings.approve,
+        sandbox=settings.sandbox,
+        limits=limit_changes(settings),
+    )
+
+
+def limit_changes(settings: Settings) -> LimitChanges:
+    """The limits that flags and the environment set."""
+    names: tuple[str, ...] = ("max_iterations", "timeout", "budget", "token_budget")
+    values: dict[str, Any] = {name: getattr(settings.given, name) for name in names}
+    return LimitChanges(**values)

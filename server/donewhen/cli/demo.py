@@ -1,0 +1,134 @@
+"""`demo`: a scripted worker pursues the sample's goal, and each thing that the server refuses is told as it happens."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from donewhen.cli.calling import Call
+from donewhen.cli.display import Display, JsonDisplay
+from donewhen.cli.progress import closing, finding_line, requirement_line
+from donewhen.cli.pursuing import Pursuit
+from donewhen.cli.services import DemoProject
+from donewhen.cli.terminal import OutputClosed, Terminal
+from donewhen.cli.wording import duration, one_line
+from donewhen.core.state import IterationRecord
+from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
+
+WIDTH = 72
+
+
+async def demo(call: Call) -> int:
+    """Runs it in a temporary folder, which is removed at the end unless --keep was given."""
+    folder = _temporary_folder()
+    keep = bool(call.arguments.keep)
+    try:
+        return await _told(call, call.services.demo_project(folder / "sample"), folder / "state")
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OutputClosed):
+            place = f"kept in {folder / 'sample'}" if keep else "removed (--keep keeps it)"
+            (call.terminal.say if call.json else call.terminal.result)(f"The sample was {place}.")
+
+
+def _temporary_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="donewhen-demo-")).resolve()
+
+
+async def _told(call: Call, project: DemoProject, state: Path) -> int:
+    root = project.workspace.resolve()
+    path = project.goal.resolve().relative_to(root).as_posix()
+    options = StartOptions(worker="scripted", script=str(project.script), approve="deny", limits=LimitChanges())
+    display: Display = JsonDisplay(call.terminal, root) if call.json else Narration(call.terminal)
+    # What the person's own settings say is for their own work: here it could only spoil the demonstration.
+    unset = replace(call.settings, configured=replace(call.settings.configured, worker=None))
+    async with replace(call, settings=unset).runs(root, state) as runs:
+        return await _pursued(call, runs, display, path, options)
+
+
+async def _pursued(call: Call, runs: Runs, display: Display, path: str, options: StartOptions) -> int:
+    async def begin() -> RunView:
+        return await runs.start(path, options)
+
+    return await Pursuit(call, runs, display, hints=False).follow(begin)
+
+
+class Narration:
+    """Tells a run turn by turn: what the worker did and claimed, what the server found, what it refused and why."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._begun = False
+        self._told_turns = 0
+        self._told_audits = 0
+        self._statuses: dict[str, str] = {}
+        self._findings: set[str] = set()
+
+    def hold(self) -> None:
+        return
+
+    def show(self, view: RunView) -> None:
+        for line in self._lines(view):
+            self._terminal.result(line)
+
+    def finish(self, view: RunView) -> None:
+        self.show(view)
+        self._terminal.result("")
+        for line in closing(view):
+            self._terminal.result(line)
+
+    def _lines(self, view: RunView) -> Iterator[str]:
+        if not self._begun:
+            self._begun = True
+            yield from _introduction(view)
+        state = view.state
+        if state.turns_ended > self._told_turns and state.iterations:
+            self._told_turns = state.turns_ended
+            yield from _turn(state.iterations[-1])
+        if state.audits > self._told_audits and state.audit is None:
+            self._told_audits = state.audits
+            yield from self._audited(view)
+
+    def _audited(self, view: RunView) -> Iterator[str]:
+        if self._told_turns == 0:
+            yield "\nFirst the server runs the checks itself, before any work:"
+        for one in view.views:
+            if self._statuses.get(one.requirement_id) != one.status:
+                self._statuses[one.requirement_id] = one.status
+                yield f"  {requirement_line(view, one)}"
+        open_ones = view.state.open_findings
+        yield from (f"  {finding_line(known)}" for known in open_ones if known.id not in self._findings)
+        for identity in sorted(self._findings - {known.id for known in open_ones}):
+            yield f"  {identity} is undone"
+        self._findings = {known.id for known in open_ones}
+        yield from self._judgement(view)
+
+    def _judgement(self, view: RunView) -> Iterator[str]:
+        unproven = [f"R{one.number}" for one in view.views if one.status not in ("met", "waived")]
+        unproven += [known.id for known in view.state.open_findings]
+        if not unproven:
+            yield "  → everything is proven by fresh evidence"
+        elif self._told_turns:
+            yield f"  → not done: {', '.join(unproven)} stand against it; the worker is told why"
+
+
+def _introduction(view: RunView) -> Iterator[str]:
+    goal = view.state.goal
+    yield f"Goal: {one_line(goal.title)}"
+    for requirement in goal.requirements:
+        checks = "; ".join(check.command for check in requirement.checks)
+        # A requirement that is its check says the command already.
+        proof = f"   proven by: {checks}" if checks and not requirement.sole_check else ""
+        yield f"  {requirement.label} {one_line(requirement.text, WIDTH)}{proof}"
+
+
+def _turn(record: IterationRecord) -> Iterator[str]:
+    yield f"\nIteration {record.number} ({duration(record.seconds)})"
+    yield f"  the worker changed: {', '.join(record.changed) or 'nothing'}"
+    if record.summary:
+        yield f"  the worker claims: {one_line(record.summary)}"

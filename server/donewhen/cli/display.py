@@ -1,0 +1,78 @@
+"""How a run is shown while it goes on: JSON Lines, plain lines, or a live view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from donewhen.cli.calling import Call, snapshot_text
+from donewhen.cli.progress import changes, closing, opening
+from donewhen.cli.terminal import Terminal
+from donewhen.engine.api import RunView
+
+
+class Display(Protocol):
+    """Shows a run. All methods but `hold` may raise OutputClosed."""
+
+    def show(self, view: RunView) -> None: ...
+
+    def hold(self) -> None:
+        """Leaves the terminal to something else until the next `show`."""
+        ...
+
+    def finish(self, view: RunView) -> None:
+        """The last view: shown whole."""
+        ...
+
+
+class JsonDisplay:
+    """One snapshot a line. `finish` adds none where the last line is that view already."""
+
+    def __init__(self, terminal: Terminal, root: Path) -> None:
+        self._terminal, self._root = terminal, root
+        self._last = ""
+
+    def show(self, view: RunView) -> None:
+        text = snapshot_text(view, self._root)
+        if text != self._last:
+            self._terminal.result(text)
+            self._last = text
+
+    def hold(self) -> None:
+        return
+
+    def finish(self, view: RunView) -> None:
+        self.show(view)
+
+
+class LinesDisplay:
+    """A line for each change of substance."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._last: RunView | None = None
+
+    def show(self, view: RunView) -> None:
+        lines = [] if self._last is not None else opening(view)
+        for line in [*lines, *changes(self._last, view)]:
+            self._terminal.result(line)
+        self._last = view
+
+    def hold(self) -> None:
+        return
+
+    def finish(self, view: RunView) -> None:
+        self.show(view)
+        for line in closing(view):
+            self._terminal.result(line)
+
+
+def display_for(call: Call, root: Path | None = None) -> Display:
+    """The display that suits the call: JSON where asked for, a live view where it can be redrawn, lines elsewhere."""
+    if call.json:
+        return JsonDisplay(call.terminal, root or call.root)
+    if call.terminal.live:
+        from donewhen.cli.live_view import LiveDisplay  # lazy: rich costs start-up time
+
+        return LiveDisplay(call.terminal)
+    return LinesDisplay(call.terminal)

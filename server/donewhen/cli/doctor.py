@@ -1,0 +1,122 @@
+"""`doctor`: what is installed and available here, and how to get the rest."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from donewhen import __version__
+from donewhen.cli.calling import Call
+from donewhen.cli.services import DoctorFacts
+from donewhen.cli.wording import plain
+
+State = Literal["ok", "missing", "problem"]
+SYMBOLS: dict[State, str] = {"ok": "✓", "missing": "-", "problem": "✗"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the doctor's: `how` says how to get what is missing."""
+
+    group: str
+    name: str
+    state: State
+    detail: str = ""
+    how: str = ""
+
+
+def doctor(call: Call) -> int:
+    """Always answers with 0; what doesn't work is in the answer."""
+    facts = call.services.doctor_facts(call.root)
+    findings = [*_installation(), *_record(call, facts), *_workers(), *_environment(facts)]
+    if call.json:
+        call.terminal.document({"version": __version__, "findings": [asdict(finding) for finding in findings]})
+        return 0
+    group = ""
+    for finding in findings:
+        if finding.group != group:
+            group = finding.group
+            call.terminal.result(group)
+        call.terminal.result(_line(finding))
+    return 0
+
+
+def _line(finding: Finding) -> str:
+    detail = f": {plain(finding.detail)}" if finding.detail else ""
+    how = f" → {finding.how}" if finding.how else ""
+    return f"  {SYMBOLS[finding.state]} {finding.name}{detail}{how}"
+
+
+def _installation() -> Iterator[Finding]:
+    group = "installation"
+    yield Finding(group, "donewhen", "ok", __version__)
+    yield Finding(group, "python", "ok", f"{platform.python_version()} ({sys.executable})")
+    yield Finding(group, "platform", "ok", platform.platform())
+    git = shutil.which("git")
+    how = "" if git else "install git: ignore rules are read and files are compared faster with it"
+    yield Finding(group, "git", "ok" if git else "missing", git or "not found", how)
+    for package in ("pygls", "watchfiles", "pydantic", "rich"):
+        yield _package(group, package)
+
+
+def _package(group: str, name: str) -> Finding:
+    try:
+        return Finding(group, name, "ok", version(name))
+    except PackageNotFoundError:
+        return Finding(group, name, "problem", "not installed", "install donewhen again")
+
+
+def _record(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
+    group = "workspace"
+    yield Finding(group, "folder", "ok", str(call.root))
+    yield Finding(group, "watching", "ok" if facts.watcher else "missing", facts.watcher)
+    yield _folder(group, facts.state_folder)
+    goals = sorted(path.name for path in call.root.glob("*.md") if _is_goal(path))
+    how = "" if goals else "donewhen init"
+    yield Finding(group, "goal files", "ok" if goals else "missing", ", ".join(goals) or "none here", how)
+    for problem in facts.problems:
+        yield Finding(group, "problem", "problem", problem)
+
+
+def _is_goal(path: Path) -> bool:
+    return path.name == "GOAL.md" or path.name.endswith(".goal.md")
+
+
+def _folder(group: str, folder: str) -> Finding:
+    """Whether runs can be recorded: in the folder, or in the nearest one above it that exists."""
+    existing = next((p for p in (Path(folder), *Path(folder).parents) if p.is_dir()), None)
+    writable = existing is not None and os.access(existing, os.W_OK | os.X_OK)
+    how = "" if writable else "make it writable, or give another one with --state-dir"
+    return Finding(group, "state folder", "ok" if writable else "problem", folder, how)
+
+
+def _workers() -> Iterator[Finding]:
+    group = "workers, judges and models"
+    yield Finding(group, "worker human", "ok", "you edit, the goal is checked after each change")
+    yield Finding(group, "worker command", "ok", "any program: --worker command --worker-command CMD")
+    yield Finding(group, "worker scripted", "ok", "a recording: --worker scripted --script FILE")
+    for worker in ("agent", "acp"):
+        yield Finding(group, f"worker {worker}", "missing", "not available in this version")
+    installed = find_spec("litellm") is not None
+    detail = "litellm is installed, but models are not available in this version"
+    yield Finding(group, "models", "missing", detail if installed else "not available in this version")
+    yield Finding(group, "sandbox", "missing", "not available in this version: commands run as you")
+
+
+def _environment(facts: DoctorFacts) -> Iterator[Finding]:
+    group = "what checks run in"
+    why = f" ({facts.why})" if facts.why else ""
+    yield Finding(group, "python", "ok" if facts.interpreter else "missing", f"{facts.interpreter or 'none'}{why}")
+    yield Finding(group, "PATH", "ok", os.pathsep.join(facts.path))
+    for check in facts.checks:
+        state: State = "ok" if check.program else "missing"
+        how = "" if check.program else "not installed here: install it, or correct the goal"
+        yield Finding(group, f"`{check.command}`", state, check.program or "no program", how)

@@ -1,0 +1,105 @@
+"""Which goal a command is about: a goal file, an objective to draft one from, or a `/goal` command (C22)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from donewhen.cli.calling import Call
+from donewhen.core.errors import UsageError
+
+Verb = Literal["status", "pause", "resume", "stop", "clear"]
+VERBS: tuple[Verb, ...] = ("status", "pause", "resume", "stop", "clear")
+
+_PREFIX = re.compile(r"/goal(?:\s+|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class GoalVerb:
+    """`/goal status` and the like: something to do with the workspace's newest run."""
+
+    verb: Verb
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """Text to draft a goal file from."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoalPath:
+    """An existing goal file, relative to the workspace (posix)."""
+
+    path: str
+
+
+GoalArgument = GoalVerb | Objective | GoalPath
+
+
+def understand(words: Sequence[str], root: Path) -> GoalArgument:
+    """What `donewhen run WORDS` means. Raises UsageError for a goal file that isn't there."""
+    text = " ".join(words).strip()
+    prefix = _PREFIX.match(text)
+    if prefix is None:
+        return _file_or_text(text, root)
+    rest = text[prefix.end() :].strip()
+    if rest in VERBS:
+        return GoalVerb(rest)
+    return Objective(rest) if rest else GoalVerb("status")
+
+
+def _file_or_text(text: str, root: Path) -> GoalArgument:
+    if not text:
+        return GoalPath(the_goal(root))
+    is_file = Path(text).is_file() or (root / text).is_file() if len(text) < 4096 and "\0" not in text else False
+    return GoalPath(goal_path(text, root)) if is_file or text.endswith(".md") else Objective(text)
+
+
+def goal_path(text: str, root: Path) -> str:
+    """A goal file as the engine names it: relative to the workspace. Raises UsageError."""
+    for candidate in (Path(text).expanduser(), root / text):
+        if candidate.is_file():
+            # The file itself may be a link: where it leads is not for this to judge.
+            found = candidate.parent.resolve() / candidate.name
+            if found.is_relative_to(root):
+                return found.relative_to(root).as_posix()
+            raise UsageError(f"{text} is not in the workspace {root}: give its folder with --workspace")
+    raise UsageError(f"there is no goal file {text}: `donewhen init` drafts one")
+
+
+def the_goal(root: Path) -> str:
+    """The workspace's goal file where none is named: GOAL.md, or the only `*.goal.md`. Raises UsageError."""
+    if (root / "GOAL.md").is_file():
+        return "GOAL.md"
+    others = sorted(path.name for path in root.glob("*.goal.md") if path.is_file())
+    if len(others) == 1:
+        return others[0]
+    if others:
+        raise UsageError(f"there are several goals here: name one of {', '.join(others)}")
+    raise UsageError(f"there is no goal in {root}: `donewhen init` drafts one")
+
+
+def write_draft(call: Call, objective: str, path: Path | None = None) -> Path:
+    """Drafts a goal file for `objective`; never overwrites. Raises UsageError."""
+    target = path or call.services.draft_path(call.root, objective)
+    text = call.services.draft(call.root, objective)
+    try:
+        with target.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"{target} exists already, and is left as it is") from None
+    except OSError as problem:
+        raise UsageError(f"{target} can't be written: {problem.strerror or problem}") from problem
+    return target
+
+
+def say_problems(call: Call, path: str) -> None:
+    """What is wrong with a goal file, line by line, on standard error."""
+    for problem in call.services.goal_problems(call.root / path):
+        if problem.severity != "information":
+            call.terminal.say(f"{path}:{problem.line + 1}: {problem.severity}: {problem.message}")

@@ -1,0 +1,97 @@
+"""The live view of a run on a terminal: its requirements, what it does now, what it cost."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from donewhen.cli.progress import closing, finding_line, met_of_total
+from donewhen.cli.terminal import Terminal
+from donewhen.cli.wording import SYMBOLS, duration, money, one_line
+from donewhen.core.verdict import RequirementView
+from donewhen.engine.api import RunView
+
+STYLES = {"met": "green", "unmet": "red", "unverified": "yellow", "stale": "yellow", "waived": "magenta"}
+
+
+class LiveDisplay:
+    """Redraws one picture; what it shows last stays on the screen."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._console = Console(file=terminal.stdout, force_terminal=True, highlight=False)
+        self._live: Live | None = None
+        self._view: RunView | None = None
+
+    def show(self, view: RunView) -> None:
+        self._view = view
+        if self._live is None:
+            self._live = Live(
+                get_renderable=self._picture, console=self._console, refresh_per_second=4, redirect_stdout=False,
+                redirect_stderr=False, transient=True,
+            )  # fmt: skip
+            self._live.start(refresh=True)
+        else:
+            self._live.refresh()
+
+    def hold(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+            self._console.print(self._picture())
+
+    def finish(self, view: RunView) -> None:
+        self._view = view
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        self._console.print(picture(view, now=None))
+
+    def _picture(self) -> RenderableType:
+        return picture(self._view, now=time.time()) if self._view is not None else Text("")
+
+
+def picture(view: RunView, now: float | None) -> RenderableType:
+    """All of a run as one renderable; `now` (epoch seconds) lets the clock run, None is its end."""
+    state = view.state
+    table = Table.grid(padding=(0, 1))
+    for one in view.views:
+        table.add_row(*_requirement(view, one))
+    findings = [Text(finding_line(f), style="magenta" if f.accepted else "red") for f in state.findings]
+    questions = [Text(f"{i.id} {i.kind}: {one_line(i.title)}", style="cyan") for i in state.interrupts]
+    warnings = [Text(f"warning: {one_line(w.message)}", style="yellow") for w in state.warnings]
+    title = Text(one_line(state.goal.title), style="bold")
+    return Group(title, *warnings, table, *findings, *questions, *_footer(view, now))
+
+
+def _requirement(view: RunView, one: RequirementView) -> tuple[Text, Text, Text]:
+    text = next(r.text for r in view.state.goal.requirements if r.id == one.requirement_id)
+    style = STYLES[one.status]
+    told = Text(one_line(text, 120))
+    if one.status != "met" and one.reason:
+        told.append(f"\n{one_line(one.reason)}", style="dim")
+    if one.renewing:
+        told.append(" (being proven again)", style="dim")
+    cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""
+    told.append(cited, style="dim")
+    return Text(SYMBOLS[one.status], style=style), Text(f"R{one.number}"), told
+
+
+def _footer(view: RunView, now: float | None) -> list[Text]:
+    if now is None:
+        style = "bold green" if view.state.status == "complete" else "bold"
+        return [Text(line, style=style if n == 0 else "") for n, line in enumerate(closing(view))]
+    return [Text(" · ".join(_doing(view, now)), style="dim")]
+
+
+def _doing(view: RunView, now: float) -> list[str]:
+    state = view.state
+    cap = state.limit("max_iterations")
+    parts = [] if state.mode == "audit" else [f"iteration {state.iteration}{f'/{cap}' if cap is not None else ''}"]
+    parts += [state.phase or state.status or "checking"]
+    parts += [one_line(view.live.activity, 60)] if view.live.activity else []
+    parts += [met_of_total(view), duration(state.elapsed_at(now))]
+    return [*parts, money(state.usage.usd)] if state.usage.usd != 0 else parts

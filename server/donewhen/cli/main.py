@@ -1,0 +1,124 @@
+"""One call of the command line, from its arguments to its exit code; every error ends here as one line."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import time
+import traceback
+from argparse import Namespace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from donewhen.cli.calling import Call, call_of
+from donewhen.cli.outcome import COMPLETE, CRASHED, PAUSED_BY_CTRL_C, USAGE, error_code, error_text
+from donewhen.cli.parser import build, parse
+from donewhen.cli.services import CliServices
+from donewhen.cli.terminal import OutputClosed, Terminal, process_terminal
+from donewhen.core.errors import DoneWhenError
+
+Command = Callable[[Call], int | Awaitable[int]]
+
+# Imported by name, so that a call pays only for the command that it is.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "init": ("goal_commands", "init"),
+    "check": ("goal_commands", "check"),
+    "run": ("run_commands", "run"),
+    "resume": ("run_commands", "resume"),
+    "status": ("record_commands", "status"),
+    "list": ("record_commands", "list_runs"),
+    "report": ("record_commands", "report"),
+    "pause": ("person_commands", "pause"),
+    "stop": ("person_commands", "stop"),
+    "answer": ("person_commands", "answer"),
+    "waive": ("person_commands", "waive"),
+    "accept": ("person_commands", "accept"),
+    "dispute": ("person_commands", "dispute"),
+    "revert": ("person_commands", "revert"),
+    "serve": ("serving", "serve"),
+    "mcp": ("serving", "mcp"),
+    "demo": ("demo", "demo"),
+    "doctor": ("doctor", "doctor"),
+}
+
+
+def main(
+    argv: Sequence[str],
+    services: CliServices,
+    *,
+    terminal: Terminal | None = None,
+    user_file: Path | None = None,
+) -> int:
+    """Runs one command and returns its exit code (protocol.md). `argv` is without the program's name."""
+    terminal = terminal or process_terminal()
+    try:
+        return _called(argv, services, terminal, user_file)
+    except DoneWhenError as error:
+        terminal.say(f"donewhen: error: {error_text(error)}")
+        return error_code(error)
+    except OutputClosed:
+        return COMPLETE
+    except KeyboardInterrupt:
+        return PAUSED_BY_CTRL_C
+    except SystemExit as done:  # --help and --version
+        return done.code if isinstance(done.code, int) else COMPLETE
+    except Exception as defect:  # noqa: BLE001  # the last line of defence: a defect is one line too
+        return _crashed(defect, terminal, argv)
+    finally:
+        _leave_output(terminal)
+
+
+def _called(argv: Sequence[str], services: CliServices, terminal: Terminal, user_file: Path | None) -> int:
+    arguments = parse(argv)
+    if arguments.command is None:
+        terminal.say(build()[0].format_help().rstrip())
+        return USAGE
+    call = call_of(arguments, terminal, services, user_file)
+    call.warn_about_settings()
+    return _performed(_command(arguments), call)
+
+
+def _command(arguments: Namespace) -> Command:
+    module, name = COMMANDS[arguments.command]
+    return cast(Command, getattr(import_module(f"donewhen.cli.{module}"), name))
+
+
+def _performed(command: Command, call: Call) -> int:
+    if not inspect.iscoroutinefunction(command):
+        return cast(int, command(call))
+    return asyncio.run(command(call))
+
+
+def _leave_output(terminal: Terminal) -> None:
+    """The interpreter flushes standard output when it ends, and would complain about a closed pipe."""
+    try:
+        terminal.stdout.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), terminal.stdout.fileno())
+
+
+def _crashed(defect: Exception, terminal: Terminal, argv: Sequence[str]) -> int:
+    if terminal.environ.get("DONEWHEN_DEBUG") == "1":
+        terminal.say("".join(traceback.format_exception(defect)).rstrip())
+    log = _logged(defect, argv)
+    where = f"details are in {log}" if log else "set DONEWHEN_DEBUG=1 to see where"
+    terminal.say(f"donewhen: crashed: {type(defect).__name__}: {defect}; {where}")
+    return CRASHED
+
+
+def _logged(defect: Exception, argv: Sequence[str]) -> Path | None:
+    from platformdirs import user_log_path  # lazy: only a crash needs it
+
+    try:
+        folder = user_log_path("donewhen", appauthor=False, ensure_exists=True)
+        log = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+        command = argv[0] if argv else ""
+        log.write_text(f"donewhen {command}\n" + "".join(traceback.format_exception(defect)), encoding="utf-8")
+    except OSError:
+        return None
+    return log

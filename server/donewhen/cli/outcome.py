@@ -1,0 +1,42 @@
+"""Exit codes (protocol.md): what a run's end, or an error, means to whoever called the command."""
+
+from __future__ import annotations
+
+from donewhen.core.errors import DoneWhenError, LedgerError, LedgerTooNew, PersonNeeded, WorkerFailed
+from donewhen.core.proof import satisfied
+from donewhen.core.state import RunState
+
+COMPLETE = 0
+NOT_COMPLETE = 1
+USAGE = 2
+PERSON_NEEDED = 3
+CRASHED = 4
+PAUSED_BY_CTRL_C = 130
+
+
+def exit_code(state: RunState) -> int:
+    """The exit code for a run, or an audit, as it is now."""
+    if state.mode == "audit":
+        return COMPLETE if state.end_status is None and satisfied(state) else NOT_COMPLETE
+    if state.status == "complete":
+        return COMPLETE
+    if state.status == "crashed":
+        return CRASHED
+    return NOT_COMPLETE if state.ended else PERSON_NEEDED
+
+
+def error_code(error: DoneWhenError) -> int:
+    """The exit code for an expected error, by its class."""
+    if isinstance(error, PersonNeeded):
+        return PERSON_NEEDED
+    return CRASHED if isinstance(error, WorkerFailed) else USAGE
+
+
+def error_text(error: DoneWhenError) -> str:
+    """One line for a person, with what to do where the error itself doesn't say."""
+    text = str(error) or type(error).__name__
+    if isinstance(error, LedgerTooNew):
+        return f"{text}; update donewhen, or use another folder with --state-dir"
+    if isinstance(error, LedgerError):
+        return f"{text}; free or repair it, or use another folder with --state-dir"
+    return text

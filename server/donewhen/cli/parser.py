@@ -1,0 +1,170 @@
+"""The commands, their arguments and options, as protocol.md lists them; mistakes name the nearest that exists."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from typing import NoReturn
+
+from donewhen import __version__
+from donewhen.config import SETTINGS
+from donewhen.core.errors import UsageError
+
+FORMATS = ("markdown", "json", "junit", "sarif", "html")
+RESPONSES = ("approve", "deny", "edit", "text")
+
+COMMANDS = {
+    "init": "draft GOAL.md with the checks detected here; never overwrites",
+    "check": "audit the workspace once, as it is, without a worker",
+    "run": "pursue a goal: a goal file, or an objective to draft one from",
+    "resume": "let a paused, interrupted or limited run go on",
+    "status": "show a run (the newest one)",
+    "list": "list all runs of this workspace",
+    "pause": "pause a run",
+    "stop": "end a run as cancelled",
+    "answer": "answer an open interrupt of a run",
+    "waive": "take a requirement out of a run, with a reason",
+    "accept": "accept an integrity finding, with a reason",
+    "dispute": "have a requirement judged again, with a note",
+    "report": "print the receipt of a run",
+    "revert": "put files back as they were after an iteration",
+    "serve": "start the language server",
+    "mcp": "serve the goal and its evidence as MCP tools",
+    "demo": "show a run on a sample project; needs no model and no network",
+    "doctor": "show what is installed and available here",
+}
+NOT_RESUMED = ("worker", "worker_command", "script")
+"""A run keeps its worker: these options of `run` are none of `resume`."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError where argparse would exit."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}\n{self.format_usage().strip()}")
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of one call; `command` is None where there is none. Raises UsageError."""
+    parser, commands = build()
+    _refuse_unknown(argv, parser, commands)
+    return parser.parse_args(argv)
+
+
+def build() -> tuple[Parser, dict[str, Parser]]:
+    """The whole parser, and those of the commands by name."""
+    parser = Parser(
+        prog="donewhen",
+        description="Goals that are done when the evidence says so.",
+        epilog="Run `donewhen COMMAND --help` for the options of a command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"donewhen {__version__}")
+    _common(parser)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    commands: dict[str, Parser] = {}
+    for name, meaning in COMMANDS.items():
+        command = subparsers.add_parser(name, help=meaning, description=meaning, allow_abbrev=False)
+        _common(command)
+        commands[name] = command
+    _arguments(commands)
+    return parser, commands
+
+
+def _common(parser: Parser) -> None:
+    """Options that stand before or after the command: no default, so that one place doesn't undo the other."""
+    absent = argparse.SUPPRESS
+    parser.add_argument("--workspace", metavar="DIR", default=absent, help="the folder to work on (this one)")
+    parser.add_argument("--state-dir", metavar="DIR", default=absent, help="where runs are recorded")
+    parser.add_argument("--json", action="store_true", default=absent, help="JSON on standard output, nothing else")
+
+
+def _arguments(commands: dict[str, Parser]) -> None:
+    commands["init"].add_argument("objective", nargs="*", metavar="OBJECTIVE")
+    commands["check"].add_argument("goal", nargs="?", metavar="GOAL")
+    commands["run"].add_argument("goal", nargs="*", metavar="GOAL or OBJECTIVE")
+    _run_options(commands["run"], ())
+    commands["resume"].add_argument("run_id", nargs="?", metavar="RUN_ID")
+    _run_options(commands["resume"], NOT_RESUMED)
+    commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
+    commands["status"].add_argument("--follow", action="store_true", help="follow it live until it ends or pauses")
+    for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "report", "revert"):
+        commands[name].add_argument("run_id", metavar="RUN_ID")
+    _person_arguments(commands)
+    commands["report"].add_argument("--format", choices=FORMATS, help="markdown, json or junit")
+    _revert_arguments(commands["revert"])
+    _serve_arguments(commands["serve"])
+    commands["mcp"].add_argument("--allow-write", action="store_true")
+    commands["demo"].add_argument("--keep", action="store_true", help="keep the sample's folder")
+
+
+def _run_options(parser: Parser, without: Sequence[str]) -> None:
+    for setting in SETTINGS:
+        if setting.flag and setting.name not in without:
+            values = "|".join(setting.choices) or setting.name.rpartition("_")[2].upper()
+            described = f"{setting.meaning} [{setting.variable}]"
+            parser.add_argument(setting.option, metavar=values, dest=setting.name, help=described)
+
+
+def _person_arguments(commands: dict[str, Parser]) -> None:
+    answer = commands["answer"]
+    answer.add_argument("interrupt_id", metavar="INTERRUPT_ID")
+    answer.add_argument("response", choices=RESPONSES)
+    answer.add_argument("text", nargs="*", metavar="TEXT", help="the edited input, or the text of the answer")
+    for name in ("waive", "dispute"):
+        commands[name].add_argument("requirement", metavar="R3")
+    commands["accept"].add_argument("finding", metavar="F1")
+    for name in ("waive", "accept", "dispute"):
+        commands[name].add_argument("--reason", help="why; kept with the run")
+    for name in ("waive", "accept"):
+        commands[name].add_argument("--undo", action="store_true", help="take it back")
+
+
+def _revert_arguments(parser: Parser) -> None:
+    parser.add_argument("iteration", metavar="ITERATION")
+    parser.add_argument("files", nargs="*", metavar="FILES")
+    parser.add_argument("--force", action="store_true", help="overwrite later edits too, after a checkpoint")
+
+
+def _serve_arguments(parser: Parser) -> None:
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--stdio", action="store_true", help="standard input and output (the default)")
+    where.add_argument("--tcp", metavar="PORT", help="loopback only; 0 takes a free port")
+    # Language clients add this by themselves.
+    parser.add_argument("--clientProcessId", dest="client_process_id", help=argparse.SUPPRESS)
+
+
+def _refuse_unknown(argv: Sequence[str], parser: Parser, commands: dict[str, Parser]) -> None:
+    """Before argparse looks: it would complain about something else first, and suggests nothing."""
+    name = _command_word(argv)
+    if name is not None and name not in commands:
+        raise UsageError(f"there is no command {name!r}{_nearest(name, tuple(COMMANDS))}; see `donewhen --help`")
+    known = _option_strings(parser) | (_option_strings(commands[name]) if name else set[str]())
+    for word in argv:
+        option = word.partition("=")[0]
+        if word == "--":
+            return
+        looks_like_option = option.startswith("-") and not option[1:2].isdigit() and len(option) > 1
+        if looks_like_option and option not in known:
+            where = f"donewhen {name}" if name else "donewhen"
+            raise UsageError(f"there is no option {option!r}{_nearest(option, tuple(known))}; see `{where} --help`")
+
+
+def _command_word(argv: Sequence[str]) -> str | None:
+    words = iter(argv)
+    for word in words:
+        if word in ("--workspace", "--state-dir"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return None
+
+
+def _option_strings(parser: argparse.ArgumentParser) -> set[str]:
+    return set(parser._option_string_actions)  # pyright: ignore[reportPrivateUsage]  # argparse offers no other list
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f": did you mean {near[0]!r}?" if near else ""

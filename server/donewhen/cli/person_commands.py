@@ -1,0 +1,127 @@
+"""What a person tells a run, whoever owns it: pause, stop, answer, waive, accept, dispute, revert."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from donewhen.cli.answers import worded_answer
+from donewhen.cli.calling import Call
+from donewhen.cli.progress import met_of_total
+from donewhen.cli.wording import one_line
+from donewhen.core.errors import EditedSince, UsageError
+from donewhen.core.work import Interrupt
+from donewhen.engine.api import RevertOutcome, Runs, RunView
+
+ASKED = "asked for on the command line"
+
+
+async def pause(call: Call) -> int:
+    async with call.runs() as runs:
+        return _done(call, await runs.pause(call.arguments.run_id, ASKED))
+
+
+async def stop(call: Call) -> int:
+    async with call.runs() as runs:
+        return _done(call, await runs.stop(call.arguments.run_id, ASKED))
+
+
+async def answer(call: Call) -> int:
+    given = call.arguments
+    async with call.runs() as runs:
+        interrupt = await _open(runs, given.run_id, given.interrupt_id)
+        reply = worded_answer(given.response, " ".join(given.text).strip(), interrupt)
+        view = await runs.answer(given.run_id, given.interrupt_id, reply)
+    if view.state.status in ("paused", "interrupted"):
+        call.terminal.say(f"go on with: donewhen resume {view.state.run_id}")
+    return _done(call, view)
+
+
+async def _open(runs: Runs, run_id: str, interrupt_id: str) -> Interrupt | None:
+    """None for one that isn't open: the engine says what is wrong with it."""
+    view = await runs.view(run_id)
+    return next((one for one in view.state.interrupts if one.id == interrupt_id), None)
+
+
+async def waive(call: Call) -> int:
+    given = call.arguments
+    async with call.runs() as runs:
+        return _done(call, await runs.waive(given.run_id, given.requirement, _reason(call), undo=given.undo))
+
+
+async def accept(call: Call) -> int:
+    given = call.arguments
+    async with call.runs() as runs:
+        return _done(call, await runs.accept(given.run_id, given.finding, _reason(call), undo=given.undo))
+
+
+async def dispute(call: Call) -> int:
+    given = call.arguments
+    async with call.runs() as runs:
+        return _done(call, await runs.dispute(given.run_id, given.requirement, _reason(call)))
+
+
+def _reason(call: Call) -> str:
+    """An override without a reason is worth nothing to whoever reads the receipt; taking one back needs none."""
+    reason = (call.arguments.reason or "").strip()
+    if not reason and not getattr(call.arguments, "undo", False):
+        raise UsageError(f"`{call.arguments.command}` needs a reason: --reason TEXT")
+    return reason
+
+
+def _done(call: Call, view: RunView) -> int:
+    state = view.state
+    if call.json:
+        call.show(view)
+    else:
+        reason = f" ({one_line(state.reason)})" if state.reason else ""
+        call.terminal.result(f"{state.run_id} {state.status or 'check'}{reason} · {met_of_total(view)}")
+    return 0
+
+
+async def revert(call: Call) -> int:
+    given = call.arguments
+    iteration = _iteration(given.iteration)
+    paths = [_relative(name, call.root) for name in given.files] or None
+    async with call.runs() as runs:
+        outcome = await _reverted(call, runs, iteration, paths)
+    if call.json:
+        changed = [(call.root / path).as_uri() for path in outcome.changed]
+        call.terminal.document({"changedFiles": changed, "kept": [(call.root / p).as_uri() for p in outcome.kept]})
+        return 0
+    for path in outcome.changed:
+        call.terminal.result(f"put back: {path}")
+    for path in outcome.kept:
+        call.terminal.result(f"kept: {path} (a person edited it since; --force overwrites)")
+    if not outcome.changed:
+        call.terminal.say("nothing had to be put back")
+    return 0
+
+
+async def _reverted(call: Call, runs: Runs, iteration: int, paths: Sequence[str] | None) -> RevertOutcome:
+    given = call.arguments
+    try:
+        return await runs.revert(given.run_id, iteration, paths, force=given.force)
+    except EditedSince as edited:
+        if not call.interactive:
+            raise
+        call.terminal.say(f"edited since: {', '.join(edited.paths)}\noverwrite them, after a checkpoint? [y/N]")
+        if (await call.terminal.lines.next() or "").strip().casefold() not in ("y", "yes"):
+            raise
+        return await runs.revert(given.run_id, iteration, paths, force=True)
+
+
+def _iteration(text: str) -> int:
+    if not text.isdecimal():
+        raise UsageError(f"ITERATION is a whole number, 0 for the files before the first turn; it is {text!r}")
+    return int(text)
+
+
+def _relative(name: str, root: Path) -> str:
+    """A file as named from here, else from the workspace, relative to the workspace. It may be deleted now."""
+    for base in (Path.cwd(), root):
+        path = base / name
+        found = path.parent.resolve() / path.name
+        if found.is_relative_to(root):
+            return found.relative_to(root).as_posix()
+    raise UsageError(f"{name} is not in the workspace {root}")

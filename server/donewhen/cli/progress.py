@@ -1,0 +1,136 @@
+"""A run as plain lines: one for each change of substance, fit for a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from donewhen.cli.wording import SYMBOLS, count, duration, money, one_line
+from donewhen.core.state import KnownFinding
+from donewhen.core.verdict import RequirementView
+from donewhen.engine.api import RunView
+
+
+def opening(view: RunView) -> list[str]:
+    """What the run is about."""
+    state = view.state
+    lines = [f"goal: {one_line(state.goal.title)}", f"run: {state.run_id} · {_under_limits(view)}"]
+    return [*lines, *(f"warning: {one_line(warning.message)}" for warning in state.warnings)]
+
+
+def changes(before: RunView | None, after: RunView) -> list[str]:
+    """What is new since `before`, in the order in which it matters."""
+    lines: list[str] = []
+    lines += _new_warnings(before, after)
+    lines += _turns(before, after)
+    lines += _requirements(before, after)
+    lines += _findings(before, after)
+    lines += _interrupts(before, after)
+    return lines
+
+
+def closing(view: RunView) -> list[str]:
+    """How it ended, and what remains."""
+    state = view.state
+    counts = met_of_total(view)
+    if state.mode == "audit":
+        return [f"{'proven' if _all_settled(view) else 'not proven'}: {counts}"]
+    spent = [f"{count(state.iteration, 'iteration')}", duration(state.elapsed)]
+    if state.usage.usd != 0:
+        spent.append(money(state.usage.usd))
+    reason = f": {one_line(state.reason)}" if state.reason else ""
+    return [f"{state.status}{reason}", f"{counts} · {' · '.join(spent)}"]
+
+
+def met_of_total(view: RunView) -> str:
+    """`2 of 5 met, 1 waived`."""
+    met = sum(one.status == "met" for one in view.views)
+    waived = sum(one.status == "waived" for one in view.views)
+    return f"{met} of {len(view.views)} met" + (f", {waived} waived" if waived else "")
+
+
+def requirement_line(view: RunView, one: RequirementView) -> str:
+    """`✓ R1 met: its text (its reason) [E3]`."""
+    text = next(r.text for r in view.state.goal.requirements if r.id == one.requirement_id)
+    cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""
+    flaky = " (flaky)" if one.flaky else ""
+    reason = f": {one_line(one.reason)}" if one.reason else ""
+    return f"{SYMBOLS[one.status]} R{one.number} {one.status}{flaky} · {one_line(text, 100)}{reason}{cited}"
+
+
+def finding_line(known: KnownFinding) -> str:
+    """`! F1 test_skipped tests/test_x.py:12: its message`."""
+    finding = known.finding
+    accepted = f" (accepted: {one_line(known.reason)})" if known.accepted else ""
+    place = f"{finding.path}:{finding.line + 1}" if finding.path else "workspace"
+    return f"! {known.id} {finding.kind} · {place}: {one_line(finding.message)}{accepted}"
+
+
+def _under_limits(view: RunView) -> str:
+    state = view.state
+    if state.mode == "audit":
+        return "a check without a worker"
+    cap, timeout = state.limit("max_iterations"), state.limit("timeout")
+    parts = [f"worker {state.options.worker}"]
+    parts += [f"at most {count(int(cap), 'iteration')}"] if cap is not None else []
+    parts += [duration(timeout)] if timeout is not None else []
+    return ", ".join(parts)
+
+
+def _all_settled(view: RunView) -> bool:
+    return not view.state.open_findings and all(one.status in ("met", "waived") for one in view.views)
+
+
+def _new_warnings(before: RunView | None, after: RunView) -> Iterator[str]:
+    known = before.state.warnings if before else after.state.warnings
+    yield from (f"warning: {one_line(w.message)}" for w in after.state.warnings if w not in known)
+
+
+def _turns(before: RunView | None, after: RunView) -> Iterator[str]:
+    state = after.state
+    ended = {record.number for record in before.state.iterations} if before else set[int]()
+    cap = state.limit("max_iterations")
+    if state.turn is not None and (before is None or before.state.turn != state.turn):
+        yield f"iteration {state.turn.iteration}{f'/{cap}' if cap is not None else ''}"
+    finished = before is not None and before.state.turns_ended < state.turns_ended
+    for record in state.iterations:
+        if record.number not in ended or (finished and record.number == state.iteration):
+            yield from _turn_ended(record.error, record.summary, record.changed)
+
+
+def _turn_ended(error: str | None, summary: str, changed: tuple[str, ...]) -> Iterator[str]:
+    if error:
+        yield f"  the worker failed: {one_line(error)}"
+    elif summary:
+        yield f"  the worker says: {one_line(summary)}"
+    if changed:
+        more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
+        yield f"  changed: {one_line(', '.join(changed[:5]))}{more}"
+
+
+def _requirements(before: RunView | None, after: RunView) -> Iterator[str]:
+    """Not while it is being proven again: the last word stands until there is a new one."""
+    if before is None and after.state.audits == 0:
+        return
+    known = {one.requirement_id: _word(one) for one in before.views} if before and before.state.audits else {}
+    for one in after.views:
+        if not one.renewing and known.get(one.requirement_id) != _word(one):
+            yield requirement_line(after, one)
+
+
+def _word(one: RequirementView) -> tuple[str, str]:
+    return one.status, one.reason
+
+
+def _findings(before: RunView | None, after: RunView) -> Iterator[str]:
+    known = {(f.id, f.accepted): f for f in before.state.findings} if before else {}
+    yield from (finding_line(f) for f in after.state.findings if (f.id, f.accepted) not in known)
+    remaining = {f.id for f in after.state.findings}
+    gone = sorted({identity for identity, _ in known} - remaining)
+    yield from (f"{identity} is undone" for identity in gone)
+
+
+def _interrupts(before: RunView | None, after: RunView) -> Iterator[str]:
+    known = {i.id for i in before.state.interrupts} if before else set[str]()
+    for interrupt in after.state.interrupts:
+        if interrupt.id not in known:
+            yield f"{interrupt.id} {interrupt.kind}: {one_line(interrupt.title)}"

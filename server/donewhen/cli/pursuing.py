@@ -1,0 +1,143 @@
+"""A run followed from its start or resumption to its end, pause or Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from donewhen.cli.calling import Call
+from donewhen.cli.display import Display
+from donewhen.cli.outcome import PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
+from donewhen.cli.questions import Questions
+from donewhen.cli.signals import Ending, ending_signals
+from donewhen.cli.terminal import OutputClosed
+from donewhen.cli.wording import one_line
+from donewhen.core.errors import DoneWhenError
+from donewhen.engine.api import Runs, RunView
+
+PAUSE_SECONDS = 15.0
+"""How long a run may take to pause: its children get 2 s, a large workspace its last checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pursuit:
+    """What following needs. `supervised`: signals pause the run, questions are asked, waiting without a person to ask
+    pauses it. `hints`: at the end it says what can be done next."""
+
+    call: Call
+    runs: Runs
+    display: Display
+    supervised: bool = True
+    hints: bool = True
+
+    async def follow(self, begin: Callable[[], Awaitable[RunView]]) -> int:
+        """Begins, follows, and returns the exit code."""
+        with ending_signals() as ending:
+            first = await begin()
+            last = await self._to_the_end(first, ending)
+        with suppress(OutputClosed):
+            self.display.finish(last)
+        self._say_what_next(last)
+        if ending.by_ctrl_c and not last.state.ended:
+            return PAUSED_BY_CTRL_C if self.supervised else 0
+        return exit_code(last.state)
+
+    async def _to_the_end(self, first: RunView, ending: Ending) -> RunView:
+        run_id = first.state.run_id
+        following = asyncio.create_task(self._show_all(first))
+        signalled = asyncio.create_task(ending.wait())
+        try:
+            await asyncio.wait({following, signalled}, return_when=asyncio.FIRST_COMPLETED)
+            if following.done():
+                return await self._shown(following, run_id)
+            if not self.supervised:
+                return await self.runs.view(run_id)
+            return await self._paused(following, run_id, ending.reason)
+        finally:
+            await _ended(following, signalled)
+
+    async def _shown(self, following: asyncio.Task[RunView], run_id: str) -> RunView:
+        try:
+            return following.result()
+        except OutputClosed:
+            # Nobody watches any more: as with a terminal that was closed, nothing goes on unseen.
+            return (
+                await self._pause(run_id, "standard output was closed") if self.supervised else await self._now(run_id)
+            )
+
+    async def _paused(self, following: asyncio.Task[RunView], run_id: str, reason: str) -> RunView:
+        if not self.call.json:
+            self.display.hold()
+            self.call.terminal.say(f"{reason}: pausing …")
+        paused = await self._pause(run_id, reason)
+        await asyncio.wait({following}, timeout=PAUSE_SECONDS)
+        if following.done() and following.exception() is None:
+            return following.result()
+        return paused
+
+    async def _pause(self, run_id: str, reason: str) -> RunView:
+        with suppress(DoneWhenError):  # it may have ended by itself meanwhile
+            await self.runs.pause(run_id, reason)
+        return await self._now(run_id)
+
+    async def _now(self, run_id: str) -> RunView:
+        return await self.runs.view(run_id)
+
+    async def _show_all(self, first: RunView) -> RunView:
+        """Shows every view until the last, which it returns."""
+        last, run_id = first, first.state.run_id
+        async with self._questions(run_id) as questions:
+            async for view in self.runs.follow(run_id):
+                last = view
+                if questions is not None:
+                    questions.update(view)
+                if questions is None or not questions.asking:
+                    self.display.show(view)
+                if self._nobody_can_answer(view):
+                    asked = view.state.interrupts[0]
+                    await self.runs.pause(run_id, f"waits for a person: {asked.id} {one_line(asked.title)}")
+        return last
+
+    def _nobody_can_answer(self, view: RunView) -> bool:
+        waiting = view.state.status == "waiting" and view.state.pause_requested is None
+        return self.supervised and waiting and not self.call.interactive
+
+    @asynccontextmanager
+    async def _questions(self, run_id: str) -> AsyncGenerator[Questions | None]:
+        if not (self.supervised and self.call.interactive):
+            yield None
+            return
+        questions = Questions(self.runs, run_id, self.call.terminal, self.display)
+        try:
+            yield questions
+        finally:
+            questions.close()
+
+    def _say_what_next(self, view: RunView) -> None:
+        if not (self.supervised and self.hints):
+            return
+        for line in what_next(view):
+            self.call.terminal.say(line)
+
+
+def what_next(view: RunView) -> list[str]:
+    """What a person can do now, as commands."""
+    state = view.state
+    run_id = state.run_id
+    answers = [f"  donewhen answer {run_id} {i.id} approve" for i in state.interrupts]
+    if exit_code(state) == PERSON_NEEDED:
+        return [f"saved; go on with:{''.join(chr(10) + a for a in answers)}\n  donewhen resume {run_id}"]
+    if state.status in ("capped", "timed_out", "over_budget"):
+        option = {"capped": "--max-iterations N", "timed_out": "--timeout T"}.get(state.status, "--budget USD")
+        return [f"nothing is lost; raise the limit to go on:\n  donewhen resume {run_id} {option}"]
+    return [f"receipt: donewhen report {run_id}"] if state.ended else []
+
+
+async def _ended(*tasks: asyncio.Task[Any]) -> None:
+    """Cancels what is left, and waits for it: nothing may write after the last line."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

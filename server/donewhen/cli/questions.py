@@ -1,0 +1,87 @@
+"""Interrupts asked on the terminal where a run is followed, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+
+from donewhen.cli.answers import choices, typed_answer
+from donewhen.cli.display import Display
+from donewhen.cli.terminal import Terminal
+from donewhen.cli.wording import one_line, plain
+from donewhen.core.errors import UnknownInterrupt, UsageError
+from donewhen.core.work import Answer, Interrupt
+from donewhen.engine.api import Runs, RunView
+
+
+class Questions:
+    """Asks the oldest open interrupt; stops asking when it was answered elsewhere."""
+
+    def __init__(self, runs: Runs, run_id: str, terminal: Terminal, display: Display) -> None:
+        self._runs, self._run_id = runs, run_id
+        self._terminal, self._display = terminal, display
+        self._asked: str | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._open: tuple[Interrupt, ...] = ()
+        self._input_ended = False
+
+    @property
+    def asking(self) -> bool:
+        """True while the terminal is the person's."""
+        return self._task is not None
+
+    def update(self, view: RunView) -> None:
+        self._open = view.state.interrupts if view.state.active else ()
+        if self._task is not None and self._asked not in {i.id for i in self._open}:
+            self._terminal.say(f"{self._asked} needs no answer any more")
+            self._task.cancel()
+            self._task = None
+        if self._task is None and self._open and not self._input_ended:
+            self._ask(self._open[0])
+
+    def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def _ask(self, interrupt: Interrupt) -> None:
+        self._display.hold()
+        self._asked = interrupt.id
+        self._task = asyncio.create_task(self._until_answered(interrupt))
+        self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if self._task is not task:
+            return
+        self._task = None
+        left = tuple(i for i in self._open if i.id != self._asked)
+        if not task.cancelled() and task.exception() is None and left and not self._input_ended:
+            self._ask(left[0])
+
+    async def _until_answered(self, interrupt: Interrupt) -> None:
+        self._terminal.say(_question(interrupt))
+        answer = await self._typed(interrupt)
+        if answer is None:
+            await self._runs.pause(self._run_id, f"waits for a person: {interrupt.id} {one_line(interrupt.title)}")
+            return
+        try:
+            await self._runs.answer(self._run_id, interrupt.id, answer)
+        except UnknownInterrupt as gone:
+            self._terminal.say(str(gone))
+
+    async def _typed(self, interrupt: Interrupt) -> Answer | None:
+        """None at the end of input."""
+        while True:
+            line = await self._terminal.lines.next()
+            if line is None:
+                self._input_ended = True
+                return None
+            try:
+                return typed_answer(line, interrupt)
+            except UsageError as unclear:
+                self._terminal.say(str(unclear))
+
+
+def _question(interrupt: Interrupt) -> str:
+    preview = f"\n{plain(interrupt.preview)}" if interrupt.preview else ""
+    tool = f" [{interrupt.tool}]" if interrupt.tool else ""
+    return f"\n{interrupt.id}{tool} {one_line(interrupt.title, 500)}{preview}\n{choices(interrupt)}:"

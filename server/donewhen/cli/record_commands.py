@@ -1,0 +1,115 @@
+"""`status`, `list` and `report`: what is on record."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from donewhen.cli.calling import Call
+from donewhen.cli.display import display_for
+from donewhen.cli.progress import closing, finding_line, requirement_line
+from donewhen.cli.pursuing import Pursuit, what_next
+from donewhen.cli.wording import one_line, status_word, when
+from donewhen.core.errors import UsageError
+from donewhen.engine.api import Runs, RunView
+from donewhen.ports import RunSummary
+
+
+async def status(call: Call) -> int:
+    return await show_status(call, call.arguments.run_id, follow=call.arguments.follow)
+
+
+async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -> int:
+    """One run as it is; without any run `null` and 1."""
+    async with call.runs() as runs:
+        view = await runs.view(run_id) if run_id else await newest(runs)
+        if view is None:
+            call.terminal.result("null") if call.json else call.terminal.say(f"there is no run in {call.root}")
+            return 1
+        if follow:
+            return await _follow(call, runs, view)
+    if call.json:
+        call.show(view)
+    else:
+        for line in status_lines(view):
+            call.terminal.result(line)
+        for line in what_next(view) if not view.owned and view.state.status != "waiting" else []:
+            call.terminal.say(line)
+    return 0
+
+
+async def _follow(call: Call, runs: Runs, view: RunView) -> int:
+    """As a watcher: the exit code is that of the run's end, 0 where the watcher left first."""
+
+    async def begin() -> RunView:
+        return view
+
+    return await Pursuit(call, runs, display_for(call), supervised=False).follow(begin)
+
+
+async def newest(runs: Runs) -> RunView | None:
+    """The newest run; the newest audit where nothing was pursued yet."""
+    summaries = await runs.summaries()
+    pursued = [summary for summary in summaries if summary.mode == "pursue"]
+    first = next(iter(pursued or summaries), None)
+    return await runs.view(first.run_id) if first is not None else None
+
+
+def status_lines(view: RunView) -> list[str]:
+    """A run as text: its requirements, findings and questions, its status first."""
+    state = view.state
+    lines = [f"{state.run_id} {status_word(state)} · {one_line(state.goal.title)}"]
+    lines += [requirement_line(view, one) for one in view.views]
+    lines += [finding_line(known) for known in state.findings]
+    lines += [f"{i.id} {i.kind}: {one_line(i.title, 500)}" for i in state.interrupts]
+    lines += [f"now: {one_line(view.live.activity)}"] if state.active and view.live.activity else []
+    return lines + closing(view)
+
+
+async def list_runs(call: Call) -> int:
+    async with call.runs() as runs:
+        summaries = await runs.summaries()
+    if call.json:
+        call.terminal.document([_summary(call, summary) for summary in summaries])
+        return 0
+    for one in summaries:
+        word = one.status or "check"
+        call.terminal.result(f"{one.run_id}  {word:<11}  {when(one.started_at)}  {one_line(one.title, 80)}")
+    if not summaries:
+        call.terminal.say(f"there is no run in {call.root}")
+    return 0
+
+
+def _summary(call: Call, summary: RunSummary) -> dict[str, Any]:
+    path = summary.goal_path
+    return {
+        "runId": summary.run_id,
+        "mode": summary.mode,
+        "title": summary.title,
+        "goalUri": (call.root / path).as_uri() if path else None,
+        "status": summary.status,
+        "startedAt": _iso(summary.started_at),
+        "updatedAt": _iso(summary.updated_at),
+    }
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+async def report(call: Call) -> int:
+    """The receipt, as it can be pasted or read by a machine."""
+    from donewhen.wire.report import cited, render  # lazy: pydantic costs start-up time
+
+    asked = call.arguments.format or ("json" if call.json else "markdown")
+    if asked in ("sarif", "html"):
+        raise UsageError(f"the format {asked!r} is not available in this version: use markdown, json or junit")
+    async with call.runs() as runs:
+        view = await runs.report(call.arguments.run_id)
+        found = [await runs.evidence(view.state.run_id, one) for one in cited(view)]
+    text = render(asked, view, call.root, [one for one in found if one is not None])
+    if call.json and asked != "json":
+        call.terminal.document({"text": text})
+    else:
+        call.terminal.result(text.rstrip("\n"))
+    return 0

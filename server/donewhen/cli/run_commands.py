@@ -1,0 +1,102 @@
+"""`run` and `resume`: a goal pursued."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from donewhen.cli.calling import Call, limit_changes, start_options
+from donewhen.cli.display import display_for
+from donewhen.cli.goal_argument import GoalVerb, Objective, Verb, say_problems, understand, write_draft
+from donewhen.cli.pursuing import Pursuit
+from donewhen.cli.record_commands import newest, show_status
+from donewhen.core.errors import UsageError
+from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
+
+UNAVAILABLE_WORKERS = ("agent", "acp")
+
+
+async def run(call: Call) -> int:
+    """Pursues a goal to its end, pause, or Ctrl-C."""
+    meant = understand(call.arguments.goal, call.root)
+    if isinstance(meant, GoalVerb):
+        return await _verb(call, meant.verb)
+    options = checked_options(call)
+    if isinstance(meant, Objective):
+        drafted = write_draft(call, meant.text)
+        call.terminal.say(f"drafted {drafted}")
+        path = drafted.relative_to(call.root).as_posix()
+    else:
+        path = meant.path
+    say_problems(call, path)
+    async with call.runs() as runs:
+
+        async def begin() -> RunView:
+            view = await runs.start(path, options)
+            _say_who_works(call, view)
+            return view
+
+        return await Pursuit(call, runs, display_for(call)).follow(begin)
+
+
+async def resume(call: Call) -> int:
+    """Lets a run go on, with raised limits where some are given."""
+    options = checked_options(call)
+    async with call.runs() as runs:
+        return await _resumed(call, runs, call.arguments.run_id, limit_changes(call.settings), options)
+
+
+def checked_options(call: Call) -> StartOptions:
+    """The options of `run`, complete and possible. Raises UsageError."""
+    options = start_options(call.settings)
+    if options.worker is None and options.worker_command and call.settings.given.worker_command:
+        options = replace(options, worker="command")
+    if options.worker is None and options.script and call.settings.given.script:
+        options = replace(options, worker="scripted")
+    if options.sandbox == "on":
+        raise UsageError("sandbox on: there is no sandbox in this version; leave it at auto")
+    if options.worker in UNAVAILABLE_WORKERS:
+        raise UsageError(
+            f"the worker {options.worker!r} is not available in this version: use human, command or scripted"
+        )
+    if options.worker == "command" and not options.worker_command:
+        raise UsageError("the worker 'command' needs its command: --worker-command CMD")
+    if options.worker == "scripted" and not options.script:
+        raise UsageError("the worker 'scripted' needs its recording: --script FILE")
+    return options
+
+
+async def _resumed(
+    call: Call, runs: Runs, run_id: str | None, limits: LimitChanges, options: StartOptions | None = None
+) -> int:
+    async def begin() -> RunView:
+        return await runs.resume(run_id, limits, options or StartOptions())
+
+    return await Pursuit(call, runs, display_for(call)).follow(begin)
+
+
+async def _verb(call: Call, verb: Verb) -> int:
+    """`/goal status|pause|resume|stop|clear` for the newest run of the workspace (C22)."""
+    if verb == "status":
+        return await show_status(call, None)
+    async with call.runs() as runs:
+        if verb == "resume":
+            return await _resumed(call, runs, None, limit_changes(call.settings), checked_options(call))
+        view = await newest(runs)
+        if view is None:
+            raise UsageError(f"there is no run in {call.root}: nothing to {verb}")
+        if verb == "clear":
+            await runs.forget(view.state.goal.path or "")
+            call.terminal.say(f"{view.state.goal.path}: results of ended runs are no longer shown")
+            return 0
+        asked = runs.pause if verb == "pause" else runs.stop
+        after = await asked(view.state.run_id, "asked for on the command line")
+        call.show(after) if call.json else call.terminal.result(f"{after.state.run_id} {after.state.status}")
+        return 0
+
+
+def _say_who_works(call: Call, view: RunView) -> None:
+    if view.state.options.worker != "human" or not view.state.active:
+        return
+    if call.settings.given.worker is None and view.state.goal.worker is None:
+        call.terminal.say("no worker is set and no model is configured: you are the worker (--worker human)")
+    call.terminal.say("edit and save; the goal is checked after each change (Ctrl-C pauses)")

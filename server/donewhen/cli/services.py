@@ -1,0 +1,90 @@
+"""What the command line needs and may not import: the composition root hands it in."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from donewhen.config import Settings
+from donewhen.engine.api import Runs
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How the language server listens: on loopback where `tcp` is a port, else on standard input and output."""
+
+    tcp: int | None = None
+    state_dir: Path | None = None
+    client_process_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedCheck:
+    """A check that the workspace seems to have, and what made it seem so."""
+
+    command: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoalProblem:
+    """A problem of a goal file; `line` is 0-based."""
+
+    line: int
+    severity: Literal["error", "warning", "information"]
+    message: str
+
+
+class DemoProject(Protocol):
+    """A copy of the sample that `donewhen demo` works on: its folder, its goal file, what its worker plays."""
+
+    @property
+    def workspace(self) -> Path: ...
+
+    @property
+    def goal(self) -> Path: ...
+
+    @property
+    def script(self) -> Path: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CheckProgram:
+    """The program that a check's command resolves to where checks run; None where it is not installed."""
+
+    command: str
+    program: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorFacts:
+    """What checks run in here. `interpreter` is the Python that comes first on `path`, and `why` says why it."""
+
+    interpreter: str | None = None
+    why: str = ""
+    path: tuple[str, ...] = ()
+    checks: tuple[CheckProgram, ...] = ()
+    watcher: str = ""
+    state_folder: str = ""
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CliServices:
+    """What the commands call. All folders are absolute.
+
+    `open_runs(root, state_dir, settings)` opens the runs of a workspace folder; their `close` ends it.
+    `draft(root, objective)` is the text of a new goal file, `draft_path(root, objective)` where it goes.
+    `demo_project(folder)` puts the sample into an empty folder.
+    """
+
+    open_runs: Callable[[Path, Path | None, Settings], Awaitable[Runs]]
+    serve: Callable[[ServeOptions], int]
+    detect: Callable[[Path], Sequence[DetectedCheck]]
+    draft: Callable[[Path, str], str]
+    draft_path: Callable[[Path, str], Path]
+    demo_project: Callable[[Path], DemoProject]
+    doctor_facts: Callable[[Path], DoctorFacts]
+    goal_problems: Callable[[Path], Sequence[GoalProblem]]

@@ -1,0 +1,124 @@
+"""Where the command line reads and writes: results on standard output, messages for people on standard error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TextIO
+
+
+class OutputClosed(Exception):
+    """Nobody reads standard output any more: a pipe was closed."""
+
+
+class Lines(Protocol):
+    """Lines that a person types."""
+
+    async def next(self) -> str | None:
+        """The next line without its end; None at the end of input. May be cancelled; no line is lost by that."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """`interactive`: a person can see and answer here. `live`: standard output can be redrawn."""
+
+    stdout: TextIO
+    stderr: TextIO
+    lines: Lines
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
+    interactive: bool = False
+    live: bool = False
+
+    def result(self, text: str) -> None:
+        """A result for a person, or one JSON document. Raises OutputClosed."""
+        try:
+            self.stdout.write(text + "\n")
+            self.stdout.flush()
+        except (BrokenPipeError, ValueError) as closed:
+            raise OutputClosed from closed
+        except OSError as closed:  # a terminal that is gone (EIO), a full disk
+            raise OutputClosed from closed
+
+    def document(self, value: object) -> None:
+        """One JSON document on one line."""
+        self.result(json.dumps(value, ensure_ascii=False))
+
+    def say(self, text: str) -> None:
+        """A message for a person; whoever closed standard error does without."""
+        try:
+            self.stderr.write(text + "\n")
+            self.stderr.flush()
+        except (OSError, ValueError):
+            return
+
+
+class TypedLines:
+    """Lines from a file descriptor, read by a daemon thread that starts with the first question.
+
+    The thread is needed because a blocking read can't be cancelled; it reads the descriptor itself, since a buffered
+    reader that a daemon thread holds stops the interpreter from ending.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._queue: asyncio.Queue[str | None] = asyncio.Queue()
+        self._started = False
+
+    async def next(self) -> str | None:
+        if not self._started:
+            self._started = True
+            loop = asyncio.get_running_loop()
+            threading.Thread(target=self._read, args=(loop,), name="typed-lines", daemon=True).start()
+        return await self._queue.get()
+
+    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+        pending = b""
+        while True:
+            try:
+                part = os.read(self._descriptor, 4096)
+            except OSError:
+                part = b""
+            *lines, pending = (pending + part).split(b"\n")
+            if not part and pending:
+                lines.append(pending)
+            texts: list[str | None] = [line.decode(errors="replace").rstrip("\r") for line in lines]
+            if not self._hand_over(loop, texts if part else [*texts, None]) or not part:
+                return
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop, lines: list[str | None]) -> bool:
+        try:
+            for line in lines:
+                loop.call_soon_threadsafe(self._queue.put_nowait, line)
+        except RuntimeError:  # the loop is closed: nobody asks any more
+            return False
+        return True
+
+
+def process_terminal() -> Terminal:
+    """The terminal of this process."""
+    environ = dict(os.environ)
+    seen = _is_terminal(sys.stdout) and environ.get("TERM") != "dumb"
+    interactive = _is_terminal(sys.stdin) and _is_terminal(sys.stderr)
+    _prefer_utf8(sys.stdout)
+    _prefer_utf8(sys.stderr)
+    return Terminal(sys.stdout, sys.stderr, TypedLines(0), environ, interactive, seen)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
+def _prefer_utf8(stream: TextIO) -> None:
+    """A character that the locale can't show must not end the command."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace" if _is_terminal(stream) else "backslashreplace")

@@ -1,0 +1,59 @@
+"""Values as a person reads them, safe for a terminal."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from donewhen.core.state import RunState
+
+_CONTROL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-_]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+_SPACE = re.compile(r"\s+")
+
+SYMBOLS = {"met": "✓", "unmet": "✗", "unverified": "?", "stale": "~", "waived": "!"}
+
+
+def one_line(text: str, width: int = 200) -> str:
+    """Text from files and programs on one line, without what would steer the terminal."""
+    line = _SPACE.sub(" ", plain(text)).strip()
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def plain(text: str) -> str:
+    """Text of several lines without what would steer the terminal."""
+    return _CONTROL.sub("", text)
+
+
+def duration(seconds: float) -> str:
+    """`0.4s`, `12s`, `3m 20s`, `1h 05m`."""
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}m {rest:02d}s" if rest else f"{minutes}m"
+    return f"{minutes // 60}h {minutes % 60:02d}m"
+
+
+def money(usd: float | None) -> str:
+    """Money that a run cost: unknown is said, never shown as 0 (A16)."""
+    return "cost unknown" if usd is None else f"${usd:.2f}"
+
+
+def when(at: float) -> str:
+    """A moment in local time."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def status_word(state: RunState) -> str:
+    """The status of a run; a bare audit has none, and is called what it is."""
+    return state.status or "check"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 requirement`, `2 requirements`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

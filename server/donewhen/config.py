@@ -1,0 +1,411 @@
+"""Settings and their precedence: flag, environment, goal file, `[tool.donewhen]`, user settings, default.
+
+`load_settings` reads all but the goal file; `goal_with_settings` puts what was configured under a goal's own front
+matter. A workspace file may set models and limits within the user's ceiling, and may tighten safety; whatever else it
+holds is ignored with a warning that names the key (invariant 10).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from donewhen.core.errors import InvalidGoal
+from donewhen.core.goal import Goal, Limits
+
+Unlimited = Literal["unlimited"]
+Kind = Literal["choice", "text", "whole", "duration", "money", "globs", "path"]
+FromWorkspace = Literal["may", "tighten", "never"]
+
+WORKERS = ("agent", "human", "command", "acp", "scripted")
+APPROVE = ("auto", "ask", "deny")
+SANDBOX = ("off", "auto", "on")
+"""From the loosest to the strictest, as `APPROVE` is."""
+
+UNLIMITED: Unlimited = "unlimited"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: how it is written, and what a workspace file may do with it. `flag`: it is an option of `run`."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    workspace: FromWorkspace = "may"
+    choices: tuple[str, ...] = ()
+    unlimited: bool = False
+    flag: bool = True
+
+    @property
+    def option(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        return "DONEWHEN_" + self.name.upper()
+
+
+SETTINGS = (
+    Setting("worker", "choice", "who works on the goal", choices=WORKERS),
+    Setting("worker_command", "text", "the command of the workers `command` and `acp`", "never"),
+    Setting("script", "text", "the recording that the worker `scripted` plays (YAML)", "never"),
+    Setting("model", "text", "the model of the built-in agent"),
+    Setting("judge_model", "text", "the model that judges what no check decides"),
+    Setting("api_base", "text", "where the worker's model is served", "never"),
+    Setting("judge_api_base", "text", "where the judge's model is served", "never"),
+    Setting("max_iterations", "whole", "worker turns at most (10)", unlimited=True),
+    Setting("timeout", "duration", "time for the whole run, such as 90s, 30m, 2h (60m)", unlimited=True),
+    Setting("budget", "money", "US dollars that it may cost", unlimited=True),
+    Setting("token_budget", "whole", "tokens that it may use", unlimited=True),
+    Setting("approve", "choice", "what happens when a worker needs approval", "tighten", APPROVE),
+    Setting("sandbox", "choice", "whether commands are contained", "tighten", SANDBOX),
+    Setting("check_timeout", "duration", "time for one check (10m)", flag=False),
+    Setting("stall_after", "whole", "iterations without progress that end a run (3)", unlimited=True, flag=False),
+    Setting("protect", "globs", "files that a worker must not change", flag=False),
+    Setting("state_dir", "path", "where runs are recorded", "never", flag=False),
+)
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+LIMITS = tuple(each.name for each in fields(Limits))
+
+_OUT_OF_REACH = frozenset({
+    "api_key", "judge_api_key", "prompt", "prompts", "price", "prices", "plugins", "validators", "server_path",
+    "interpreter", "python", "allow", "allow_list", "allowlist", "environment", "env", "network", "state_folder",
+    "ceiling",
+})  # fmt: skip
+"""What a workspace file must not hold, beyond the settings that say `never` themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What one source says; None is silence. Times are seconds, money US dollars."""
+
+    worker: str | None = None
+    worker_command: str | None = None
+    script: str | None = None
+    model: str | None = None
+    judge_model: str | None = None
+    api_base: str | None = None
+    judge_api_base: str | None = None
+    max_iterations: int | Unlimited | None = None
+    timeout: float | Unlimited | None = None
+    budget: float | Unlimited | None = None
+    token_budget: int | Unlimited | None = None
+    approve: Literal["auto", "ask", "deny"] | None = None
+    sandbox: Literal["off", "auto", "on"] | None = None
+    check_timeout: float | None = None
+    stall_after: int | Unlimited | None = None
+    protect: tuple[str, ...] | None = None
+    state_dir: Path | None = None
+
+    def over(self, lower: Choices) -> Choices:
+        """These choices, and those of `lower` where these say nothing."""
+        unsaid = {name: getattr(lower, name) for name in BY_NAME if getattr(self, name) is None}
+        return replace(self, **unsaid)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingWarning:
+    """Something about settings that a person should know: `ignored_setting`, `unknown_setting`, `unlimited`, ..."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings but the goal file's.
+
+    `given` (flag, else environment) stands over the goal file, `configured` (`[tool.donewhen]`, else user settings)
+    under it. `ceiling` bounds the limits that workspace files set.
+    """
+
+    given: Choices = field(default_factory=Choices)
+    configured: Choices = field(default_factory=Choices)
+    ceiling: Choices = field(default_factory=Choices)
+    warnings: tuple[SettingWarning, ...] = ()
+
+    @property
+    def approve(self) -> Literal["auto", "ask", "deny"]:
+        return self.given.approve or self.configured.approve or "deny"
+
+    @property
+    def sandbox(self) -> Literal["off", "auto", "on"]:
+        return self.given.sandbox or self.configured.sandbox or "auto"
+
+    @property
+    def state_dir(self) -> Path | None:
+        return self.given.state_dir or self.configured.state_dir
+
+
+def load_settings(
+    flags: Mapping[str, str | None],
+    environ: Mapping[str, str],
+    root: Path | None,
+    *,
+    user_file: Path | None = None,
+    terminal: bool = False,
+) -> Settings:
+    """Reads flags (by setting name), DONEWHEN_ variables, the workspace's pyproject.toml and the user's settings.
+
+    `terminal` decides the default of `approve`. Raises InvalidGoal for a bad value; the message names the field and
+    where it stands.
+    """
+    warnings: list[SettingWarning] = []
+    flag = _from_texts({n: (v, BY_NAME[n].option) for n, v in flags.items() if v is not None}, warnings)
+    variables = {s.name: (environ[s.variable], s.variable) for s in SETTINGS if environ.get(s.variable)}
+    environment = _from_texts(variables, warnings)
+    user, ceiling = _from_user(user_file or user_settings_file(), warnings)
+    user = user.over(Choices(approve="ask" if terminal else "deny", sandbox="auto"))
+    workspace = _from_workspace(root / "pyproject.toml", user, warnings) if root is not None else Choices()
+    return Settings(flag.over(environment), workspace.over(user), ceiling, tuple(warnings))
+
+
+def user_settings_file() -> Path:
+    """The user's own settings: `config.toml` in the platform's configuration folder."""
+    from platformdirs import user_config_path  # lazy: start-up time
+
+    return user_config_path("donewhen", appauthor=False) / "config.toml"
+
+
+def goal_with_settings(goal: Goal, settings: Settings) -> tuple[Goal, tuple[SettingWarning, ...]]:
+    """The goal with what is configured where its file is silent, its limits within the user's ceiling."""
+    limits, explicit = goal.limits, set(goal.explicit_limits)
+    for name in LIMITS:
+        configured = getattr(settings.configured, name)
+        if configured is not None and name not in goal.explicit_limits:
+            limits = replace(limits, **{name: _plain(configured)})
+            explicit.add(name)
+    limits, warnings = _within(limits, settings.ceiling)
+    protect = dict.fromkeys((*goal.protect, *(settings.configured.protect or ())))
+    configured_goal = replace(
+        goal,
+        limits=limits,
+        explicit_limits=frozenset(explicit),
+        worker=goal.worker or settings.configured.worker,
+        model=goal.model or settings.configured.model,
+        judge_model=goal.judge_model or settings.configured.judge_model,
+        protect=tuple(protect),
+    )
+    return configured_goal, warnings
+
+
+def _within(limits: Limits, ceiling: Choices) -> tuple[Limits, tuple[SettingWarning, ...]]:
+    warnings: list[SettingWarning] = []
+    for name in LIMITS:
+        top, value = _plain(getattr(ceiling, name)), getattr(limits, name)
+        if top is not None and (value is None or value > top):
+            limits = replace(limits, **{name: top})
+            said = "unlimited" if value is None else f"{value:g}"
+            message = f"{name} is {said} there; your ceiling of {top:g} holds"
+            warnings.append(SettingWarning("ceiling", message))
+    return limits, tuple(warnings)
+
+
+def _plain(value: object) -> Any:
+    return None if value == UNLIMITED else value
+
+
+# ------------------------------------------------------------------------------------------------ sources
+
+
+def _from_texts(texts: Mapping[str, tuple[str, str]], warnings: list[SettingWarning]) -> Choices:
+    values: dict[str, object] = {}
+    for name, (text, where) in texts.items():
+        values[name] = read_value(BY_NAME[name], text, where)
+        _warn_unlimited(name, values[name], where, warnings)
+    return _choices(values)
+
+
+def _choices(values: Mapping[str, object]) -> Choices:
+    """Values are read by kind, so that their types follow from SETTINGS."""
+    return Choices(**cast(dict[str, Any], values))
+
+
+def _from_user(path: Path, warnings: list[SettingWarning]) -> tuple[Choices, Choices]:
+    table = _toml(path)
+    ceiling = table.pop("ceiling", {})
+    if not isinstance(ceiling, dict):
+        raise InvalidGoal(f"[ceiling] must be a table of limits (in {path})")
+    values = _read_table(table, str(path), warnings)
+    limits = {n: v for n, v in cast(dict[str, object], ceiling).items() if n in LIMITS}
+    for name in sorted(set(cast(dict[str, object], ceiling)) - set(limits)):
+        warnings.append(_unknown(name, f"[ceiling] of {path}", LIMITS))
+    return _choices(values), _choices(_read_table(limits, f"[ceiling] of {path}", warnings))
+
+
+def _from_workspace(path: Path, user: Choices, warnings: list[SettingWarning]) -> Choices:
+    where = "[tool.donewhen] of pyproject.toml"
+    try:
+        tool = _toml(path).get("tool", {})
+        table = tool.get("donewhen", {}) if isinstance(tool, dict) else {}  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType]  # TOML
+    except InvalidGoal as broken:
+        warnings.append(SettingWarning("unreadable_settings", f"{broken}; its settings are not used"))
+        return Choices()
+    if not isinstance(table, dict):
+        raise InvalidGoal(f"{where} must be a table")
+    allowed: dict[str, object] = {}
+    for name, value in cast(dict[str, object], table).items():
+        if _reaches(name):
+            allowed[name] = value
+        else:
+            warnings.append(_ignored(name, where))
+    values = _read_table(allowed, where, warnings)
+    return _choices({n: v for n, v in values.items() if _tightens(n, v, user, where, warnings)})
+
+
+def _reaches(name: str) -> bool:
+    """False for what a workspace file must not set."""
+    plain = name.strip().casefold().replace("-", "_")
+    setting = BY_NAME.get(plain)
+    return plain not in _OUT_OF_REACH and (setting is None or setting.workspace != "never")
+
+
+def _tightens(name: str, value: object, user: Choices, where: str, warnings: list[SettingWarning]) -> bool:
+    setting = BY_NAME[name]
+    if setting.workspace != "tighten":
+        return True
+    order = setting.choices
+    if order.index(str(value)) >= order.index(str(getattr(user, name))):
+        return True
+    message = f"`{name}` of {where} is ignored: a workspace file may only make it stricter"
+    warnings.append(SettingWarning("ignored_setting", message))
+    return False
+
+
+def _ignored(name: str, where: str) -> SettingWarning:
+    message = (
+        f"`{name}` of {where} is ignored: a workspace file can't set it; use your own settings or the command line"
+    )
+    return SettingWarning("ignored_setting", message)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise InvalidGoal(f"{path} can't be read: {problem}") from problem
+
+
+def _read_table(table: Mapping[str, object], where: str, warnings: list[SettingWarning]) -> dict[str, object]:
+    values: dict[str, object] = {}
+    for name, value in table.items():
+        setting = BY_NAME.get(name.replace("-", "_"))
+        if setting is None:
+            warnings.append(_unknown(name, where, tuple(BY_NAME)))
+            continue
+        values[setting.name] = read_value(setting, _written(setting, value, where), where)
+        _warn_unlimited(setting.name, values[setting.name], where, warnings)
+    return values
+
+
+def _unknown(name: str, where: str, known: Sequence[str]) -> SettingWarning:
+    if name.replace("-", "_") in _OUT_OF_REACH:
+        return SettingWarning("unknown_setting", f"`{name}` in {where} has no effect in this version")
+    near = difflib.get_close_matches(name.replace("-", "_"), known, n=1)
+    advice = f"did you mean `{near[0]}`?" if near else "it is ignored"
+    return SettingWarning("unknown_setting", f"unknown setting `{name}` in {where}: {advice}")
+
+
+def _warn_unlimited(name: str, value: object, where: str, warnings: list[SettingWarning]) -> None:
+    if value == UNLIMITED:
+        warnings.append(SettingWarning("unlimited", f"{name} is unlimited ({where}): nothing but you ends it there"))
+
+
+# ------------------------------------------------------------------------------------------------- values
+
+_DURATION = re.compile(r"(?:(\d{1,9}(?:\.\d+)?)h)?(?:(\d{1,9}(?:\.\d+)?)m)?(?:(\d{1,9}(?:\.\d+)?)s)?", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d{1,15}")
+_EXPECTED: dict[Kind, str] = {
+    "choice": "one of ",
+    "text": "text",
+    "whole": "a whole number of at least 1",
+    "duration": "a time such as 90s, 30m, 2h or 1h30m",
+    "money": "a number of US dollars greater than 0",
+    "globs": 'a list of globs such as ["tests/**"]',
+    "path": "a folder",
+}
+
+
+def _written(setting: Setting, value: object, where: str) -> str:
+    """A TOML value as it would be written on the command line, where its type is right."""
+    numeric = setting.kind in ("whole", "money")
+    if isinstance(value, list):
+        items = cast(list[object], value)
+        if setting.kind == "globs" and items and all(isinstance(item, str) for item in items):
+            return "\n".join(map(str, items))
+        raise _refused(setting, items, where)
+    if isinstance(value, str) and (value == UNLIMITED or not (numeric or setting.kind == "globs")):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool) and numeric:
+        return str(value)
+    raise _refused(setting, value, where)
+
+
+def read_value(setting: Setting, text: str, where: str) -> object:
+    """The value of a setting written as `text`; raises InvalidGoal with a message that names the field (C1)."""
+    value: object = text
+    if setting.unlimited and text.strip() == UNLIMITED:
+        return UNLIMITED
+    if setting.kind == "choice":
+        value = _choice(setting, text, where)
+    elif setting.kind == "whole":
+        value = int(text) if _WHOLE.fullmatch(text.strip()) else None
+    elif setting.kind == "duration":
+        value = parse_duration(text)
+    elif setting.kind == "money":
+        value = _number(text)
+    elif setting.kind == "globs":
+        value = tuple(text.split("\n"))
+    elif setting.kind == "path":
+        value = Path(text).expanduser() if text.strip() else None
+    if value is None or not text.strip():
+        raise _refused(setting, text, where)
+    return _checked(setting, value, where)
+
+
+def _checked(setting: Setting, value: object, where: str) -> object:
+    if setting.name in LIMITS:
+        try:
+            Limits(**cast(dict[str, Any], {setting.name: value}))
+        except InvalidGoal as bad:
+            raise InvalidGoal(f"{bad} ({where})") from None
+    return value
+
+
+def _choice(setting: Setting, text: str, where: str) -> str:
+    if text in setting.choices:
+        return text
+    near = difflib.get_close_matches(text.casefold(), setting.choices, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    listed = ", ".join(setting.choices)
+    raise InvalidGoal(f"{setting.name} can't be {text!r}: {meant}use one of {listed} ({where})")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def parse_duration(text: str) -> float | None:
+    """Seconds of `90s`, `30m`, `2h`, `1h30m`; None for anything else, bare numbers included."""
+    match = _DURATION.fullmatch(text.replace(" ", ""))
+    if match is None or not any(match.groups()):
+        return None
+    hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def _refused(setting: Setting, value: object, where: str) -> InvalidGoal:
+    expected = _EXPECTED[setting.kind] + (", ".join(setting.choices) if setting.kind == "choice" else "")
+    unlimited = ", or unlimited" if setting.unlimited else ""
+    return InvalidGoal(f"{setting.name} must be {expected}{unlimited}; it is {value!r} ({where})")

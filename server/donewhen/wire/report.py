@@ -1,0 +1,64 @@
+"""The receipt of a run: requirement, proof, command, revision and cost, for people, programs and CI.
+
+Overrides are shown as what they are, never as proven.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic.alias_generators import to_camel
+
+from donewhen.core.evidence import Evidence
+from donewhen.engine.api import RunView
+from donewhen.wire.report_junit import junit
+from donewhen.wire.report_markdown import markdown
+from donewhen.wire.snapshot import snapshot
+
+ReportFormat = Literal["markdown", "json", "junit"]
+FORMATS: tuple[ReportFormat, ...] = ("markdown", "json", "junit")
+
+
+def render(form: ReportFormat, view: RunView, root: Path, evidence: Sequence[Evidence]) -> str:
+    """The receipt as text. `evidence` is what `cited` names, as far as it is still on record."""
+    by_id = {one.id: one for one in evidence}
+    renderers: Mapping[str, Callable[[RunView, Path, Mapping[str, Evidence]], str]] = {
+        "markdown": markdown,
+        "json": as_json,
+        "junit": junit,
+    }
+    return renderers[form](view, root, by_id)
+
+
+def cited(view: RunView) -> tuple[str, ...]:
+    """The ids of the evidence that a receipt shows: what requirements cite, and the latest result of each check."""
+    ids = dict.fromkeys(identity for one in view.views for identity in one.evidence_ids)
+    ids.update(dict.fromkeys(evidence.id for evidence in view.state.results.values()))
+    return tuple(ids)
+
+
+def as_json(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
+    """The snapshot, with the evidence in full by id under `evidence`."""
+    document = snapshot(view, root).model_dump(by_alias=True, mode="json")
+    document["evidence"] = {identity: _wire(one) for identity, one in evidence.items()}
+    return json.dumps(document, ensure_ascii=False)
+
+
+def _wire(value: Any) -> Any:
+    """A record as camelCase JSON; an observation says its kind."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {to_camel(f.name): _wire(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        if isinstance(value, Evidence):
+            fields["kind"] = to_camel(_snake(type(value.observation).__name__))
+        return fields
+    if isinstance(value, tuple | list):
+        return [_wire(item) for item in value]  # pyright: ignore[reportUnknownVariableType]  # items are JSON values
+    return value
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")

@@ -1,0 +1,181 @@
+"""The receipt for people: Markdown that can be pasted into a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedCommand, ObservedDiff, ObservedFile
+from donewhen.core.proof import satisfied
+from donewhen.core.state import RunState
+from donewhen.core.verdict import RequirementView
+from donewhen.engine.api import RunView
+
+MARKS = {
+    "met": "✅ met",
+    "unmet": "❌ unmet",
+    "unverified": "❔ unverified",
+    "stale": "⏳ stale",
+    "waived": "✋ waived",
+}
+SHORT = 12
+
+_SPACE = re.compile(r"\s+")
+
+
+def markdown(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
+    """The whole receipt; it names no folder of this machine."""
+    sections = [_heading(view), _requirements(view, evidence), _overrides(view), _integrity(view)]
+    sections += [_proofs(view, evidence), _iterations(view.state)]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _heading(view: RunView) -> list[str]:
+    state = view.state
+    met = sum(one.status == "met" for one in view.views)
+    waived = sum(one.status == "waived" for one in view.views)
+    proven = f"{met} of {len(view.views)} requirements proven" + (f", {waived} waived by a person" if waived else "")
+    lines = [f"## {text(state.goal.title)}", "", f"**{_verdict(state)}** · {proven}"]
+    if state.reason and state.status != "complete" and state.mode == "pursue":
+        lines += ["", text(state.reason)]
+    return [*lines, "", f"<sub>{' · '.join(_facts(state))}</sub>"]
+
+
+def _verdict(state: RunState) -> str:
+    if state.mode == "audit":
+        return "check: proven" if satisfied(state) else "check: not proven"
+    return state.status or ""
+
+
+def _facts(state: RunState) -> Iterator[str]:
+    yield f"run {code(state.run_id)}"
+    yield f"revision {code(state.revision[:SHORT])}"
+    if state.mode == "pursue":
+        yield f"worker {state.options.worker}"
+        yield f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"
+        yield f"{state.elapsed:.1f} s"
+        yield _cost(state)
+
+
+def _cost(state: RunState) -> str:
+    usage = state.usage
+    if usage.usd is None:
+        return f"cost unknown ({usage.tokens:,} tokens)"
+    return f"${usage.usd:.2f}" if usage.tokens or usage.usd else "no model used"
+
+
+def _requirements(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
+    rows = ["| | Requirement | Status | Decided by | Proof |", "|---|---|---|---|---|"]
+    for one in view.views:
+        requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
+        status = MARKS[one.status] + (" (flaky)" if one.flaky else "")
+        cells = (f"R{one.number}", text(requirement.text), status, one.decided_by or "", _proof(one, evidence))
+        rows.append(f"| {' | '.join(cell(c) for c in cells)} |")
+    return rows
+
+
+def _proof(one: RequirementView, evidence: Mapping[str, Evidence]) -> str:
+    """What stands for it: the evidence of a proof, the reason of everything else."""
+    if one.status == "met":
+        cited = [f"{identity}: {_observed(evidence.get(identity))}" for identity in one.evidence_ids]
+        return "; ".join(cited) or text(one.reason)
+    ids = f" ({', '.join(one.evidence_ids)})" if one.evidence_ids else ""
+    return text(one.reason) + ids
+
+
+def _observed(evidence: Evidence | None) -> str:
+    if evidence is None:
+        return "no longer on record"
+    seen = evidence.observation
+    if isinstance(seen, CheckResult):
+        return f"{code(seen.command)} {_result(seen)}"
+    if isinstance(seen, EditorReport):
+        return f"the editor reports {len(seen.problems)} problems"
+    if isinstance(seen, ObservedFile):
+        return f"{code(seen.path)} as read"
+    if isinstance(seen, ObservedDiff):
+        return f"the diff of {len(seen.paths)} files"
+    return f"{code(seen.command)} seen to exit with {seen.exit_code}"
+
+
+def _result(result: CheckResult) -> str:
+    if result.totals is None:
+        return str(result.outcome).replace("_", " ")
+    totals = result.totals
+    parts = [f"{totals.passed} passed"]
+    parts += [f"{totals.failed} failed"] if totals.failed else []
+    parts += [f"{totals.skipped} skipped"] if totals.skipped else []
+    return ", ".join(parts)
+
+
+def _overrides(view: RunView) -> list[str]:
+    """A person's decisions, which stand in for proof."""
+    state = view.state
+    labels = {requirement.id: requirement.label for requirement in state.goal.requirements}
+    lines = [
+        f"- {labels.get(i, i)} was **waived**: {text(reason)}" for i, reason in state.waived.items() if i in labels
+    ]
+    lines += [
+        f"- {known.id} ({known.finding.kind}) was **accepted**: {text(known.reason)}"
+        for known in state.findings
+        if known.accepted
+    ]
+    return ["### Overrides by a person (not proven)", "", *lines] if lines else []
+
+
+def _integrity(view: RunView) -> list[str]:
+    lines = [
+        f"- {known.id} {known.finding.kind} at {code(f'{known.finding.path}:{known.finding.line + 1}')}: "
+        f"{text(known.finding.message)}"
+        for known in view.state.open_findings
+    ]
+    return ["### Integrity findings", "", *lines] if lines else []
+
+
+def _proofs(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
+    rows = ["### Evidence", "", "| | Command | Result | Time | Revision | Program |", "|---|---|---|---|---|---|"]
+    results = [one for one in evidence.values() if isinstance(one.observation, CheckResult | ObservedCommand)]
+    for one in results:
+        seen = one.observation
+        if not isinstance(seen, CheckResult):
+            continue
+        exit_code = "" if seen.exit_code is None else f" (exit {seen.exit_code})"
+        program = code(Path(seen.program).name) if seen.program else ""
+        cells = (one.id, code(seen.command), _result(seen) + exit_code, f"{seen.seconds:.2f} s")
+        rows.append(f"| {' | '.join(cell(c) for c in (*cells, code(one.revision[:SHORT]), program))} |")
+    return rows if len(rows) > 4 else []
+
+
+def _iterations(state: RunState) -> list[str]:
+    if not state.iterations:
+        return []
+    rows = ["### Iterations", "", "| | Met | Time | Cost | Changed |", "|---|---|---|---|---|"]
+    for one in state.iterations:
+        usd = "unknown" if one.usage.usd is None else f"${one.usage.usd:.2f}"
+        changed = ", ".join(code(path) for path in one.changed[:5]) + (" …" if len(one.changed) > 5 else "")
+        if one.error:
+            changed = f"failed: {text(one.error)}"
+        cells = (str(one.number), f"{one.met} of {one.total}", f"{one.seconds:.1f} s", usd, changed or "nothing")
+        rows.append(f"| {' | '.join(cell(c) for c in cells)} |")
+    return rows
+
+
+def text(value: str) -> str:
+    """Text from files and programs on one line, without what would become HTML or a mention elsewhere."""
+    line = _SPACE.sub(" ", "".join(c if c.isprintable() or c.isspace() else "�" for c in value)).strip()
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")
+
+
+def code(value: str) -> str:
+    """A code span that no backtick in the value can close."""
+    line = _SPACE.sub(" ", "".join(c if c.isprintable() or c.isspace() else "�" for c in value)).strip()
+    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    padding = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{padding}{line}{padding}{fence}" if line else ""
+
+
+def cell(value: str) -> str:
+    """A cell of a table: its bars are none of the table's."""
+    return value.replace("|", "\\|")
