@@ -42,6 +42,11 @@ FindingKind = Literal[
 ]
 
 
+def enclosing(name: str) -> str:
+    """The class or suite that a test stands in, empty for none."""
+    return name.rpartition(" > " if " > " in name else ".")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class IntegrityFinding:
     """One way in which the proof was changed. `key` is its identity: the same finding again has the same key.

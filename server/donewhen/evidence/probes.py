@@ -1,0 +1,174 @@
+"""Reads the facts that integrity is judged by (A10): tests, configurations, definitions, programs, environment.
+
+Facts of a file are kept by its path and digest, so that an audit of an unchanged workspace parses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from donewhen.core.evidence import CheckResult, Outcome
+from donewhen.core.goal import Goal
+from donewhen.core.integrity import CheckRunFact, FileFact, IntegrityFacts, TestFileFact
+from donewhen.evidence.probes_classify import FileKind, Layout
+from donewhen.evidence.probes_configs import PytestOptions, configs_in, pytest_options
+from donewhen.evidence.probes_definitions import Definitions
+from donewhen.evidence.probes_environment import Environment
+from donewhen.evidence.probes_python import PythonNames, python_tests
+from donewhen.evidence.probes_scripts import script_tests
+from donewhen.ports import Workspace
+
+_LARGEST = 1_000_000  # bytes: no person writes a test file larger than this
+
+
+class WorkspaceProbes:
+    """Implements `ports.Probes`. `environment` gives the variables that checks run with.
+
+    The files that the revision covers are read by their digest; virtual environments and programs, which it doesn't
+    cover, are looked at on disk with bounded work. Nothing holds the event loop.
+    """
+
+    def __init__(self, environment: Callable[[], Mapping[str, str]]) -> None:
+        self._environment = environment
+        self._layout = Layout()
+        self._tests: dict[str, tuple[tuple[object, ...], TestFileFact]] = {}
+        self._configs: dict[str, tuple[str, tuple[FileFact, ...]]] = {}
+        self._disk = Environment()
+
+    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+        view = await self._view(goal, workspace)
+        read = await asyncio.to_thread(self._read, goal, view)
+        return _with_runs(read, results)
+
+    async def _view(self, goal: Goal, workspace: Workspace) -> _View:
+        """What the workspace says, copied on the loop: its own state is never read from another thread."""
+        paths = tuple(workspace.files())
+        await asyncio.to_thread(self._layout.learn, paths)
+        digests = {path: workspace.digest(path) or "" for path in self._layout.kinds}
+        protected = {p: workspace.digest(p) or "" for p in workspace.files(goal.protect)} if goal.protect else {}
+        goal_digest = (workspace.digest(goal.path) or "") if goal.path else ""
+        return _View(workspace.root, digests, protected, goal_digest, dict(self._environment()))
+
+    def _read(self, goal: Goal, view: _View) -> IntegrityFacts:
+        definitions = Definitions(view.root, goal, view.environment)
+        definitions.resolve()
+        runners = definitions.runners()
+        configs = self._read_configs(view)
+        options = pytest_options(view.root)
+        folders = definitions.folders()
+        return IntegrityFacts(
+            tests=self._read_tests(view, options, definitions),
+            configs=tuple(f for f in configs if f.runner in runners),
+            protected=tuple(FileFact(path, digest) for path, digest in sorted(view.protected.items())),
+            definitions=(*definitions.facts, *self._disk.programs(view.root, definitions, view.environment)),
+            environment=self._disk.startup_files(view.root, folders, view.environment, self._layout.startup_files()),
+            goal_file=_goal_file(goal, view),
+            shadows=self._disk.shadows(view.root, folders, view.environment, definitions.program_names()),
+            runners=tuple(sorted(runners)),
+            protect=goal.protect,
+        )
+
+    def _read_tests(self, view: _View, options: PytestOptions, definitions: Definitions) -> tuple[TestFileFact, ...]:
+        names = PythonNames(functions=options.functions, classes=options.classes)
+        patterns = (*options.files, *(("test*.py",) if definitions.runs_unittest() else ()))
+        named = definitions.named_files()
+        facts: list[TestFileFact] = []
+        for path, kind in self._layout.kinds.items():
+            if kind not in (FileKind.PYTHON_TEST, FileKind.SCRIPT_TEST):
+                continue
+            collected = kind is FileKind.SCRIPT_TEST or path in named or options.collects(path, patterns)
+            fact = self._test_file(view, path, kind, collected, names)
+            if fact is not None:
+                facts.append(fact)
+        return tuple(facts)
+
+    def _test_file(
+        self, view: _View, path: str, kind: FileKind, collected: bool, names: PythonNames
+    ) -> TestFileFact | None:
+        key = (view.digests[path], collected, names)
+        known = self._tests.get(path)
+        if known is None or known[0] != key:
+            data = _bytes(view.root / path)
+            if data is None:
+                return None
+            read = _parse(path, data, kind, collected, names)
+            if read.digest != view.digests[path]:  # it changed after the workspace looked: right now, but not kept
+                return read if _counts(read) else None
+            known = (key, read)
+            self._tests[path] = known
+        return known[1] if _counts(known[1]) else None
+
+    def _read_configs(self, view: _View) -> tuple[FileFact, ...]:
+        found: list[FileFact] = []
+        for path, kind in self._layout.kinds.items():
+            if kind is not FileKind.CONFIG:
+                continue
+            digest = view.digests[path]
+            known = self._configs.get(path)
+            if known is None or known[0] != digest:
+                data = _bytes(view.root / path) or b""
+                known = (digest, configs_in(path, data.decode("utf-8", "replace")))
+                if hashlib.sha256(data).hexdigest() == digest:
+                    self._configs[path] = known
+            found += known[1]
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The workspace at one moment, for a thread to read."""
+
+    root: Path
+    digests: Mapping[str, str]
+    protected: Mapping[str, str]
+    goal_digest: str
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def _parse(path: str, data: bytes, kind: FileKind, collected: bool, names: PythonNames) -> TestFileFact:
+    digest = hashlib.sha256(data).hexdigest()
+    text = data.decode("utf-8-sig", "replace")
+    if kind is FileKind.PYTHON_TEST:
+        return python_tests(path, digest, text, names, collected)
+    return script_tests(path, digest, text)
+
+
+def _counts(fact: TestFileFact) -> bool:
+    """A file that is not collected counts only for the tests that it still holds: they may have been moved there."""
+    return fact.collected or any(t.simple_name.lower().startswith("test") for t in fact.tests)
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        if path.stat().st_size > _LARGEST:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _goal_file(goal: Goal, view: _View) -> FileFact | None:
+    if goal.path is None:
+        return None
+    data = _bytes(view.root / goal.path)
+    digest = hashlib.sha256(data).hexdigest() if data is not None else ""
+    text = "" if data is None else data.decode("utf-8", "replace")[:8000]
+    return FileFact(goal.path, view.goal_digest or digest, 0, text)
+
+
+def _with_runs(facts: IntegrityFacts, results: Sequence[CheckResult]) -> IntegrityFacts:
+    runs = tuple(
+        CheckRunFact(r.check_id, r.passed, r.totals.executed if r.totals else 0)
+        for r in results
+        if r.is_test_run and r.outcome in (Outcome.PASSED, Outcome.FAILED, Outcome.NO_TESTS)
+    )
+    executed = tuple(
+        (r.check_id, f"{t.path}::{t.name}" if t.path and "::" not in t.name else t.name, t.outcome)
+        for r in results
+        for t in r.tests
+    )
+    return replace(facts, runs=runs, executed=executed)

@@ -1,0 +1,304 @@
+"""What a Python function asserts: how many assertions can fail, and which literals and comparisons they hold."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+SEPARATOR = "\x1f"
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Literals = Mapping[str, tuple[str, ...]]
+
+_UNITTEST_COMPARISONS = {
+    "assertEqual": ("Eq",),
+    "assertEquals": ("Eq",),
+    "assertNotEqual": ("NotEq",),
+    "assertIs": ("Is",),
+    "assertIsNot": ("IsNot",),
+    "assertIsNone": ("Is", "None"),
+    "assertIsNotNone": ("IsNot", "None"),
+    "assertIn": ("In",),
+    "assertNotIn": ("NotIn",),
+    "assertGreater": ("Gt",),
+    "assertGreaterEqual": ("GtE",),
+    "assertLess": ("Lt",),
+    "assertLessEqual": ("LtE",),
+    "assertTrue": (),
+    "assertFalse": ("Not",),
+}
+_RAISES = frozenset(
+    {"raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex", "assertLogs"}
+)
+_SWALLOWS = frozenset({"", "Exception", "BaseException", "AssertionError"})
+_SKIPS = frozenset({"skip", "skipTest", "xfail"})
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """One assertion that can fail: its 0-based line and its literals and comparisons, in no order."""
+
+    line: int
+    tokens: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return SEPARATOR.join(self.tokens)
+
+
+def assertions_of(function: FunctionNode, constants: Literals, called: Mapping[str, FunctionNode]) -> list[Assertion]:
+    """The assertions that a call of this function reaches, those of the file's own functions that it calls included.
+
+    `constants` are the file's literals by name; a name in an assertion counts as its literal.
+    """
+    names = {**constants, **literals_of(ast.walk(function))}
+    found: list[Assertion] = []
+    for statement in _reachable(function.body):
+        found += _statement_assertions(statement, names)
+        for node in _own_nodes(statement):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in called:
+                rest = {k: v for k, v in called.items() if k != node.func.id and v is not function}
+                inner = assertions_of(called[node.func.id], constants, rest)
+                found += [Assertion(node.lineno - 1, a.tokens) for a in inner]
+    return found
+
+
+def tokens_digest(function: FunctionNode) -> str:
+    """All literals and comparisons of a body, in no order."""
+    tokens = sorted(t for s in function.body for t in _tokens(s, {}))
+    return hashlib.sha256(SEPARATOR.join(tokens).encode()).hexdigest()[:12]
+
+
+def literals_of(nodes: Iterator[ast.AST]) -> dict[str, tuple[str, ...]]:
+    """Names that are bound to literals: by an assignment, or by a loop over some."""
+    found: dict[str, tuple[str, ...]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _is_literal(node.value):
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None and _is_literal(node.value):
+            targets, value = [node.target], node.value
+        elif isinstance(node, ast.For) and _is_literal(node.iter):
+            targets, value = [node.target], node.iter
+        else:
+            continue
+        tokens = tuple(_tokens(value, {}))
+        found.update({n.id: tokens for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)})
+    return found
+
+
+def is_empty(function: FunctionNode) -> bool:
+    """True where a body does nothing: pass, `...`, a docstring, an assertion that can't fail, a bare return."""
+    return all(_does_nothing(s) for s in function.body)
+
+
+def last_name(node: ast.expr) -> str:
+    """`skip` of `pytest.mark.skip(...)`: the last word of a dotted name, called or not; empty for anything else."""
+    while isinstance(node, ast.Call):
+        node = node.func
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+# ---------------------------------------------------------------------------------------- what is reached
+
+
+def _reachable(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that can run and whose failure is not swallowed, outer ones before inner ones."""
+    for statement in body:
+        yield statement
+        for inner in _inner_bodies(statement):
+            yield from _reachable(inner)
+        if _ends(statement):
+            return
+
+
+def _inner_bodies(statement: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
+    if isinstance(statement, ast.If | ast.While):
+        known = truth(statement.test)
+        if known is not False:
+            yield statement.body
+        if known is not True:
+            yield statement.orelse
+    elif isinstance(statement, ast.Try):
+        if not any(_swallows(h) for h in statement.handlers):
+            yield statement.body
+        yield from (h.body for h in statement.handlers)
+        yield statement.orelse
+        yield statement.finalbody
+    elif isinstance(statement, ast.With | ast.AsyncWith):
+        if not any(last_name(i.context_expr) == "suppress" for i in statement.items):
+            yield statement.body
+    elif isinstance(statement, ast.Match):
+        yield from (case.body for case in statement.cases)
+    elif isinstance(statement, ast.For | ast.AsyncFor | ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from _loop_bodies(statement)
+
+
+def _loop_bodies(statement: ast.For | ast.AsyncFor | FunctionNode) -> Iterator[Sequence[ast.stmt]]:
+    if isinstance(statement, ast.For | ast.AsyncFor):
+        if isinstance(statement.iter, ast.List | ast.Tuple | ast.Set) and not statement.iter.elts:
+            return
+        yield statement.orelse
+    yield statement.body
+
+
+def _swallows(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {"" if kind is None else last_name(kind) for kind in kinds}
+    speaks = any(isinstance(n, ast.Raise | ast.Assert) or _is_fail(n) for s in handler.body for n in ast.walk(s))
+    return bool(names & _SWALLOWS) and not speaks
+
+
+def _is_fail(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and (last_name(node) == "fail" or last_name(node).startswith("assert"))
+
+
+def _ends(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
+        return True
+    if isinstance(statement, ast.If) and truth(statement.test) is True:
+        return any(_ends(s) for s in statement.body)
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and last_name(statement.value) in _SKIPS
+    )
+
+
+# --------------------------------------------------------------------------------------- what is asserted
+
+
+def _statement_assertions(statement: ast.stmt, names: Literals) -> Iterator[Assertion]:
+    line = statement.lineno - 1
+    if isinstance(statement, ast.Assert):
+        if truth(statement.test) is not True:
+            yield Assertion(line, _sorted(_tokens(statement.test, names)))
+    elif isinstance(statement, ast.With | ast.AsyncWith):
+        for item in statement.items:
+            if last_name(item.context_expr) in _RAISES and isinstance(item.context_expr, ast.Call):
+                yield Assertion(line, _sorted(_call_tokens(item.context_expr, names)))
+    elif isinstance(statement, ast.Expr):
+        call = statement.value.value if isinstance(statement.value, ast.Await) else statement.value
+        if isinstance(call, ast.Call) and _asserts(call):
+            yield Assertion(line, _sorted(_call_tokens(call, names)))
+
+
+def _asserts(call: ast.Call) -> bool:
+    name = last_name(call)
+    if name in _RAISES:
+        return True
+    if not (name.startswith(("assert", "expect")) or name == "fail"):
+        return False
+    if name in ("assertTrue", "assertFalse") and call.args:
+        return truth(call.args[0]) is not (name == "assertTrue")
+    if name in ("assertEqual", "assertIs", "assertEquals") and len(call.args) >= 2:
+        return ast.dump(call.args[0]) != ast.dump(call.args[1])
+    return True
+
+
+def _call_tokens(call: ast.Call, names: Literals) -> Iterator[str]:
+    name = last_name(call)
+    if name in _RAISES:
+        kind = call.args[0] if call.args else None
+        yield f"raises {ast.unparse(kind) if kind is not None else ''}"
+    else:
+        yield from _UNITTEST_COMPARISONS.get(name, (name,))
+    args = (
+        call.args[: 1 if name in ("assertTrue", "assertFalse") else 2] if name in _UNITTEST_COMPARISONS else call.args
+    )
+    for argument in args:
+        yield from _tokens(argument, names)
+    for keyword in call.keywords:
+        if keyword.arg != "msg":
+            yield from _tokens(keyword.value, names)
+
+
+def truth(node: ast.expr) -> bool | None:
+    """What an expression always is, as far as it is plain: constants, `x == x`, `... or True`, a non-empty tuple."""
+    if isinstance(node, ast.Constant):
+        return bool(node.value)
+    if isinstance(node, ast.Tuple | ast.List):
+        return bool(node.elts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner = truth(node.operand)
+        return None if inner is None else not inner
+    if isinstance(node, ast.BoolOp):
+        return _joined_truth(node)
+    if isinstance(node, ast.Compare):
+        return _compared_truth(node)
+    return None
+
+
+def _joined_truth(node: ast.BoolOp) -> bool | None:
+    known = [truth(v) for v in node.values]
+    decisive = isinstance(node.op, ast.Or)
+    if decisive in known:
+        return decisive
+    return None if None in known else not decisive
+
+
+def _compared_truth(node: ast.Compare) -> bool | None:
+    if len(node.ops) != 1:
+        return None
+    left, right = node.left, node.comparators[0]
+    if isinstance(node.ops[0], ast.Eq | ast.Is | ast.LtE | ast.GtE) and ast.dump(left) == ast.dump(right):
+        return True
+    if (
+        isinstance(node.ops[0], ast.Eq | ast.NotEq)
+        and isinstance(left, ast.Constant)
+        and isinstance(right, ast.Constant)
+    ):
+        return (left.value == right.value) is isinstance(node.ops[0], ast.Eq)
+    return None
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Pass):
+        return True
+    if isinstance(statement, ast.Return):
+        return statement.value is None or isinstance(statement.value, ast.Constant)
+    if isinstance(statement, ast.Assert):
+        return truth(statement.test) is True
+    if isinstance(statement, ast.Expr):
+        value = statement.value
+        if isinstance(value, ast.Call):
+            return last_name(value) in _UNITTEST_COMPARISONS and not _asserts(value)
+        return isinstance(value, ast.Constant)
+    return False
+
+
+def _is_literal(node: ast.AST) -> bool:
+    allowed = (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.UAdd, ast.Load)
+    return all(isinstance(n, allowed) for n in ast.walk(node))
+
+
+def _tokens(node: ast.AST, names: Literals) -> Iterator[str]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Constant):
+            yield _short(inner.value)
+        elif isinstance(inner, ast.Compare):
+            yield from (type(op).__name__ for op in inner.ops)
+        elif isinstance(inner, ast.Not):
+            yield "Not"
+        elif isinstance(inner, ast.USub):
+            yield "-"
+        elif isinstance(inner, ast.Name) and inner.id in names:
+            yield from names[inner.id]
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:24]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
+
+
+def _sorted(tokens: Iterator[str]) -> tuple[str, ...]:
+    return tuple(sorted(tokens))
+
+
+def _own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The expressions of a statement, without the statements inside of it."""
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.expr | ast.withitem):
+            yield from ast.walk(child)

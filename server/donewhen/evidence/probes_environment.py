@@ -1,0 +1,241 @@
+"""What checks run in: the programs that their words resolve to, and what would run inside of those unasked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+
+from donewhen.core.integrity import DefinitionFact, FileFact
+from donewhen.evidence.probes_definitions import Command, Definitions
+
+_SMALL = 2_000_000  # bytes: a program up to this size is compared by content, a larger one by size and time
+_MOST_FILES = 600  # of one runner's package
+_BUILTINS = frozenset(
+    {
+        "cd",
+        "echo",
+        "test",
+        "[",
+        "true",
+        "false",
+        "export",
+        "set",
+        "exit",
+        "source",
+        ".",
+        "if",
+        "then",
+        "fi",
+        "for",
+        "do",
+    }
+    | {"done", "while", "case", "esac", "else", "elif", "return", "local", "shift", "eval", "exec", "unset", "printf"}
+    | {"pwd", "read", "trap", "wait", "umask", "ulimit", "type", "command", "alias", ":", "{", "}", "!", "[[", "]]"}
+)
+_STARTUP = frozenset({"sitecustomize.py", "usercustomize.py"})
+_RUNNER_PACKAGES = ("_pytest", "pytest", "pluggy")
+# A module of one of these names in a folder that Python looks in first stands in for the real one.
+_MODULES = frozenset(
+    {"pytest", "_pytest", "pluggy", "iniconfig", "unittest", "doctest", "coverage", "pytest_cov", "xdist", "hypothesis"}
+    | {"tox", "nox", "ruff", "mypy", "pyright", "flake8", "pylint", "black", "isort", "nose2", "pytest_asyncio"}
+)
+_ENDINGS = ("", ".exe", ".cmd", ".bat", ".sh", ".ps1", ".com")
+_HARMLESS_PTH = re.compile(
+    r"import (__editable___\w+_finder); \1\.install\(\)|import _virtualenv"
+    r"|import os; var = 'SETUPTOOLS_USE_DISTUTILS'; enabled = os\.environ\.get\(var, 'local'\) == 'local'; "
+    r"enabled and __import__\('_distutils_hack'\)(?:\.add_shim\(\))?;?"
+)
+
+Signature = tuple[int, int, int, int]
+
+
+class Environment:
+    """Looks at disk, where the revision doesn't reach; contents are read again only where stat says so."""
+
+    def __init__(self) -> None:
+        self._digests: dict[Path, tuple[Signature, str]] = {}
+        self._plugins: dict[Path, tuple[Signature, str]] = {}
+
+    def programs(
+        self, root: Path, definitions: Definitions, environment: Mapping[str, str]
+    ) -> tuple[DefinitionFact, ...]:
+        """One fact for each program that a check's commands start, itself or through what their words stand for."""
+        found: dict[tuple[str, str], DefinitionFact] = {}
+        for command in definitions.commands:
+            for name in _program_words(command):
+                if (command.check_id, name) not in found:
+                    path = which(name, root, command.folder, environment)
+                    found[command.check_id, name] = self._program(root, command.check_id, name, path)
+        return tuple(found[key] for key in sorted(found))
+
+    def startup_files(
+        self, root: Path, folders: Sequence[str], environment: Mapping[str, str], covered: Sequence[str]
+    ) -> tuple[FileFact, ...]:
+        """What Python runs before a check does, and the test runner's own package in a virtual environment."""
+        found: dict[str, FileFact] = {}
+        places = [root / path for path in covered]
+        for folder in _python_folders(root, folders, environment):
+            places += [folder / name for name in _STARTUP if (folder / name).is_file()]
+        for packages in _site_packages(root, environment):
+            places += _startup_in(packages)
+            for fact in self._runner_packages(root, packages):
+                found[fact.path] = fact
+        for place in places:
+            path = _shown(root, place)
+            if place.suffix == ".pth" and not _runs_code(place):
+                continue
+            found[path] = FileFact(path, self._digest(place))
+        return tuple(found[path] for path in sorted(found))
+
+    def shadows(
+        self, root: Path, folders: Sequence[str], environment: Mapping[str, str], programs: frozenset[str]
+    ) -> tuple[FileFact, ...]:
+        """Files that Python or a shell would take for a runner. What they hold is not compared: a project may be
+        called like that, and then they were there at the start."""
+        found: set[str] = set()
+        for folder in _python_folders(root, folders, environment):
+            for entry in _listed(folder):
+                if _stands_in(entry, programs):
+                    found.add(_shown(root, Path(entry.path)))
+        return tuple(FileFact(path, "there") for path in sorted(found))
+
+    def _program(self, root: Path, check_id: str, name: str, path: Path | None) -> DefinitionFact:
+        if path is None:
+            return DefinitionFact(check_id, "program", name, "")
+        return DefinitionFact(check_id, "program", name, self._digest(path), _shown(root, path))
+
+    def _runner_packages(self, root: Path, packages: Path) -> Iterator[FileFact]:
+        for name in _RUNNER_PACKAGES:
+            package = packages / name
+            if package.is_dir():
+                yield FileFact(_shown(root, package), self._folder_digest(package))
+
+    def _folder_digest(self, folder: Path) -> str:
+        whole = hashlib.sha256()
+        count = 0
+        for current, names, files in os.walk(folder):
+            names[:] = sorted(n for n in names if n != "__pycache__")
+            for file in sorted(f for f in files if f.endswith(".py")):
+                count += 1
+                if count > _MOST_FILES:
+                    return whole.hexdigest()[:16]
+                path = Path(current) / file
+                whole.update(f"{path.relative_to(folder).as_posix()}\0{self._digest(path)}\0".encode())
+        return whole.hexdigest()[:16]
+
+    def _digest(self, path: Path) -> str:
+        try:
+            stat = path.stat()
+            signature = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+            known = self._digests.get(path)
+            if known is not None and known[0] == signature:
+                return known[1]
+            if stat.st_size > _SMALL:
+                digest = f"{stat.st_size}:{stat.st_mtime_ns}"
+            else:
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        except OSError:
+            return ""
+        self._digests[path] = (signature, digest)
+        return digest
+
+
+def which(name: str, root: Path, folder: str, environment: Mapping[str, str]) -> Path | None:
+    """The program that a word means, as the shell would find it from `folder`; links are not followed."""
+    if "/" in name or "\\" in name:
+        path = root / folder / name
+        return path if path.is_file() else None
+    entries = [str(root / folder / entry) for entry in environment.get("PATH", os.defpath).split(os.pathsep) if entry]
+    found = shutil.which(name, path=os.pathsep.join(entries))
+    return Path(found) if found else None
+
+
+def _program_words(command: Command) -> Iterator[str]:
+    segment = command.segment
+    first = segment.words[0]
+    plain = first not in _BUILTINS and re.fullmatch(r"[\w.~+/\\:][\w./\\+~:-]*", first) is not None
+    if plain and ("/" not in first or _installed(first)):
+        yield first
+    if segment.tool and segment.tool[0] != first:
+        installed = f"node_modules/.bin/{segment.tool[0]}"
+        if first in ("npx", "npm", "pnpm", "yarn", "bunx"):
+            yield installed
+    elif segment.tool and command.folder == "" and first in _NODE_TOOLS:
+        yield f"node_modules/.bin/{first}"
+
+
+_NODE_TOOLS = frozenset(
+    {"jest", "vitest", "mocha", "ava", "tap", "tsc", "eslint", "playwright", "cypress", "karma", "biome"}
+)
+
+
+def _installed(word: str) -> bool:
+    return re.search(r"(?:^|/)(?:bin|Scripts|\.bin)/[^/]+$", word) is not None
+
+
+def _shown(root: Path, path: Path) -> str:
+    """Relative to the workspace where it is inside of it, else absolute; posix."""
+    try:
+        return Path(os.path.normpath(path)).relative_to(root).as_posix()
+    except ValueError:
+        return PurePath(path).as_posix()
+
+
+def _python_folders(root: Path, folders: Iterable[str], environment: Mapping[str, str]) -> Iterator[Path]:
+    """Folders of the workspace that Python looks in before its own library: the current one, and PYTHONPATH."""
+    seen: set[Path] = set()
+    listed = [e for e in environment.get("PYTHONPATH", "").split(os.pathsep) if e]
+    for folder in [*folders, *listed]:
+        path = Path(os.path.normpath(root / folder))
+        if path not in seen and path.is_relative_to(root) and path.is_dir():
+            seen.add(path)
+            yield path
+
+
+def _site_packages(root: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    """Those of the environments in the workspace, and of the one that its Python comes from."""
+    prefixes = [root / name for name in (".venv", "venv", "env")]
+    python = which("python", root, "", environment)
+    if python is not None and (python.parent.parent / "pyvenv.cfg").is_file():
+        prefixes.append(python.parent.parent)
+    seen: set[Path] = set()
+    for prefix in prefixes:
+        for packages in [*sorted(prefix.glob("lib/python3*/site-packages")), prefix / "Lib" / "site-packages"]:
+            if packages not in seen and packages.is_dir():
+                seen.add(packages)
+                yield packages
+
+
+def _startup_in(packages: Path) -> list[Path]:
+    return [Path(e.path) for e in _listed(packages) if e.name in _STARTUP or e.name.endswith(".pth")]
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda e: e.name)
+    except OSError:
+        return []
+
+
+def _runs_code(pth: Path) -> bool:
+    """A line that begins with `import` is run by Python at its start; a folder's name is only looked in last."""
+    try:
+        lines = pth.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return False
+    return any(line.startswith(("import ", "import\t")) and not _HARMLESS_PTH.fullmatch(line.strip()) for line in lines)
+
+
+def _stands_in(entry: os.DirEntry[str], programs: frozenset[str]) -> bool:
+    stem, _, ending = entry.name.partition(".")
+    if stem in _MODULES:
+        if entry.is_dir():
+            return any((Path(entry.path) / n).is_file() for n in ("__init__.py", "__main__.py"))
+        if ending in ("py", "pyc", "pyd", "so") or ending.endswith((".so", ".pyd")):
+            return True
+    return entry.is_file() and any(entry.name == f"{p}{e}" for p in programs for e in _ENDINGS)
