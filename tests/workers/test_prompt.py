@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from donewhen.core.evidence import CheckResult, Evidence, Observation, Outcome, Problem
-from donewhen.core.feedback import MAX_FEEDBACK, feedback_text, keep_ends
+from donewhen.core.feedback import MAX_FEEDBACK, feedback_text, keep_ends, outputs_of
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.verdict import RequirementStatus, RequirementView
@@ -64,7 +64,7 @@ def test_the_feedback_names_exactly_what_is_not_proven() -> None:
 def test_it_says_where_and_shows_the_end_of_the_output() -> None:
     views = (view(1, "unmet", "1 of 2 tests failed", "E1"), *VIEWS[1:])
     places = {views[0].requirement_id: RED.problems, views[1].requirement_id: (Problem("met.py", 1, "no longer"),)}
-    text = feedback_text(GOAL, views, places, evidence=(recorded("E1", RED),))
+    text = feedback_text(GOAL, views, places, outputs=outputs_of(views, {"E1": recorded("E1", RED)}))
     assert "at tests/test_quotes.py:12: assert 'a' == 'b'" in text
     assert "met.py" not in text
     assert "1 failed, 1 passed" in text
@@ -75,7 +75,7 @@ def test_it_says_where_and_shows_the_end_of_the_output() -> None:
 def test_a_passed_check_is_not_quoted_and_an_unknown_citation_is_only_named() -> None:
     views = (view(1, "stale", "x", "E1", "E404"),)
     passed = CheckResult("c-2", "true", Outcome.PASSED, "exit 0", 0, output="fine output")
-    text = feedback_text(GOAL, views, evidence=(recorded("E1", passed),))
+    text = feedback_text(GOAL, views, outputs=outputs_of(views, {"E1": recorded("E1", passed)}))
     assert "E1, E404" in text
     assert "fine output" not in text
 

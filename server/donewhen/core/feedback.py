@@ -32,15 +32,14 @@ def feedback_text(
     locations: Mapping[str, Sequence[Problem]] | None = None,
     *,
     findings: Sequence[IntegrityFinding] = (),
-    evidence: Sequence[Evidence] = (),
     outputs: Mapping[str, str] | None = None,
 ) -> str:
     """The feedback of one audit for the worker's next turn.
 
-    `locations` is by requirement id; `findings` are the open integrity findings; of `evidence`, the failed checks that
-    a view cites show the end of what they printed (or `outputs`, by requirement id, see `outputs_of`). Names every requirement that is neither met nor waived, and no other.
+    `locations` and `outputs` are by requirement id, see `outputs_of`; `findings` are the open integrity findings.
+    Names every requirement that is neither met nor waived, and no other.
     """
-    places, printed = locations or {}, outputs or outputs_of(views, {record.id: record for record in evidence})
+    places, printed = locations or {}, outputs or {}
     blocks = [
         _requirement(requirement, view, places.get(requirement.id, ()), printed.get(requirement.id, ""))
         for requirement, view in unproven(goal, views)
