@@ -40,7 +40,7 @@ turns:
     assert (tmp_path / "crlf.txt").read_bytes() == b"one\r\nthree\r\n"
     assert not (tmp_path / "old.txt").exists()
     assert result.claim == Claim("finished", "Done.\nReally.")
-    assert result.summary == "tidies up"
+    assert result.summary == "Done."
     assert [step.kind for step in result.steps] == ["write", "edit", "delete"]
     assert _files(tmp_path) == ["crlf.txt", "new.txt"]
 
@@ -158,6 +158,11 @@ async def test_it_asks_and_may_expect_an_answer(context: Context) -> None:
     context.answers.append(Answer("deny"))
     with pytest.raises(WorkerFailed, match="expected the answer approve; it was deny"):
         await play(script, context)
+
+
+async def test_a_silent_turn_is_summed_up_by_its_name(context: Context) -> None:
+    assert (await play("- name: thinks\n  steps: []", context)).summary == "thinks"
+    assert (await play("- - write: {path: a, text: b}", context)).summary == "steps: 1"
 
 
 async def test_it_reports_usage_and_an_unknown_price(context: Context) -> None:

@@ -74,7 +74,7 @@ class _Playing:
 
     def result(self) -> TurnResult:
         text = "\n".join(self._said)
-        summary = self._name or (text.splitlines() or [f"{len(self._steps)} steps"])[0]
+        summary = text.split("\n", 1)[0] or self._name or f"steps: {len(self._steps)}"
         return TurnResult(Claim(self._state, text), self._usage, steps=tuple(self._steps), summary=summary)
 
     async def play(self, step: recorded.Step) -> None:
