@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from donewhen.core.evidence import EditorReport, Problem
+from donewhen.core.globs import any_matches
 from donewhen.core.goal import Requirement
 
 
@@ -40,32 +39,7 @@ class EditorDiagnostics:
         found = [
             problem
             for path in sorted(self._files)
-            if any(_pattern(glob).fullmatch(path) for glob in requirement.problems)
+            if any_matches(requirement.problems, path)
             for problem in sorted(self._files[path][1], key=lambda p: (p.line, p.column))
         ]
         return EditorReport(requirement.id, self.forwarded, tuple(found))
-
-
-_PARTS = re.compile(r"(\*\*/|\*\*|\*|\?|\[!?[^\]/]+\]|\{[^{}]+\})")
-
-
-@lru_cache(maxsize=512)
-def _pattern(glob: str) -> re.Pattern[str]:
-    """A glob of the goal file: `**` crosses folders, `*` and `?` don't; a folder stands for all that is in it."""
-    glob = glob.removeprefix("./")
-    if glob.endswith("/"):
-        glob += "**"
-    return re.compile("".join(_translated(part) for part in _PARTS.split(glob)) + "(?:/.*)?")
-
-
-def _translated(part: str) -> str:
-    fixed = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    if part in fixed:
-        return fixed[part]
-    if part.startswith("[") and part.endswith("]") and len(part) > 2:
-        negated = part[1] == "!"
-        body = part[2:-1] if negated else part[1:-1]
-        return f"[{'^' if negated else ''}{body.replace(chr(92), chr(92) * 2)}]"
-    if part.startswith("{") and part.endswith("}"):
-        return "(?:" + "|".join(re.escape(choice) for choice in part[1:-1].split(",")) + ")"
-    return re.escape(part)

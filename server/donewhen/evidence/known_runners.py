@@ -93,8 +93,7 @@ class Runs:
 
 def what_runs(parts: Sequence[Segment]) -> Runs:
     runners = [runner for part in parts if (runner := _named(part, RUNNERS)) is not None]
-    carriers = [carrier for part in parts if (carrier := _named(part, CARRIERS)) is not None]
-    known = [*runners, *carriers]
+    known = [tool for part in parts if (tool := _named(part, RUNNERS) or _named(part, CARRIERS)) is not None]
     quiet = sum(1 for part in parts if part.tool[:1] and part.tool[0] in _SILENT | _FILTERS)
     trusted = len(known) + quiet == len(parts)
     forms = dict.fromkeys(form for runner in known if not runner.always_reports for form in runner.totals)

@@ -187,7 +187,7 @@ def _problem(matcher: Matcher, groups: dict[str, str], places: Places) -> Proble
     )
 
 
-_GO_RESULT = re.compile(r"^(?:FAIL|ok|---|\?)\s+(?P<package>[\w.~/-]+)(?:\s|$)", re.MULTILINE)
+_GO_RESULT = re.compile(r"^(?:FAIL|ok|\?)[ \t]+(?P<package>[\w.~/-]+)(?:\s|$)", re.MULTILINE)
 
 
 def _go_packages(output: str, root: Path) -> list[str]:

@@ -71,6 +71,10 @@ class CommandChecker:
         self._secrets = secrets
         self.known_test_runs = set(known_test_runs)
 
+    def variables(self) -> dict[str, str]:
+        """The environment that checks run in: without keys, the project's interpreter first on PATH."""
+        return self._surroundings.variables()
+
     async def run(self, check: Check, *, timeout: float, token: str) -> CheckResult:
         """One run of one check; see `ports.Checker`."""
         try:

@@ -13,10 +13,13 @@ _FRAME = re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)')
 _RAISED = re.compile(r"^(?P<message>(?:[A-Za-z_]\w*\.)*[A-Z_]\w*(?:: .*)?)$")
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (?P<name>\S+)(?: \(.*\))?")
 _JS_FRAME = re.compile(
-    r"^\s+(?:at (?:.*? \()?|❯ (?:\S+ )?)(?P<path>(?:file://)?[^\s():]+):(?P<line>\d+):(?P<column>\d+)\)?,?$"
+    r"^\s+(?:at |❯ )?(?:[^\s():].*? \(|\S+ (?=\S+:\d+:\d+$))?"
+    r"(?P<path>(?:file://)?[^\s():]+):(?P<line>\d+):(?P<column>\d+)\)?,?$"
 )
-_JS_TEST = re.compile(r"^\s*(?:● |✖ |× |FAIL {2}|\d+\) )(?P<name>\S.*?)(?: \([\d.]+m?s\))?$")
-_JS_RAISED = re.compile(r"^\s*(?P<message>(?:[A-Z]\w*)?(?:Error|Exception)\b(?: \[\w+\])?: .+)$")
+_JS_TEST = re.compile(r"^\s*(?:● |✖ |× |FAIL {2}|\d+\) |not ok \d+ - )(?P<name>\S.*?)(?: \(?[\d.]+ ?m?s\)?)?$")
+_JS_RAISED = re.compile(
+    r"^\s*(?:(?P<error>(?:[A-Z]\w*)?(?:Error|Exception)\b(?: \[\w+\])?: .+)|error: '(?P<yaml>.+)')$"
+)
 
 
 def find_in_stacks(lines: Sequence[str], places: Places) -> Iterator[Problem]:
@@ -58,7 +61,7 @@ def _javascript(lines: Sequence[str], places: Places) -> Iterator[Problem]:
     waiting = False  # a message whose first frame in the workspace has not come yet
     for line in lines:
         if raised := _JS_RAISED.match(line):
-            message, waiting = raised["message"].strip(), True
+            message, waiting = (raised["error"] or raised["yaml"]).strip(), True
         elif header := _JS_TEST.match(line):
             test, message, waiting = header["name"].strip(), "", True
         elif waiting and (frame := _JS_FRAME.match(line)) and (path := places.find(frame["path"])) is not None:

@@ -1,0 +1,244 @@
+"""What programs print, and the places that are found in it: a table for each program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from donewhen.evidence.matchers import find_problems
+from donewhen.evidence.places import Places
+
+FILES = (
+    "app.py",
+    "src/app.ts",
+    "src/main.rs",
+    "src/lib.rs",
+    "src/app.c",
+    "src/app.test.js",
+    "src/calc.js",
+    "tests/test_app.py",
+    "sums/sums_test.go",
+    "main.go",
+    "a b.py",
+)
+
+# name, output ({root} stands for the workspace's folder), [(path, line, column, severity, message)]
+CASES: list[tuple[str, str, list[tuple[str, int, int, str, str]]]] = [
+    (
+        "gcc",
+        "src/app.c: In function 'main':\n"
+        "src/app.c:3:5: error: expected ';' before '}' token\n"
+        "    3 |     return 0\n"
+        "src/app.c:1:1: warning: unused variable 'x' [-Wunused-variable]\n"
+        "src/app.c:9:2: note: declared here\n"
+        "/usr/include/stdio.h:3:5: error: not ours\n",
+        [
+            ("src/app.c", 2, 4, "error", "expected ';' before '}' token"),
+            ("src/app.c", 0, 0, "warning", "unused variable 'x' [-Wunused-variable]"),
+            ("src/app.c", 8, 1, "information", "declared here"),
+        ],
+    ),
+    (
+        "gcc, fatal",
+        "src/app.c:1:10: fatal error: nope.h: No such file or directory\n",
+        [("src/app.c", 0, 9, "error", "nope.h: No such file or directory")],
+    ),
+    (
+        "mypy",
+        'app.py:12: error: Incompatible return value type (got "int", expected "str")  [return-value]\n'
+        'app.py:14:5: note: Revealed type is "int"\nFound 1 error in 1 file (checked 2 source files)\n',
+        [
+            ("app.py", 11, 0, "error", 'Incompatible return value type (got "int", expected "str") (return-value)'),
+            ("app.py", 13, 4, "information", 'Revealed type is "int"'),
+        ],
+    ),
+    (
+        "pyright",
+        "{root}/app.py\n"
+        '  {root}/app.py:4:12 - error: Type "int" is not assignable to "str" (reportReturnType)\n'
+        "  {root}/app.py:5:1 - warning: Import is unused\n2 errors, 1 warning\n",
+        [
+            ("app.py", 3, 11, "error", 'Type "int" is not assignable to "str" (reportReturnType)'),
+            ("app.py", 4, 0, "warning", "Import is unused"),
+        ],
+    ),
+    (
+        "tsc",
+        "src/app.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'.\n",
+        [("src/app.ts", 2, 6, "error", "Type 'string' is not assignable to type 'number'. (TS2322)")],
+    ),
+    (
+        "tsc, pretty",
+        "src/app.ts:3:7 - error TS2322: Type 'string' is not assignable to type 'number'.\n\n3 const a = 1;\n",
+        [("src/app.ts", 2, 6, "error", "Type 'string' is not assignable to type 'number'. (TS2322)")],
+    ),
+    (
+        "eslint, stylish",
+        "\n{root}/src/app.ts\n"
+        "   1:10  error    'addOne' is defined but never used            no-unused-vars\n"
+        "  12:3   warning  Unexpected console statement                  @scope/no-console\n\n"
+        "✖ 2 problems (1 error, 1 warning)\n",
+        [
+            ("src/app.ts", 0, 9, "error", "'addOne' is defined but never used (no-unused-vars)"),
+            ("src/app.ts", 11, 2, "warning", "Unexpected console statement (@scope/no-console)"),
+        ],
+    ),
+    (
+        "eslint, compact",
+        "{root}/src/app.ts: line 1, col 10, Error - 'a' is defined but never used. (no-unused-vars)\n",
+        [("src/app.ts", 0, 9, "error", "'a' is defined but never used. (no-unused-vars)")],
+    ),
+    (
+        "eslint, unix",
+        "{root}/src/app.ts:1:10: 'a' is defined but never used. [Error/no-unused-vars]\n\n1 problem\n",
+        [("src/app.ts", 0, 9, "error", "'a' is defined but never used. (no-unused-vars)")],
+    ),
+    (
+        "ruff, full",
+        "F401 [*] `os` imported but unused\n --> app.py:1:8\n  |\n1 | import os\n  |        ^^\n  |\n"
+        "help: Remove unused import: `os`\n\ninvalid-syntax: Expected an expression\n --> a b.py:2:5\n  |\n",
+        [
+            ("app.py", 0, 7, "error", "`os` imported but unused (F401)"),
+            ("a b.py", 1, 4, "error", "Expected an expression (invalid-syntax)"),
+        ],
+    ),
+    (
+        "ruff, concise",
+        "app.py:1:8: F401 [*] `os` imported but unused\nFound 1 error.\n",
+        [("app.py", 0, 7, "error", "`os` imported but unused (F401)")],
+    ),
+    (
+        "flake8",
+        "./app.py:1:1: E302 expected 2 blank lines, found 1\n",
+        [("app.py", 0, 0, "error", "expected 2 blank lines, found 1 (E302)")],
+    ),
+    (
+        "rustc",
+        'error[E0308]: mismatched types\n --> src/main.rs:2:18\n  |\n2 |     let x: i32 = "a";\n'
+        "warning: unused variable: `y`\n  --> src/main.rs:3:9\n",
+        [
+            ("src/main.rs", 1, 17, "error", "mismatched types (E0308)"),
+            ("src/main.rs", 2, 8, "warning", "unused variable: `y`"),
+        ],
+    ),
+    (
+        "cargo test",
+        "---- tests::adds stdout ----\nthread 'tests::adds' panicked at src/lib.rs:10:9:\n"
+        "assertion `left == right` failed\n  left: 3\n right: 4\n",
+        [("src/lib.rs", 9, 8, "error", "tests::adds: assertion `left == right` failed")],
+    ),
+    (
+        "cargo test, older and newer",
+        "thread 'a' panicked at 'boom', src/lib.rs:3:5\nthread 'b' (4711) panicked at src/lib.rs:4:1:\nbang\n",
+        [("src/lib.rs", 2, 4, "error", "a: boom"), ("src/lib.rs", 3, 0, "error", "b: bang")],
+    ),
+    (
+        "go build and vet",
+        "# example.com/sums\n./main.go:3:5: undefined: x\nvet: ./main.go:4:2: y declared and not used\n",
+        [
+            ("main.go", 2, 4, "error", "undefined: x"),
+            ("main.go", 3, 1, "error", "y declared and not used"),
+        ],
+    ),
+    (
+        "go test",
+        "--- FAIL: TestSum (0.00s)\n    sums_test.go:12: got 3, want 4\nFAIL\nFAIL\texample.com/all/sums\t0.002s\n",
+        [("sums/sums_test.go", 11, 0, "error", "got 3, want 4")],
+    ),
+    (
+        "Python traceback",
+        'Traceback (most recent call last):\n  File "{root}/app.py", line 9, in <module>\n    main()\n'
+        '  File "/usr/lib/python3.11/json/decoder.py", line 3, in decode\n    raise Broken\n'
+        "json.decoder.JSONDecodeError: Expecting value: line 1\n",
+        [("app.py", 8, 0, "error", "json.decoder.JSONDecodeError: Expecting value: line 1")],
+    ),
+    (
+        "Python syntax error",
+        '  File "{root}/app.py", line 3\n    def (:\n        ^\nSyntaxError: invalid syntax\n',
+        [("app.py", 2, 0, "error", "SyntaxError: invalid syntax")],
+    ),
+    (
+        "unittest",
+        "FAIL: test_sum (tests.test_app.T.test_sum)\n-----\nTraceback (most recent call last):\n"
+        '  File "{root}/tests/test_app.py", line 7, in test_sum\n    check(1)\n'
+        '  File "{root}/app.py", line 2, in check\n    raise ValueError("no")\nValueError: no\n',
+        [
+            ("tests/test_app.py", 6, 0, "error", "test_sum: ValueError: no"),
+            ("app.py", 1, 0, "error", "test_sum: ValueError: no"),
+        ],
+    ),
+    (
+        "pytest without a report",
+        "    def test_a():\n>       assert 0\nE       assert 0\n\ntests/test_app.py:2: AssertionError\n",
+        [("tests/test_app.py", 1, 0, "error", "AssertionError")],
+    ),
+    (
+        "jest",
+        "  ● sums › adds\n\n    expect(received).toBe(expected) // Object.is equality\n\n"
+        "      at fail (node_modules/expect/build/index.js:1:1)\n"
+        "      at Object.toBe (src/app.test.js:5:21)\n      at run (src/calc.js:1:1)\n",
+        [("src/app.test.js", 4, 20, "error", "sums › adds")],
+    ),
+    (
+        "vitest",
+        " FAIL  src/app.test.js > adds\nAssertionError: expected 3 to be 4 // Object.is equality\n"
+        " ❯ src/app.test.js:5:21\n      3| \n",
+        [
+            (
+                "src/app.test.js",
+                4,
+                20,
+                "error",
+                "src/app.test.js > adds: AssertionError: expected 3 to be 4 // Object.is equality",
+            )
+        ],
+    ),
+    (
+        "mocha",
+        "  1) sums\n       adds:\n     AssertionError [ERR_ASSERTION]: 1 == 2\n      at Context.<anonymous> (src/app.test.js:5:12)\n",
+        [("src/app.test.js", 4, 11, "error", "sums: AssertionError [ERR_ASSERTION]: 1 == 2")],
+    ),
+    ("nothing", "all is well\n12:34:56 started\nhttp://localhost:80:1: x\n", []),
+    ("no file of ours", "gone.py:3:1: F401 `os` imported but unused\n../outside.py:1:1: error: x\n", []),
+]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    for name in FILES:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    (folder / "go.mod").write_text("module example.com/all\n\ngo 1.22\n")
+    (tmp_path / "outside.py").write_text("")
+    return folder
+
+
+@pytest.mark.parametrize(("output", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_places_are_found(root: Path, output: str, expected: list[tuple[str, int, int, str, str]]) -> None:
+    found = find_problems(output.replace("{root}", str(root)), Places(root))
+    assert [(p.path, p.line, p.column, p.severity, p.message) for p in found] == expected
+
+
+def test_errors_come_first_and_nothing_comes_twice(root: Path) -> None:
+    output = "app.py:1:1: warning: w\napp.py:2:1: error: e\napp.py:2:1: error: e\n"
+    assert [p.message for p in find_problems(output, Places(root))] == ["e", "w"]
+
+
+def test_long_output_is_searched_in_bounded_time_and_space(root: Path) -> None:
+    many = "".join(f"app.py:{n}:1: error: e{n}\n" for n in range(5_000))
+    assert len(find_problems(many, Places(root))) == 200
+    assert find_problems("app.py:1:1: " + "x" * 500_000, Places(root))[0].path == "app.py"
+    assert find_problems(" " * 200_000 + "\n" + "a:" * 100_000, Places(root)) == ()
+
+
+def test_a_link_out_of_the_workspace_is_not_followed(root: Path, tmp_path: Path) -> None:
+    (root / "link.py").symlink_to(tmp_path / "outside.py")
+    assert find_problems("link.py:1:1: error: e", Places(root)) == ()
+
+
+def test_folders_that_the_command_changes_into_are_looked_in(root: Path) -> None:
+    assert [p.path for p in find_problems("test_app.py:1:1: error: e", Places(root, ["tests"]))] == [
+        "tests/test_app.py"
+    ]

@@ -1,0 +1,121 @@
+"""Reports as runners write them: JUnit of several makes, SARIF, TAP; and the editor's own diagnostics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from donewhen.core.evidence import Problem, TestCase
+from donewhen.core.goal import Requirement
+from donewhen.evidence.editor import EditorDiagnostics
+from donewhen.evidence.junit import BrokenReport, Report, read_junit
+from donewhen.evidence.places import Places
+from donewhen.evidence.sarif import read_sarif
+from donewhen.evidence.tap import read_tap
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src/app.test.js").write_text("")
+    (folder / "test_a.py").write_text("")
+    return folder
+
+
+def junit(root: Path, text: str) -> Report:
+    file = root.parent / "report.xml"
+    file.write_text(text)
+    return read_junit(file, Places(root))
+
+
+def test_a_report_of_jest(root: Path) -> None:
+    report = junit(
+        root,
+        '<testsuites name="jest tests"><testsuite name="sums">'
+        '<testcase classname="sums adds" name="sums adds" file="src/app.test.js" time="0.01"/>'
+        '<testcase classname="sums" name="breaks" file="src/app.test.js"><failure>Error: expect(1).toBe(2)\n'
+        "    at Object.toBe (src/app.test.js:5:3)</failure></testcase></testsuite></testsuites>",
+    )
+    assert [(t.name, t.outcome, t.path) for t in report.tests] == [
+        ("sums adds", "passed", "src/app.test.js"),
+        ("sums.breaks", "failed", "src/app.test.js"),
+    ]
+    assert report.problems[0].message == "sums.breaks: Error: expect(1).toBe(2)"
+
+
+def test_equal_names_are_two_tests_where_the_runner_allows_them(root: Path) -> None:
+    report = junit(root, '<testsuite><testcase name="a"/><testcase name="a"><failure/></testcase></testsuite>')
+    assert [t.outcome for t in report.tests] == ["passed", "failed"]
+
+
+def test_an_error_in_a_teardown_is_no_second_test_of_pytest(root: Path) -> None:
+    case = '<testcase classname="test_a" name="test_x" file="test_a.py" line="3"'
+    report = junit(root, f"<testsuite>{case}/>{case}><error message='boom'/></testcase></testsuite>")
+    assert report.tests == (TestCase("test_a.py::test_x", "error", "test_a.py", 3, "boom"),)
+
+
+def test_entities_that_grow_without_bound_are_refused(root: Path) -> None:
+    entities = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12))
+    bomb = f'<!DOCTYPE t [<!ENTITY a0 "aaaaaaaaaa">{entities}]><testsuite><testcase name="&a11;"/></testsuite>'
+    with pytest.raises(BrokenReport):
+        junit(root, bomb)
+
+
+def sarif(root: Path, **result: object) -> tuple[Problem, ...] | None:
+    location = {
+        "physicalLocation": {"artifactLocation": {"uri": "test_a.py"}, "region": {"startLine": 3, "startColumn": 5}}
+    }
+    whole = {"ruleId": "S1", "level": "error", "message": {"text": "no"}, "locations": [location]} | result
+    log = {"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "lint"}}, "results": [whole]}]}
+    return read_sarif(json.dumps(log), Places(root))
+
+
+def test_sarif_results_have_their_place(root: Path) -> None:
+    assert sarif(root) == (Problem("test_a.py", 2, "no (S1)", 4, "error", "lint"),)
+    assert sarif(root, level="note") == (Problem("test_a.py", 2, "no (S1)", 4, "information", "lint"),)
+    assert sarif(root, suppressions=[{"kind": "inSource"}]) == ()
+    assert sarif(root, locations=[]) == ()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"runs": 3}', '{"runs": [3]}', "no"])
+def test_what_is_no_sarif_is_told(root: Path, text: str) -> None:
+    assert not read_sarif(text, Places(root))
+
+
+def test_tap_of_a_nested_run_counts_the_outermost_level() -> None:
+    tests = read_tap("TAP version 14\n    ok 1 - inner\n    1..1\nok 1 - outer\nnot ok 2 - bad # time=3ms\n1..2\n")
+    assert tests is not None
+    assert [(t.name, t.outcome) for t in tests] == [("outer", "passed"), ("bad # time=3ms", "failed")]
+
+
+def test_what_is_no_tap_is_told() -> None:
+    assert read_tap("ok\nall is well") is None
+
+
+def requirement(*globs: str) -> Requirement:
+    return Requirement("r-1", 1, "No problems", problems=globs)
+
+
+def test_nothing_is_known_until_a_client_forwards() -> None:
+    report = EditorDiagnostics().report(requirement("**"))
+    assert (report.forwarded, report.passed) == (False, False)
+
+
+def test_the_editors_latest_diagnostics_count() -> None:
+    editor = EditorDiagnostics()
+    error, warning = Problem("src/a.py", 3, "no"), Problem("src/b.py", 1, "hm", severity="warning")
+    editor.forward("src/a.py", 2, [error])
+    editor.forward("src/b.py", None, [warning])
+    editor.forward("src/a.py", 1, [])  # late
+    assert editor.report(requirement("src/*.py")).problems == (error, warning)
+    assert not editor.report(requirement("src")).passed
+    assert editor.report(requirement("lib/**")).passed
+    editor.forward("src/a.py", 3, [])
+    assert editor.report(requirement("src/**")).passed
+    editor.close("src/a.py")
+    editor.forward("src/a.py", 1, [error])
+    assert not editor.report(requirement("src/**")).passed
+    editor.clear()
+    assert not editor.report(requirement("src/**")).forwarded

@@ -1,0 +1,524 @@
+"""What checks prove, each run as a real process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from donewhen.core.evidence import Outcome, Problem
+from donewhen.core.goal import Check
+from donewhen.evidence.runner import CommandChecker
+from donewhen.workspace.processes import SystemProcesses
+
+from .conftest import RunCheck
+
+Write = Callable[[str, str], Path]
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the commands are written for a POSIX shell")
+
+CALC = """
+import pytest
+
+def test_adds():
+    assert 1 + 1 == 2
+
+class TestGroup:
+    def test_multiplies(self):
+        product = 2 * 3
+        assert product == 7
+
+@pytest.mark.skip(reason="later")
+def test_later():
+    assert False
+
+@pytest.fixture
+def broken():
+    raise RuntimeError("no database")
+
+def test_with_database(broken):
+    pass
+"""
+
+
+# ------------------------------------------------------------------------------------------ plain commands
+
+
+async def test_a_command_is_decided_by_its_exit_code(run: RunCheck) -> None:
+    passed, failed = await run("echo fine"), await run("echo no >&2; exit 3")
+    assert (passed.outcome, passed.reason, passed.output) == (Outcome.PASSED, "exit code 0", "fine\n")
+    assert (failed.outcome, failed.reason, failed.output) == (Outcome.FAILED, "exit code 3", "no\n")
+    assert passed.passed
+    assert not failed.passed
+
+
+async def test_another_exit_code_may_be_expected(run: RunCheck) -> None:
+    assert (await run("exit 3", expected_exit=3)).passed
+    refused = await run("true", expected_exit=3)
+    assert (refused.outcome, refused.reason) == (Outcome.FAILED, "exit code 0, 3 expected")
+
+
+async def test_a_missing_program_is_not_installed_rather_than_failed(run: RunCheck) -> None:
+    result = await run("no-such-linter --strict .")
+    assert result.outcome is Outcome.NOT_INSTALLED
+    assert "`no-such-linter` is not installed here" in result.reason
+    assert not result.outcome.decides
+
+
+async def test_a_missing_program_is_not_hidden_by_a_pipe(run: RunCheck) -> None:
+    assert (await run("no-such-linter . | tail -5")).outcome is Outcome.NOT_INSTALLED
+
+
+async def test_a_missing_program_with_an_alternative_is_no_matter(run: RunCheck) -> None:
+    assert (await run("no-such-linter . || true")).passed
+
+
+async def test_a_missing_module_that_is_a_tool_is_not_installed(run: RunCheck, root: Path) -> None:
+    result = await run(f"{sys.executable} -S -m pytest")
+    assert result.outcome is Outcome.NOT_INSTALLED
+    assert "pip install pytest" in result.reason
+
+
+async def test_a_missing_file_of_the_workspace_is_a_failure(run: RunCheck) -> None:
+    assert (await run("./build.sh")).outcome is Outcome.FAILED
+
+
+async def test_killed_by_a_signal(run: RunCheck) -> None:
+    result = await run("kill -SEGV $$")
+    assert (result.outcome, result.reason) == (Outcome.KILLED, "ended by signal 11 (SIGSEGV)")
+
+
+async def test_never_ends(run: RunCheck) -> None:
+    result = await run("sleep 300", timeout=0.2)
+    assert (result.outcome, result.reason) == (Outcome.TIMED_OUT, "timed out after 0.2 s")
+
+
+async def test_reads_standard_input(run: RunCheck) -> None:
+    assert (await run("read line; test -z $line", timeout=10)).passed
+
+
+async def test_floods_output(run: RunCheck) -> None:
+    result = await run("head -c 20000000 /dev/zero | tr '\\0' x; echo; echo end", timeout=60)
+    assert result.passed
+    assert result.output_bytes == 20_000_005
+    assert "bytes cut ...]" in result.output
+    assert result.output.endswith("\nend\n")
+
+
+async def test_prints_what_is_no_text(run: RunCheck) -> None:
+    result = await run(r"printf 'a\377\000b \033[1;31mred\033[0m \033]0;title\007plain\r\n'")
+    assert result.output == "a\ufffd␀b red plain\n"
+
+
+async def test_forks_a_daemon(run: RunCheck, root: Path) -> None:
+    command = "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & while [ ! -s pid ]; do sleep 0.01; done"
+    assert (await run(command)).passed
+    pid = int((root / "pid").read_text())
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_deletes_its_own_working_folder(run: RunCheck, root: Path) -> None:
+    assert (await run(f"rm -rf {root}")).passed
+    again = await run("true")
+    assert again.outcome is Outcome.NOT_RUN
+    assert "does not exist" in again.reason
+
+
+async def test_a_command_that_no_shell_understands(run: RunCheck) -> None:
+    assert (await run("echo 'open")).outcome is Outcome.FAILED
+    assert (await run("a\0b")).outcome is Outcome.NOT_RUN
+
+
+async def test_cancelling_ends_the_children(checker: CommandChecker, root: Path, tmp_path: Path) -> None:
+    check = Check.of("echo $$ > pid; exec sleep 300")
+    step = asyncio.create_task(checker.run(check, timeout=60, token="t"))
+    async with asyncio.timeout(20):
+        while not has_text(root / "pid"):  # noqa: ASYNC110 # no event crosses processes
+            await asyncio.sleep(0.01)
+    step.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await step
+    assert not psutil.pid_exists(int((root / "pid").read_text()))
+    assert not list((tmp_path / "scratch").glob("report-*"))
+
+
+def has_text(file: Path) -> bool:
+    return file.exists() and bool(file.read_text().strip())
+
+
+async def test_a_scratch_folder_that_can_not_be_written_is_said(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    checker = CommandChecker(SystemProcesses(), root, tmp_path / "file", lambda: dict(os.environ))
+    result = await checker.run(Check.of("true"), timeout=5, token="t")
+    assert result.outcome is Outcome.NOT_RUN
+    assert "scratch" in result.reason
+
+
+# -------------------------------------------------------------------------------------------------- pytest
+
+
+@pytest.mark.conformance("A8")
+async def test_pytest_is_read_test_by_test(run: RunCheck, write: Write, tmp_path: Path) -> None:
+    write("tests/test_calc.py", CALC)
+    result = await run("python -m pytest -q")
+    assert result.outcome is Outcome.FAILED
+    assert result.reason == "2 of 3 tests failed: TestGroup.test_multiplies, test_with_database"
+    assert {t.name.split("::", 1)[1]: (t.outcome, t.line) for t in result.tests} == {
+        "test_adds": ("passed", 3),
+        "TestGroup::test_multiplies": ("failed", 9),
+        "test_later": ("skipped", 11),
+        "test_with_database": ("error", 17),
+    }
+    assert result.problems[0] == Problem(
+        "tests/test_calc.py", 9, "test_multiplies: assert 6 == 7", severity="error", source="test"
+    )
+    assert (result.totals.passed, result.totals.failed, result.totals.skipped) == (1, 2, 1)
+    assert not list((tmp_path / "scratch").glob("report-*"))
+
+
+async def test_a_failure_in_other_code_names_both_places(run: RunCheck, write: Write) -> None:
+    write("calc.py", "def add(a, b):\n    return a + missing\n")
+    write("test_calc.py", "from calc import add\n\ndef test_add():\n    assert add(1, 2) == 3\n")
+    result = await run("python -m pytest -q")
+    assert [(p.path, p.line) for p in result.problems] == [("test_calc.py", 3), ("calc.py", 1)]
+    assert "name 'missing' is not defined" in result.problems[1].message
+
+
+async def test_a_file_that_can_not_be_collected_names_its_line(run: RunCheck, write: Write) -> None:
+    write("test_calc.py", "\nimport no_such_module\n")
+    result = await run("python -m pytest -q")
+    assert result.outcome is Outcome.FAILED
+    assert [(p.path, p.line) for p in result.problems] == [("test_calc.py", 1)]
+
+
+async def test_pytest_in_another_folder(run: RunCheck, write: Write) -> None:
+    write("sub/pytest.ini", "[pytest]\n")
+    write("sub/test_a.py", "def test_a():\n    assert 0\n")
+    result = await run("cd sub && python -m pytest -q")
+    assert [(p.path, p.line) for p in result.problems] == [("sub/test_a.py", 1)]
+
+
+@pytest.mark.conformance("A8")
+@pytest.mark.parametrize(
+    ("text", "command", "reason"),
+    [
+        ("", "python -m pytest -q", "no test was executed"),
+        ("def test_a(): pass\n", "python -m pytest -q -k nothing", "no test was executed"),
+        ("def test_a(): pass\n", "python -m pytest -q -k nothing; true", "no test was executed"),
+        ("def test_a(): pass\n", "python -m pytest -q --collect-only", "no test was executed"),
+        (
+            "import pytest\n@pytest.mark.skip\ndef test_a(): pass\n",
+            "python -m pytest -q",
+            "no test was executed (1 skipped)",
+        ),
+    ],
+)
+async def test_no_test_executed_is_no_pass(run: RunCheck, write: Write, text: str, command: str, reason: str) -> None:
+    write("test_a.py", text)
+    result = await run(command)
+    assert (result.outcome, result.reason) == (Outcome.NO_TESTS, reason)
+    assert not result.passed
+
+
+@pytest.mark.conformance("A10")
+async def test_a_masked_exit_code_masks_no_failure(run: RunCheck, write: Write) -> None:
+    write("test_a.py", "def test_a():\n    assert 0\n")
+    result = await run("python -m pytest -q || true")
+    assert (result.outcome, result.exit_code) == (Outcome.FAILED, 0)
+    assert result.reason == "1 of 1 test failed: test_a, although the exit code is 0"
+
+
+async def test_a_passing_run_with_a_failing_exit_code_fails(run: RunCheck, write: Write) -> None:
+    write("test_a.py", "def test_a(): pass\n")
+    result = await run("python -m pytest -q && exit 7")
+    assert (result.outcome, result.reason) == (Outcome.FAILED, "exit code 7, although 1 test passed")
+
+
+async def test_failing_tests_may_be_what_is_expected(run: RunCheck, write: Write) -> None:
+    write("test_a.py", "def test_a():\n    assert 0\n")
+    assert (await run("python -m pytest -q", expected_exit=1)).passed
+
+
+async def test_the_users_own_addopts_are_kept(run: RunCheck, write: Write, variables: dict[str, str]) -> None:
+    variables["PYTEST_ADDOPTS"] = "-k 'one or three'"
+    write("test_a.py", "def test_one(): pass\ndef test_two(): pass\n")
+    assert [t.name for t in (await run("python -m pytest -q")).tests] == ["test_a.py::test_one"]
+
+
+@pytest.mark.parametrize("where", ["command", "variable", "configuration"])
+async def test_the_users_own_report_is_kept_and_read(
+    run: RunCheck, write: Write, root: Path, variables: dict[str, str], where: str
+) -> None:
+    write("test_a.py", "def test_one(): pass\n")
+    if where == "variable":
+        variables["PYTEST_ADDOPTS"] = "--junitxml=out/mine.xml"
+    if where == "configuration":
+        write("pytest.ini", "[pytest]\naddopts = -q --junitxml=out/mine.xml\n")
+    result = await run("python -m pytest" + (" --junitxml out/mine.xml" if where == "command" else ""))
+    assert (result.outcome, result.reason) == (Outcome.PASSED, "1 test passed")
+    assert result.totals.source == "junit"
+    assert "xunit2" in (root / "out/mine.xml").read_text() or "testsuites" in (root / "out/mine.xml").read_text()
+
+
+PASSING_REPORT = '<testsuites><testsuite><testcase classname="a" name="test_a"/></testsuite></testsuites>'
+
+
+@pytest.mark.conformance("A8")
+async def test_a_report_left_over_from_an_earlier_run_is_never_read(run: RunCheck, write: Write) -> None:
+    left = write("report.xml", PASSING_REPORT)
+    os.utime(left, (time.time() + 1000, time.time() + 1000))
+    result = await run("true --junitxml=report.xml")
+    assert (result.totals, result.is_test_run) == (None, False)
+    failed = await run("python -m pytest --no-such-option --junitxml=report.xml")
+    assert failed.outcome is Outcome.FAILED
+    assert failed.totals is None
+
+
+@pytest.mark.parametrize("text", ["", "<testsuites><testsuite>", "<html/>", "no XML at all\0"])
+async def test_a_broken_report_proves_nothing(run: RunCheck, write: Write, text: str) -> None:
+    write("make_report.py", f"open('report.xml', 'w').write({text!r})")
+    result = await run("python make_report.py --junitxml=report.xml")
+    assert result.outcome is Outcome.NO_REPORT
+    assert "test report can't be read" in result.reason
+    assert not result.passed
+
+
+@pytest.mark.conformance("A8")
+@pytest.mark.parametrize(
+    "command", ["echo '===== 5 passed in 0.1s ====='", "echo 'Ran 5 tests in 0.1s'; echo; echo OK"]
+)
+async def test_a_claim_in_the_output_counts_no_test(run: RunCheck, command: str) -> None:
+    result = await run(command)
+    assert (result.totals, result.is_test_run) == (None, False)
+
+
+@pytest.mark.conformance("A8")
+async def test_a_fake_pytest_proves_nothing_and_is_named(
+    run: RunCheck, write: Write, variables: dict[str, str], root: Path
+) -> None:
+    fake = write("bin/pytest", "#!/bin/sh\necho '===== 5 passed in 0.1s ====='\n")
+    fake.chmod(0o755)
+    variables["PATH"] = f"{root / 'bin'}{os.pathsep}{variables['PATH']}"
+    result = await run("pytest -q")
+    assert result.outcome is Outcome.NO_REPORT
+    assert result.program == str(fake)
+    assert not result.passed
+
+
+@pytest.mark.conformance("A8")
+async def test_a_fake_pytest_module_in_the_workspace_proves_nothing(run: RunCheck, write: Write) -> None:
+    write("pytest.py", "print('===== 5 passed in 0.1s =====')")
+    assert (await run("python -m pytest -q")).outcome is Outcome.NO_REPORT
+
+
+async def test_a_fake_that_is_not_on_path_is_not_run(run: RunCheck, write: Write) -> None:
+    write("pytest", "#!/bin/sh\necho fake\n").chmod(0o755)
+    write("test_a.py", "def test_one(): pass\n")
+    result = await run("pytest -q")
+    assert "fake" not in result.output
+    assert result.passed
+
+
+async def test_an_edit_within_one_second_is_tested_as_it_stands(run: RunCheck, write: Write) -> None:
+    write("test_a.py", "from a import one\n\ndef test_one():\n    assert one == 1\n")
+    for value, outcome in [(1, Outcome.PASSED), (2, Outcome.FAILED), (1, Outcome.PASSED)]:
+        source = write("a.py", f"one = {value}\n")
+        os.utime(source, (1_700_000_000, 1_700_000_000))
+        assert (await run("python -m pytest -q")).outcome is outcome
+
+
+@pytest.mark.conformance("A8")
+async def test_forged_bytecode_in_the_workspace_is_not_read(run: RunCheck, write: Write, root: Path) -> None:
+    import py_compile
+
+    good, bad = write("good.py", "one = 1\n"), write("bad.py", "one = 2\n")
+    tag = sys.implementation.cache_tag
+    py_compile.compile(str(good), cfile=str(root / f"__pycache__/bad.{tag}.pyc"), doraise=True)
+    os.utime(bad, (good.stat().st_mtime, good.stat().st_mtime))
+    assert (await run("python -c 'import bad; assert bad.one == 2'")).passed
+
+
+async def test_pytest_inside_make_is_read(run: RunCheck, write: Write) -> None:
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    write("Makefile", "test:\n\tpython -m pytest -q\n")
+    write("test_a.py", "def test_one(): pass\n")
+    result = await run("make test")
+    assert (result.outcome, result.is_test_run, result.reason) == (Outcome.PASSED, True, "1 test passed")
+
+
+async def test_a_check_that_once_reported_a_test_stays_a_test_run(run: RunCheck, write: Write, root: Path) -> None:
+    write("test_a.py", "def test_one(): pass\n")
+    write("run.sh", "python -m pytest -q\n")
+    assert (await run("sh run.sh")).is_test_run
+    write("run.sh", "true\n")
+    result = await run("sh run.sh")
+    assert (result.outcome, result.passed) == (Outcome.NO_REPORT, False)
+
+
+async def test_a_check_that_is_known_to_be_a_test_run(root: Path, tmp_path: Path) -> None:
+    check = Check.of("true")
+    checker = CommandChecker(
+        SystemProcesses(), root, tmp_path / "scratch", lambda: dict(os.environ), known_test_runs=[check.id]
+    )
+    assert (await checker.run(check, timeout=5, token="t")).outcome is Outcome.NO_REPORT
+
+
+async def test_checks_side_by_side_keep_their_own_reports(run: RunCheck, write: Write) -> None:
+    write("test_a.py", "def test_one(): pass\n")
+    write("test_b.py", "def test_two():\n    assert 0\n")
+    first, second = await asyncio.gather(run("python -m pytest -q test_a.py"), run("python -m pytest -q test_b.py"))
+    assert [t.name for t in first.tests] == ["test_a.py::test_one"]
+    assert [t.name for t in second.tests] == ["test_b.py::test_two"]
+
+
+# ------------------------------------------------------------------------------------------ other runners
+
+
+async def test_unittest_counts_by_what_it_prints(run: RunCheck, write: Write) -> None:
+    write(
+        "test_a.py",
+        "import unittest\n\nclass T(unittest.TestCase):\n    def test_one(self):\n        pass\n\n"
+        "    def test_two(self):\n        self.assertEqual(1, 2)\n",
+    )
+    result = await run("python -m unittest")
+    assert (result.outcome, result.reason) == (Outcome.FAILED, "1 of 2 tests failed: test_two")
+    assert [(p.path, p.line, p.message) for p in result.problems] == [
+        ("test_a.py", 7, "test_two: AssertionError: 1 != 2")
+    ]
+
+
+async def test_unittest_without_tests_is_no_pass(run: RunCheck) -> None:
+    result = await run("python -m unittest")
+    assert (result.outcome, result.is_test_run) == (Outcome.NO_TESTS, True)
+
+
+async def test_a_program_beside_a_runner_can_not_count_for_it(run: RunCheck) -> None:
+    result = await run("python -m unittest --help >/dev/null; echo 'Ran 5 tests in 0.1s'; echo; echo OK")
+    assert (result.outcome, result.totals) == (Outcome.NO_REPORT, None)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+async def test_node_counts_by_what_it_prints(run: RunCheck, write: Write) -> None:
+    write(
+        "a.test.mjs",
+        "import test from 'node:test';\nimport assert from 'node:assert';\n"
+        "test('adds', () => { assert.equal(1 + 1, 2); });\ntest('breaks', () => {\n  assert.equal(1, 2);\n});\n",
+    )
+    result = await run("node --test")
+    assert result.outcome is Outcome.FAILED
+    assert (result.totals.passed, result.totals.failed) == (1, 1)
+    assert ("a.test.mjs", 4) in [(p.path, p.line) for p in result.problems]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="Rust is not installed")
+async def test_cargo_counts_by_what_it_prints(run: RunCheck, write: Write) -> None:
+    write("Cargo.toml", '[package]\nname = "a"\nversion = "0.1.0"\nedition = "2021"\n')
+    write(
+        "src/lib.rs",
+        "#[test]\nfn good() {}\n\n#[test]\nfn bad() {\n    assert_eq!(1, 2);\n}\n\n#[test]\n#[ignore]\nfn later() {}\n",
+    )
+    result = await run("cargo test", timeout=100)
+    assert (result.outcome, result.reason) == (Outcome.FAILED, "1 of 2 tests failed: bad")
+    assert ("src/lib.rs", 5) in [(p.path, p.line) for p in result.problems]
+
+
+# ------------------------------------------------------------------------- environment, program, secrets
+
+
+async def test_keys_do_not_reach_a_check(run: RunCheck, variables: dict[str, str]) -> None:
+    variables |= {
+        "OPENAI_API_KEY": "sk-0123456789abcdefghij",
+        "GITHUB_TOKEN": "tokentoken",
+        "AWS_SECRET_ACCESS_KEY": "secretsecret",
+        "PGPASSWORD": "passpass",
+        "DONEWHEN_STATE_DIR": "/nowhere",
+        "CI": "true",
+        "AWS_REGION": "eu-central-1",
+    }
+    names = {line.split("=")[0] for line in (await run("env")).output.splitlines()}
+    assert not names & {"OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "DONEWHEN_STATE_DIR"}
+    assert names >= {"CI", "AWS_REGION", "DONEWHEN_RUN_TOKEN", "PATH"}
+
+
+@pytest.mark.conformance("C13")
+async def test_secrets_are_masked_in_everything(run: RunCheck, write: Write, variables: dict[str, str]) -> None:
+    variables["SERVICE_TOKEN"] = "correct-horse-battery"
+    write("test_a.py", "def test_one():\n    assert 'correct-horse-battery' == 'ghp_0123456789abcdefghijABCDEFGHIJ'\n")
+    result = await run("python -m pytest -q")
+    everything = repr(result)
+    assert "correct-horse-battery" not in everything
+    assert "ghp_0123456789" not in everything
+    assert "[masked]" in result.problems[0].message
+
+
+def make_venv(home: Path) -> Path:
+    (home / "bin").mkdir(parents=True)
+    (home / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    python = home / "bin/python"
+    python.write_text("#!/bin/sh\necho $0\n")
+    python.chmod(0o755)
+    return python
+
+
+@pytest.mark.parametrize("name", [".venv", "venv"])
+async def test_the_workspaces_environment_comes_first(run: RunCheck, root: Path, name: str) -> None:
+    python = make_venv(root / name)
+    result = await run("python; echo $VIRTUAL_ENV")
+    assert result.program == str(python)
+    assert result.output.splitlines()[1] == str(root / name)
+
+
+async def test_a_conda_environment_comes_first(run: RunCheck, root: Path) -> None:
+    make_venv(root / ".conda")
+    (root / ".conda/pyvenv.cfg").unlink()
+    (root / ".conda/conda-meta").mkdir()
+    assert (await run("echo $CONDA_PREFIX")).output == f"{root / '.conda'}\n"
+    assert (await run("python")).program == str(root / ".conda/bin/python")
+
+
+async def test_the_editors_interpreter_comes_before_the_workspaces(root: Path, tmp_path: Path) -> None:
+    make_venv(root / ".venv")
+    selected = make_venv(tmp_path / "selected")
+    checker = CommandChecker(
+        SystemProcesses(), root, tmp_path / "scratch", lambda: dict(os.environ), interpreter=selected
+    )
+    result = await checker.run(Check.of("python"), timeout=10, token="t")
+    assert result.program == str(selected)
+
+
+async def test_done_whens_own_environment_is_not_put_on_path(run: RunCheck, variables: dict[str, str]) -> None:
+    variables["PATH"] = "/usr/bin:/bin"
+    assert str(Path(sys.prefix)) not in (await run("echo $PATH $VIRTUAL_ENV")).output
+
+
+def test_the_environments_digest_tells_programs_and_variables_apart(
+    checker: CommandChecker, write: Write, variables: dict[str, str]
+) -> None:
+    check = Check.of("./tool.sh --x")
+    before = checker.environment(check)
+    assert before == checker.environment(check)
+    write("tool.sh", "#!/bin/sh\ntrue\n").chmod(0o755)
+    with_program = checker.environment(check)
+    write("tool.sh", "#!/bin/sh\nfalse\n")
+    other_program = checker.environment(check)
+    variables["MODE"] = "fast"
+    with_variable = checker.environment(check)
+    variables["SHLVL"] = "7"
+    assert len({before, with_program, other_program, with_variable}) == 4
+    assert checker.environment(check) == with_variable
+
+
+async def test_an_audit_costs_at_most_a_tenth_of_a_check_of_a_second(run: RunCheck) -> None:
+    await run("true")
+    begun = time.monotonic()
+    for _ in range(5):
+        await run("true")
+    assert (time.monotonic() - begun) / 5 < 0.1
