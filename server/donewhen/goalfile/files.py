@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from donewhen.core.errors import GoalFileError
@@ -11,17 +10,12 @@ from donewhen.core.goal import Goal
 from donewhen.goalfile.decode import SIZE_LIMIT
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import ParsedGoalFile
+from donewhen.goalfile.walk import walk_files
 
 GOAL_FILE = "GOAL.md"
 GOAL_SUFFIX = ".goal.md"
 
-SKIPPED_FOLDERS = frozenset(
-    ["node_modules", "venv", "env", "__pycache__", "site-packages", "target", "dist", "build", "vendor",
-     "bower_components"]
-)  # fmt: skip
 _MOST_GOALS = 200
-_MOST_FOLDERS = 5_000
-_DEEPEST = 8
 
 
 class WorkspaceGoalFiles:
@@ -81,26 +75,12 @@ def find_goals(root: Path) -> list[str]:
 
     Hidden folders and those of dependencies and build results are skipped; links to folders are not followed.
     """
-    found = (path for path in _walk(root) if is_goal_file(path.rsplit("/", 1)[-1]))
+    found = (path for path in walk_files(root) if is_goal_file(path.rsplit("/", 1)[-1]))
     return sorted(found, key=_rank)[:_MOST_GOALS]
 
 
 def _rank(path: str) -> tuple[bool, int, str]:
     return path.rsplit("/", 1)[-1] != GOAL_FILE, path.count("/"), path
-
-
-def _walk(root: Path) -> Iterator[str]:
-    for number, (folder, folders, names) in enumerate(os.walk(root)):
-        relative = Path(folder).relative_to(root)
-        depth = len(relative.parts)
-        folders[:] = sorted(filter(_is_ours, folders)) if depth < _DEEPEST else []
-        yield from ((relative / name).as_posix() for name in names)
-        if number >= _MOST_FOLDERS:
-            return
-
-
-def _is_ours(folder: str) -> bool:
-    return not folder.startswith(".") and folder not in SKIPPED_FOLDERS
 
 
 def _content(real: Path, relative: str) -> bytes:

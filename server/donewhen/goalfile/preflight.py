@@ -1,5 +1,135 @@
-from donewhen.goalfile.source import FileProblem, RequirementSource
+"""What can be said about a goal without a model: requirements that nothing can judge, checks that can't fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource
+
+_CODE = re.compile(r"`[^`]+`")
+_NUMBER = re.compile(r"\d")
+_WORD = re.compile(r"\w+")
+
+_VAGUE = (
+    (r"\b(?:works?|behaves?|runs?|functions?)\s+(?:well|fine|properly|correctly|nicely|smoothly|reliably|great|"
+     r"as\s+(?:expected|intended|it\s+should))\b", "say what it does for which input"),
+    (r"\b(?:is|are|be|runs?|loads?|feels?)\s+(?:very\s+|really\s+)?(?:fast|faster|quick|performant|efficient|slow|"
+     r"responsive|snappy|scalable)\b", "give a number and how it is measured, such as `p95 below 50 ms`"),
+    (r"\b(?:clean|good|nice|beautiful|elegant|readable|maintainable|high[\s-]quality|production[\s-]ready)\s+"
+     r"(?:code|quality|design|architecture|tests?|ui|ux)\b|\bcode\s+is\s+(?:clean|good|nice|readable|maintainable)\b",
+     "name the linter, the type checker or the rule that decides"),
+    (r"\b(?:user[\s-]friendly|intuitive|easy\s+to\s+(?:use|read|understand)|looks?\s+(?:good|nice|great)|"
+     r"seamless(?:ly)?|modern)\b", "say what a person can do or see"),
+    (r"\b(?:robust(?:ly)?|gracefully|properly|appropriate(?:ly)?|adequate(?:ly)?|reasonabl[ey]|sufficient(?:ly)?|"
+     r"correctly\s+handled|handles?\s+errors)\b", "name the cases and what happens in each"),
+    (r"\b(?:best\s+practices?|state[\s-]of[\s-]the[\s-]art|industry\s+standards?)\b", "name the rule that is meant"),
+    (r"\b(?:etc|and\s+so\s+on|and\s+more|as\s+needed|if\s+necessary|where\s+appropriate|various|tbd|todo)\b|\.\.\.$|…$",
+     "list all that is meant"),
+    (r"\b(?:improved?|better|enhanced?|optimi[sz]ed?|cleaned\s+up|refactored|polished)\b",
+     "say what will be true afterwards"),
+)  # fmt: skip
+_VAGUE_RULES = tuple((re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in _VAGUE)
+
+_MASKS = (
+    (re.compile(r"(?:\|\||;)\s*(?:true|:|exit\s+0)\s*$"), "its end hides the exit code, so that it can't fail"),
+    (
+        re.compile(r"(?<!\|)\|(?!\|)\s*(?:tee|cat|head|tail|less)\b"),
+        "the pipe hides the exit code before it",
+    ),
+    (
+        re.compile(r"\s--(?:exit-zero|passWithNoTests|pass-with-no-tests)\b"),
+        "the option lets it pass where it shouldn't",
+    ),
+    (re.compile(r"\s--(?:collect-only|co)\b"), "it only lists the tests and runs none"),
+    (re.compile(r"\s--(?:version|help)\s*$"), "it proves nothing but that the program is installed"),
+)
+_ALMOST_SOLE = re.compile(
+    r"`[^`]+`\s+(?:(?:should|must|shall|will|to)\s+)?(?:pass|succeed|works?|runs?|is\s+green|be\s+(?:green|clean))\.?\s*$",
+    re.IGNORECASE,
+)
 
 
-def preflight(requirements: tuple[RequirementSource, ...]) -> tuple[FileProblem, ...]:
-    return ()
+def preflight(requirements: Sequence[RequirementSource]) -> tuple[FileProblem, ...]:
+    """Hints for requirements that are vague or unjudgeable, warnings for checks that can't fail."""
+    return tuple(problem for source in requirements for problem in _about(source, requirements))
+
+
+def ticked_problems(parsed: ParsedGoalFile, met: Collection[str]) -> tuple[FileProblem, ...]:
+    """Information for every ticked requirement whose id is not in `met`: a tick is no proof."""
+    return tuple(
+        FileProblem(
+            source.checkbox or source.text_span,
+            "information",
+            "ticked",
+            f"{source.requirement.label} is ticked, but not proven: a tick is no evidence",
+        )
+        for source in parsed.requirements
+        if source.requirement.ticked and source.id not in met
+    )
+
+
+def _about(source: RequirementSource, all_of_them: Sequence[RequirementSource]) -> Iterator[FileProblem]:
+    yield from _masked(source)
+    yield from _repeated(source, all_of_them)
+    if source.requirement.checks:
+        return  # a check decides: words are only its label
+    for rule in (_almost_sole, _vague, _too_short, _without_evidence):
+        if message := rule(source):
+            code = _CODES[rule]
+            yield FileProblem(source.text_span, "hint", code, message)
+            return  # one hint a requirement: the first is the one that helps most
+
+
+def _masked(source: RequirementSource) -> Iterator[FileProblem]:
+    for command in source.commands:
+        for mask, why in _MASKS:
+            if mask.search(command.text):
+                yield FileProblem(command.span, "warning", "exit-masked", f"this check proves little: {why}")
+                break
+
+
+def _repeated(source: RequirementSource, all_of_them: Sequence[RequirementSource]) -> Iterator[FileProblem]:
+    # Ids of repeated texts end with their occurrence: r-DIGEST-2.
+    if source.id.count("-") > 1:
+        plain = source.id.rsplit("-", 1)[0]
+        first = next(other for other in all_of_them if other.id == plain)
+        message = f"the same as {first.requirement.label}: remove one, or say how they differ"
+        yield FileProblem(source.text_span, "hint", "duplicate-requirement", message)
+
+
+def _almost_sole(source: RequirementSource) -> str | None:
+    if _ALMOST_SOLE.match(source.requirement.text):
+        return "write it as `COMMAND` passes, and the command itself decides it"
+    return None
+
+
+def _vague(source: RequirementSource) -> str | None:
+    plain = _CODE.sub("", source.requirement.text)
+    for pattern, advice in _VAGUE_RULES:
+        found = pattern.search(plain)
+        if found and not _NUMBER.search(plain):
+            return f"“{found[0]}” is hard to prove: {advice}, or bind a `check:`"
+    return None
+
+
+def _too_short(source: RequirementSource) -> str | None:
+    text = source.requirement.text
+    # Only where spaces separate words can they be counted.
+    if text.isascii() and len(_WORD.findall(text)) < 3 and not _CODE.search(text):
+        return "too short to be proven: write a sentence that is either true or false"
+    return None
+
+
+def _without_evidence(source: RequirementSource) -> str | None:
+    requirement = source.requirement
+    if requirement.files or requirement.problems or _CODE.search(requirement.text):
+        return None
+    if source.checkbox is None:
+        return "without a task list the objective itself is the one requirement: `- [ ] …` lines make it provable"
+    return "names neither a check nor a file: a nested `check:` or `file:` line makes it provable"
+
+
+_CODES: dict[Callable[[RequirementSource], str | None], str] = {
+    _almost_sole: "almost-check", _vague: "vague", _too_short: "too-short", _without_evidence: "no-evidence",
+}  # fmt: skip

@@ -1,0 +1,113 @@
+"""Drafts a goal file from an objective, the checks of the workspace and proposed requirements."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+from donewhen.core.errors import InvalidGoal
+from donewhen.goalfile.edits import code_span
+from donewhen.goalfile.files import GOAL_FILE, GOAL_SUFFIX
+from donewhen.goalfile.parse import parse
+from donewhen.goalfile.statements import one_line
+
+_TITLE_LENGTH = 100
+_SLUG_LENGTH = 48
+_UNUSABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufeff]")
+_BOX = re.compile(r"^(?:[-*+]\s+)?\[[ xX]?\]\s*")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+_RESERVED = frozenset(["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))])
+
+NOTHING_DETECTED = """\
+<!-- No check was found in this workspace. Requirements that a command can prove need no model:
+- [ ] `python -m pytest -q` passes
+- [ ] The README documents the new option
+  - file: `README.md`
+-->
+"""
+
+
+def draft(objective: str, checks: Sequence[str], requirements: Sequence[str] = ()) -> str:
+    """The text of a goal file that parses back to this objective, these commands and requirements.
+
+    Without requirements the objective itself is one: checks that pass already would end a run at once. Raises
+    InvalidGoal for a blank objective.
+    """
+    title, prose = _title_and_prose(objective)
+    commands = [command for command in dict.fromkeys(_plain(each) for each in checks) if command]
+    wanted = [text for text in (_BOX.sub("", _plain(each)).strip() for each in requirements) if text]
+    if not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements):
+        wanted = [_BOX.sub("", title).strip() or title]
+    text = _assembled(title, prose, commands, wanted)
+    if _keeps(text, title, commands, wanted):
+        return text
+    # Markdown in the prose swallows what follows it (an open code fence, say): a quotation contains it.
+    quoted = "\n".join(f"> {line}" for line in prose.splitlines())
+    return _assembled(title, quoted, commands, wanted)
+
+
+def slug(objective: str) -> str:
+    """A file name's stem for the objective: lower-case ASCII words joined by `-`, `goal` where there are none."""
+    ascii_text = unicodedata.normalize("NFKD", objective).encode("ascii", "ignore").decode()
+    words = re.findall(r"[a-z0-9]+", ascii_text.casefold().replace("'", ""))
+    name = ""
+    for word in words:
+        if len(name) + len(word) + 1 > _SLUG_LENGTH:
+            break
+        name = f"{name}-{word}" if name else word
+    name = name or "".join(words[:1])[:_SLUG_LENGTH] or "goal"
+    return f"goal-{name}" if name in _RESERVED else name
+
+
+def draft_path(root: Path, objective: str) -> Path:
+    """Where a draft goes: `GOAL.md`, else `SLUG.goal.md`, else `SLUG-2.goal.md` ...; never an existing file."""
+    name = slug(objective)
+    numbered = (f"{name}-{number}{GOAL_SUFFIX}" for number in range(2, 10_000))
+    for candidate in (GOAL_FILE, f"{name}{GOAL_SUFFIX}", *numbered):
+        # A dangling link is no free name either: writing would follow it.
+        if not os.path.lexists(root / candidate):
+            return root / candidate
+    raise InvalidGoal(f"there is no free file name for the goal {name!r}: remove old goal files")
+
+
+def _title_and_prose(objective: str) -> tuple[str, str]:
+    lines = [_UNUSABLE.sub("", line).rstrip() for line in objective.strip().splitlines()]
+    first = _plain(lines[0]).lstrip("#").strip() if lines else ""
+    rest = "\n".join(lines[1:]).strip("\n")
+    if not first and not rest.strip():
+        raise InvalidGoal("objective must not be blank: say what shall be true when it is done")
+    if not first:
+        return _title_and_prose(rest)
+    if len(first) <= _TITLE_LENGTH:
+        return _without_closing_hashes(first), rest
+    sentence = _SENTENCE_END.split(first, maxsplit=1)[0]
+    if len(sentence) > _TITLE_LENGTH:
+        sentence = sentence[:_TITLE_LENGTH].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    return _without_closing_hashes(sentence), f"{first}\n\n{rest}".strip()
+
+
+def _without_closing_hashes(title: str) -> str:
+    # `# Title #`: Markdown takes hashes at the end for decoration.
+    return re.sub(r"\s+#+$", "", title)
+
+
+def _plain(text: str) -> str:
+    return one_line(_UNUSABLE.sub("", text))
+
+
+def _assembled(title: str, prose: str, commands: Sequence[str], wanted: Sequence[str]) -> str:
+    head = f"# {title}\n" + (f"\n{prose}\n" if prose else "")
+    items = [f"- [ ] {code_span(command)} passes" for command in commands]
+    items += [f"- [ ] {text}" for text in wanted]
+    hint = "" if commands else f"\n{NOTHING_DETECTED}"
+    return head + hint + ("\n" + "\n".join(items) + "\n" if items else "")
+
+
+def _keeps(text: str, title: str, commands: Sequence[str], wanted: Sequence[str]) -> bool:
+    parsed = parse(text)
+    found = {check.command for requirement in parsed.outline for check in requirement.checks}
+    texts = {requirement.text for requirement in parsed.outline}
+    return parsed.goal is not None and parsed.title == title and found >= set(commands) and texts >= set(wanted)

@@ -1,0 +1,85 @@
+"""A workspace folder as detection reads it: bounded, cached, and tolerant of files that are broken."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import cast
+
+from donewhen.goalfile.walk import walk_files
+
+_MOST_FILES = 20_000
+_MOST_BYTES = 500_000
+
+
+class Folder:
+    """Reads what tells which tools a workspace uses; a file that can't be read is as good as empty."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._texts: dict[str, str] = {}
+
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        return tuple(islice(walk_files(self._root), _MOST_FILES))
+
+    def has(self, *names: str) -> str | None:
+        """The first of these files that the folder itself has; `*` matches within a name."""
+        for name in names:
+            if "*" not in name and (self._root / name).is_file():
+                return name
+            if "*" in name and (found := next((f for f in self._own_files if fnmatchcase(f, name)), None)):
+                return found
+        return None
+
+    def text(self, name: str) -> str:
+        if name not in self._texts:
+            self._texts[name] = self._read(name)
+        return self._texts[name]
+
+    def mentions(self, name: str, part: str) -> bool:
+        return part in self.text(name)
+
+    def toml(self, name: str) -> Mapping[str, object]:
+        try:
+            return tomllib.loads(self.text(name))
+        except (ValueError, RecursionError):
+            return {}
+
+    def json(self, name: str) -> Mapping[str, object]:
+        try:
+            value = cast("object", json.loads(self.text(name)))
+        except (ValueError, RecursionError):
+            return {}
+        return as_table(value)
+
+    def has_section(self, dotted: str, name: str = "pyproject.toml") -> bool:
+        """True where a TOML file has that table."""
+        value: object = self.toml(name)
+        for key in dotted.split("."):
+            value = as_table(value).get(key)
+        return value is not None
+
+    @cached_property
+    def _own_files(self) -> tuple[str, ...]:
+        try:
+            return tuple(sorted(entry.name for entry in self._root.iterdir() if entry.is_file()))
+        except OSError:
+            return ()
+
+    def _read(self, name: str) -> str:
+        try:
+            with (self._root / name).open("rb") as file:
+                return file.read(_MOST_BYTES).decode("utf-8-sig", errors="replace")
+        except (OSError, ValueError):
+            return ""
+
+
+def as_table(value: object) -> Mapping[str, object]:
+    """The value if it is a mapping, else an empty one."""
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
