@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -163,11 +164,13 @@ def test_an_owner_that_is_a_zombie_is_dead(lock: FileRunLock, spawn: Spawn) -> N
     lock.acquire("second", "t")
 
 
-def test_a_process_that_only_has_the_pid_of_the_owner_is_not_the_owner(lock: FileRunLock, tmp_path: Path) -> None:
+def test_a_process_that_only_has_the_pid_of_the_owner_is_not_the_owner(
+    lock: FileRunLock, tmp_path: Path, stranger: subprocess.Popen[bytes]
+) -> None:
     lock.acquire("run-1", "t")
     lock.release()
     record = json.loads((tmp_path / "owner.json").read_text())
-    other = {**record, "pid": os.getppid(), "released": False}
+    other = {**record, "pid": stranger.pid, "released": False}
     (tmp_path / "owner.json").write_text(json.dumps(other))
     assert lock.owner() is None
     (tmp_path / "owner.json").write_text("{ half a rec")
@@ -268,3 +271,42 @@ def test_children_hold_the_lock_only_where_the_descriptor_was_passed_on(lock: Fi
 def test_the_token_is_for_this_user_alone(lock: FileRunLock, tmp_path: Path) -> None:
     lock.acquire("run-1", "secret")
     assert [file.stat().st_mode & 0o077 for file in tmp_path.iterdir()] == [0, 0, 0]
+
+
+FORKING = """
+import os, pathlib, subprocess, sys
+from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock
+lock = FileRunLock(pathlib.Path(sys.argv[1]))
+lock.acquire("run", sys.argv[2])
+print("up", flush=True)
+environment = {**os.environ, TOKEN_VARIABLE: sys.argv[2]}
+while True:
+    subprocess.Popen(["sleep", "60"], env=environment, pass_fds=lock.inherited_descriptors(), start_new_session=True)
+"""
+
+
+async def kill_while_it_forks(lock: FileRunLock, folder: Path, token: str, seconds: float) -> None:
+    supervisor = subprocess.Popen(  # noqa: ASYNC220  # brief
+        [sys.executable, "-c", FORKING, str(folder), token], stdout=subprocess.PIPE
+    )
+    assert supervisor.stdout is not None
+    supervisor.stdout.readline()
+    await asyncio.sleep(seconds)
+    supervisor.kill()
+    supervisor.stdout.close()
+    supervisor.wait(10)
+    await lock.end_leftovers(token)
+    lock.acquire("next", "next")
+    lock.release()
+
+
+async def test_a_supervisor_killed_while_it_starts_processes_leaves_nothing_that_holds(
+    lock: FileRunLock, tmp_path: Path
+) -> None:
+    await kill_while_it_forks(lock, tmp_path, "token-1", 0.05)
+
+
+@pytest.mark.slow
+async def test_supervisors_killed_at_many_moments_leave_nothing_that_holds(lock: FileRunLock, tmp_path: Path) -> None:
+    for n in range(30):
+        await kill_while_it_forks(lock, tmp_path, f"token-{n}", n * 0.004)
