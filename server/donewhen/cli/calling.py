@@ -54,6 +54,9 @@ class Call:
         self.terminal.result(snapshot_text(view, root or self.root))
 
     def warn_about_settings(self) -> None:
+        """Where no run will show them among its own warnings."""
+        if self.arguments.command in ("run", "resume", "check", "demo"):
+            return
         for warning in self.settings.warnings:
             self.terminal.say(f"donewhen: warning: {warning.message}")
 
@@ -90,7 +93,7 @@ def start_options(settings: Settings) -> StartOptions:
     return StartOptions(
         worker=given.worker,
         worker_command=given.worker_command or configured.worker_command,
-        script=given.script or configured.script,
+        script=_absolute(given.script or configured.script),
         model=given.model,
         judge_model=given.judge_model,
         api_base=given.api_base or configured.api_base,
@@ -99,6 +102,11 @@ def start_options(settings: Settings) -> StartOptions:
         sandbox=settings.sandbox,
         limits=limit_changes(settings),
     )
+
+
+def _absolute(script: str | None) -> str | None:
+    """A run may be resumed from another folder than it was started in."""
+    return str(Path(script).expanduser().resolve()) if script else None
 
 
 def limit_changes(settings: Settings) -> LimitChanges:

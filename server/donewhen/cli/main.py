@@ -52,8 +52,10 @@ def main(
     *,
     terminal: Terminal | None = None,
     user_file: Path | None = None,
+    log_folder: Path | None = None,
 ) -> int:
-    """Runs one command and returns its exit code (protocol.md). `argv` is without the program's name."""
+    """Runs one command and returns its exit code (protocol.md). `argv` is without the program's name; the user's own
+    settings and logs are where the platform puts them, unless other places are named."""
     terminal = terminal or process_terminal()
     try:
         return _called(argv, services, terminal, user_file)
@@ -67,7 +69,7 @@ def main(
     except SystemExit as done:  # --help and --version
         return done.code if isinstance(done.code, int) else COMPLETE
     except Exception as defect:  # noqa: BLE001  # the last line of defence: a defect is one line too
-        return _crashed(defect, terminal, argv)
+        return _crashed(defect, terminal, argv, log_folder)
     finally:
         _leave_output(terminal)
 
@@ -102,20 +104,20 @@ def _leave_output(terminal: Terminal) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), terminal.stdout.fileno())
 
 
-def _crashed(defect: Exception, terminal: Terminal, argv: Sequence[str]) -> int:
+def _crashed(defect: Exception, terminal: Terminal, argv: Sequence[str], folder: Path | None) -> int:
     if terminal.environ.get("DONEWHEN_DEBUG") == "1":
         terminal.say("".join(traceback.format_exception(defect)).rstrip())
-    log = _logged(defect, argv)
+    log = _logged(defect, argv, folder)
     where = f"details are in {log}" if log else "set DONEWHEN_DEBUG=1 to see where"
     terminal.say(f"donewhen: crashed: {type(defect).__name__}: {defect}; {where}")
     return CRASHED
 
 
-def _logged(defect: Exception, argv: Sequence[str]) -> Path | None:
+def _logged(defect: Exception, argv: Sequence[str], folder: Path | None) -> Path | None:
     from platformdirs import user_log_path  # lazy: only a crash needs it
 
     try:
-        folder = user_log_path("donewhen", appauthor=False, ensure_exists=True)
+        folder = folder or user_log_path("donewhen", appauthor=False, ensure_exists=True)
         log = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
         command = argv[0] if argv else ""
         log.write_text(f"donewhen {command}\n" + "".join(traceback.format_exception(defect)), encoding="utf-8")

@@ -1,0 +1,298 @@
+"""Runs in memory, a terminal of strings, and the services around them."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from donewhen.cli import CheckProgram, CliServices, DetectedCheck, DoctorFacts, ServeOptions, main
+from donewhen.cli.terminal import Terminal
+from donewhen.config import Settings
+from donewhen.core.errors import DoneWhenError, UnknownRun
+from donewhen.core.events import RunOptions
+from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
+from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
+from donewhen.core.proof import assess
+from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.work import Answer, Interrupt
+from donewhen.engine.api import IterationDetail, LimitChanges, RevertOutcome, RunView, StartOptions
+from donewhen.ports import Live, RunSummary
+
+RUN = "run-1"
+PYTEST = Check.of("python -m pytest -q")
+RUFF = Check.of("ruff check .")
+RED = Requirement(requirement_id("tests"), 1, "`python -m pytest -q` passes", (PYTEST,), sole_check=True, line=8)
+CLEAN = Requirement(requirement_id("lint"), 2, "`ruff check .` passes", (RUFF,), sole_check=True, line=9)
+GOAL = Goal("Ship the exporter", "Exports open.", (RED, CLEAN), Limits(), path="GOAL.md")
+
+
+def evidence(check: Check, *, passed: bool, number: int = 1, revision: str = "rev1") -> Evidence:
+    tests = "pytest" in check.command
+    result = CheckResult(
+        check.id,
+        check.command,
+        Outcome.PASSED if passed else Outcome.FAILED,
+        "12 passed" if passed else "2 of 12 tests failed",
+        exit_code=0 if passed else 1,
+        seconds=1.25,
+        output="12 passed" if passed else "FAILED test_quotes.py",
+        program="/usr/bin/python",
+        is_test_run=tests,
+        totals=TestTotals(12, 0) if passed else TestTotals(10, 2),
+    )
+    return Evidence(f"E{number}", revision, revision, 0, result if tests else replace(result, totals=None))
+
+
+def state_of(*, red: bool = False, **changes: Any) -> RunState:
+    """A run of GOAL whose checks have run: all passed, or the tests failed."""
+    results = {PYTEST.id: evidence(PYTEST, passed=not red), RUFF.id: evidence(RUFF, passed=True, number=2)}
+    state = RunState(
+        RUN,
+        "pursue",
+        GOAL,
+        RunOptions("human"),
+        sequence=9,
+        revision="rev1",
+        audit_due=False,
+        audits=1,
+        results=results,
+    )
+    return replace(state, **changes)
+
+
+def view_of(state: RunState) -> RunView:
+    return RunView(state, assess(state), Live(), "file:///w/GOAL.md", {}, owned=True)
+
+
+def view(*, red: bool = False, **changes: Any) -> RunView:
+    return view_of(state_of(red=red, **changes))
+
+
+def complete() -> RunView:
+    record = IterationRecord(1, 1_700_000_000.0, 2.0, 2, 2, revision="rev1", changed=("a.py",), summary="done")
+    return view(
+        ended=True, end_status="complete", reason="every requirement is proven", iteration=1, turns_ended=1,
+        iterations=(record,), elapsed=3.5, sequence=12, audits=2,
+    )  # fmt: skip
+
+
+def question(number: int = 1) -> Interrupt:
+    return Interrupt(f"I{number}", "question", "Which encoding?", about="worker")
+
+
+def approval() -> Interrupt:
+    return Interrupt("I1", "approval", "run a command", tool="run_command", input={"command": "git push"})
+
+
+class FakeRuns:
+    """Plays `views` to whoever follows; the last one stays until something changes it."""
+
+    def __init__(self, root: Path, views: Sequence[RunView] = (), error: DoneWhenError | None = None) -> None:
+        self.root = root
+        self.state_folder = root / "state"
+        self.calls: list[tuple[Any, ...]] = []
+        self.closed = False
+        self._views = list(views)
+        self._error = error
+        self._shown: RunView | None = views[-1] if views else None
+        self._changes: asyncio.Queue[RunView] = asyncio.Queue()
+        self.on_last: Callable[[], None] = lambda: None
+
+    def _called(self, *call: Any) -> RunView:
+        self.calls.append(call)
+        if self._error is not None:
+            raise self._error
+        if self._shown is None:
+            raise UnknownRun("there is no such run")
+        return self._shown
+
+    def _change(self, **changes: Any) -> RunView:
+        assert self._shown is not None
+        self._shown = view_of(replace(self._shown.state, sequence=self._shown.state.sequence + 1, **changes))
+        self._changes.put_nowait(self._shown)
+        return self._shown
+
+    async def start(self, goal_path: str, options: StartOptions = StartOptions()) -> RunView:  # noqa: B008
+        self._called("start", goal_path, options)
+        return self._views[0]
+
+    async def check(self, goal_path: str) -> RunView:
+        return self._called("check", goal_path)
+
+    async def pause(self, run_id: str, reason: str = "") -> RunView:
+        self._called("pause", run_id, reason)
+        return self._change(paused=reason, reason=reason)
+
+    async def resume(
+        self, run_id: str | None = None, limits: LimitChanges = LimitChanges(), options: StartOptions = StartOptions()  # noqa: B008
+    ) -> RunView:  # fmt: skip
+        self._called("resume", run_id, limits, options)
+        return self._views[0]
+
+    async def stop(self, run_id: str, reason: str = "") -> RunView:
+        self._called("stop", run_id)
+        return self._change(ended=True, end_status="cancelled", reason=reason)
+
+    async def answer(self, run_id: str, interrupt_id: str, answer: Answer) -> RunView:
+        shown = self._called("answer", run_id, interrupt_id, answer)
+        left = tuple(i for i in shown.state.interrupts if i.id != interrupt_id)
+        if left:
+            return self._change(interrupts=left)
+        return self._change(interrupts=(), ended=True, end_status="complete")
+
+    async def waive(self, run_id: str, requirement: str, reason: str, *, undo: bool = False) -> RunView:
+        return self._called("waive", run_id, requirement, reason, undo)
+
+    async def accept(self, run_id: str, finding_id: str, reason: str, *, undo: bool = False) -> RunView:
+        return self._called("accept", run_id, finding_id, reason, undo)
+
+    async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView:
+        return self._called("dispute", run_id, requirement, reason)
+
+    async def revert(
+        self, run_id: str, iteration: int, paths: Sequence[str] | None = None, *, force: bool = False
+    ) -> RevertOutcome:
+        self.calls.append(("revert", run_id, iteration, paths, force))
+        if self._error is not None and not force:
+            raise self._error
+        return RevertOutcome(("src/a.py",), ())
+
+    async def revert_finding(self, run_id: str, finding_id: str) -> RevertOutcome:
+        raise NotImplementedError
+
+    async def view(self, run_id: str) -> RunView:
+        if self._shown is None or run_id != RUN:
+            raise UnknownRun(f"there is no run {run_id} here")
+        return self._shown
+
+    async def views(self, goal_path: str | None = None) -> Sequence[RunView]:
+        return [self._shown] if self._shown else []
+
+    async def summaries(self) -> Sequence[RunSummary]:
+        if self._shown is None:
+            return []
+        state = self._shown.state
+        return [RunSummary(state.run_id, state.mode, state.goal.title, "GOAL.md", state.status, 0.0, 1.5)]
+
+    async def iteration(self, run_id: str, number: int) -> IterationDetail:
+        raise NotImplementedError
+
+    async def file_at(self, run_id: str, iteration: int, path: str) -> str | None:
+        return None
+
+    async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
+        found = (await self.view(run_id)).state.results.values()
+        return next((one for one in found if one.id == evidence_id), None)
+
+    async def evidence_file(self, run_id: str, evidence_id: str) -> Path | None:
+        return None
+
+    async def report(self, run_id: str) -> RunView:
+        return await self.view(run_id)
+
+    async def forget(self, goal_path: str) -> None:
+        self.calls.append(("forget", goal_path))
+
+    async def follow(self, run_id: str) -> AsyncIterator[RunView]:
+        for shown in self._views:
+            yield shown
+        self.on_last()
+        last = self._views[-1]
+        while last is not None and last.state.active:
+            last = await self._changes.get()
+            yield last
+
+    def subscribe(self, on_change: Callable[[RunView], None]) -> Callable[[], None]:
+        return lambda: None
+
+    async def amend(self, goal_path: str) -> None:
+        return
+
+    def saved_by_client(self, path: str, text: str) -> None:
+        return
+
+    def forward_diagnostics(self, path: str, version: int | None, problems: Sequence[Any]) -> None:
+        return
+
+    async def recover(self) -> Sequence[RunView]:
+        return []
+
+    async def close(self, reason: str) -> None:
+        self.closed = True
+
+
+class Typed:
+    """Lines that were typed before; then the end of input."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = list(lines)
+
+    async def next(self) -> str | None:
+        return self._lines.pop(0) if self._lines else None
+
+
+@dataclass
+class Desk:
+    """A workspace folder with a command line in front of it."""
+
+    root: Path
+    runs: FakeRuns
+    environ: dict[str, str] = field(default_factory=dict[str, str])
+    interactive: bool = False
+    typed: Sequence[str] = ()
+    settings: Settings | None = None
+    served: ServeOptions | None = None
+    out: str = ""
+    err: str = ""
+
+    def __call__(self, *argv: str) -> int:
+        stdout, stderr = io.StringIO(), io.StringIO()
+        terminal = Terminal(stdout, stderr, Typed(self.typed), self.environ, self.interactive)
+        arguments = ["--workspace", str(self.root), *argv]
+        user_file = self.root / "user.toml"
+        code = main(arguments, self._services(), terminal=terminal, user_file=user_file, log_folder=self.root)
+        self.out, self.err = stdout.getvalue(), stderr.getvalue()
+        return code
+
+    def _services(self) -> CliServices:
+        async def open_runs(root: Path, state_dir: Path | None, settings: Settings) -> FakeRuns:
+            self.settings = settings
+            return self.runs
+
+        def serve(options: ServeOptions) -> int:
+            self.served = options
+            return 0
+
+        return CliServices(
+            open_runs=open_runs,
+            serve=serve,
+            detect=lambda root: [DetectedCheck("python -m pytest -q", "tests/ has tests")],
+            draft=lambda root, objective: f"# {objective or 'Goal'}\n",
+            draft_path=lambda root, objective: root / ("slug.goal.md" if (root / "GOAL.md").exists() else "GOAL.md"),
+            demo_project=lambda folder: Sample.made(folder),
+            doctor_facts=lambda root: DoctorFacts("/usr/bin/python", checks=(CheckProgram("ruff check .", None),)),
+            goal_problems=lambda path: [],
+        )
+
+
+@dataclass(frozen=True)
+class Sample:
+    workspace: Path
+    goal: Path
+    script: Path
+
+    @classmethod
+    def made(cls, folder: Path) -> Sample:
+        workspace = folder / "sample"
+        workspace.mkdir(parents=True)
+        (workspace / "GOAL.md").write_text("# Goal\n")
+        return cls(workspace, workspace / "GOAL.md", folder / "demo.yaml")
+
+
+def desk(root: Path, *views: RunView, error: DoneWhenError | None = None, **other: Any) -> Desk:
+    (root / "GOAL.md").write_text("# Ship the exporter\n")
+    return Desk(root, FakeRuns(root, views, error), **other)

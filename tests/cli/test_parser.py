@@ -1,0 +1,123 @@
+"""What the command line understands, and what it says where it doesn't."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from donewhen.cli.parser import COMMANDS, parse
+from donewhen.config import SETTINGS
+from donewhen.core.errors import UsageError
+
+from cli.fakes import complete, desk
+
+ALL = [
+    "init", "check", "run", "resume", "status", "list", "pause", "stop", "answer", "waive", "accept", "dispute",
+    "report", "revert", "serve", "mcp", "demo", "doctor",
+]  # fmt: skip
+
+
+def test_every_command_of_the_contract_is_there() -> None:
+    assert list(COMMANDS) == ALL
+
+
+@pytest.mark.parametrize("command", ALL)
+def test_every_command_explains_itself(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert desk(tmp_path)(command, "--help") == 0
+    shown = capsys.readouterr().out
+    for option in ("--workspace", "--state-dir", "--json"):
+        assert option in shown
+
+
+def test_run_has_every_option_with_its_variable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    desk(tmp_path)("run", "--help")
+    shown = " ".join(capsys.readouterr().out.split())
+    for setting in SETTINGS:
+        if setting.flag:
+            assert setting.option in shown
+            assert setting.variable in shown.replace(" ", "") or setting.variable in shown
+
+
+@pytest.mark.parametrize("argv", [["--json", "status"], ["status", "--json"], ["--state-dir", "s", "--json", "list"]])
+def test_common_options_stand_before_or_after_the_command(argv: list[str]) -> None:
+    assert parse(argv).json is True
+
+
+@pytest.mark.parametrize(
+    ("argv", "near"),
+    [
+        (["chekc"], "'check'"),
+        (["stat"], "'status'"),
+        (["run", "--max-iteration", "3"], "'--max-iterations'"),
+        (["run", "--jsno"], "'--json'"),
+        (["answer", "--worksapce", "x"], "'--workspace'"),
+        (["--vesion"], "'--version'"),
+    ],
+)
+def test_an_unknown_word_names_the_nearest(argv: list[str], near: str, tmp_path: Path) -> None:
+    call = desk(tmp_path)
+    assert call(*argv) == 2
+    assert f"did you mean {near}" in call.err
+    assert call.out == ""
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["answer", "run-1"],
+        ["answer", "run-1", "I1", "maybe"],
+        ["waive", "run-1"],
+        ["pause"],
+        ["status", "a", "b"],
+        ["report", "run-1", "--format", "pdf"],
+        ["serve", "--stdio", "--tcp", "1"],
+    ],
+)
+def test_what_makes_no_sense_is_a_usage_error(argv: list[str]) -> None:
+    with pytest.raises(UsageError):
+        parse(argv)
+
+
+def test_resume_takes_the_options_of_run_but_worker_and_goal() -> None:
+    assert parse(["resume", "run-1", "--max-iterations", "20", "--approve", "deny"]).max_iterations == "20"
+    for option in ("--worker", "--worker-command", "--script"):
+        with pytest.raises(UsageError):
+            parse(["resume", "run-1", option, "x"])
+
+
+def test_text_after_two_dashes_is_taken_as_it_is() -> None:
+    assert parse(["run", "--", "--fix", "the flag"]).goal == ["--fix", "the flag"]
+
+
+def test_without_a_command_there_is_help_and_code_2(tmp_path: Path) -> None:
+    call = desk(tmp_path)
+    assert call() == 2
+    assert "COMMAND" in call.err
+
+
+def test_the_version_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert desk(tmp_path)("--version") == 0
+    assert capsys.readouterr().out.startswith("donewhen ")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["mcp"],
+        ["report", "run-1", "--format", "html"],
+        ["report", "run-1", "--format", "sarif"],
+        ["run", "--worker", "agent"],
+        ["run", "--worker", "acp"],
+    ],
+)
+def test_what_this_version_lacks_is_said(argv: list[str], tmp_path: Path) -> None:
+    call = desk(tmp_path, complete())
+    assert call(*argv) == 2
+    assert "not available in this version" in call.err
+
+
+def test_a_sandbox_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    call = desk(tmp_path, complete())
+    assert call("run", "--sandbox", "on") == 2
+    assert "no sandbox" in call.err
+    assert call.runs.calls == []

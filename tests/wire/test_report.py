@@ -1,0 +1,156 @@
+"""The receipts, letter by letter where people and programs read them."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of
+from donewhen.core.goal import Requirement
+from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.state import KnownFinding
+from donewhen.core.work import Usage
+from donewhen.engine.api import RunView
+from donewhen.wire.report import ReportFormat, cited, render
+from donewhen.wire.report_markdown import code, text
+from junitparser import JUnitXml, TestCase
+
+ROOT = Path("/w")
+FINDING = KnownFinding("F1", IntegrityFinding("k", "test_skipped", "tests/test_x.py", 4, "a test is skipped now"))
+OPINION = Requirement("r-3", 3, "The README is <b>good</b> | @everyone", line=10)
+
+
+def rendered(form: ReportFormat, shown: RunView) -> str:
+    known = {one.id: one for one in shown.state.results.values()}
+    return render(form, shown, ROOT, [known[identity] for identity in cited(shown) if identity in known])
+
+
+def with_everything() -> RunView:
+    goal = replace(GOAL, requirements=(RED, CLEAN, OPINION))
+    return view_of(
+        state_of(
+            red=True,
+            goal=goal,
+            waived={CLEAN.id: "ruff is broken here"},
+            findings=(FINDING, replace(FINDING, id="F2", accepted=True, reason="it was flaky")),
+            ended=True,
+            end_status="capped",
+            reason="the limit of 10 iterations is reached",
+            iteration=10,
+            elapsed=61.25,
+        )
+    )
+
+
+def test_a_complete_run_as_markdown() -> None:
+    assert (
+        rendered("markdown", complete())
+        == """\
+## Ship the exporter
+
+**complete** · 2 of 2 requirements proven
+
+<sub>run `run-1` · revision `rev1` · worker human · 1 iteration · 3.5 s · no model used</sub>
+
+| | Requirement | Status | Decided by | Proof |
+|---|---|---|---|---|
+| R1 | `python -m pytest -q` passes | ✅ met | check | E1: `python -m pytest -q` 12 passed |
+| R2 | `ruff check .` passes | ✅ met | check | E2: `ruff check .` passed |
+
+### Evidence
+
+| | Command | Result | Time | Revision | Program |
+|---|---|---|---|---|---|
+| E1 | `python -m pytest -q` | 12 passed (exit 0) | 1.25 s | `rev1` | `python` |
+| E2 | `ruff check .` | passed (exit 0) | 1.25 s | `rev1` | `python` |
+
+### Iterations
+
+| | Met | Time | Cost | Changed |
+|---|---|---|---|---|
+| 1 | 2 of 2 | 2.0 s | $0.00 | `a.py` |
+"""
+    )
+
+
+def test_an_unfinished_run_as_markdown_shows_overrides_apart() -> None:
+    shown = rendered("markdown", with_everything())
+    assert "**capped** · 0 of 3 requirements proven, 1 waived by a person" in shown
+    assert "the limit of 10 iterations is reached" in shown
+    assert "| R1 | `python -m pytest -q` passes | ❌ unmet | check |" in shown
+    assert "| R2 | `ruff check .` passes | ✋ waived | person | waived: ruff is broken here |" in shown
+    overrides = shown.partition("### Overrides by a person (not proven)")[2].partition("###")[0]
+    assert "- R2 was **waived**: ruff is broken here" in overrides
+    assert "- F2 (test_skipped) was **accepted**: it was flaky" in overrides
+    findings = shown.partition("### Integrity findings")[2].partition("###")[0]
+    assert "F1 test_skipped at `tests/test_x.py:5`" in findings
+    assert "F2" not in findings
+    assert "✅" not in shown
+
+
+def test_text_from_files_stays_text() -> None:
+    shown = rendered("markdown", with_everything())
+    assert "The README is &lt;b&gt;good&lt;/b&gt; \\| @\u200beveryone" in shown
+    assert code("a `b` ``c") == "```a `b` ``c```"
+    assert text("a\n<x>\x1b") == "a &lt;x&gt;�"
+
+
+@pytest.mark.conformance("A16")
+def test_an_unknown_price_is_said() -> None:
+    usage = Usage(input_tokens=1200, output_tokens=34, usd=None)
+    shown = rendered("markdown", view(worker_usage=usage))
+    assert "cost unknown (1,234 tokens)" in shown
+    assert "$0.00 " not in shown.partition("###")[0]
+
+
+def test_an_audit_as_markdown_claims_no_run() -> None:
+    shown = rendered("markdown", view(red=True, mode="audit", ended=True, reason="x"))
+    assert "**check: not proven** · 1 of 2 requirements proven" in shown
+    assert "worker" not in shown
+
+
+def test_junit_has_one_case_for_each_requirement_and_finding() -> None:
+    shown = rendered("junit", with_everything())
+    suite = next(iter(JUnitXml.fromfile(io.BytesIO(shown.encode()))))  # type: ignore[arg-type]
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (4, 2, 1, 1)
+    cases = [case for case in suite if isinstance(case, TestCase)]
+    assert [case.name for case in cases] == [
+        "R1 `python -m pytest -q` passes",
+        "R2 `ruff check .` passes",
+        "R3 The README is <b>good</b> | @everyone",
+        "F1 test_skipped",
+    ]
+    assert [case.result[0].type if case.result else None for case in cases] == [
+        "unmet",
+        None,
+        "unverified",
+        "test_skipped",
+    ]
+    assert "FAILED test_quotes.py" in cases[0].result[0].text
+    assert 'file="GOAL.md" line="9"' in shown
+
+
+def test_junit_of_a_complete_run_passes() -> None:
+    suite = next(iter(JUnitXml.fromstring(rendered("junit", complete()).encode())))
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (2, 0, 0, 0)
+
+
+def test_junit_survives_what_xml_can_not_hold() -> None:
+    broken = replace(evidence(PYTEST, passed=False), id="E1")
+    noisy = replace(broken, observation=replace(broken.observation, output="\x00\x1b[31m\ud800 ]]> &"))  # type: ignore[type-var]
+    shown = view_of(state_of(red=True, results={PYTEST.id: noisy}))
+    xml = render("junit", shown, ROOT, [noisy])
+    suite = next(iter(JUnitXml.fromstring(xml.encode())))
+    assert suite.failures == 1
+
+
+def test_json_is_the_snapshot_with_its_evidence() -> None:
+    document = json.loads(rendered("json", complete()))
+    assert document["complete"] is True
+    first = document["evidence"]["E1"]
+    assert (first["kind"], first["revisionAfter"], first["turn"]) == ("checkResult", "rev1", 0)
+    assert first["observation"]["totals"] == {"passed": 12, "failed": 0, "skipped": 0, "source": "junit"}
+    assert set(document["evidence"]) == {"E1", "E2"}
