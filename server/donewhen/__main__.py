@@ -1,0 +1,105 @@
+"""`donewhen`: hands the parts to the front end that the command line asks for. Imports as little as it can: the
+language server answers `initialize` before anything of the engine is loaded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from donewhen.cli.services import CliServices, DemoProject, DetectedCheck, DoctorFacts, GoalProblem, ServeOptions
+    from donewhen.config import Settings
+    from donewhen.engine.api import Runs
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit code (docs/protocol.md)."""
+    from donewhen.cli.main import main as command_line
+
+    return command_line(sys.argv[1:] if argv is None else argv, services())
+
+
+def services() -> CliServices:
+    """What the command line may not import itself."""
+    from donewhen.cli.services import CliServices
+
+    return CliServices(
+        open_runs=_open_runs,
+        serve=_serve,
+        detect=_detect,
+        draft=_draft,
+        draft_path=_draft_path,
+        demo_project=_demo_project,
+        doctor_facts=_doctor_facts,
+        goal_problems=_goal_problems,
+    )
+
+
+async def _open_runs(root: Path, state_dir: Path | None, settings: Settings) -> Runs:
+    from donewhen.composition import open_engine
+
+    return await open_engine(root, state_dir, settings)
+
+
+def _serve(options: ServeOptions) -> int:
+    import asyncio
+
+    from donewhen.composition_lsp import lsp_services
+    from donewhen.lsp.server import serve
+
+    return asyncio.run(serve(lsp_services(options.state_dir), tcp_port=options.tcp))
+
+
+def _detect(root: Path) -> Sequence[DetectedCheck]:
+    from donewhen.cli.services import DetectedCheck
+    from donewhen.goalfile.detect import detect
+
+    return [DetectedCheck(found.command, found.why) for found in detect(root)]
+
+
+def _draft(root: Path, objective: str) -> str:
+    from donewhen.goalfile.detect import detect
+    from donewhen.goalfile.draft import draft
+
+    return draft(objective, detect(root))
+
+
+def _draft_path(root: Path, objective: str) -> Path:
+    from donewhen.goalfile.draft import draft_path
+
+    return draft_path(root, objective)
+
+
+def _demo_project(folder: Path) -> DemoProject:
+    import importlib.util
+
+    from donewhen.samples import prepare
+
+    return prepare(folder, pytest=importlib.util.find_spec("pytest") is not None)
+
+
+def _doctor_facts(root: Path) -> DoctorFacts:
+    from donewhen.doctor import doctor_facts
+
+    return doctor_facts(root)
+
+
+def _goal_problems(path: Path) -> Sequence[GoalProblem]:
+    from donewhen.cli.services import GoalProblem
+    from donewhen.goalfile.parse import parse
+
+    try:
+        parsed = parse(path.read_bytes(), path=path.name, name=path.stem)
+    except OSError as error:
+        return [GoalProblem(0, "error", f"the goal file can't be read: {error}")]
+    severity = {"error": "error", "warning": "warning"}
+    return [
+        GoalProblem(one.line, severity.get(one.severity, "information"), one.message)  # pyright: ignore[reportArgumentType]  # the two values above, or the default
+        for one in parsed.problems
+    ]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
