@@ -24,7 +24,7 @@ from donewhen.core.integrity_facts import (
     TestFileFact,
 )
 from donewhen.core.integrity_masks import gained, swallowed
-from donewhen.core.integrity_runs import compare_runs, runs_without
+from donewhen.core.integrity_runs import compare_runs, moved_runs
 from donewhen.core.integrity_tests import compare_tests, digest_of, finding
 from donewhen.core.work import RunWarning
 
@@ -73,7 +73,7 @@ def moved(baseline: IntegrityFacts, now: IntegrityFacts, paths: Collection[str])
     """
     wanted = frozenset(paths)
     base = _amended(baseline, now) if now.goal_file is not None and now.goal_file.path in wanted else baseline
-    runs, executed = runs_without(base, wanted)
+    runs, executed = moved_runs(base, now, wanted)
     return replace(
         base,
         tests=_swapped(base.tests, now.tests, wanted),

@@ -176,7 +176,7 @@ class IntegrityFacts:
     environment: tuple[FileFact, ...] = ()
     goal_file: FileFact | None = None
     executed: tuple[tuple[str, str, str], ...] = field(default=())
-    """(check id, test name, outcome) of the latest test runs; the name begins with `path::` where it is known."""
+    """(check id, test name, outcome) of the latest test runs, named as the runner does."""
     shadows: tuple[FileFact, ...] = ()
     runs: tuple[CheckRunFact, ...] = ()
     runners: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from donewhen.core.integrity_facts import (
     CheckRunFact,
@@ -14,6 +14,7 @@ from donewhen.core.integrity_facts import (
 )
 from donewhen.core.integrity_tests import digest_of, finding
 
+Executed = tuple[str, str, str]
 _EXECUTED = frozenset({"passed", "failed", "error"})
 
 
@@ -38,38 +39,39 @@ def compare_runs(
             yield from _fewer(baseline, now, was, run, explained)
 
 
-def runs_without(
-    facts: IntegrityFacts, paths: frozenset[str]
-) -> tuple[tuple[CheckRunFact, ...], tuple[tuple[str, str, str], ...]]:
-    """The runs and their tests without those that a change of `paths` makes incomparable.
+def moved_runs(
+    baseline: IntegrityFacts, now: IntegrityFacts, paths: frozenset[str]
+) -> tuple[tuple[CheckRunFact, ...], tuple[Executed, ...]]:
+    """The runs and their tests after a person changed `paths`.
 
     A test file takes its own tests with it; anything else that decides what runs takes all of them.
     """
-    wide = {
-        *(f.path for f in (*facts.configs, *facts.environment, *facts.shadows)),
-        *(d.path for d in facts.definitions),
-    }
-    files = {f.path for f in facts.tests} & paths
+    both = (baseline, now)
+    wide = {f.path for facts in both for f in (*facts.configs, *facts.environment, *facts.shadows)}
+    wide |= {d.path for facts in both for d in facts.definitions}
     if wide & paths:
-        return (), ()
+        return now.runs or baseline.runs, now.executed or baseline.executed
+    files = {f.path for facts in both for f in facts.tests} & paths
     if not files:
-        return facts.runs, facts.executed
-    kept = tuple(e for e in facts.executed if not _in_files(e[1], files, facts))
-    counts = Counter(check for check, _, outcome in kept if outcome in _EXECUTED)
-    touched = {e[0] for e in facts.executed} - {e[0] for e in kept} | {
-        e[0] for e in facts.executed if _in_files(e[1], files, facts)
-    }
+        return baseline.runs, baseline.executed
+    old = [(e, _in_files(e[1], files, both)) for e in baseline.executed]
+    new = [e for e in now.executed if _in_files(e[1], files, both)]
+    executed = tuple(sorted({*(e for e, theirs in old if not theirs), *new}))
+    gone = Counter(e[0] for e, theirs in old if theirs and e[2] in _EXECUTED)
+    came = Counter(e[0] for e in new if e[2] in _EXECUTED)
     runs = tuple(
-        r if r.check_id not in touched else CheckRunFact(r.check_id, r.passed, counts[r.check_id]) for r in facts.runs
+        CheckRunFact(r.check_id, r.passed, max(0, r.executed - gone[r.check_id] + came[r.check_id]))
+        for r in baseline.runs
     )
-    return runs, kept
+    return runs, executed
 
 
-def _in_files(name: str, files: set[str], facts: IntegrityFacts) -> bool:
+def _in_files(name: str, files: set[str], facts: Iterable[IntegrityFacts]) -> bool:
     path, found, _ = name.partition("::")
-    if found and ("/" in path or "." in path):
+    if found and path.endswith(".py"):
         return path in files
-    return simple_name(name) in {t.simple_name for f in facts.tests if f.path in files for t in f.tests}
+    simple = simple_name(name)
+    return any(t.simple_name == simple for one in facts for f in one.tests if f.path in files for t in f.tests)
 
 
 def _fewer(

@@ -166,9 +166,5 @@ def _with_runs(facts: IntegrityFacts, results: Sequence[CheckResult]) -> Integri
         for r in results
         if r.is_test_run and r.outcome in (Outcome.PASSED, Outcome.FAILED, Outcome.NO_TESTS)
     )
-    executed = tuple(
-        (r.check_id, f"{t.path}::{t.name}" if t.path and "::" not in t.name else t.name, t.outcome)
-        for r in results
-        for t in r.tests
-    )
+    executed = tuple((r.check_id, t.name, t.outcome) for r in results for t in r.tests)
     return replace(facts, runs=runs, executed=executed)

@@ -17,6 +17,7 @@ from donewhen.evidence.probes_assertions import (
     literals_of,
     tokens_digest,
     truth,
+    walk,
 )
 
 _SKIP_CALLS = frozenset({"skip", "xfail", "skipTest", "importorskip", "SkipTest", "exit"})
@@ -169,7 +170,7 @@ class _Reader:
 
     def _marks(self, expressions: Sequence[ast.expr], scope: str) -> None:
         for expression in expressions:
-            for node in ast.walk(expression):
+            for node in walk(expression):
                 if isinstance(node, ast.expr) and self._is_skip_mark(node):
                     self.skips.append(SkipFact(scope, node.lineno - 1, _without_reason(node)))
                     break
@@ -183,7 +184,7 @@ class _Reader:
 
     def _calls(self, body: Sequence[ast.stmt], scope: str, always: bool) -> None:
         for statement in body:
-            for node in ast.walk(statement):
+            for node in walk(statement):
                 if isinstance(node, ast.Raise) and node.exc is not None and last_name(node.exc) == "SkipTest":
                     self.skips.append(SkipFact(scope, node.lineno - 1, "SkipTest", always))
                 elif isinstance(node, ast.Call) and _is_skip_call(node):
