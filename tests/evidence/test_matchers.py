@@ -195,7 +195,8 @@ CASES: list[tuple[str, str, list[tuple[str, int, int, str, str]]]] = [
     ),
     (
         "mocha",
-        "  1) sums\n       adds:\n     AssertionError [ERR_ASSERTION]: 1 == 2\n      at Context.<anonymous> (src/app.test.js:5:12)\n",
+        "  1) sums\n       adds:\n     AssertionError [ERR_ASSERTION]: 1 == 2\n"
+        "      at Context.<anonymous> (src/app.test.js:5:12)\n",
         [("src/app.test.js", 4, 11, "error", "sums: AssertionError [ERR_ASSERTION]: 1 == 2")],
     ),
     ("nothing", "all is well\n12:34:56 started\nhttp://localhost:80:1: x\n", []),

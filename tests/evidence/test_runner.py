@@ -135,6 +135,12 @@ async def test_a_command_that_no_shell_understands(run: RunCheck) -> None:
     assert (await run("a\0b")).outcome is Outcome.NOT_RUN
 
 
+async def test_a_callable_is_not_given_to_a_shell(checker: CommandChecker, root: Path) -> None:
+    check = Check("c-1", "touch ran", kind="validator")
+    assert (await checker.run(check, timeout=5, token="t")).outcome is Outcome.NOT_RUN
+    assert not has_text(root / "ran")
+
+
 async def test_cancelling_ends_the_children(checker: CommandChecker, root: Path, tmp_path: Path) -> None:
     check = Check.of("echo $$ > pid; exec sleep 300")
     step = asyncio.create_task(checker.run(check, timeout=60, token="t"))
@@ -264,6 +270,39 @@ async def test_the_users_own_report_is_kept_and_read(
     assert (result.outcome, result.reason) == (Outcome.PASSED, "1 test passed")
     assert result.totals.source == "junit"
     assert "xunit2" in (root / "out/mine.xml").read_text() or "testsuites" in (root / "out/mine.xml").read_text()
+
+
+@pytest.mark.parametrize("configuration", ["[tox]\n# pytest --junitxml=x.xml\nskipsdist = 1\n", "broken ["])
+async def test_other_configuration_names_no_report(run: RunCheck, write: Write, configuration: str) -> None:
+    write("tox.ini", configuration)
+    write("setup.cfg", "[options]\nscripts = pytest --junitxml=x.xml\n")
+    write("pyproject.toml", '[tool.hatch.envs.default.scripts]\ntest = "pytest --junitxml=x.xml"\n')
+    write("test_a.py", "def test_one(): pass\n")
+    assert (await run("python -m pytest -q -c /dev/null --rootdir .")).passed
+
+
+async def test_a_report_in_pyproject_is_read(run: RunCheck, write: Write) -> None:
+    write("pyproject.toml", '[tool.pytest.ini_options]\naddopts = ["-q", "--junitxml=mine.xml"]\n')
+    write("test_a.py", "def test_one(): pass\n")
+    assert (await run("python -m pytest")).totals.source == "junit"
+
+
+@pytest.mark.parametrize(("test", "outcome"), [("pass", Outcome.PASSED), ("assert 0", Outcome.FAILED)])
+async def test_without_pytests_reports_its_totals_count(
+    run: RunCheck, write: Write, test: str, outcome: Outcome
+) -> None:
+    write("test_a.py", f"def test_one(): {test}\n")
+    result = await run("python -m pytest -q -p no:junitxml")
+    assert (result.outcome, result.totals.source, result.totals.executed) == (outcome, "printed", 1)
+
+
+@pytest.mark.conformance("A10")
+async def test_a_later_run_on_the_same_line_hides_no_failure(run: RunCheck, write: Write) -> None:
+    write("test_a.py", "def test_one():\n    assert 0\n")
+    write("test_b.py", "def test_two(): pass\n")
+    result = await run("python -m pytest -q test_a.py; python -m pytest -q test_b.py")
+    assert (result.outcome, result.exit_code) == (Outcome.FAILED, 0)
+    assert "1 failed test" in result.reason
 
 
 PASSING_REPORT = '<testsuites><testsuite><testcase classname="a" name="test_a"/></testsuite></testsuites>'
@@ -417,6 +456,14 @@ async def test_node_counts_by_what_it_prints(run: RunCheck, write: Write) -> Non
     assert ("a.test.mjs", 4) in [(p.path, p.line) for p in result.problems]
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+async def test_a_report_that_a_runner_prints_is_read(run: RunCheck, write: Write) -> None:
+    write("a.test.mjs", "import test from 'node:test';\ntest('adds', () => {});\n")
+    result = await run("node --test --test-reporter=junit")
+    assert (result.outcome, result.totals.source) == (Outcome.PASSED, "junit")
+    assert [t.outcome for t in result.tests] == ["passed"]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="Rust is not installed")
 async def test_cargo_counts_by_what_it_prints(run: RunCheck, write: Write) -> None:
@@ -492,6 +539,16 @@ async def test_the_editors_interpreter_comes_before_the_workspaces(root: Path, t
     )
     result = await checker.run(Check.of("python"), timeout=10, token="t")
     assert result.program == str(selected)
+
+
+async def test_another_interpreter_may_be_selected_later(checker: CommandChecker, root: Path, tmp_path: Path) -> None:
+    first, second = make_venv(root / ".venv"), make_venv(tmp_path / "second")
+    check = Check.of("python --version")
+    before = checker.environment(check)
+    assert checker.program(check) == str(first)
+    checker.select_interpreter(second)
+    assert checker.program(check) == str(second)
+    assert checker.environment(check) != before
 
 
 async def test_done_whens_own_environment_is_not_put_on_path(run: RunCheck, variables: dict[str, str]) -> None:

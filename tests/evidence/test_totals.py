@@ -28,6 +28,7 @@ CASES: list[tuple[str, str, tuple[int, int, int] | None]] = [
         "--- FAIL: TestA (0.00s)\nFAIL\nFAIL\texample.com/a\t0.002s\nok  \texample.com/b\t0.1s\n",
         (1, 1, 0),
     ),
+    ("go test ./...", "--- FAIL: TestA (0.00s)\nFAIL\nexit status 1\nFAIL\texample.com/a\t0.002s\nFAIL\n", (0, 1, 0)),
     ("go test ./...", "ok  \texample.com/a\t0.002s [no tests to run]\n", (0, 0, 0)),
     (
         "go test -v ./...",

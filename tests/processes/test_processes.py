@@ -69,8 +69,8 @@ def gone(pid: int) -> bool:
 async def pid_in(file: Path) -> int:
     """What another process writes into the file, once it has."""
     async with asyncio.timeout(20):
-        while not (text := read(file)):
-            await asyncio.sleep(0.01)  # no event crosses processes
+        while not (text := read(file)):  # noqa: ASYNC110 # no event crosses processes
+            await asyncio.sleep(0.01)
     return int(text)
 
 
@@ -168,6 +168,17 @@ async def test_cancelling_ends_every_child_before_it_takes_effect(run: Run, tmp_
     with pytest.raises(asyncio.CancelledError):
         await step
     assert time.monotonic() - begun < 2
+    assert gone(pid)
+
+
+async def test_a_child_that_sheds_its_mark_and_its_session_is_ended(run: Run, tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    command = f"env -i setsid {script(tmp_path, STUBBORN)} {pid_file} & wait"
+    step = asyncio.create_task(run(command))
+    pid = await pid_in(pid_file)
+    step.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await step
     assert gone(pid)
 
 

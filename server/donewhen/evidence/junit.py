@@ -12,7 +12,7 @@ from donewhen.core.evidence import Problem, TestCase, TestOutcome
 from donewhen.evidence.places import Places
 from donewhen.evidence.text import first_line, strip_ansi
 
-_LARGEST = 256 * 1024 * 1024
+_LARGEST = 64 * 1024 * 1024
 _LONGEST_MESSAGE = 2_000
 _RANK: dict[TestOutcome, int] = {"passed": 0, "skipped": 1, "failed": 2, "error": 3}
 
@@ -40,12 +40,18 @@ def read_junit(path: Path, places: Places) -> Report:
     try:
         if path.stat().st_size > _LARGEST:
             raise BrokenReport(f"it is larger than {_LARGEST >> 20} MiB")
+        return parse_junit(path.read_bytes(), places)
+    except OSError as error:
+        raise BrokenReport(error.strerror or str(error)) from error
+
+
+def parse_junit(text: bytes, places: Places) -> Report:
+    """The report that the bytes are; raises BrokenReport."""
+    try:
         # The parser (expat 2.4 or later) refuses entities that grow without bound, and reads no external ones.
-        root = ElementTree.parse(path).getroot()  # noqa: S314
-    except ElementTree.ParseError as error:
+        root = ElementTree.fromstring(text)  # noqa: S314
+    except (ElementTree.ParseError, ValueError) as error:
         raise BrokenReport(f"it is not XML: {error}") from error
-    except (OSError, ValueError) as error:
-        raise BrokenReport(str(error)) from error
     if _local(root) not in ("testsuites", "testsuite"):
         raise BrokenReport(f"its first element is <{_local(root)}>, not <testsuites>")
     return _report(root, places)

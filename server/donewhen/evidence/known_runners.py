@@ -91,12 +91,13 @@ class Runs:
     runners: int = 0
 
 
-def what_runs(parts: Sequence[Segment]) -> Runs:
+def what_runs(parts: Sequence[Segment], *, asked: bool = True) -> Runs:
+    """`asked` is false where runners can't be asked for a report: then even theirs is counted by what they print."""
     runners = [runner for part in parts if (runner := _named(part, RUNNERS)) is not None]
     known = [tool for part in parts if (tool := _named(part, RUNNERS) or _named(part, CARRIERS)) is not None]
     quiet = sum(1 for part in parts if part.tool[:1] and part.tool[0] in _SILENT | _FILTERS)
     trusted = len(known) + quiet == len(parts)
-    forms = dict.fromkeys(form for runner in known if not runner.always_reports for form in runner.totals)
+    forms = dict.fromkeys(form for runner in known if not (asked and runner.always_reports) for form in runner.totals)
     return Runs(runners[0] if runners else None, tuple(forms) if trusted else (), len(runners))
 
 

@@ -11,6 +11,7 @@ from donewhen.evidence.text import counted
 from donewhen.ports import ProcessResult
 
 _NAMED_FAILURES = 5
+_LONGEST_NAME = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,8 @@ class Observed:
 
     `test_run`: it must have executed a test to prove anything. `broken_report` says what is wrong with a report that
     was written; `not_installed` what is missing and how to get it. `no_tests_exit`: the runner's exit code for
-    "there was no test".
+    "there was no test". `printed_failures` counts the failed tests that runs printed whose report a later run of the
+    same command line has overwritten.
     """
 
     process: ProcessResult
@@ -31,6 +33,7 @@ class Observed:
     not_installed: str | None = None
     no_tests_exit: int | None = None
     timeout: float = 0.0
+    printed_failures: int = 0
 
 
 Decision = tuple[Outcome, str]
@@ -64,6 +67,9 @@ def _by_totals(seen: Observed, totals: TestTotals) -> Decision:
         return Outcome.FAILED, _failures(totals, seen.tests) if totals.failed else _other_exit(seen, totals)
     if totals.failed and seen.expected_exit == 0:
         return Outcome.FAILED, f"{_failures(totals, seen.tests)}, although the exit code is 0"
+    if seen.printed_failures and seen.expected_exit == 0:
+        failed = counted(seen.printed_failures, "failed test")
+        return Outcome.FAILED, f"its output shows {failed}, although the exit code is 0"
     return Outcome.PASSED, _passes(totals)
 
 
@@ -114,7 +120,8 @@ def _failures(totals: TestTotals, tests: Sequence[TestCase]) -> str:
 
 def short_name(name: str) -> str:
     """A test's name without its file."""
-    return name.split("::", 1)[1].replace("::", ".") if "::" in name else name
+    short = name.split("::", 1)[1].replace("::", ".") if "::" in name else name
+    return short if len(short) <= _LONGEST_NAME else short[: _LONGEST_NAME - 1] + "…"
 
 
 def signal_name(number: int) -> str:

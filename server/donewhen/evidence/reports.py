@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from donewhen.evidence.commandline import Segment, option_values
+from donewhen.evidence.pytest_options import configured_options
 
 _JUNIT_OPTIONS = ("--junitxml", "--junit-xml", "--junitfile", "--log-junit", "--output-junit", "--junit-output")
 _OUTPUT_OPTIONS = (
@@ -29,7 +30,6 @@ _JUNIT_VARIABLES = (
     "PLAYWRIGHT_JUNIT_OUTPUT_FILE",
 )
 _PYTEST_OPTION = re.compile(r"--junit-?xml(?:=|[\s\"',]+)([^\s\"',\]]+)")
-_PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
 Signature = tuple[int, int, int, int] | None
 
@@ -37,9 +37,10 @@ Signature = tuple[int, int, int, int] | None
 @dataclass(frozen=True, slots=True)
 class Reports:
     """Where a run may write reports: `ours`, which nobody else knows, and those that the user asked for, with what
-    stood there before the run."""
+    stood there before the run. `asked`: runners were asked for ours, or for theirs already."""
 
     ours: Path
+    asked: bool
     theirs: tuple[tuple[Path, Signature], ...]
     sarif: tuple[tuple[Path, Signature], ...]
 
@@ -63,8 +64,9 @@ def prepare_reports(
     """Asks pytest for a report through PYTEST_ADDOPTS (added to `variables`), unless the user's options name one."""
     folder = scratch / f"report-{secrets.token_hex(16)}"
     folder.mkdir(parents=True, mode=0o700)
-    reports = Reports(folder / "junit.xml", *_named(root, parts, folders, variables))
-    if not _configured(root, variables):
+    asked = not _switched_off(root, parts, variables)
+    reports = Reports(folder / "junit.xml", asked, *_named(root, parts, folders, variables))
+    if asked and not _configured(root, variables):
         given = variables.get("PYTEST_ADDOPTS", "")
         family = "" if _on_command_line(parts) else " -o junit_family=xunit1"
         variables["PYTEST_ADDOPTS"] = f"{given} --junitxml={shlex.quote(str(reports.ours))}{family}".strip()
@@ -89,22 +91,24 @@ def _before(root: Path, folders: Sequence[str], names: Sequence[str]) -> tuple[t
     return tuple((path, _signature(path)) for path in paths)
 
 
+def _switched_off(root: Path, parts: Sequence[Segment], variables: Mapping[str, str]) -> bool:
+    """`-p no:junitxml`: then pytest refuses the option."""
+    words = [word for part in parts for word in part.words]
+    return any(
+        "no:junitxml" in text for text in (variables.get("PYTEST_ADDOPTS", ""), configured_options(root), *words)
+    )
+
+
 def _on_command_line(parts: Sequence[Segment]) -> bool:
     return any(option_values(part.words, ("--junitxml", "--junit-xml")) for part in parts)
 
 
 def _configured(root: Path, variables: Mapping[str, str]) -> list[str]:
     """The report that the user's own PYTEST_ADDOPTS, or pytest's configuration in the root, asks for."""
-    found = _PYTEST_OPTION.findall(variables.get("PYTEST_ADDOPTS", ""))
-    if found:
-        return found[-1:]
-    for name in _PYTEST_FILES:
-        with contextlib.suppress(OSError, UnicodeDecodeError):
-            lines = (root / name).read_text(encoding="utf-8").splitlines()
-            text = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
-            found = _PYTEST_OPTION.findall(text)
-            if found:
-                return found[-1:]
+    for options in (variables.get("PYTEST_ADDOPTS", ""), configured_options(root)):
+        found = _PYTEST_OPTION.findall(options)
+        if found:
+            return found[-1:]
     return []
 
 

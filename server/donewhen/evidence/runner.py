@@ -13,7 +13,7 @@ from donewhen.evidence.bytecode import sweep_bytecode
 from donewhen.evidence.commandline import Segment, folders, segments
 from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.installed import not_installed
-from donewhen.evidence.junit import BrokenReport, Report, read_junit
+from donewhen.evidence.junit import BrokenReport, Report, parse_junit, read_junit
 from donewhen.evidence.known_runners import Runs, what_runs
 from donewhen.evidence.masking import Masker
 from donewhen.evidence.matchers import find_problems
@@ -77,6 +77,8 @@ class CommandChecker:
 
     async def run(self, check: Check, *, timeout: float, token: str) -> CheckResult:
         """One run of one check; see `ports.Checker`."""
+        if check.kind != "command":
+            return _not_run(check, "it is a Python callable, which only the program that made it can run")
         try:
             plan = await asyncio.to_thread(self._plan, check, timeout)
         except OSError as error:
@@ -88,6 +90,14 @@ class CommandChecker:
             return await asyncio.to_thread(self._result, plan, process)
         finally:
             plan.reports.discard()
+
+    def select_interpreter(self, interpreter: Path | None) -> None:
+        """The person selected another Python in the editor; runs that have started keep theirs."""
+        self._surroundings.interpreter = interpreter
+
+    def program(self, check: Check) -> str | None:
+        """The executable that the check's first word resolves to; None for the shell's own and for what is missing."""
+        return self._program(segments(check.command), self._surroundings.variables())
 
     def environment(self, check: Check) -> str:
         """Digest of what the check would run in."""
@@ -108,7 +118,7 @@ class CommandChecker:
         sweep_bytecode(self._surroundings.bytecode, self._root)
         reports = prepare_reports(self._root, self._scratch, parts, inside, variables)
         places = Places(self._root, inside)
-        return _Plan(check, timeout, parts, what_runs(parts), variables, program, reports, places)
+        return _Plan(check, timeout, parts, what_runs(parts, asked=reports.asked), variables, program, reports, places)
 
     def _program(self, parts: tuple[Segment, ...], variables: Mapping[str, str]) -> str | None:
         """The executable of the first simple command that is one: `cd` and the like are the shell's own."""
@@ -123,10 +133,11 @@ class CommandChecker:
 
     def _result(self, plan: _Plan, process: ProcessResult) -> CheckResult:
         output = strip_ansi(process.output)
-        report, broken = _read_report(plan)
+        report, broken = _read_report(plan, output)
         totals = _totals(report, output, plan)
         test_run = self._is_test_run(plan, totals)
-        outcome, reason = decide_outcome(self._observed(plan, process, output, report, totals, broken))
+        seen = self._observed(plan, process, output, report, totals, broken)
+        outcome, reason = decide_outcome(seen)
         result = CheckResult(
             check_id=plan.check.id,
             command=plan.check.command,
@@ -175,6 +186,7 @@ class CommandChecker:
             not_installed=not_installed(output, process.exit_code, plan.parts, which),
             no_tests_exit=plan.runs.runner.no_tests_exit if plan.runs.runner else None,
             timeout=plan.timeout,
+            printed_failures=_overwritten_failures(report, output, plan),
         )
 
 
@@ -182,15 +194,31 @@ def _not_run(check: Check, reason: str) -> CheckResult:
     return CheckResult(check.id, check.command, Outcome.NOT_RUN, reason)
 
 
-def _read_report(plan: _Plan) -> tuple[Report | None, str | None]:
+def _read_report(plan: _Plan, output: str) -> tuple[Report | None, str | None]:
     """The report of this run; or what is wrong with it."""
     path = plan.reports.written()
-    if path is None:
-        return None, None
     try:
-        return read_junit(path, plan.places), None
+        if path is not None:
+            return read_junit(path, plan.places), None
+        if plan.runs.totals and (printed := _printed_report(output)):
+            return parse_junit(printed.encode(), plan.places), None
     except BrokenReport as error:
         return None, str(error)
+    return None, None
+
+
+def _printed_report(output: str) -> str:
+    """What lies between the first start and the last end of a JUnit report's outermost element."""
+    end = output.rfind("</testsuite")
+    return output[output.find("<testsuite") : output.find(">", end) + 1] if end > 0 else ""
+
+
+def _overwritten_failures(report: Report | None, output: str, plan: _Plan) -> int:
+    """Where one command line runs pytest several times, the last run's report replaces the others'."""
+    if report is None or plan.runs.runners == 1:
+        return 0
+    printed = printed_totals(output, ("pytest",))
+    return printed.failed if printed is not None else 0
 
 
 def _totals(report: Report | None, output: str, plan: _Plan) -> TestTotals | None:
@@ -230,7 +258,7 @@ def _masked(result: CheckResult, masker: Masker) -> CheckResult:
 
 
 def _masked_test(test: TestCase, masker: Masker) -> TestCase:
-    return replace(test, message=masker.mask(test.message)) if test.message else test
+    return replace(test, name=masker.mask(test.name), message=masker.mask(test.message))
 
 
 def _masked_problem(problem: Problem, masker: Masker) -> Problem:

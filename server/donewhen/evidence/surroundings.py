@@ -42,7 +42,7 @@ class Surroundings:
     ) -> None:
         self._root = root
         self._inherited = inherited
-        self._interpreter = interpreter
+        self.interpreter = interpreter
         self._digests: dict[tuple[str, int, int, int], str] = {}
         self.bytecode = bytecode or scratch / "pycache"
 
@@ -76,8 +76,8 @@ class Surroundings:
 
     def _python_environment(self) -> tuple[Path, str | None] | None:
         """The folder of programs, and the variable that names the environment it belongs to."""
-        if self._interpreter is not None:
-            folder = self._interpreter.parent
+        if self.interpreter is not None:
+            folder = self.interpreter.parent
             return folder, _kind(folder.parent) or _kind(folder)
         for name in (".venv", "venv", ".conda", "env", ".pixi/envs/default"):
             home = self._root / name

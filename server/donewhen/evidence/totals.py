@@ -137,7 +137,7 @@ def _go_verbose(output: str) -> Counts | None:
 
 def _go_packages(output: str) -> Counts | None:
     passed = failed = seen = 0
-    for mark, rest in re.findall(r"^(ok|FAIL|\?)\s+(\S+.*)$", output, re.MULTILINE):
+    for mark, rest in re.findall(r"^(ok|FAIL|\?)[ \t]+(\S+.*)$", output, re.MULTILINE):
         seen += 1
         if "[no tests to run]" in rest or "[no test files]" in rest:
             continue

@@ -37,13 +37,21 @@ class Family:
         self._since = _uptime()
         self._leader: int | None = None
         self._gone = False
+        self._known: dict[int, float] = {}
 
     def begin(self, leader: int) -> None:
         self._leader = leader
 
     def members(self) -> set[int]:
-        """The pids of those that still live; zombies are gone already."""
-        return find_marked(self._mark, since=self._since, leader=self._leader)
+        """The pids of those that still live; zombies are gone already.
+
+        Whoever was seen to belong stays a member, even when its parents have ended or its mark was overwritten.
+        """
+        young = _young(self._since)
+        members = _marked(young, self._mark, self._leader)
+        members |= {p.pid for p in young if self._known.get(p.pid) == p.born}
+        self._known = {p.pid: p.born for p in young if p.pid in members}
+        return members
 
     async def end(self, *, running: bool) -> None:
         """Ends all within 2 s: asks first (SIGTERM), then kills. `running`: the first process hasn't exited."""
@@ -78,8 +86,15 @@ def find_marked(mark: str, since: float = 0.0, leader: int | None = None) -> set
 
     `since` is seconds after boot: older processes are not looked into.
     """
+    return _marked(_young(since), mark, leader)
+
+
+def _young(since: float) -> list[_Seen]:
     me = os.getpid()
-    young = [p for p in _all_processes() if p.born >= since and p.pid != me]
+    return [p for p in _all_processes() if p.born >= since and p.pid != me]
+
+
+def _marked(young: list[_Seen], mark: str, leader: int | None) -> set[int]:
     found = {p.pid for p in young if (leader is not None and leader in (p.pid, p.session)) or _carries(p.pid, mark)}
     return found | _descendants(young, found if leader is None else found | {leader})
 
