@@ -15,7 +15,7 @@ from donewhen.core.state import KnownFinding, OpenTurn
 from donewhen.core.work import Answer
 from donewhen.engine.api import LimitChanges, StartOptions
 
-from cli.fakes import GOAL, RUN, approval, complete, desk, question, view
+from tests.cli.fakes import GOAL, RUN, approval, complete, desk, question, view
 
 
 def lines(text: str) -> list[dict[str, object]]:

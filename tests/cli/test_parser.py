@@ -9,7 +9,7 @@ from donewhen.cli.parser import COMMANDS, parse
 from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
 
-from cli.fakes import complete, desk
+from tests.cli.fakes import complete, desk
 
 ALL = [
     "init", "check", "run", "resume", "status", "list", "pause", "stop", "answer", "waive", "accept", "dispute",

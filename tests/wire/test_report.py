@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding
@@ -17,6 +16,8 @@ from donewhen.engine.api import RunView
 from donewhen.wire.report import ReportFormat, cited, render
 from donewhen.wire.report_markdown import code, text
 from junitparser import JUnitXml, TestCase
+
+from tests.cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of
 
 ROOT = Path("/w")
 FINDING = KnownFinding("F1", IntegrityFinding("k", "test_skipped", "tests/test_x.py", 4, "a test is skipped now"))

@@ -21,6 +21,8 @@ from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
 
 WIDTH = 72
 
+_COLOURS = {"✓": "32", "✗": "31", "!": "35", "→": "1"}
+
 
 async def demo(call: Call) -> int:
     """Runs it in a temporary folder, which is removed at the end unless --keep was given."""
@@ -74,13 +76,19 @@ class Narration:
 
     def show(self, view: RunView) -> None:
         for line in self._lines(view):
-            self._terminal.result(line)
+            self._terminal.result(self._painted(line))
 
     def finish(self, view: RunView) -> None:
         self.show(view)
         self._terminal.result("")
         for line in closing(view):
             self._terminal.result(line)
+
+    def _painted(self, line: str) -> str:
+        """The lines that carry a finding in the colour of what they say, on a terminal that takes colours."""
+        colour = _COLOURS.get(line.strip()[:1])
+        plain = colour is None or not self._terminal.live or bool(self._terminal.environ.get("NO_COLOR"))
+        return line if plain else f"\x1b[{colour}m{line}\x1b[0m"
 
     def _lines(self, view: RunView) -> Iterator[str]:
         if not self._begun:
@@ -110,11 +118,13 @@ class Narration:
 
     def _judgement(self, view: RunView) -> Iterator[str]:
         unproven = [f"R{one.number}" for one in view.views if one.status not in ("met", "waived")]
-        unproven += [known.id for known in view.state.open_findings]
-        if not unproven:
+        findings = [known.id for known in view.state.open_findings]
+        if findings:
+            yield f"  → refused: the proof itself was changed ({', '.join(findings)}); the worker is told"
+        elif unproven and self._told_turns:
+            yield f"  → refused: {', '.join(unproven)} not proven; the worker is told why"
+        elif not unproven:
             yield "  → everything is proven by fresh evidence"
-        elif self._told_turns:
-            yield f"  → not done: {', '.join(unproven)} stand against it; the worker is told why"
 
 
 def _introduction(view: RunView) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from donewhen.cli.calling import Call, snapshot_text
-from donewhen.cli.progress import changes, closing, opening
+from donewhen.cli.progress import Log, closing
 from donewhen.cli.terminal import Terminal
 from donewhen.engine.api import RunView
 
@@ -50,13 +50,11 @@ class LinesDisplay:
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
-        self._last: RunView | None = None
+        self._log = Log()
 
     def show(self, view: RunView) -> None:
-        lines = [] if self._last is not None else opening(view)
-        for line in [*lines, *changes(self._last, view)]:
+        for line in self._log.lines(view):
             self._terminal.result(line)
-        self._last = view
 
     def hold(self) -> None:
         return

@@ -78,7 +78,7 @@ def _record(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
     group = "workspace"
     yield Finding(group, "folder", "ok", str(call.root))
     yield Finding(group, "watching", "ok" if facts.watcher else "missing", facts.watcher)
-    yield _folder(group, facts.state_folder)
+    yield _folder(group, str(call.state_dir or facts.state_folder))
     goals = sorted(path.name for path in call.root.glob("*.md") if _is_goal(path))
     how = "" if goals else "donewhen init"
     yield Finding(group, "goal files", "ok" if goals else "missing", ", ".join(goals) or "none here", how)

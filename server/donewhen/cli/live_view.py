@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from donewhen.cli.progress import closing, finding_line, met_of_total
+from donewhen.cli.progress import closing, finding_line, met_of_total, requirement_of, short_reason
 from donewhen.cli.terminal import Terminal
 from donewhen.cli.wording import SYMBOLS, duration, money, one_line
 from donewhen.core.verdict import RequirementView
@@ -68,11 +68,10 @@ def picture(view: RunView, now: float | None) -> RenderableType:
 
 
 def _requirement(view: RunView, one: RequirementView) -> tuple[Text, Text, Text]:
-    text = next(r.text for r in view.state.goal.requirements if r.id == one.requirement_id)
     style = STYLES[one.status]
-    told = Text(one_line(text, 120))
+    told = Text(one_line(requirement_of(view, one).text, 120))
     if one.status != "met" and one.reason:
-        told.append(f"\n{one_line(one.reason)}", style="dim")
+        told.append(f"\n{short_reason(view, one)}", style="dim")
     if one.renewing:
         told.append(" (being proven again)", style="dim")
     cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""

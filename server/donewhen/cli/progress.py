@@ -5,9 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from donewhen.cli.wording import SYMBOLS, count, duration, money, one_line
+from donewhen.core.goal import Requirement
 from donewhen.core.state import KnownFinding
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
+
+
+class Log:
+    """Turns the views of one run into lines; each change is told once."""
+
+    def __init__(self) -> None:
+        self._before: RunView | None = None
+        self._told: dict[str, tuple[str, str]] = {}
+
+    def lines(self, view: RunView) -> list[str]:
+        """What is new in `view`, in the order in which it matters; the first one opens with what the run is about."""
+        before, self._before = self._before, view
+        lines = opening(view) if before is None else list(_new_warnings(before, view))
+        return [
+            *lines,
+            *_turns(before, view),
+            *self._requirements(view),
+            *_findings(before, view),
+            *_interrupts(before, view),
+        ]
+
+    def _requirements(self, view: RunView) -> Iterator[str]:
+        """Nothing before it was looked at, nor while it is proven again: the last word stands until there is a new
+        one."""
+        for one in view.views:
+            unknown = view.state.audits == 0 and one.status == "unverified"
+            word = (one.status, one.reason)
+            if not one.renewing and not unknown and self._told.get(one.requirement_id) != word:
+                self._told[one.requirement_id] = word
+                yield requirement_line(view, one)
 
 
 def opening(view: RunView) -> list[str]:
@@ -15,17 +46,6 @@ def opening(view: RunView) -> list[str]:
     state = view.state
     lines = [f"goal: {one_line(state.goal.title)}", f"run: {state.run_id} · {_under_limits(view)}"]
     return [*lines, *(f"warning: {one_line(warning.message)}" for warning in state.warnings)]
-
-
-def changes(before: RunView | None, after: RunView) -> list[str]:
-    """What is new since `before`, in the order in which it matters."""
-    lines: list[str] = []
-    lines += _new_warnings(before, after)
-    lines += _turns(before, after)
-    lines += _requirements(before, after)
-    lines += _findings(before, after)
-    lines += _interrupts(before, after)
-    return lines
 
 
 def closing(view: RunView) -> list[str]:
@@ -50,11 +70,23 @@ def met_of_total(view: RunView) -> str:
 
 def requirement_line(view: RunView, one: RequirementView) -> str:
     """`✓ R1 met: its text (its reason) [E3]`."""
-    text = next(r.text for r in view.state.goal.requirements if r.id == one.requirement_id)
+    text = requirement_of(view, one).text
     cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""
     flaky = " (flaky)" if one.flaky else ""
-    reason = f": {one_line(one.reason)}" if one.reason else ""
+    told = short_reason(view, one)
+    reason = f": {told}" if told else ""
     return f"{SYMBOLS[one.status]} R{one.number} {one.status}{flaky} · {one_line(text, 100)}{reason}{cited}"
+
+
+def requirement_of(view: RunView, one: RequirementView) -> Requirement:
+    return next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
+
+
+def short_reason(view: RunView, one: RequirementView) -> str:
+    """The reason without the command of its only check: the requirement, or the evidence, names that already."""
+    checks = requirement_of(view, one).checks
+    command = f"`{checks[0].command}`: " if len(checks) == 1 else ""
+    return one_line(one.reason.removeprefix(command))
 
 
 def finding_line(known: KnownFinding) -> str:
@@ -80,8 +112,8 @@ def _all_settled(view: RunView) -> bool:
     return not view.state.open_findings and all(one.status in ("met", "waived") for one in view.views)
 
 
-def _new_warnings(before: RunView | None, after: RunView) -> Iterator[str]:
-    known = before.state.warnings if before else after.state.warnings
+def _new_warnings(before: RunView, after: RunView) -> Iterator[str]:
+    known = before.state.warnings
     yield from (f"warning: {one_line(w.message)}" for w in after.state.warnings if w not in known)
 
 
@@ -105,20 +137,6 @@ def _turn_ended(error: str | None, summary: str, changed: tuple[str, ...]) -> It
     if changed:
         more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
         yield f"  changed: {one_line(', '.join(changed[:5]))}{more}"
-
-
-def _requirements(before: RunView | None, after: RunView) -> Iterator[str]:
-    """Not while it is being proven again: the last word stands until there is a new one."""
-    if before is None and after.state.audits == 0:
-        return
-    known = {one.requirement_id: _word(one) for one in before.views} if before and before.state.audits else {}
-    for one in after.views:
-        if not one.renewing and known.get(one.requirement_id) != _word(one):
-            yield requirement_line(after, one)
-
-
-def _word(one: RequirementView) -> tuple[str, str]:
-    return one.status, one.reason
 
 
 def _findings(before: RunView | None, after: RunView) -> Iterator[str]:
