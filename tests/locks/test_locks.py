@@ -213,7 +213,7 @@ async def test_leftovers_are_ended_within_two_seconds_daemons_too_and_others_are
     assert len(dead.children) == 3
     dead.kill()
     begun = time.monotonic()
-    await lock.end_leftovers("token-1")
+    assert await lock.end_leftovers("token-1") == 3
     lock.acquire("run-1", "token-2")
     assert time.monotonic() - begun < 2.5
     assert not any(alive(pid) for pid in dead.children)
@@ -232,7 +232,7 @@ async def test_what_holds_the_lock_without_the_token_is_named_and_not_ended(lock
 
 async def test_nothing_left_is_no_error_and_takes_no_time(lock: FileRunLock) -> None:
     begun = time.monotonic()
-    await lock.end_leftovers("nobody carries this")
+    assert await lock.end_leftovers("nobody carries this") == 0
     assert time.monotonic() - begun < 1.0
 
 

@@ -18,11 +18,13 @@ from donewhen.core.evidence import (
     TestTotals,
 )
 from donewhen.core.goal import Check, Goal, Limits, Requirement
-from donewhen.core.integrity import (
+from donewhen.core.integrity_facts import (
+    CheckRunFact,
     DefinitionFact,
     FileFact,
     IntegrityFacts,
     IntegrityFinding,
+    SkipFact,
     TestFact,
     TestFileFact,
 )
@@ -75,13 +77,40 @@ OPTIONS = e.RunOptions(
     preserve_context=False,
 )
 FACTS = IntegrityFacts(
-    (TestFileFact("tests/test_export.py", "f1", (TestFact("test_quotes", 3, "b1", 2, False),)),),
-    (FileFact("pyproject.toml", "f2", 1),),
-    (FileFact("tests/data.csv", "f3"),),
-    (DefinitionFact(CHECK.id, "program", "pytest", "f4", "/usr/bin/pytest", 0, "ELF"),),
-    (FileFact(".venv/pyvenv.cfg", "f5"),),
-    FileFact("GOAL.md", "f6"),
-    ((CHECK.id, "test_quotes", "failed"),),
+    tests=(
+        TestFileFact(
+            path="tests/test_export.py",
+            digest="f1",
+            tests=(
+                TestFact(
+                    name="TestExport.test_quotes",
+                    line=3,
+                    body="b1",
+                    asserts=2,
+                    skipped=False,
+                    collected=False,
+                    empty=True,
+                    expected=("1\x1f==",),
+                    lines=(1, 2),
+                    tokens="t1",
+                    cases=("1-2",),
+                ),
+            ),
+            skips=(SkipFact(scope="TestExport", line=2, text="@pytest.mark.skip", always=True),),
+            collected=False,
+            parsed=False,
+        ),
+    ),
+    configs=(FileFact("pyproject.toml", "f2", 1, "[tool.pytest]", "pytest"),),
+    protected=(FileFact("tests/data.csv", "f3"),),
+    definitions=(DefinitionFact(CHECK.id, "program", "pytest", "f4", "/usr/bin/pytest", 0, "ELF"),),
+    environment=(FileFact(".venv/pyvenv.cfg", "f5"),),
+    goal_file=FileFact("GOAL.md", "f6"),
+    executed=((CHECK.id, "test_quotes", "failed"),),
+    shadows=(FileFact("pytest.py", "f9"),),
+    runs=(CheckRunFact(CHECK.id, False, 2),),
+    runners=("pytest",),
+    protect=("tests/**",),
 )
 
 

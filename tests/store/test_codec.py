@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args, get_type_hints
 
 import pytest
 from donewhen.core import events as e
@@ -32,6 +34,30 @@ def test_every_event_type_has_a_golden_file() -> None:
     names = {file.stem for file in CURRENT.glob("*.json")}
     assert names == set(NAMED), "run tests/store/write_golden.py"
     assert {f"EvidenceRecorded-{kind.__name__}" for kind in get_args(Observation)} <= names
+
+
+def dataclasses_in(annotation: Any, found: set[type[Any]]) -> set[type[Any]]:
+    if is_dataclass(annotation) and annotation not in found:
+        found.add(cast("type[Any]", annotation))
+        for inner in get_type_hints(annotation).values():
+            dataclasses_in(inner, found)
+    for inner in get_args(annotation):
+        dataclasses_in(inner, found)
+    return found
+
+
+def values_in(value: Any) -> Iterator[Any]:
+    yield value
+    inner = [getattr(value, field.name) for field in fields(value)] if is_dataclass(value) else value
+    if isinstance(inner, list | tuple):
+        for one in inner:
+            yield from values_in(one)
+
+
+def test_golden_files_hold_a_value_of_every_class_that_an_event_can_hold() -> None:
+    held = {type(value) for event in NAMED.values() for value in values_in(event)}
+    missing = {cls.__name__ for cls in dataclasses_in(e.Event, set())} - {cls.__name__ for cls in held}
+    assert not missing, "add them to tests/store/samples.py, then run tests/store/write_golden.py --all"
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -82,8 +82,8 @@ class FileRunLock:
         # Windows has no descriptors that children of subprocess could inherit: there the token alone finds them.
         return () if self._descriptor is None or os.name == "nt" else (self._descriptor,)
 
-    async def end_leftovers(self, token: str, within: float = 2.0) -> None:
-        """Asks the processes that carry `token`, and what they started, to end, then kills them.
+    async def end_leftovers(self, token: str, within: float = 2.0) -> int:
+        """Asks the processes that carry `token`, and what they started, to end, then kills them; returns their number.
 
         Raises HeldElsewhere for those that still live after `within` seconds, and, without ending anything, where
         this process itself came from that run.
@@ -92,11 +92,13 @@ class FileRunLock:
         await asyncio.to_thread(_refuse_own_family, token, mark)
         begun = time.monotonic()
         asked: set[int] = set()
+        found: set[int] = set()
         while True:
             left = await asyncio.to_thread(_find_twice, mark)
             waited = time.monotonic() - begun
             if not left and (waited > _SETTLE or not await asyncio.to_thread(self._others_hold)):
-                return
+                return len(found)
+            found |= left
             if left and waited > within:
                 raise HeldElsewhere(f"{_listed(sorted(left))} of the run can't be ended: end them, then try again")
             patient = waited < within * _TERM_SHARE

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -62,10 +64,20 @@ def write_record(file: Path, record: OwnerRecord) -> None:
         # It holds the token of the run: for this user alone.
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:  # noqa: PTH123  # a descriptor
             opened.write(json.dumps(asdict(record)))
-        fresh.replace(file)
+        _replace(fresh, file)
     except OSError:
         fresh.unlink(missing_ok=True)
         raise
+
+
+def _replace(fresh: Path, file: Path) -> None:
+    # Windows refuses while somebody reads the old one, which takes a moment.
+    for _ in range(20 if os.name == "nt" else 0):
+        with suppress(PermissionError):
+            fresh.replace(file)
+            return
+        time.sleep(0.002)
+    fresh.replace(file)
 
 
 def started(pid: int) -> float:
