@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
+from donewhen.evidence.commandline import segments
+from donewhen.evidence.known_runners import what_runs
+from donewhen.evidence.masking import Masker
 from donewhen.evidence.matchers import find_problems
 from donewhen.evidence.places import Places
+from donewhen.evidence.text import strip_ansi
+from donewhen.evidence.totals import printed_totals
+from hypothesis import given
+from hypothesis import strategies as st
 
 FILES = (
     "app.py",
@@ -232,6 +240,37 @@ def test_long_output_is_searched_in_bounded_time_and_space(root: Path) -> None:
     assert len(find_problems(many, Places(root))) == 200
     assert find_problems("app.py:1:1: " + "x" * 500_000, Places(root))[0].path == "app.py"
     assert find_problems(" " * 200_000 + "\n" + "a:" * 100_000, Places(root)) == ()
+
+
+HOSTILE = [
+    "a.",
+    "app.py:1:",
+    "  1:1  error  ",
+    "<testsuite ",
+    " at x (",
+    "1 passed, ",
+    "\x1b]",
+    "Bearer a",
+    "eyJ",
+    "error[E1]: x\n --> ",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_hostile_output_is_searched_in_bounded_time(root: Path, piece: str) -> None:
+    output = piece * (262_144 // len(piece))
+    begun = time.monotonic()
+    text = Masker(["a.secret"]).mask(strip_ansi(output))
+    find_problems(text, Places(root))
+    for form in ("pytest", "unittest", "cargo", "go", "jest", "vitest", "mocha", "node", "tap", "phpunit"):
+        printed_totals(text, (form,))
+    assert time.monotonic() - begun < 10
+
+
+@given(st.text())
+def test_no_output_breaks_the_search(text: str) -> None:
+    find_problems(text, Places(Path()))
+    what_runs(segments(text))
 
 
 def test_a_link_out_of_the_workspace_is_not_followed(root: Path, tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ async def test_a_report_in_pyproject_is_read(run: RunCheck, write: Write) -> Non
 
 
 @pytest.mark.parametrize(("test", "outcome"), [("pass", Outcome.PASSED), ("assert 0", Outcome.FAILED)])
-async def test_without_pytests_reports_its_totals_count(
+async def test_without_a_report_of_pytest_its_totals_count(
     run: RunCheck, write: Write, test: str, outcome: Outcome
 ) -> None:
     write("test_a.py", f"def test_one(): {test}\n")
