@@ -96,7 +96,7 @@ def _goal_problems(path: Path) -> Sequence[GoalProblem]:
         return [GoalProblem(0, "error", f"the goal file can't be read: {error}")]
     severity = {"error": "error", "warning": "warning"}
     return [
-        GoalProblem(one.line, severity.get(one.severity, "information"), one.message)  # pyright: ignore[reportArgumentType]  # the two values above, or the default
+        GoalProblem(one.span.start_line, severity.get(one.severity, "information"), one.message)  # pyright: ignore[reportArgumentType]  # the two values above, or the default
         for one in parsed.problems
     ]
 
