@@ -46,9 +46,15 @@ class Surroundings:
 
 
 async def open_engine(
-    root: Path, state_dir: Path | None, settings: Settings, around: Surroundings | None = None
+    root: Path,
+    state_dir: Path | None,
+    settings: Settings | Callable[[], Settings],
+    around: Surroundings | None = None,
 ) -> Supervisor:
-    """The runs of one workspace folder. Raises LedgerUnavailable and LedgerTooNew."""
+    """The runs of one workspace folder. Raises LedgerUnavailable and LedgerTooNew.
+
+    An editor's settings change while the folder is open: then `settings` is asked at each start.
+    """
     from donewhen.engine.clock import SystemClock
     from donewhen.engine.runs import Supervisor
     from donewhen.evidence.editor import EditorDiagnostics
@@ -90,7 +96,7 @@ async def open_engine(
         checker=checker,
         probes=WorkspaceProbes(checker.variables),
         goal_files=WorkspaceGoalFiles(root),
-        settle=lambda goal, options: settle(goal, options, settings),
+        settle=lambda goal, options: settle(goal, options, settings() if callable(settings) else settings),
         worker=lambda options: make_worker(options, processes, checker.variables),
         judge=no_judge,
         trusted=around.trusted,

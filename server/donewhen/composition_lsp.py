@@ -2,26 +2,74 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from donewhen.lsp.services import LspServices, OpenWorkspace
 
 if TYPE_CHECKING:
+    from donewhen.config import Settings
     from donewhen.engine.api import Runs
+    from donewhen.lsp.goal_text import GoalFileFeatures
 
 
 def lsp_services(state_dir: Path | None) -> LspServices:
     """The factories that the language server works with; `state_dir` is the one of the command line."""
 
     async def open_workspace(wanted: OpenWorkspace) -> Runs:
-        from donewhen.composition import open_engine
-        from donewhen.config import Settings
+        import asyncio
 
-        return await open_engine(wanted.root, wanted.state_dir or state_dir, Settings())
+        composition = await asyncio.to_thread(_composition)
+        interpreter = wanted.settings().get("interpreter")
+        around = composition.Surroundings(
+            interpreter=Path(interpreter) if isinstance(interpreter, str) and interpreter else None,
+            trusted=wanted.trusted,
+            secrets=wanted.secrets(),
+        )
+        settings = lambda: editor_settings(wanted.root, wanted.settings())  # noqa: E731
+        return await composition.open_engine(wanted.root, wanted.state_dir or state_dir, settings, around)
 
     return LspServices(open_workspace=open_workspace, goal_files=_goal_files)
 
 
-def _goal_files() -> Any:
-    return None
+def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
+    """The settings of environment, workspace and user, with the editor's own over the user's.
+
+    What `[tool.donewhen]` of the workspace tightened stays as strict. Raises InvalidGoal for a bad value.
+    """
+    from donewhen.config import BY_NAME, Choices, load_settings, read_value
+
+    user = load_settings({}, os.environ, None, terminal=True)
+    settings = load_settings({}, os.environ, root, terminal=True)
+    values: dict[str, Any] = {}
+    for key, value in editor.items():
+        setting = BY_NAME.get(re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold())
+        if setting is not None and value is not None and value != "" and value != []:
+            values[setting.name] = read_value(setting, _written(value), "the editor's settings")
+    for name in ("approve", "sandbox"):
+        tightened = getattr(settings.configured, name)
+        order = BY_NAME[name].choices
+        if name in values and tightened != getattr(user.configured, name):
+            values[name] = max(values[name], tightened, key=order.index)
+    return replace(settings, configured=Choices(**values).over(settings.configured))
+
+
+def _written(value: object) -> str:
+    """A JSON value as it would be written on the command line."""
+    return "\n".join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)
+
+
+def _composition() -> Any:
+    import donewhen.composition
+
+    return donewhen.composition
+
+
+def _goal_files() -> GoalFileFeatures:
+    from donewhen.composition_goal_text import goal_texts
+
+    return goal_texts()

@@ -28,6 +28,7 @@ class ClientProfile:
     state_dir: str | None = None
     settings: JsonObject = field(default_factory=dict[str, Any])
     interrupts: bool = False
+    reasons: bool = False
     progress: bool = False
     lens_refresh: bool = False
     hint_refresh: bool = False
@@ -59,6 +60,7 @@ def read_profile(params: object) -> ClientProfile:
         state_dir=_text(options.get("stateDir")),
         settings=_object(options.get("settings")),
         interrupts=_object(options.get("clientFeatures")).get("interrupts") is True,
+        reasons=_object(options.get("clientFeatures")).get("reasons") is True,
         progress=has("window", "workDoneProgress"),
         lens_refresh=has("workspace", "codeLens", "refreshSupport"),
         hint_refresh=has("workspace", "inlayHint", "refreshSupport"),

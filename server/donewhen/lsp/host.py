@@ -2,18 +2,117 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from donewhen.lsp.services import LspServices
+    from donewhen.engine.api import Runs, RunView
+    from donewhen.lsp.board import Board
+    from donewhen.lsp.services import LspServices, OpenWorkspace
+
+logger = logging.getLogger(__name__)
+
+CLOSING_SECONDS = 2.0
+
+
+class Folder:
+    """One opened workspace folder."""
+
+    def __init__(self, root: Path, runs: Runs, board: Board) -> None:
+        self.root = root
+        self.runs = runs
+        self.board = board
+
+
+Listener = Callable[[Folder, "RunView"], None]
 
 
 class Host:
-    """The workspaces of this process, each opened once, when something first needs it."""
+    """The workspace folders of this process, each opened once, when something first needs it."""
 
     def __init__(self, services: LspServices) -> None:
         self.services = services
+        self.listener: Listener | None = None
+        """Whoever shows the runs to a client now; nobody between two clients."""
+        self.trusted = False
+        self.settings: Mapping[str, Any] = {}
+        self.secrets: dict[str, str] = {}
+        self._folders: dict[Path, Folder] = {}
+        self._opening: dict[Path, asyncio.Task[Folder]] = {}
+        self._unsubscribe: list[Callable[[], None]] = []
+
+    def opened(self) -> Sequence[Folder]:
+        return tuple(self._folders.values())
+
+    def folder_if_open(self, root: Path) -> Folder | None:
+        return self._folders.get(root)
+
+    def wanted(self, root: Path, state_dir: Path | None) -> OpenWorkspace:
+        """What opens a folder; settings and trust are asked for again whenever they matter."""
+        from donewhen.lsp.services import OpenWorkspace
+
+        return OpenWorkspace(root, lambda: self.settings, lambda: self.trusted, lambda: self.secrets, state_dir)
+
+    async def folder(self, wanted: OpenWorkspace) -> Folder:
+        """The folder, opened if need be. A failure is raised to everybody who waits, and tried again next time."""
+        known = self._folders.get(wanted.root)
+        if known is not None:
+            return known
+        task = self._opening.get(wanted.root)
+        if task is None:
+            task = asyncio.get_running_loop().create_task(self._open(wanted))
+            self._opening[wanted.root] = task
+            task.add_done_callback(lambda done: self._opened(wanted.root, done))
+        return await asyncio.shield(task)
 
     async def close(self, reason: str) -> None:
-        """Ends every child process and records the active runs as interrupted."""
-        del reason
+        """Ends every child process and records the active runs as interrupted, within two seconds."""
+        folders, self._folders = self.opened(), {}
+        for task in self._opening.values():
+            task.cancel()
+        for unsubscribe in self._unsubscribe:
+            unsubscribe()
+        self._unsubscribe.clear()
+        self.listener = None
+        if folders:
+            await asyncio.gather(*(_close(folder.runs, reason) for folder in folders))
+
+    async def _open(self, wanted: OpenWorkspace) -> Folder:
+        board_module = await asyncio.to_thread(_import_board)
+        runs = await self.services.open_workspace(wanted)
+        folder = Folder(wanted.root, runs, board_module())
+        self._unsubscribe.append(runs.subscribe(lambda view: self._changed(folder, view)))
+        with contextlib.suppress(asyncio.CancelledError):
+            await runs.recover()
+        folder.board.replace(await runs.views())
+        self._folders[wanted.root] = folder
+        return folder
+
+    def _opened(self, root: Path, done: asyncio.Task[Folder]) -> None:
+        self._opening.pop(root, None)
+        if not done.cancelled() and (problem := done.exception()) is not None:
+            logger.warning("%s could not be opened: %s", root, problem)
+
+    def _changed(self, folder: Folder, view: RunView) -> None:
+        if folder.board.take(view) and self.listener is not None:
+            self.listener(folder, view)
+
+
+def _import_board() -> type[Board]:
+    """What the engine's views need is imported in a thread, so that the loop goes on meanwhile."""
+    import donewhen.wire.snapshot
+    from donewhen.lsp.board import Board
+
+    assert donewhen.wire.snapshot
+    return Board
+
+
+async def _close(runs: Runs, reason: str) -> None:
+    try:
+        await asyncio.wait_for(runs.close(reason), CLOSING_SECONDS)
+    except Exception as problem:  # noqa: BLE001 - the process ends; what could not be closed is only told
+        logger.warning("closing: %s", problem)

@@ -26,6 +26,9 @@ def initialize(session: Session, params: object) -> dict[str, Any]:
 async def initialized(session: Session, _: object) -> None:
     """The client is ready to be told things."""
     await session.begin()
+    from donewhen.lsp.workspaces import begin
+
+    await begin(session)
 
 
 async def shutdown(session: Session, _: object) -> None:

@@ -6,6 +6,7 @@ A handler is a function `(session, params)`, named here by module and function, 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -26,20 +27,22 @@ class Feature:
     module: str
     function: str
     raw: bool = False
+    early: bool = False
+    """True for what is handled before the server has imported what it shows things with."""
 
     def load(self) -> Handler:
         return cast("Handler", getattr(import_module(f"donewhen.lsp.{self.module}"), self.function))
 
 
 FEATURES: dict[str, Feature] = {
-    "initialize": Feature("lifecycle", "initialize", raw=True),
-    "initialized": Feature("lifecycle", "initialized", raw=True),
-    "shutdown": Feature("lifecycle", "shutdown", raw=True),
-    "$/setTrace": Feature("lifecycle", "ignore", raw=True),
-    "textDocument/didOpen": Feature("synchronizing", "opened"),
-    "textDocument/didChange": Feature("synchronizing", "changed"),
-    "textDocument/didSave": Feature("synchronizing", "saved"),
-    "textDocument/didClose": Feature("synchronizing", "closed"),
+    "initialize": Feature("lifecycle", "initialize", raw=True, early=True),
+    "initialized": Feature("lifecycle", "initialized", raw=True, early=True),
+    "shutdown": Feature("lifecycle", "shutdown", raw=True, early=True),
+    "$/setTrace": Feature("lifecycle", "ignore", raw=True, early=True),
+    "textDocument/didOpen": Feature("synchronizing", "opened", early=True),
+    "textDocument/didChange": Feature("synchronizing", "changed", early=True),
+    "textDocument/didSave": Feature("synchronizing", "saved", early=True),
+    "textDocument/didClose": Feature("synchronizing", "closed", early=True),
     "textDocument/diagnostic": Feature("diagnostics", "pull"),
     "textDocument/codeLens": Feature("lenses", "lenses"),
     "textDocument/hover": Feature("hover", "hover"),
@@ -66,4 +69,12 @@ def routes(session: Session) -> dict[str, Route]:
 
 
 def _bound(session: Session, feature: Feature) -> Callable[[Any], Awaitable[Any] | Any]:
-    return lambda params: feature.load()(session, params)
+    if feature.early:
+        return lambda params: feature.load()(session, params)
+
+    async def when_begun(params: Any) -> Any:
+        await session.begin()
+        result = feature.load()(session, params)
+        return await result if inspect.isawaitable(result) else result
+
+    return when_begun

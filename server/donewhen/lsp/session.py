@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from donewhen.core.errors import NotTrusted
 from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.documents import Documents
+from donewhen.lsp.places import Place, file_path, is_goal_file, locate
+from donewhen.lsp.texts import Texts
 
 if TYPE_CHECKING:
+    from donewhen.lsp.diagnostics import Diagnostics
+    from donewhen.lsp.goal_text import GoalFileFeatures, ParsedGoal
     from donewhen.lsp.hardening import HardenedProtocol
-    from donewhen.lsp.host import Host
+    from donewhen.lsp.host import Folder, Host
+    from donewhen.lsp.publishing import Publisher
     from donewhen.lsp.transport import Doorkeeper
+
+logger = logging.getLogger(__name__)
+
+LONG_TEXT = 20_000
+"""Longer goal files are parsed in a thread, so that the loop is not held."""
 
 
 class Session:
@@ -21,20 +39,174 @@ class Session:
         self.host = host
         self.doorkeeper = doorkeeper
         self.profile = ClientProfile()
+        self.roots: tuple[Path, ...] = ()
         self.documents = Documents()
+        self.texts = Texts(self.documents)
+        self.background: set[asyncio.Task[Any]] = set()
+        self._edited_at: dict[Path, float] = {}
+        self._parsed: dict[Path, tuple[str, ParsedGoal]] = {}
+        self._publisher: Publisher | None = None
+        self._beginning: asyncio.Task[None] | None = None
+        self._changed_early: set[tuple[Path, str]] = set()
+        self._features: asyncio.Task[GoalFileFeatures] | None = None
+
+    @cached_property
+    def diagnostics(self) -> Diagnostics:
+        from donewhen.lsp.diagnostics import Diagnostics
+
+        return Diagnostics(self)
+
+    # ----------------------------------------------------------------------------- beginning and end
 
     def introduce(self, profile: ClientProfile) -> None:
         self.profile = profile
+        self.host.settings = profile.settings
+        self.host.trusted = profile.trusted
         self.documents.encoding = profile.encoding
+        self.set_roots(profile.folders)
+
+    def set_roots(self, uris: Iterable[str]) -> None:
+        paths = (file_path(uri) for uri in uris)
+        self.roots = tuple(path for path in paths if path is not None)
 
     def dismiss(self) -> None:
         """Ends the conversation once what was answered is sent."""
         self.protocol.dismiss()
 
+    @property
+    def publisher(self) -> Publisher:
+        """Only there once the session has begun."""
+        assert self._publisher is not None
+        return self._publisher
+
     async def begin(self) -> None:
-        """The client is ready to be told things."""
+        """Returns once things can be shown. What that takes is imported in a thread, once."""
+        if self._beginning is None:
+            self._beginning = asyncio.get_running_loop().create_task(self._begin())
+        await asyncio.shield(self._beginning)
+
+    async def _begin(self) -> None:
+        self._publisher = (await asyncio.to_thread(_import_publisher))(self)
+        self.host.listener = self._publisher.run_changed
+        pending, self._changed_early = self._changed_early, set()
+        for root, path in pending:
+            self._publisher.goal_changed(root, path)
+
+    def goal_changed(self, root: Path, path: str) -> None:
+        """A goal file, or what is known about it, changed: it is shown anew, as soon as anything is."""
+        if self._publisher is None:
+            self._changed_early.add((root, path))
+        else:
+            self._publisher.goal_changed(root, path)
 
     async def leave(self, reason: str) -> None:
         """The client goes. Its runs end with it, except where it came over TCP."""
+        self.host.listener = None
+        for task in self.background:
+            task.cancel()
+        if self._publisher is not None:
+            await self._publisher.close()
         if self.doorkeeper is None:
             await self.host.close(reason)
+
+    def later(self, work: Any, name: str) -> asyncio.Task[Any]:
+        """Runs a coroutine beside the conversation; what goes wrong with it is logged."""
+        task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work, name=name)
+        self.background.add(task)
+        task.add_done_callback(self._over)
+        return task
+
+    def _over(self, task: asyncio.Task[Any]) -> None:
+        self.background.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            logger.warning("%s: %s", task.get_name(), problem, exc_info=problem)
+
+    def require_trust(self) -> None:
+        """Raises NotTrusted: an untrusted workspace executes nothing."""
+        if not self.host.trusted:
+            raise NotTrusted
+
+    # -------------------------------------------------------------------------------------- folders
+
+    def place(self, path: Path) -> Place:
+        """Where a file belongs: the innermost workspace folder that holds it, else the folder it is in."""
+        return locate(path, self.roots) or Place(path.parent, path.name)
+
+    async def folder(self, root: Path) -> Folder:
+        """The opened workspace folder. Raises what the engine raises."""
+        state_dir = self.profile.state_dir
+        return await self.host.folder(self.host.wanted(root, Path(state_dir) if state_dir else None))
+
+    async def all_folders(self) -> Sequence[Folder]:
+        """Every workspace folder of this client that can be opened, and those open already."""
+        for root in self.roots:
+            with contextlib.suppress(Exception):
+                await self.folder(root)
+        return self.host.opened()
+
+    # ----------------------------------------------------------------------------------- goal files
+
+    async def features(self) -> GoalFileFeatures:
+        """What can be done with goal files, imported in a thread at the first need."""
+        if self._features is None:
+            self._features = asyncio.get_running_loop().create_task(asyncio.to_thread(self.host.services.goal_files))
+        return await asyncio.shield(self._features)
+
+    async def parsed(self, path: Path, relative: str) -> ParsedGoal | None:
+        """The goal file as the client shows it; None where it can't be read. Parsed once per text."""
+        text = self.texts.text(path)
+        if text is None:
+            return None
+        known = self._parsed.get(path)
+        if known is not None and known[0] == text:
+            return known[1]
+        features = await self.features()
+        if len(text) > LONG_TEXT:
+            parsed = await asyncio.to_thread(features.parse, text, relative)
+        else:
+            parsed = features.parse(text, relative)
+        if len(self._parsed) > 32:
+            self._parsed.clear()
+        self._parsed[path] = (text, parsed)
+        return parsed
+
+    async def parsed_uri(self, uri: str) -> tuple[Place, ParsedGoal] | None:
+        """The goal file of a uri; None for files that are none, or can't be read."""
+        path = file_path(uri)
+        if path is None or not is_goal_file(path):
+            return None
+        self.texts.named(uri)
+        place = self.place(path)
+        parsed = await self.parsed(path, place.path)
+        return None if parsed is None else (place, parsed)
+
+    # -------------------------------------------------------------------------------------- changes
+
+    def edited(self, path: Path) -> None:
+        """The client changed a document: what is on disk is not what the person sees."""
+        self._edited_at[path] = time.time()
+
+    def discarded(self, path: Path) -> None:
+        """The document is closed, or is saved: the disk says when it changed."""
+        self._edited_at.pop(path, None)
+
+    def changed_at(self, root: Path, paths: Iterable[str]) -> dict[str, float]:
+        """When these files last changed, on disk or in the editor; epoch seconds."""
+        return {path: max(_modified(root / path), self._edited_at.get(root / path, 0.0)) for path in paths}
+
+
+def _import_publisher() -> type[Publisher]:
+    import donewhen.lsp.commands
+    import donewhen.lsp.diagnostics
+    from donewhen.lsp.publishing import Publisher
+
+    assert donewhen.lsp.commands
+    assert donewhen.lsp.diagnostics
+    return Publisher
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

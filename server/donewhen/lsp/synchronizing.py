@@ -1,26 +1,88 @@
-"""Open documents, kept as the client has them."""
+"""Open documents, kept as the client has them, and what their changes mean for what is shown."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lsprotocol import types
+from donewhen.lsp.places import Place, file_path, is_goal_file
+from donewhen.lsp.workspaces import show_folder
 
 if TYPE_CHECKING:
+    from lsprotocol import types
+
     from donewhen.lsp.session import Session
 
 
 def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
+    """A goal file that is opened shows its diagnostics, and its folder's runs."""
     session.documents.opened(params.text_document)
+    path = _named(session, params.text_document.uri)
+    if path is None or not is_goal_file(path):
+        return
+    place = session.place(path)
+    session.goal_changed(place.root, place.path)
+    session.later(show_folder(session, place.root), f"opening {place.root}")
 
 
 def changed(session: Session, params: types.DidChangeTextDocumentParams) -> None:
+    """What code lines were said of goes when their file changes."""
     session.documents.changed(params)
+    path = _named(session, params.text_document.uri)
+    if path is not None:
+        session.edited(path)
+        _changed(session, path)
 
 
-def saved(session: Session, params: types.DidSaveTextDocumentParams) -> None:
-    del session, params
+async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> None:
+    """A save by a person: the engine learns the text, and a goal that is pursued is amended."""
+    path = _named(session, params.text_document.uri)
+    document = session.documents.get(params.text_document.uri)
+    text = params.text if params.text is not None else None if document is None else document.text
+    if path is None:
+        return
+    session.discarded(path)
+    place = session.place(path)
+    folder = session.host.folder_if_open(place.root)
+    if folder is not None and text is not None:
+        folder.runs.saved_by_client(place.path, text)
+        if is_goal_file(path):
+            await folder.runs.amend(place.path)
+    _changed(session, path)
 
 
 def closed(session: Session, params: types.DidCloseTextDocumentParams) -> None:
+    """From now on the disk says what the file holds."""
     session.documents.closed(params.text_document.uri)
+    path = _named(session, params.text_document.uri)
+    if path is None:
+        return
+    session.discarded(path)
+    session.diagnostics.closed(path)
+    _changed(session, path)
+
+
+def _named(session: Session, uri: str) -> Path | None:
+    session.texts.named(uri)
+    return file_path(uri)
+
+
+def _changed(session: Session, path: Path) -> None:
+    """Goals that this file is shown for are looked at again."""
+    place = session.place(path)
+    if is_goal_file(path):
+        session.goal_changed(place.root, place.path)
+    for goal in _goals_that_name(session, place):
+        session.goal_changed(place.root, goal)
+
+
+def _goals_that_name(session: Session, place: Place) -> set[str]:
+    folder = session.host.folder_if_open(place.root)
+    if folder is None:
+        return set()
+    return {
+        view.state.goal.path
+        for view in folder.board.newest_first()
+        if view.state.goal.path is not None
+        and any(problem.path == place.path for problems in view.locations.values() for problem in problems)
+    }

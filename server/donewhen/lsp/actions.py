@@ -1,0 +1,135 @@
+"""Code actions: repair the file, tick what is proven, waive, dispute, accept or revert, open the evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from lsprotocol import types
+
+from donewhen.lsp.diagnostics import SOURCE
+from donewhen.lsp.goal_text import RequirementSource
+from donewhen.lsp.goal_view import GoalView, goal_view
+from donewhen.lsp.places import file_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from donewhen.lsp.session import Session
+
+QUICK_FIX = types.CodeActionKind.QuickFix
+REFACTOR = types.CodeActionKind.Refactor
+REASON = "decided by a person in the editor"
+"""Editors can't ask for text with a code action; clients that can (`clientFeatures.reasons`) add their own."""
+
+
+async def actions(session: Session, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
+    """`textDocument/codeAction`, on goal files and on the code lines that carry our diagnostics."""
+    found = finding_actions(params.context.diagnostics, asks=session.profile.reasons)
+    goal = await goal_view(session, params.text_document.uri)
+    if goal is not None:
+        path = file_path(params.text_document.uri)
+        ours = session.diagnostics.at(path) if path is not None else []
+        here = [one for one in ours if _touches(one.range, params.range)]
+        found += suggestion_actions(goal.uri, here)
+        found += goal_actions(goal, params.range.start.line, params.range.end.line, asks=session.profile.reasons)
+    wanted = params.context.only
+    kept = [one for one in found if wanted is None or any(_is_kind(one, kind) for kind in wanted)]
+    return list(kept) if session.profile.action_literals else [one.command for one in kept if one.command is not None]
+
+
+def goal_actions(goal: GoalView, first: int, last: int, *, asks: bool = False) -> list[types.CodeAction]:
+    """What can be done with the requirements on these lines, and with all that are proven."""
+    found: list[types.CodeAction] = []
+    for source in goal.parsed.requirements:
+        if source.span.start_line <= last and first <= source.span.end_line:
+            found += _requirement_actions(goal, source, asks)
+    edits = [_tick(goal, source) for source in goal.parsed.requirements if _proven_unticked(goal, source)]
+    if edits:
+        edit = types.WorkspaceEdit(changes={goal.uri: edits})
+        title = "Tick what is proven" if len(edits) > 1 else "Tick the proven requirement"
+        found.append(types.CodeAction(title, kind=REFACTOR, edit=edit))
+    return found
+
+
+def suggestion_actions(uri: str, diagnostics: list[types.Diagnostic]) -> list[types.CodeAction]:
+    """Replacements for what is misspelt in the front matter."""
+    found: list[types.CodeAction] = []
+    for one in diagnostics:
+        suggestion = _data(one).get("suggestion")
+        if isinstance(suggestion, str):
+            edit = types.WorkspaceEdit(changes={uri: [types.TextEdit(one.range, suggestion)]})
+            title = f"Change to “{suggestion}”"
+            found.append(types.CodeAction(title, kind=QUICK_FIX, edit=edit, diagnostics=[one], is_preferred=True))
+    return found
+
+
+def finding_actions(diagnostics: object, *, asks: bool = False) -> list[types.CodeAction]:
+    """Accept or revert, on the line of an integrity finding."""
+    found: list[types.CodeAction] = []
+    for one in cast("list[types.Diagnostic]", diagnostics):
+        data = _data(one)
+        run_id, finding_id = data.get("runId"), data.get("findingId")
+        if one.source != SOURCE or not isinstance(run_id, str) or not isinstance(finding_id, str):
+            continue
+        about = {"runId": run_id, "findingId": finding_id}
+        accept = types.Command(
+            f"Accept {finding_id}", "donewhen.run.acceptIntegrity", arguments=[_reasoned(about, asks)]
+        )
+        revert = types.Command(f"Revert {finding_id}", "donewhen.run.revert", arguments=[about])
+        found += [_command(accept, one), _command(revert, one)]
+    return found
+
+
+def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) -> list[types.CodeAction]:
+    one = goal.status(source)
+    if one is None or goal.view is None:
+        return []
+    label, run_id = source.requirement.label, goal.view.state.run_id
+    about = {"runId": run_id, "requirementId": one.requirement_id}
+    found: list[types.Command] = []
+    if one.status == "waived":
+        undo = {**about, "reason": REASON, "undo": True}
+        found.append(types.Command(f"Take back the waiver of {label}", "donewhen.run.override", arguments=[undo]))
+    elif one.status != "met":
+        found.append(types.Command(f"Waive {label}", "donewhen.run.override", arguments=[_reasoned(about, asks)]))
+    if one.decided_by == "judge" or one.status == "unmet":
+        dispute = types.Command(f"Dispute {label}", "donewhen.run.dispute", arguments=[_reasoned(about, asks)])
+        found.append(dispute)
+    for evidence_id in one.evidence_ids[:3]:
+        argument = {"runId": run_id, "evidenceId": evidence_id, "show": True}
+        title = f"Open the evidence {evidence_id}"
+        found.append(types.Command(title, "donewhen.run.evidence", arguments=[argument]))
+    return [_command(command) for command in found]
+
+
+def _command(command: types.Command, about: types.Diagnostic | None = None) -> types.CodeAction:
+    diagnostics = None if about is None else [about]
+    return types.CodeAction(command.title, kind=QUICK_FIX, command=command, diagnostics=diagnostics)
+
+
+def _reasoned(about: Mapping[str, str], asks: bool) -> dict[str, str]:
+    return dict(about) if asks else {**about, "reason": REASON}
+
+
+def _proven_unticked(goal: GoalView, source: RequirementSource) -> bool:
+    one = goal.status(source)
+    return source.checkbox is not None and not source.requirement.ticked and one is not None and one.status == "met"
+
+
+def _tick(goal: GoalView, source: RequirementSource) -> types.TextEdit:
+    assert source.checkbox is not None  # the caller saw it
+    return types.TextEdit(goal.range(source.checkbox), "[x]")
+
+
+def _touches(one: types.Range, other: types.Range) -> bool:
+    return one.start.line <= other.end.line and other.start.line <= one.end.line
+
+
+def _is_kind(action: types.CodeAction, wanted: str | types.CodeActionKind) -> bool:
+    kind, asked = str(action.kind or ""), str(wanted)
+    return kind == asked or kind.startswith(asked + ".")
+
+
+def _data(diagnostic: types.Diagnostic) -> Mapping[str, Any]:
+    data: object = cast("object", diagnostic.data)
+    return cast("Mapping[str, Any]", data) if isinstance(data, dict) else {}

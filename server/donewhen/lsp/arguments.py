@@ -1,0 +1,113 @@
+"""The argument of each command, as docs/protocol.md lists them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from donewhen.lsp.strictness import Strict, Unlimited
+
+
+class GoalSet(Strict):
+    objective: str = Field(min_length=1)
+    workspace_uri: str | None = None
+    goal_uri: str | None = None
+    requirements: list[str] | None = None
+    start: bool = False
+
+
+class GoalDetect(Strict):
+    workspace_uri: str | None = None
+
+
+class GoalUri(Strict):
+    goal_uri: str
+
+
+class RunStart(Strict):
+    goal_uri: str
+    worker: str | None = None
+
+
+class RunLimits(Strict):
+    """Times are seconds, money US dollars; `unlimited` takes a limit away."""
+
+    run_id: str
+    max_iterations: int | Unlimited | None = None
+    timeout_seconds: float | Unlimited | None = None
+    budget_usd: float | Unlimited | None = None
+    token_budget: int | Unlimited | None = None
+
+    @property
+    def changes_limits(self) -> bool:
+        given = (self.max_iterations, self.timeout_seconds, self.budget_usd, self.token_budget)
+        return any(value is not None for value in given)
+
+
+class RunAnswer(Strict):
+    run_id: str
+    interrupt_id: str
+    response: Literal["approve", "deny", "edit", "text"]
+    input: dict[str, Any] | None = None
+    text: str | None = None
+    reason: str | None = None
+
+
+class RunOverride(Strict):
+    run_id: str
+    requirement_id: str
+    reason: str = Field(min_length=1)
+    undo: bool = False
+
+
+class RunDispute(Strict):
+    run_id: str
+    requirement_id: str
+    reason: str = Field(min_length=1)
+
+
+class RunAcceptIntegrity(Strict):
+    run_id: str
+    finding_id: str
+    reason: str = Field(min_length=1)
+    undo: bool = False
+
+
+class RunRevert(Strict):
+    """Either an iteration, or a finding."""
+
+    run_id: str
+    iteration: int | None = Field(default=None, ge=0)
+    uris: list[str] | None = None
+    force: bool = False
+    finding_id: str | None = None
+
+
+class RunStatus(Strict):
+    run_id: str | None = None
+    goal_uri: str | None = None
+
+
+class RunIteration(Strict):
+    run_id: str
+    number: int = Field(ge=0)
+
+
+class RunFile(Strict):
+    run_id: str
+    iteration: int = Field(ge=0)
+    uri: str
+
+
+class RunEvidence(Strict):
+    """`show` also opens the evidence's file in the editor, where the editor can be asked to."""
+
+    run_id: str
+    evidence_id: str
+    show: bool = False
+
+
+class RunReport(Strict):
+    run_id: str
+    format: Literal["markdown", "json", "junit", "sarif", "html"] = "markdown"

@@ -1,0 +1,185 @@
+"""`workspace/executeCommand`: one object argument each, read strictly; the table of all commands is at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from donewhen.core.errors import UsageError
+from donewhen.core.work import Answer
+from donewhen.engine.api import LimitChanges, RevertOutcome, RunView, StartOptions
+from donewhen.lsp import arguments as a
+from donewhen.lsp.failures import InvalidParams
+from donewhen.lsp.goal_commands import check_goal, clear_goal, detect_checks, goal_place, set_goal
+from donewhen.lsp.places import locate, required_path
+from donewhen.lsp.reading_commands import evidence, file_text, iteration, report
+from donewhen.lsp.run_folders import folder_of
+from donewhen.lsp.snapshots import snapshot_json
+from donewhen.lsp.strictness import Strict, read
+
+if TYPE_CHECKING:
+    from donewhen.lsp.host import Folder
+    from donewhen.lsp.session import Session
+
+ArgumentT = TypeVar("ArgumentT", bound=Strict)
+
+
+@dataclass(frozen=True, slots=True)
+class Command(Generic[ArgumentT]):
+    """One command: its argument, what does it, and whether it executes anything (then trust is needed)."""
+
+    argument: type[ArgumentT]
+    perform: Callable[[Session, ArgumentT], Awaitable[Any]]
+    executes: bool = False
+
+    async def call(self, session: Session, given: Any) -> Any:
+        argument = read(self.argument, given)
+        if self.executes:
+            session.require_trust()
+        return await self.perform(session, argument)
+
+
+async def execute(session: Session, params: Any) -> Any:
+    """Finds the command and its argument. Raises InvalidParams for what is neither."""
+    if not isinstance(params, dict):
+        raise InvalidParams("a command and its arguments are required")
+    given = cast("Mapping[str, Any]", params)
+    name: object = given.get("command")
+    values: object = given.get("arguments")
+    command = COMMANDS.get(name) if isinstance(name, str) else None
+    if command is None:
+        raise InvalidParams(f"there is no command {name!r}")
+    listed = cast("list[Any]", [] if values is None else values)
+    if not isinstance(values, list | None) or len(listed) > 1:
+        raise InvalidParams(f"{name} takes one object as its argument")
+    return await command.call(session, listed[0] if listed else {})
+
+
+# ----------------------------------------------------------------------------------------- steering
+
+
+async def start(session: Session, argument: a.RunStart) -> dict[str, Any]:
+    place = goal_place(session, argument.goal_uri)
+    folder = await session.folder(place.root)
+    view = await folder.runs.start(place.path, StartOptions(worker=argument.worker))
+    return {"runId": view.state.run_id}
+
+
+async def pause(session: Session, argument: a.RunLimits) -> dict[str, Any]:
+    _refuse_limits(argument)
+    folder = await folder_of(session, argument.run_id)
+    return shown(session, folder, await folder.runs.pause(argument.run_id, "paused by a person"))
+
+
+async def stop(session: Session, argument: a.RunLimits) -> dict[str, Any]:
+    _refuse_limits(argument)
+    folder = await folder_of(session, argument.run_id)
+    return shown(session, folder, await folder.runs.stop(argument.run_id, "stopped by a person"))
+
+
+async def resume(session: Session, argument: a.RunLimits) -> dict[str, Any]:
+    folder = await folder_of(session, argument.run_id)
+    limits = LimitChanges(argument.max_iterations, argument.timeout_seconds, argument.budget_usd, argument.token_budget)
+    return shown(session, folder, await folder.runs.resume(argument.run_id, limits, StartOptions(limits=limits)))
+
+
+async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
+    folder = await folder_of(session, argument.run_id)
+    given = Answer(argument.response, argument.text or "", argument.input, argument.reason or "")
+    return shown(session, folder, await folder.runs.answer(argument.run_id, argument.interrupt_id, given))
+
+
+async def override(session: Session, argument: a.RunOverride) -> dict[str, Any]:
+    folder = await folder_of(session, argument.run_id)
+    view = await folder.runs.waive(argument.run_id, argument.requirement_id, argument.reason, undo=argument.undo)
+    return shown(session, folder, view)
+
+
+async def dispute(session: Session, argument: a.RunDispute) -> dict[str, Any]:
+    folder = await folder_of(session, argument.run_id)
+    view = await folder.runs.dispute(argument.run_id, argument.requirement_id, argument.reason)
+    return shown(session, folder, view)
+
+
+async def accept_integrity(session: Session, argument: a.RunAcceptIntegrity) -> dict[str, Any]:
+    folder = await folder_of(session, argument.run_id)
+    view = await folder.runs.accept(argument.run_id, argument.finding_id, argument.reason, undo=argument.undo)
+    return shown(session, folder, view)
+
+
+async def revert(session: Session, argument: a.RunRevert) -> dict[str, Any]:
+    """Either the files of an iteration, or what an integrity finding is about."""
+    folder = await folder_of(session, argument.run_id)
+    if argument.finding_id is not None:
+        if argument.iteration is not None or argument.uris is not None or argument.force:
+            raise InvalidParams("findingId goes with runId alone")
+        return _outcome(folder, await folder.runs.revert_finding(argument.run_id, argument.finding_id))
+    if argument.iteration is None:
+        raise InvalidParams("iteration: it is required, unless findingId is given")
+    paths = None if argument.uris is None else [_relative(folder, uri) for uri in argument.uris]
+    outcome = await folder.runs.revert(argument.run_id, argument.iteration, paths, force=argument.force)
+    return _outcome(folder, outcome)
+
+
+async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
+    """Newest first; a goal's newest run and audit, or those of every goal."""
+    if argument.run_id is not None:
+        folder = await folder_of(session, argument.run_id)
+        return {"snapshots": [shown(session, folder, await folder.runs.view(argument.run_id))]}
+    if argument.goal_uri is not None:
+        place = goal_place(session, argument.goal_uri)
+        folder = await session.folder(place.root)
+        return {"snapshots": [shown(session, folder, view) for view in await folder.runs.views(place.path)]}
+    found = [(folder, view) for folder in await session.all_folders() for view in await folder.runs.views()]
+    found.sort(key=lambda pair: pair[1].state.started_at, reverse=True)
+    return {"snapshots": [shown(session, folder, view) for folder, view in found]}
+
+
+# ------------------------------------------------------------------------------------- what they need
+
+
+def shown(session: Session, folder: Folder, view: RunView) -> dict[str, Any]:
+    return snapshot_json(view, folder.root, session.texts)
+
+
+def _refuse_limits(argument: a.RunLimits) -> None:
+    if argument.changes_limits:
+        raise UsageError("limits change when a run is resumed: pause it, then resume it with the new ones")
+
+
+def _relative(folder: Folder, uri: str) -> str:
+    place = locate(required_path(uri, "uris"), (folder.root,))
+    if place is None:
+        raise InvalidParams(f"uris: {uri!r} is not in the workspace folder of the run")
+    return place.path
+
+
+def _outcome(folder: Folder, outcome: RevertOutcome) -> dict[str, Any]:
+    """The files as uris, like everywhere else on the wire."""
+    return {
+        "changedFiles": [(folder.root / path).as_uri() for path in outcome.changed],
+        "kept": [(folder.root / path).as_uri() for path in outcome.kept],
+    }
+
+
+COMMANDS: Mapping[str, Command[Any]] = {
+    "donewhen.goal.set": Command(a.GoalSet, set_goal),
+    "donewhen.goal.detect": Command(a.GoalDetect, detect_checks),
+    "donewhen.goal.check": Command(a.GoalUri, check_goal, executes=True),
+    "donewhen.goal.clear": Command(a.GoalUri, clear_goal),
+    "donewhen.run.start": Command(a.RunStart, start, executes=True),
+    "donewhen.run.pause": Command(a.RunLimits, pause),
+    "donewhen.run.resume": Command(a.RunLimits, resume, executes=True),
+    "donewhen.run.stop": Command(a.RunLimits, stop),
+    "donewhen.run.answer": Command(a.RunAnswer, answer, executes=True),
+    "donewhen.run.override": Command(a.RunOverride, override),
+    "donewhen.run.dispute": Command(a.RunDispute, dispute, executes=True),
+    "donewhen.run.acceptIntegrity": Command(a.RunAcceptIntegrity, accept_integrity),
+    "donewhen.run.revert": Command(a.RunRevert, revert, executes=True),
+    "donewhen.run.status": Command(a.RunStatus, status),
+    "donewhen.run.iteration": Command(a.RunIteration, iteration),
+    "donewhen.run.file": Command(a.RunFile, file_text),
+    "donewhen.run.evidence": Command(a.RunEvidence, evidence),
+    "donewhen.run.report": Command(a.RunReport, report),
+}

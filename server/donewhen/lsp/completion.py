@@ -1,0 +1,46 @@
+"""Completion: front-matter keys and values, detected checks, file globs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from donewhen.lsp.goal_text import CompletionItem
+from donewhen.lsp.goal_view import GoalView, goal_view
+
+if TYPE_CHECKING:
+    from donewhen.lsp.session import Session
+
+KINDS: Mapping[str, types.CompletionItemKind] = {
+    "key": types.CompletionItemKind.Property,
+    "value": types.CompletionItemKind.Value,
+    "check": types.CompletionItemKind.Function,
+    "command": types.CompletionItemKind.Function,
+    "file": types.CompletionItemKind.File,
+    "folder": types.CompletionItemKind.Folder,
+}
+
+
+async def completion(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
+    """`textDocument/completion`; looked up in a thread, since it reads the workspace."""
+    goal = await goal_view(session, params.text_document.uri)
+    text = None if goal is None else session.texts.text(goal.place.absolute)
+    if goal is None or text is None:
+        return None
+    features = await session.features()
+    column = goal.column(params.position)
+    found = await asyncio.to_thread(features.complete, text, params.position.line, column, goal.place.root)
+    return types.CompletionList(is_incomplete=False, items=[_item(goal, one) for one in found])
+
+
+def _item(goal: GoalView, one: CompletionItem) -> types.CompletionItem:
+    return types.CompletionItem(
+        label=one.label,
+        kind=KINDS.get(one.kind, types.CompletionItemKind.Text),
+        detail=one.detail or None,
+        filter_text=one.text,
+        text_edit=types.TextEdit(goal.range(one.span), one.text),
+    )

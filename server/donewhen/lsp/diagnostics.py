@@ -1,0 +1,157 @@
+"""Diagnostics: collected per goal, published per file, and pulled by clients that prefer to."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from donewhen.lsp.marks import Mark, Surroundings, collect
+from donewhen.lsp.places import file_path
+from donewhen.lsp.positions import to_client
+
+if TYPE_CHECKING:
+    from donewhen.engine.api import RunView
+    from donewhen.lsp.host import Folder
+    from donewhen.lsp.session import Session
+    from donewhen.lsp.texts import Texts
+
+SOURCE = "donewhen"
+SEVERITIES: Mapping[str, types.DiagnosticSeverity] = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "information": types.DiagnosticSeverity.Information,
+    "hint": types.DiagnosticSeverity.Hint,
+}
+
+Goal = tuple[Path, str]
+"""A goal file: its workspace folder, and its path in it."""
+
+
+class Diagnostics:
+    """What is shown where. A client that pulls a file, and can be told to pull again, is not also pushed to."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._marks: dict[Goal, tuple[Mark, ...]] = {}
+        self._published: dict[Path, list[types.Diagnostic]] = {}
+        self._pulled: set[Path] = set()
+
+    async def refresh(self, goals: Iterable[Goal]) -> None:
+        """Collects these goals' marks again and publishes every file whose diagnostics differ."""
+        for goal in goals:
+            marks = await self._collect(goal)
+            if marks:
+                self._marks[goal] = marks
+            else:
+                self._marks.pop(goal, None)
+        self._publish()
+
+    def at(self, path: Path) -> list[types.Diagnostic]:
+        return self._published.get(path, [])
+
+    async def pull(self, path: Path) -> list[types.Diagnostic]:
+        if self._session.profile.diagnostic_refresh and path not in self._pulled:
+            self._pulled.add(path)
+            if self._published.get(path):
+                self._send(path, [])
+        await self._session.publisher.settle_diagnostics()
+        return self.at(path)
+
+    def closed(self, path: Path) -> None:
+        """A closed file is no longer pulled: what it has is pushed again."""
+        if path in self._pulled:
+            self._pulled.discard(path)
+            self._send(path, self.at(path))
+
+    async def _collect(self, goal: Goal) -> tuple[Mark, ...]:
+        root, path = goal
+        folder = self._session.host.folder_if_open(root)
+        view = None if folder is None else folder.board.of_goal(path)
+        if view is None and self._session.documents.get(self._session.texts.uri(root / path)) is None:
+            return ()
+        parsed = await self._session.parsed(root / path, path)
+        if parsed is None:
+            return ()
+        if folder is None or view is None:
+            return collect(path, parsed, None, {}, Surroundings()).marks
+        around = await self._surroundings(folder, view)
+        collected = collect(path, parsed, view, folder.board.memories.get(path, {}), around)
+        folder.board.memories[path] = collected.memory
+        return collected.marks
+
+    async def _surroundings(self, folder: Folder, view: RunView) -> Surroundings:
+        paths = {place.path for places in view.locations.values() for place in places}
+        cited = {name for one in view.views if one.status not in ("met", "waived") for name in one.evidence_ids}
+        uris: dict[str, str] = {}
+        for name in sorted(cited):
+            with contextlib.suppress(OSError):
+                file = await folder.runs.evidence_file(view.state.run_id, name)
+                uris |= {} if file is None else {name: file.as_uri()}
+        return Surroundings(self._session.changed_at(folder.root, paths), uris)
+
+    def _publish(self) -> None:
+        """Sends what changed, file by file."""
+        wanted: dict[Path, list[types.Diagnostic]] = {}
+        for (root, _), marks in self._marks.items():
+            for mark in marks:
+                wanted.setdefault(root / mark.path, []).append(to_lsp(mark, root, self._session.texts))
+        for path in {*wanted, *self._published}:
+            now = wanted.get(path, [])
+            if now != self._published.get(path, []):
+                if path not in self._pulled:
+                    self._send(path, now)
+                else:
+                    self._session.publisher.ask_to_pull_again()
+        self._published = wanted
+
+    def _send(self, path: Path, diagnostics: list[types.Diagnostic]) -> None:
+        uri = self._session.texts.uri(path)
+        document = self._session.documents.get(uri)
+        version = None if document is None else document.version
+        params = types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=version)
+        self._session.protocol.notify("textDocument/publishDiagnostics", params)
+
+
+def to_lsp(mark: Mark, root: Path, texts: Texts) -> types.Diagnostic:
+    """A mark as the client counts columns; ends that are unknown or past the end are the line's end."""
+    lines = texts.lines(root / mark.path)
+
+    def position(line: int, column: int | None) -> types.Position:
+        text = lines[line] if line < len(lines) else ""
+        return types.Position(max(0, line), to_client(text, len(text) if column is None else column, texts.encoding))
+
+    start = position(*mark.start)
+    end = position(mark.start[0], None) if mark.end is None else position(*mark.end)
+    return types.Diagnostic(
+        range=types.Range(start, end),
+        message=mark.message,
+        severity=SEVERITIES[mark.severity],
+        code=mark.code,
+        source=SOURCE,
+        related_information=_related(mark, root) or None,
+        data=dict(mark.info) or None,
+    )
+
+
+def _related(mark: Mark, root: Path) -> list[types.DiagnosticRelatedInformation]:
+    return [
+        types.DiagnosticRelatedInformation(
+            location=types.Location(
+                uri=place.uri if place.uri.startswith("file:") else (root / place.uri).as_uri(),
+                range=types.Range(types.Position(place.line, 0), types.Position(place.line, 0)),
+            ),
+            message=place.message,
+        )
+        for place in mark.related
+    ]
+
+
+async def pull(session: Session, params: types.DocumentDiagnosticParams) -> dict[str, Any]:
+    """`textDocument/diagnostic`: always the full report."""
+    path = file_path(params.text_document.uri)
+    items = [] if path is None else await session.diagnostics.pull(path)
+    return {"kind": "full", "items": items}

@@ -1,0 +1,121 @@
+"""The commands about goal files: draft one, detect checks, audit, clear."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from donewhen.core.errors import UsageError, WorkspaceError
+from donewhen.engine.api import StartOptions
+from donewhen.lsp.failures import ClientSilent, InvalidParams
+from donewhen.lsp.places import Place, is_goal_file, required_path
+from donewhen.lsp.snapshots import snapshot_json
+
+if TYPE_CHECKING:
+    from donewhen.lsp import arguments as a
+    from donewhen.lsp.session import Session
+
+
+async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
+    """Drafts a goal file that does not exist yet, and starts it where that is asked for."""
+    if argument.start:
+        session.require_trust()
+    if not argument.objective.strip():
+        raise InvalidParams("objective: say what is wanted")
+    root = _root(session, argument.workspace_uri, argument.goal_uri)
+    features = await session.features()
+    if argument.goal_uri is not None:
+        path = required_path(argument.goal_uri, "goalUri")
+        if not is_goal_file(path):
+            raise InvalidParams("goalUri: a goal file is named GOAL.md or *.goal.md")
+    else:
+        path = await asyncio.to_thread(features.draft_path, root, argument.objective)
+    checks = await asyncio.to_thread(features.suggest, root)
+    text = features.draft(argument.objective, checks, argument.requirements or [])
+    await _create(session, path, text, on_disk=argument.start)
+    result: dict[str, Any] = {"goalUri": session.texts.uri(path)}
+    if argument.start:
+        place = session.place(path)
+        folder = await session.folder(place.root)
+        result["runId"] = (await folder.runs.start(place.path, StartOptions())).state.run_id
+    return result
+
+
+async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, Any]:
+    """Reads the workspace's files; nothing is run."""
+    root = _root(session, argument.workspace_uri, None)
+    features = await session.features()
+    found = await asyncio.to_thread(features.detect, root)
+    return {"checks": [{"command": check.command, "why": check.why} for check in found]}
+
+
+async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:
+    place = goal_place(session, argument.goal_uri)
+    folder = await session.folder(place.root)
+    view = await folder.runs.check(place.path)
+    folder.board.take(view)
+    session.goal_changed(place.root, place.path)
+    return snapshot_json(view, place.root, session.texts)
+
+
+async def clear_goal(session: Session, argument: a.GoalUri) -> None:
+    place = goal_place(session, argument.goal_uri)
+    folder = await session.folder(place.root)
+    await folder.runs.forget(place.path)
+    folder.board.forget(place.path)
+    session.goal_changed(place.root, place.path)
+
+
+def goal_place(session: Session, uri: str) -> Place:
+    """The goal file that a command names. Raises InvalidParams for what can't be one."""
+    path = required_path(uri, "goalUri")
+    session.texts.named(uri)
+    return session.place(path)
+
+
+def _root(session: Session, workspace_uri: str | None, goal_uri: str | None) -> Path:
+    """The named folder, else the goal file's, else the first of the workspace."""
+    if workspace_uri is not None:
+        return required_path(workspace_uri, "workspaceUri")
+    if goal_uri is not None:
+        return session.place(required_path(goal_uri, "goalUri")).root
+    if not session.roots:
+        raise UsageError("no folder is open: open one, or name it as workspaceUri")
+    return session.roots[0]
+
+
+async def _create(session: Session, path: Path, text: str, *, on_disk: bool) -> None:
+    """Through the editor where it can create files; on the disk where not, or where a run starts from it now."""
+    if await asyncio.to_thread(path.exists):
+        raise UsageError(f"{path.name} exists already: it is never overwritten")
+    profile = session.profile
+    if not on_disk and profile.apply_edit and profile.create_files and await _by_editor(session, path, text):
+        return
+    try:
+        await asyncio.to_thread(_write_new, path, text)
+    except FileExistsError:
+        raise UsageError(f"{path.name} exists already: it is never overwritten") from None
+    except OSError as problem:
+        raise WorkspaceError(f"{path.name} can't be written: {problem.strerror or problem}") from problem
+
+
+async def _by_editor(session: Session, path: Path, text: str) -> bool:
+    start = {"line": 0, "character": 0}
+    uri = path.as_uri()
+    insert = {
+        "textDocument": {"uri": uri, "version": None},
+        "edits": [{"range": {"start": start, "end": start}, "newText": text}],
+    }
+    create = {"kind": "create", "uri": uri, "options": {"ignoreIfExists": True}}
+    params = {"label": "Set goal", "edit": {"documentChanges": [create, insert]}}
+    try:
+        result = await session.protocol.ask("workspace/applyEdit", params)
+    except ClientSilent:
+        return False
+    return result is not None and result.applied
+
+
+def _write_new(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8", newline="") as file:
+        file.write(text)

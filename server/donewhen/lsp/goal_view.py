@@ -1,0 +1,93 @@
+"""A goal file together with the run that it shows: what every feature of the live file is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from donewhen.core.evidence import CheckResult, Evidence
+from donewhen.core.verdict import RequirementView
+from donewhen.lsp.goal_text import ParsedGoal, RequirementSource, Span
+from donewhen.lsp.places import Place
+from donewhen.lsp.positions import Encoding, from_client, to_client
+
+if TYPE_CHECKING:
+    from donewhen.engine.api import RunView
+    from donewhen.lsp.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class GoalView:
+    """`lines` are the file's, for columns; `view` is None where no run of it is known. `trusted` says whether
+    anything may be executed."""
+
+    uri: str
+    place: Place
+    parsed: ParsedGoal
+    view: RunView | None
+    lines: Sequence[str] = ()
+    encoding: Encoding = "utf-16"
+    trusted: bool = True
+
+    def status(self, source: RequirementSource) -> RequirementView | None:
+        """Where a requirement stands; None where it is not known to a run."""
+        if self.view is None:
+            return None
+        return next((one for one in self.view.views if one.requirement_id == source.requirement.id), None)
+
+    def range(self, span: Span) -> types.Range:
+        return types.Range(
+            self.position(span.start_line, span.start_column), self.position(span.end_line, span.end_column)
+        )
+
+    def position(self, line: int, column: int | None = None) -> types.Position:
+        """`column` None is the end of the line."""
+        text = self.lines[line] if line < len(self.lines) else ""
+        return types.Position(line, to_client(text, len(text) if column is None else column, self.encoding))
+
+    def column(self, position: types.Position) -> int:
+        """The client's position as our column of that line."""
+        text = self.lines[position.line] if position.line < len(self.lines) else ""
+        return from_client(text, position.character, self.encoding)
+
+    def requirement_at(self, line: int) -> RequirementSource | None:
+        return next((s for s in self.parsed.requirements if s.span.start_line <= line <= s.span.end_line), None)
+
+    def evidence_of(self, one: RequirementView) -> list[Evidence]:
+        """The latest evidence that a requirement's verdict cites."""
+        if self.view is None:
+            return []
+        known = (*self.view.state.results.values(), *self.view.state.editor.values())
+        return [evidence for evidence in known if evidence.id in one.evidence_ids]
+
+
+async def goal_view(session: Session, uri: str) -> GoalView | None:
+    """The goal file of a uri, as the client shows it; None for files that are none."""
+    found = await session.parsed_uri(uri)
+    if found is None:
+        return None
+    place, parsed = found
+    folder = session.host.folder_if_open(place.root)
+    view = None if folder is None else folder.board.of_goal(place.path)
+    lines = session.texts.lines(place.absolute)
+    return GoalView(uri, place, parsed, view, lines, session.texts.encoding, session.host.trusted)
+
+
+def evidence_path(session: Session, goal: GoalView, evidence_id: str) -> Path | None:
+    """Where an evidence's read-only file is, or will be."""
+    folder = session.host.folder_if_open(goal.place.root)
+    if folder is None or goal.view is None:
+        return None
+    return folder.runs.state_folder / "evidence" / goal.view.state.run_id / f"{evidence_id}.md"
+
+
+def said(evidence: Evidence) -> str:
+    """One evidence in a line."""
+    observation = evidence.observation
+    if isinstance(observation, CheckResult):
+        return f"`{observation.command}`: {observation.reason or observation.outcome.value}"
+    return type(observation).__name__

@@ -1,0 +1,114 @@
+"""Open interrupts for clients without a way of their own to show them: a message with buttons.
+
+Whoever answers first counts. A message whose interrupt was answered elsewhere is withdrawn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from donewhen.core.errors import DoneWhenError
+from donewhen.core.work import Answer, Interrupt, ResponseKind
+from donewhen.lsp.failures import ClientSilent
+
+if TYPE_CHECKING:
+    from donewhen.engine.api import RunView
+    from donewhen.lsp.host import Folder
+    from donewhen.lsp.session import Session
+
+logger = logging.getLogger(__name__)
+
+PERSON_SECONDS = 24 * 3600.0
+"""A person may be away for long; then the interrupt stays open and `donewhen answer` still takes it."""
+MAX_PREVIEW = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A button, and the answer that it stands for."""
+
+    title: str
+    response: ResponseKind
+
+
+class Interrupts:
+    """The messages that are open in one client."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._open: dict[tuple[str, str], asyncio.Task[Any]] = {}
+        self._offered: set[str] = set()
+
+    def show(self, folder: Folder, view: RunView) -> None:
+        """Asks about what is newly open, and withdraws what is no longer."""
+        if self._session.profile.interrupts:
+            return
+        run_id = view.state.run_id
+        wanted = {(run_id, one.id): one for one in view.state.interrupts} if view.state.active else {}
+        for key in [key for key in self._open if key[0] == run_id and key not in wanted]:
+            self._open.pop(key).cancel()
+        for key, interrupt in wanted.items():
+            if key not in self._open:
+                work = self._ask(folder, run_id, interrupt)
+                self._open[key] = self._session.later(work, f"interrupt {interrupt.id}")
+
+    def offer_resume(self, folder: Folder, view: RunView) -> None:
+        """An interrupted run was found: the person may let it go on."""
+        run_id = view.state.run_id
+        if self._session.profile.interrupts or run_id in self._offered:
+            return
+        self._offered.add(run_id)
+        self._session.later(self._resume(folder, view), f"resuming {run_id}")
+
+    def close(self) -> None:
+        for task in self._open.values():
+            task.cancel()
+        self._open.clear()
+
+    async def _ask(self, folder: Folder, run_id: str, interrupt: Interrupt) -> None:
+        offered = choices(interrupt)
+        chosen = await self._message(text(interrupt), [one.title for one in offered])
+        choice = next((one for one in offered if one.title == chosen), None)
+        if choice is None:
+            return
+        try:
+            await folder.runs.answer(run_id, interrupt.id, Answer(choice.response))
+        except DoneWhenError as problem:
+            logger.info("interrupt %s: %s", interrupt.id, problem)
+
+    async def _resume(self, folder: Folder, view: RunView) -> None:
+        title = view.state.goal.title
+        if await self._message(f"The run of “{title}” was interrupted.", ["Resume", "Not now"]) == "Resume":
+            self._session.require_trust()
+            await folder.runs.resume(view.state.run_id)
+
+    async def _message(self, message: str, buttons: list[str]) -> str | None:
+        params = {"type": 3, "message": message, "actions": [{"title": title} for title in buttons]}
+        try:
+            item = await self._session.protocol.ask("window/showMessageRequest", params, timeout=PERSON_SECONDS)
+        except ClientSilent as problem:
+            logger.info("%s", problem)
+            return None
+        return None if item is None else item.title
+
+
+def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
+    """The buttons for an interrupt. Editing a command, or answering in words, is left to `donewhen.run.answer`."""
+    if interrupt.kind == "approval":
+        return (Choice("Approve", "approve"), Choice("Deny", "deny"))
+    if interrupt.about.startswith("requirement:"):
+        return (Choice("Waive", "approve"), Choice("Leave it", "deny"))
+    if interrupt.about in ("claim:blocked", "claim:impossible"):
+        return (Choice("End the run", "approve"), Choice("Go on", "deny"))
+    return (Choice("Yes", "approve"), Choice("No", "deny"))
+
+
+def text(interrupt: Interrupt) -> str:
+    """What is asked, with as much of the preview as a message can hold."""
+    preview = interrupt.preview.strip()
+    if len(preview) > MAX_PREVIEW:
+        preview = preview[:MAX_PREVIEW] + " …"
+    return f"{interrupt.title}\n{preview}" if preview else interrupt.title

@@ -1,0 +1,72 @@
+"""Code lenses: what can be done with the run above the title, each requirement's status and evidence beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from donewhen.lsp.goal_text import RequirementSource
+from donewhen.lsp.goal_view import GoalView, goal_view
+
+if TYPE_CHECKING:
+    from donewhen.lsp.session import Session
+
+
+async def lenses(session: Session, params: types.CodeLensParams) -> list[types.CodeLens]:
+    """`textDocument/codeLens`."""
+    goal = await goal_view(session, params.text_document.uri)
+    return [] if goal is None else goal_lenses(goal)
+
+
+def goal_lenses(goal: GoalView) -> list[types.CodeLens]:
+    """All lenses of a goal file, from top to bottom. An untrusted workspace has none that execute anything."""
+    title = goal.parsed.title_span
+    line = title.start_line if title is not None else 0
+    top = types.Range(goal.position(line, 0), goal.position(line, 0))
+    found = [types.CodeLens(top, command) for command in _run_commands(goal)]
+    for source in goal.parsed.requirements:
+        found += _requirement_lenses(goal, source)
+    return found
+
+
+def _run_commands(goal: GoalView) -> list[types.Command]:
+    if goal.parsed.goal is None:
+        return []
+    start = types.Command("Start", "donewhen.run.start", arguments=[{"goalUri": goal.uri}])
+    check = types.Command("Check now", "donewhen.goal.check", arguments=[{"goalUri": goal.uri}])
+    view = goal.view
+    if view is None or view.state.mode == "audit":
+        found = [start, check]
+    else:
+        run = [{"runId": view.state.run_id}]
+        pause = types.Command("Pause", "donewhen.run.pause", arguments=list(run))
+        resume = types.Command("Resume", "donewhen.run.resume", arguments=list(run))
+        stop = types.Command("Stop", "donewhen.run.stop", arguments=list(run))
+        match view.state.status:
+            case "running" | "waiting":
+                found = [check, pause, stop]
+            case "paused" | "interrupted":
+                found = [resume, check, stop]
+            case _:
+                found = [start, check]
+    executing = ("donewhen.run.start", "donewhen.goal.check", "donewhen.run.resume")
+    return [command for command in found if goal.trusted or command.command not in executing]
+
+
+def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types.CodeLens]:
+    one = goal.status(source)
+    if one is None or goal.view is None:
+        return []
+    line = source.text_span.start_line
+    where = types.Range(goal.position(line, 0), goal.position(line, 0))
+    decided = "" if one.decided_by is None or one.status == "waived" else f" · {one.decided_by}"
+    again = " · being proven again" if one.renewing else ""
+    flaky = " · flaky" if one.flaky else ""
+    status = types.Command(f"{source.requirement.label} {one.status}{decided}{flaky}{again}", "")
+    found = [types.CodeLens(where, status)]
+    for evidence_id in one.evidence_ids[:3]:
+        argument = {"runId": goal.view.state.run_id, "evidenceId": evidence_id, "show": True}
+        command = types.Command(f"Evidence {evidence_id}", "donewhen.run.evidence", arguments=[argument])
+        found.append(types.CodeLens(where, command))
+    return found

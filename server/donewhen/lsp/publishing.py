@@ -1,0 +1,92 @@
+"""What a client is told unasked, when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from donewhen.lsp.interrupts import Interrupts
+from donewhen.lsp.progress import Progress
+from donewhen.lsp.pulse import Pulse
+from donewhen.lsp.snapshots import snapshot_json
+
+if TYPE_CHECKING:
+    from donewhen.engine.api import RunView
+    from donewhen.lsp.diagnostics import Goal
+    from donewhen.lsp.host import Folder
+    from donewhen.lsp.session import Session
+
+SNAPSHOT_SECONDS = 0.1
+DIAGNOSTICS_SECONDS = 0.02
+REFRESH_SECONDS = 0.25
+
+
+class Publisher:
+    """Turns changes into messages, each kind at its own pace, the last state never dropped."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._snapshots: dict[str, Pulse] = {}
+        self._goals: set[Goal] = set()
+        self._diagnostics = Pulse(DIAGNOSTICS_SECONDS, self._publish_diagnostics)
+        self._refresh = Pulse(REFRESH_SECONDS, self._ask_to_refresh)
+        self._pull_again = Pulse(REFRESH_SECONDS, self._ask_to_pull)
+        self._shown: dict[str, object] = {}
+        self.progress = Progress(session)
+        self.interrupts = Interrupts(session)
+
+    def run_changed(self, folder: Folder, view: RunView) -> None:
+        """A run changed; called by the engine for every change, so nothing is computed here."""
+        run_id = view.state.run_id
+        if run_id not in self._snapshots:
+            self._snapshots[run_id] = Pulse(SNAPSHOT_SECONDS, partial(self._publish_snapshot, folder, run_id))
+        self._snapshots[run_id].poke()
+        if view.state.goal.path is not None:
+            self.goal_changed(folder.root, view.state.goal.path)
+
+    def goal_changed(self, root: Path, path: str) -> None:
+        """A goal file, or what is known about it, changed."""
+        self._goals.add((root, path))
+        self._diagnostics.poke()
+
+    def ask_to_pull_again(self) -> None:
+        self._pull_again.poke()
+
+    async def settle_diagnostics(self) -> None:
+        await self._diagnostics.settle()
+
+    async def close(self) -> None:
+        """The last states still go out; then nothing more."""
+        for pulse in (*self._snapshots.values(), self._diagnostics, self._refresh, self._pull_again):
+            pulse.stop()
+        self.interrupts.close()
+
+    async def _publish_snapshot(self, folder: Folder, run_id: str) -> None:
+        view = folder.board.of_run(run_id)
+        if view is None:
+            return
+        self._session.protocol.notify("donewhen/snapshot", snapshot_json(view, folder.root, self._session.texts))
+        self.progress.show(folder, view)
+        self.interrupts.show(folder, view)
+        look = (view.state.status, view.state.iteration, view.views, view.state.findings)
+        if self._shown.get(run_id) != look:
+            self._shown[run_id] = look
+            self._refresh.poke()
+
+    async def _publish_diagnostics(self) -> None:
+        goals, self._goals = self._goals, set()
+        await self._session.diagnostics.refresh(goals)
+
+    async def _ask_to_refresh(self) -> None:
+        """Lenses and hints are pulled: the client is asked to, if it can be."""
+        profile = self._session.profile
+        for wanted, method in (
+            (profile.lens_refresh, "workspace/codeLens/refresh"),
+            (profile.hint_refresh, "workspace/inlayHint/refresh"),
+        ):
+            if wanted:
+                self._session.later(self._session.protocol.ask(method), method)
+
+    async def _ask_to_pull(self) -> None:
+        self._session.later(self._session.protocol.ask("workspace/diagnostic/refresh"), "workspace/diagnostic/refresh")

@@ -1,0 +1,70 @@
+"""The commands that only read: one iteration, one file, one evidence, the report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from donewhen.core.errors import UsageError
+from donewhen.lsp.failures import ClientSilent, InvalidParams
+from donewhen.lsp.places import locate, required_path
+from donewhen.lsp.plain import plain
+from donewhen.lsp.run_folders import folder_of
+
+if TYPE_CHECKING:
+    from donewhen.lsp import arguments as a
+    from donewhen.lsp.session import Session
+
+
+async def iteration(session: Session, argument: a.RunIteration) -> dict[str, Any]:
+    """One iteration in full: the worker's steps, the checks, the verdict, the files."""
+    folder = await folder_of(session, argument.run_id)
+    detail = await folder.runs.iteration(argument.run_id, argument.number)
+    document: dict[str, Any] = plain(detail)
+    document["changedFiles"] = [(folder.root / path).as_uri() for path in detail.changed]
+    document["runId"] = argument.run_id
+    return document
+
+
+async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
+    """A file as it was after that iteration; null where it did not exist or is no text."""
+    folder = await folder_of(session, argument.run_id)
+    place = locate(required_path(argument.uri, "uri"), (folder.root,))
+    if place is None:
+        raise InvalidParams("uri: the file is not in the workspace folder of the run")
+    return {"text": await folder.runs.file_at(argument.run_id, argument.iteration, place.path)}
+
+
+async def evidence(session: Session, argument: a.RunEvidence) -> dict[str, Any]:
+    """The evidence in full, and the uri of its read-only file."""
+    folder = await folder_of(session, argument.run_id)
+    found = await folder.runs.evidence(argument.run_id, argument.evidence_id)
+    if found is None:
+        raise UsageError(f"run {argument.run_id} has no evidence {argument.evidence_id}")
+    file = await folder.runs.evidence_file(argument.run_id, argument.evidence_id)
+    document: dict[str, Any] = plain(found)
+    document["observation"]["kind"] = _kind(type(found.observation).__name__)
+    document["uri"] = None if file is None else file.as_uri()
+    if argument.show and file is not None and session.profile.show_document:
+        params = {"uri": file.as_uri(), "takeFocus": True}
+        try:
+            await session.protocol.ask("window/showDocument", params)
+        except ClientSilent as problem:
+            raise UsageError(f"the evidence is in {file}, but the editor did not open it: {problem}") from problem
+    return document
+
+
+async def report(session: Session, argument: a.RunReport) -> dict[str, Any]:
+    """The receipt, in one of the formats that there are."""
+    from donewhen.wire.report import FORMATS, cited, render
+
+    if argument.format not in FORMATS:
+        raise UsageError(f"there is no report as {argument.format} yet: choose {', '.join(FORMATS)}")
+    folder = await folder_of(session, argument.run_id)
+    view = await folder.runs.report(argument.run_id)
+    found = [await folder.runs.evidence(argument.run_id, name) for name in cited(view)]
+    return {"text": render(argument.format, view, folder.root, [one for one in found if one is not None])}
+
+
+def _kind(name: str) -> str:
+    """`CheckResult` is `checkResult` on the wire."""
+    return name[0].lower() + name[1:]

@@ -1,0 +1,36 @@
+"""Snapshots as one client gets them: the contract's JSON, its columns in the client's encoding."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from donewhen.lsp.places import file_path
+from donewhen.wire.snapshot import snapshot
+
+if TYPE_CHECKING:
+    from donewhen.engine.api import RunView
+    from donewhen.lsp.texts import Texts
+
+
+def snapshot_json(view: RunView, root: Path, texts: Texts) -> dict[str, Any]:
+    """The snapshot of a run now."""
+    document = snapshot(view, root, time.time()).model_dump(mode="json", by_alias=True)
+    if view.state.goal.path is not None:
+        document["goalUri"] = texts.uri(root / view.state.goal.path)
+    for requirement in cast("list[dict[str, Any]]", document["requirements"]):
+        for location in cast("list[dict[str, Any]]", requirement["locations"]):
+            _convert(location, texts)
+    for finding in cast("list[dict[str, Any]]", document["integrity"]):
+        _convert(finding, texts)
+    return document
+
+
+def _convert(place: dict[str, Any], texts: Texts) -> None:
+    path = file_path(place["uri"])
+    if path is None:
+        return
+    for end in ("start", "end"):
+        position = place["range"][end]
+        position["character"] = texts.character(path, position["line"], position["character"])

@@ -1,0 +1,76 @@
+"""The parameters of our own methods and commands: typed, unknown keys refused, nothing coerced."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from donewhen.lsp.failures import InvalidParams
+
+Unlimited = Literal["unlimited"]
+
+
+class Strict(BaseModel):
+    """Base of every parameter object: camelCase names only, types as they are."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)
+
+
+ModelT = TypeVar("ModelT", bound=Strict)
+
+
+def read(model: type[ModelT], value: Any) -> ModelT:
+    """The parameters, or InvalidParams that names the first field that is wrong."""
+    try:
+        return model.model_validate({} if value is None else value)
+    except ValidationError as problem:
+        first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InvalidParams(f"{where}: {_said(first['type'], first['msg'])}" if where else first["msg"]) from None
+
+
+def _said(kind: str, message: str) -> str:
+    known = {"extra_forbidden": "there is no such field", "missing": "it is required"}
+    return known.get(kind, message)
+
+
+class ConfigurationParams(Strict):
+    settings: Any = None
+
+
+class TrustParams(Strict):
+    trusted: bool
+
+
+class SecretParams(Strict):
+    name: str = Field(min_length=1)
+    value: str
+
+
+class EditorPosition(Strict):
+    line: int = Field(ge=0)
+    character: int = Field(ge=0)
+
+
+class EditorRange(Strict):
+    start: EditorPosition
+    end: EditorPosition
+
+
+class EditorDiagnostic(Strict):
+    """A diagnostic as LSP has it; what we don't need of it is accepted and left."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True, frozen=True)
+
+    range: EditorRange
+    message: str
+    severity: int | None = None
+    source: str | None = None
+
+
+class EditorDiagnosticsParams(Strict):
+    uri: str
+    version: int | None = None
+    diagnostics: list[EditorDiagnostic]

@@ -1,0 +1,79 @@
+"""The lines of files, as the client shows them: open documents first, else the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from donewhen.lsp.places import file_path
+from donewhen.lsp.positions import Encoding, split_lines, to_client
+
+if TYPE_CHECKING:
+    from donewhen.lsp.documents import Documents
+
+MAX_BYTES = 4 * 1024 * 1024
+
+
+class Texts:
+    """Reads lines for the conversion of columns; a file that can't be read has none."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._uris: dict[Path, str] = {}
+        self._cache: dict[Path, tuple[tuple[int, int], list[str]]] = {}
+
+    @property
+    def encoding(self) -> Encoding:
+        return self._documents.encoding
+
+    def uri(self, path: Path) -> str:
+        """The uri by which the client knows the file: clients escape differently."""
+        known = self._uris.get(path)
+        return known if known is not None and self._documents.get(known) is not None else path.as_uri()
+
+    def named(self, uri: str) -> None:
+        """The client opened a document by this uri."""
+        path = file_path(uri)
+        if path is not None:
+            self._uris[path] = uri
+
+    def text(self, path: Path) -> str | None:
+        """What the client shows of the file, or the disk has; None where neither can be had."""
+        document = self._documents.get(self.uri(path))
+        return document.text if document is not None else _read(path)
+
+    def lines(self, path: Path) -> list[str]:
+        document = self._documents.get(self.uri(path))
+        if document is not None:
+            return split_lines(document.text)
+        return self._from_disk(path)
+
+    def character(self, path: Path, line: int, column: int) -> int:
+        """Our column of a line as the client counts it."""
+        if column == 0 or self.encoding == "utf-32":
+            return column
+        lines = self.lines(path)
+        return to_client(lines[line], column, self.encoding) if line < len(lines) else column
+
+    def _from_disk(self, path: Path) -> list[str]:
+        try:
+            status = path.stat()
+        except OSError:
+            return []
+        key = (status.st_mtime_ns, status.st_size)
+        known = self._cache.get(path)
+        if known is None or known[0] != key:
+            if len(self._cache) > 64:
+                self._cache.clear()
+            known = (key, split_lines(_read(path) or ""))
+            self._cache[path] = known
+        return known[1]
+
+
+def _read(path: Path) -> str | None:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return None
+        return path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return None

@@ -1,0 +1,113 @@
+"""The client's workspace folders: what is opened at the start, and what changes later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from donewhen.lsp.failures import ClientSilent
+from donewhen.lsp.places import file_path, is_goal_file
+
+if TYPE_CHECKING:
+    from lsprotocol import types
+
+    from donewhen.lsp.session import Session
+
+logger = logging.getLogger(__name__)
+
+WATCHED = {"watchers": [{"globPattern": "**/GOAL.md"}, {"globPattern": "**/*.goal.md"}]}
+
+
+async def begin(session: Session) -> None:
+    """After `initialized`: watches goal files, and shows the runs that are known."""
+    if session.profile.watched_files:
+        session.later(_register(session), "client/registerCapability")
+    if session.profile.configuration and not session.profile.settings:
+        session.later(_fetch_settings(session), "workspace/configuration")
+    session.later(session.features(), "goal files")
+    for root in session.roots:
+        if await asyncio.to_thread(_has_goals, root):
+            session.later(show_folder(session, root), f"opening {root}")
+
+
+async def show_folder(session: Session, root: Path) -> None:
+    """Opens a folder and shows what is known of its runs; a failure is said once, in words."""
+    from donewhen.core.errors import DoneWhenError
+
+    await session.begin()
+    if session.host.folder_if_open(root) is not None:
+        return
+    try:
+        folder = await session.folder(root)
+    except (DoneWhenError, OSError) as problem:
+        message = {"type": 2, "message": f"Done When can't keep runs for {root.name}: {problem}"}
+        session.protocol.notify("window/showMessage", message)
+        return
+    for view in reversed(folder.board.newest_first()):
+        session.publisher.run_changed(folder, view)
+        if view.state.status == "interrupted":
+            session.publisher.interrupts.offer_resume(folder, view)
+
+
+async def configured(session: Session, params: Any) -> None:
+    """`workspace/didChangeConfiguration`: the settings of section `donewhen`, pushed or to be fetched."""
+    from donewhen.lsp.strictness import ConfigurationParams, read
+
+    settings = _object(read(ConfigurationParams, params).settings)
+    ours = _object(settings.get("donewhen", settings))
+    if ours:
+        session.host.settings = ours
+    elif session.profile.configuration:
+        await _fetch_settings(session)
+
+
+async def folders_changed(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    """Folders come and go; the runs of one that goes are kept as they are until the client leaves."""
+    removed = {file_path(folder.uri) for folder in params.event.removed}
+    added = [path for folder in params.event.added if (path := file_path(folder.uri)) is not None]
+    session.roots = (*(root for root in session.roots if root not in removed), *added)
+    for root in added:
+        if await asyncio.to_thread(_has_goals, root):
+            session.later(show_folder(session, root), f"opening {root}")
+
+
+def files_changed(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
+    """Hints only: what they name is read again from the disk."""
+    for change in params.changes:
+        path = file_path(change.uri)
+        if path is not None and is_goal_file(path):
+            place = session.place(path)
+            session.goal_changed(place.root, place.path)
+
+
+async def _register(session: Session) -> None:
+    method = "workspace/didChangeWatchedFiles"
+    registration = {"id": "donewhen-goals", "method": method, "registerOptions": WATCHED}
+    try:
+        await session.protocol.ask("client/registerCapability", {"registrations": [registration]})
+    except ClientSilent as problem:
+        logger.info("%s", problem)
+
+
+async def _fetch_settings(session: Session) -> None:
+    try:
+        items = await session.protocol.ask("workspace/configuration", {"items": [{"section": "donewhen"}]})
+    except ClientSilent as problem:
+        logger.info("%s", problem)
+        return
+    first = cast("list[object]", items)[:1] if isinstance(items, list) else []
+    session.host.settings = _object(first[0]) if first else session.host.settings
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _has_goals(root: Path) -> bool:
+    try:
+        return any(is_goal_file(entry) for entry in root.iterdir())
+    except OSError:
+        return False
