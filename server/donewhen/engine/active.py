@@ -95,7 +95,9 @@ class ActiveRun:
         while self.state.sequence == since:
             left = None if deadline is None else deadline - asyncio.get_running_loop().time()
             try:
-                await asyncio.wait_for(self._changed.wait(), left)
+                # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the change.
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
             except TimeoutError:
                 return
 
