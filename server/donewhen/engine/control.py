@@ -19,10 +19,11 @@ from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import RevertOutcome, RunView
 from donewhen.engine.reading import Reading
 from donewhen.engine.watching import amend
-from donewhen.ports import Reply, Request
+from donewhen.ports import Owner, Reply, Request
 
 REPLY_WITHIN = 10.0
 PAUSED_WITHIN = 5.0
+LETS_GO_WITHIN = 3.0
 
 
 class Control(Reading):
@@ -77,10 +78,23 @@ class Control(Reading):
 
     async def _ask_owner(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         await self._records.state(run_id)  # an unknown run is an error of its own
-        owner = self._setup.lock.owner()
+        owner = await self._owner()
         if run_id not in self._active and owner is not None and owner.run_id == run_id:
             return await self._request(run_id, operation, arguments, owner.pid)
         return await self._perform(run_id, operation, arguments)
+
+    async def _owner(self) -> Owner | None:
+        """The live owner of this folder. One whose run is over is about to let go: that is waited for."""
+        deadline = asyncio.get_running_loop().time() + LETS_GO_WITHIN
+        owner = self._setup.lock.owner()
+        while owner is not None and asyncio.get_running_loop().time() < deadline:
+            run = self._active.get(owner.run_id)
+            state = run.state if run is not None else await self._records.state(owner.run_id)
+            if state.active:
+                break
+            await asyncio.sleep(0.02)
+            owner = self._setup.lock.owner()
+        return owner
 
     async def _request(self, run_id: str, operation: str, arguments: Mapping[str, Any], pid: int) -> Mapping[str, Any]:
         ledger = self._setup.ledger

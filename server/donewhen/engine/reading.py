@@ -95,9 +95,17 @@ class Reading:
                 view = await waiter.get()
                 while not waiter.empty():
                     view = waiter.get_nowait()
+                if not view.state.active:
+                    await self._over(run_id)
                 yield view
         finally:
             unsubscribe()
+
+    async def _over(self, run_id: str) -> None:
+        """Waits until a run of this process that has ended has let go of everything."""
+        task = self._tasks.get(run_id)
+        if task is not None:
+            await asyncio.wait({task})
 
     def subscribe(self, on_change: Callable[[RunView], None]) -> Callable[[], None]:
         self._listeners.append(on_change)

@@ -30,9 +30,8 @@ class Supervisor(Control):
         self._may_execute()
         start = self._setup.settle(self._setup.goal_files.load(goal_path), options or StartOptions())
         worker = self._setup.worker(start.options)
-        self._refuse_second()
         token, run_id = new_token(), new_run_id()
-        self._setup.lock.acquire(run_id, token)
+        await self._take(run_id, token)
         try:
             run = await self._begin(run_id, token, "pursue", start.goal, start.options, worker)
             for warning in start.warnings:
@@ -116,12 +115,9 @@ class Supervisor(Control):
         if not self._setup.trusted():
             raise NotTrusted
 
-    def _refuse_second(self) -> None:
-        for run in self._active.values():
-            if run.state.mode == "pursue" and run.state.active:
-                raise AlreadyRunning(run.run_id)
-        owner = self._setup.lock.owner()
-        if owner is not None and owner.run_id not in self._active:
+    async def _refuse_second(self) -> None:
+        owner = await self._owner()
+        if owner is not None:
             raise AlreadyRunning(owner.run_id)
 
     async def _resumable(self, run_id: str | None) -> RunState:
@@ -139,7 +135,7 @@ class Supervisor(Control):
 
     async def _take(self, run_id: str, token: str) -> bool:
         """Becomes the supervisor, after ending what the last one left behind (C20)."""
-        self._refuse_second()
+        await self._refuse_second()
         last = self._setup.lock.last_owner()
         ended = 0
         if last is not None and self._setup.lock.owner() is None:

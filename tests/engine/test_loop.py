@@ -1,0 +1,376 @@
+"""The loop with everything in memory (C2-C9, C18-C21, A2-A9, A14)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from donewhen.core.errors import AlreadyRunning, GoalFileError, NotResumable, NotTrusted, UnknownInterrupt, UsageError
+from donewhen.core.evidence import Problem
+from donewhen.core.work import Answer, Claim, TurnResult, Usage
+from donewhen.engine.api import LimitChanges, RunView, StartOptions
+from donewhen.judges.scripted import OutageJudge, gullible_judge
+from tests.core.builders import failing, goal, passing, requirement
+from tests.engine.world import Player, World, contains, ended, fails, idle, returns, until, writes
+
+GOAL = "GOAL.md"
+
+
+async def pursue(world: World, *plays: object, limits: LimitChanges | None = None) -> RunView:
+    world.worker.plays = list(plays) or [idle]  # type: ignore[arg-type]
+    supervisor = world.supervisor()
+    view = await supervisor.start(GOAL, StartOptions(limits=limits or LimitChanges()))
+    return await ended(supervisor, view.state.run_id)
+
+
+@pytest.mark.conformance("C2")
+async def test_c02_proven_at_the_baseline_ends_at_iteration_0_without_a_turn(world: World) -> None:
+    world.workspace.edit("a.py", b"good")
+    view = await pursue(world)
+    assert (view.state.status, view.state.iteration, world.worker.turns) == ("complete", 0, [])
+
+
+@pytest.mark.conformance("C2", "C3")
+async def test_c02_c03_the_feedback_names_what_is_unproven_and_the_second_turn_repairs_it(world: World) -> None:
+    view = await pursue(world, idle, writes("a.py", "good"))
+    assert (view.state.status, view.state.iteration) == ("complete", 2)
+    feedback = world.worker.turns[1].feedback
+    assert feedback is not None
+    assert "R1" in feedback
+    assert "exit code 1" in feedback
+    assert "workspace as it is now" in feedback
+
+
+@pytest.mark.conformance("A8")
+async def test_a08_a_claim_is_no_proof(world: World) -> None:
+    lie = returns(TurnResult(Claim("finished", "5 passed, all is done"), summary="all tests pass"))
+    view = await pursue(world, lie, limits=LimitChanges(max_iterations=2))
+    assert view.state.status == "capped"
+    assert [one.status for one in view.views] == ["unmet"]
+
+
+@pytest.mark.conformance("C4")
+async def test_c04_the_timeout_interrupts_a_turn_in_flight(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    view = await pursue(world, limits=LimitChanges(timeout=0.3))
+    assert (view.state.status, world.worker.cancelled) == ("timed_out", 1)
+
+
+@pytest.mark.conformance("C4")
+async def test_c04_the_timeout_interrupts_a_check_in_flight(world: World) -> None:
+    world.checker.gate = asyncio.Event()
+    view = await pursue(world, limits=LimitChanges(timeout=0.3))
+    assert (view.state.status, world.checker.cancelled) == ("timed_out", 1)
+
+
+@pytest.mark.conformance("C8")
+async def test_c08_repeated_errors_end_the_run_as_crashed_with_the_reason(world: World) -> None:
+    view = await pursue(world, fails("no such model"))
+    assert view.state.status == "crashed"
+    assert "no such model" in view.state.reason
+    assert view.state.iterations[0].error == "no such model"
+
+
+@pytest.mark.conformance("C9")
+async def test_c09_a_question_becomes_an_interrupt_and_its_answer_reaches_the_worker(world: World) -> None:
+    world.worker.plays = [returns(TurnResult(Claim("question", "which port?"))), writes("a.py", "good")]
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    waiting = await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
+    assert waiting.state.interrupts[0].title == "which port?"
+    with pytest.raises(UnknownInterrupt):
+        await supervisor.answer(run_id, "I9", Answer("text", "8080"))
+    await supervisor.answer(run_id, "I1", Answer("text", "8080"))
+    assert (await ended(supervisor, run_id)).state.status == "complete"
+    assert world.worker.turns[1].answers == ("8080",)
+
+
+@pytest.mark.conformance("C18")
+async def test_c18_views_come_in_order_from_iteration_0_to_the_outcome(world: World) -> None:
+    world.worker.plays = [writes("a.py", "good")]
+    supervisor = world.supervisor()
+    seen: list[RunView] = []
+    supervisor.subscribe(seen.append)
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await ended(supervisor, run_id)
+    assert (seen[0].state.status, seen[0].state.iteration) == ("running", 0)
+    assert [view.state.sequence for view in seen] == sorted(view.state.sequence for view in seen)
+    assert seen[-1].state.status == "complete"
+
+
+@pytest.mark.conformance("C7", "C19")
+async def test_c19_a_second_start_is_refused_and_names_the_first(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    supervisor, other = world.supervisor(), world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    for refused in (supervisor, other):
+        with pytest.raises(AlreadyRunning, match=run_id):
+            await refused.start(GOAL)
+
+
+@pytest.mark.conformance("C19")
+async def test_c19_stop_ends_a_turn_at_once_and_a_late_result_changes_nothing(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    view = await supervisor.stop(run_id)
+    world.worker.gate.set()
+    assert (view.state.status, world.worker.cancelled) == ("cancelled", 1)
+    with pytest.raises(UsageError, match="nothing to stop"):
+        await supervisor.stop(run_id)
+
+
+@pytest.mark.conformance("C19")
+async def test_c19_stop_reaches_a_run_of_another_process(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    owner, other = world.supervisor(), world.supervisor()
+    run_id = (await owner.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    assert (await other.stop(run_id)).state.status == "cancelled"
+    assert (await owner.view(run_id)).state.status == "cancelled"
+
+
+async def test_a_run_of_another_process_is_followed_live(world: World) -> None:
+    world.worker.plays = [writes("a.py", "good")]
+    owner, other = world.supervisor(), world.supervisor()
+    run_id = (await owner.start(GOAL)).state.run_id
+    assert (await ended(other, run_id)).state.status == "complete"
+
+
+@pytest.mark.conformance("C20")
+async def test_c20_pause_and_resume_keep_counts_and_run_the_same_iteration_again(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    world.worker.plays = [writes("a.py", "good")]
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    paused = await supervisor.pause(run_id)
+    assert (paused.state.status, paused.state.iteration) == ("paused", 1)
+    world.worker.gate.set()
+    await supervisor.resume(run_id)
+    view = await ended(supervisor, run_id)
+    assert (view.state.status, view.state.iteration) == ("complete", 1)
+    assert view.state.elapsed >= paused.state.elapsed
+
+
+@pytest.mark.conformance("C20")
+async def test_c20_a_capped_run_goes_on_with_a_raised_limit_only(world: World) -> None:
+    capped = await pursue(world, idle, writes("a.py", "good"), limits=LimitChanges(max_iterations=1))
+    supervisor = world.supervisor()
+    with pytest.raises(NotResumable, match="max_iterations"):
+        await supervisor.resume(capped.state.run_id)
+    await supervisor.resume(capped.state.run_id, LimitChanges(max_iterations=3))
+    view = await ended(supervisor, capped.state.run_id)
+    assert (view.state.status, view.state.iteration) == ("complete", 2)
+
+
+@pytest.mark.conformance("C20")
+async def test_c20_a_run_whose_supervisor_died_is_interrupted_and_goes_on(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    world.worker.plays = [writes("a.py", "good")]
+    first = world.supervisor()
+    run_id = (await first.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    await first.close("the client is gone")
+    second = world.supervisor()
+    found = await second.recover()
+    assert [(view.state.run_id, view.state.status) for view in found] == [(run_id, "interrupted")]
+    world.worker.gate.set()
+    await second.resume()
+    assert (await ended(second, run_id)).state.iteration == 1
+
+
+@pytest.mark.conformance("A5")
+async def test_a05_an_ended_goal_does_not_leak_into_the_next(world: World) -> None:
+    first = await pursue(world, idle, limits=LimitChanges(max_iterations=2))
+    second = await pursue(world, writes("a.py", "good"))
+    assert first.state.run_id != second.state.run_id
+    assert (second.state.iteration, second.state.status) == (1, "complete")
+    assert world.worker.turns[-1].feedback is None
+
+
+@pytest.mark.conformance("A6")
+async def test_a06_a_judge_outage_pauses_the_run(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), requirement(2, "it reads well"))
+    world.judge = OutageJudge(reason="502 bad gateway")
+    view = await pursue(world, writes("a.py", "good"))
+    assert (view.state.status, view.state.iteration) == ("paused", 1)
+    assert "502 bad gateway" in view.state.reason
+
+
+async def test_a_gullible_judge_does_not_complete_a_run_whose_check_fails(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works", "check"))
+    world.judge = gullible_judge()
+    view = await pursue(world, idle, limits=LimitChanges(max_iterations=2))
+    assert view.state.status == "capped"
+
+
+async def test_checks_run_two_side_by_side(world: World) -> None:
+    commands = [f"check{number}" for number in range(5)]
+    world.goals[GOAL] = goal(*(requirement(n, f"r{n}", c, sole=True) for n, c in enumerate(commands, 1)))
+    for command in commands:
+        world.checker.behaviours[command] = contains("a.py", "bad")
+    view = await pursue(world)
+    assert view.state.status == "complete"
+    assert world.checker.most == 2
+
+
+async def test_human_each_settled_change_is_an_iteration(world: World) -> None:
+    world.worker = Player(world, [idle], name="human", waits_for_person=True)
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await until(supervisor, run_id, lambda view: view.state.turn is not None)
+    world.workspace.edit("a.py", b"still bad", by="person")
+    await until(supervisor, run_id, lambda view: view.state.iteration == 2 and view.state.turn is not None)
+    world.workspace.edit("a.py", b"good", by="person")
+    view = await ended(supervisor, run_id)
+    assert (view.state.status, view.state.iteration) == ("complete", 2)
+
+
+async def test_a_persons_edit_while_a_question_is_open_is_proven_again(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), requirement(2, "it reads well"))
+    world.workspace.edit("a.py", b"good")
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
+    world.workspace.edit("a.py", b"broken", by="person")
+    view = await until(supervisor, run_id, lambda view: view.views[0].status == "unmet")
+    assert view.state.status == "waiting"
+    world.workspace.edit("a.py", b"good again", by="person")
+    await until(supervisor, run_id, lambda view: view.views[0].status == "met")
+    await supervisor.answer(run_id, "I1", Answer("approve", "I read it"))
+    assert (await ended(supervisor, run_id)).state.status == "complete"
+
+
+async def test_saving_the_goal_file_amends_the_run(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    world.worker.plays = [writes("a.py", "good")]
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), requirement(2, "more", "more", sole=True))
+    world.checker.behaviours["more"] = contains("a.py", "good")
+    await supervisor.amend(GOAL)
+    world.worker.gate.set()
+    view = await ended(supervisor, run_id)
+    assert view.state.status == "complete"
+    assert len(view.views) == 2
+
+
+@pytest.mark.conformance("A10")
+async def test_a10_a_protected_file_that_a_worker_changed_blocks_until_it_is_accepted(world: World) -> None:
+    world.workspace.edit("protected.py", b"1")
+
+    def cheats(turn: object, context: object, of: World) -> None:
+        of.workspace.edit("a.py", b"good")
+        of.workspace.edit("protected.py", b"2")
+
+    world.worker.plays = [cheats, idle]  # type: ignore[list-item]
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), stall_after=None)
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await until(supervisor, run_id, lambda view: bool(view.state.open_findings))
+    await supervisor.accept(run_id, "F1", "it was meant")
+    assert (await ended(supervisor, run_id)).state.status == "complete"
+
+
+async def test_a_bare_check_has_no_status_and_is_allowed_during_a_run(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    supervisor, other = world.supervisor(), world.supervisor()
+    await supervisor.start(GOAL)
+    await world.worker.started.wait()
+    view = await other.check(GOAL)
+    assert (view.state.status, view.state.mode, [one.status for one in view.views]) == (None, "audit", ["unmet"])
+
+
+async def test_a_second_check_joins_the_first_and_the_last_one_to_leave_ends_it(world: World) -> None:
+    world.checker.gate = asyncio.Event()
+    supervisor = world.supervisor()
+    calls = [asyncio.ensure_future(supervisor.check(GOAL)) for _ in range(2)]
+    while not world.checker.running:
+        await asyncio.sleep(0)
+    calls[0].cancel()
+    await asyncio.wait({calls[0]})
+    assert world.checker.running == 1
+    world.checker.gate.set()
+    assert (await calls[1]).state.ended
+    assert world.checker.ran == ["check"]
+
+
+async def test_an_untrusted_workspace_executes_nothing(world: World) -> None:
+    world.trusted = False
+    supervisor = world.supervisor()
+    with pytest.raises(NotTrusted, match="not trusted"):
+        await supervisor.check(GOAL)
+    with pytest.raises(NotTrusted):
+        await supervisor.start(GOAL)
+    assert world.checker.ran == []
+
+
+async def test_a_goal_file_that_can_not_be_used_starts_nothing(world: World) -> None:
+    with pytest.raises(GoalFileError):
+        await world.supervisor().start("other.md")
+    assert not world.held
+
+
+async def test_revert_puts_files_back_and_keeps_what_stood_there(world: World) -> None:
+    view = await pursue(world, writes("a.py", "one"), writes("a.py", "good"))
+    supervisor = world.supervisor()
+    outcome = await supervisor.revert(view.state.run_id, 1)
+    assert outcome.changed == ("a.py",)
+    assert world.workspace.read("a.py") == b"one"
+    assert await supervisor.file_at(view.state.run_id, 2, "a.py") == "good"
+    world.workspace.edit("a.py", b"mine", by="person")
+    assert (await supervisor.revert(view.state.run_id, 1)).kept == ("a.py",)
+    assert world.workspace.read("a.py") == b"mine"
+    await supervisor.revert(view.state.run_id, 1, force=True)
+    assert world.workspace.read("a.py") == b"one"
+
+
+async def test_cost_adds_up_over_turns(world: World) -> None:
+    spent = TurnResult(usage=Usage(10, 5, 0, 0.25))
+    view = await pursue(world, returns(spent), returns(spent), writes("a.py", "good"))
+    assert view.state.usage == Usage(20, 10, 0, 0.5)
+    assert sum(one.usage.usd or 0.0 for one in view.state.iterations) == 0.5
+
+
+async def test_what_the_editor_reports_decides_a_problems_requirement(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "no errors", problems=("*.py",)))
+    world.checker.problems = (Problem("a.py", 0, "undefined name"),)
+    assert [one.status for one in (await world.supervisor().check(GOAL)).views] == ["unmet"]
+    world.checker.problems = ()
+    assert [one.status for one in (await world.supervisor().check(GOAL)).views] == ["met"]
+
+
+async def test_a_run_survives_a_worker_with_a_defect(world: World) -> None:
+    def defect(turn: object, context: object, of: World) -> None:
+        raise ZeroDivisionError("oops")
+
+    view = await pursue(world, defect)
+    assert view.state.status == "crashed"
+    assert "oops" in view.state.reason
+
+
+async def test_iteration_details_tell_what_the_worker_did_and_which_checks_ran(world: World) -> None:
+    view = await pursue(world, idle, writes("a.py", "good"))
+    detail = await world.supervisor().iteration(view.state.run_id, 2)
+    assert detail.changed == ("a.py",)
+    assert [(one.command, one.passed) for one in detail.checks] == [("check", True)]
+    with pytest.raises(UsageError, match="no iteration 7"):
+        await world.supervisor().iteration(view.state.run_id, 7)
+
+
+def _never(of: World) -> object:
+    return replace(failing("check"), reason="exit code 2")
+
+
+async def test_a_flaky_check_is_unverified_until_it_passed_three_times(world: World) -> None:
+    results = iter([False, True, True, True, True])
+    world.checker.behaviours["check"] = lambda of: next(results)
+    view = await pursue(world, idle)
+    assert (view.state.status, view.state.iteration) == ("complete", 1)
+    assert world.checker.ran == ["check"] * 4
+    assert passing("check").passed

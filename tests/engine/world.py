@@ -1,0 +1,242 @@
+"""A whole engine in memory: real decisions, real loop, real store and workspace doubles that ship with the project."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from donewhen.core.errors import AlreadyRunning, GoalFileError, WorkerFailed
+from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem
+from donewhen.core.events import RunOptions
+from donewhen.core.goal import Check, Goal, Requirement
+from donewhen.core.integrity import FileFact, IntegrityFacts
+from donewhen.core.work import TurnResult
+from donewhen.engine.api import RunView, StartOptions
+from donewhen.engine.clock import SystemClock
+from donewhen.engine.runs import Supervisor, changed_limits
+from donewhen.engine.setup import EngineSetup, Start
+from donewhen.ports import Judge, Owner, Turn, TurnContext, Worker, Workspace
+from donewhen.store.memory import MemoryLedger
+from donewhen.workspace.memory import MemoryWorkspace
+from tests.core.builders import failing, passing
+
+Behaviour = Callable[["World"], CheckResult | bool]
+
+
+def contains(path: str, text: str) -> Behaviour:
+    """A check that passes where the file holds the text."""
+    return lambda world: text.encode() in (world.workspace.read(path) or b"")
+
+
+@dataclass
+class MemoryChecker:
+    """Checks as functions of the world. `gate` holds them up; `ran` lists what ran, in order."""
+
+    world: World
+    behaviours: dict[str, Behaviour] = field(default_factory=dict)
+    gate: asyncio.Event | None = None
+    ran: list[str] = field(default_factory=list)
+    running: int = 0
+    most: int = 0
+    cancelled: int = 0
+    problems: tuple[Problem, ...] | None = None
+
+    async def run(self, check: Check, *, timeout: float, token: str) -> CheckResult:
+        self.ran.append(check.command)
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            if self.gate is not None:
+                await self.gate.wait()
+            await asyncio.sleep(0)
+            found = self.behaviours[check.command](self.world)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.running -= 1
+        if isinstance(found, CheckResult):
+            return replace(found, check_id=check.id)
+        return passing(check.command) if found else failing(check.command)
+
+    def environment(self, check: Check) -> str:
+        return ""
+
+    async def editor_report(self, requirement: Requirement) -> EditorReport:
+        if self.problems is None:
+            return EditorReport(requirement.id, forwarded=False)
+        return EditorReport(requirement.id, forwarded=True, problems=self.problems)
+
+
+@dataclass
+class MemoryProbes:
+    """Integrity facts of the files named `protected*` only: enough for the engine."""
+
+    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+        paths = [path for path in workspace.files() if path.startswith("protected")]
+        facts = tuple(FileFact(path, workspace.digest(path) or "") for path in paths)
+        return IntegrityFacts(protected=facts)
+
+
+@dataclass
+class MemoryLock:
+    """One supervisor at a time among those that share it."""
+
+    held: list[Owner]
+    mine: Owner | None = None
+    last: list[Owner] = field(default_factory=list)
+
+    def acquire(self, run_id: str, token: str) -> None:
+        if self.held:
+            raise AlreadyRunning(self.held[0].run_id)
+        self.mine = Owner(run_id, 1, 0.0, token)
+        self.held.append(self.mine)
+        self.last.append(self.mine)
+
+    def release(self) -> None:
+        if self.mine in self.held:
+            self.held.remove(self.mine)  # type: ignore[arg-type]
+        self.mine = None
+
+    def owner(self) -> Owner | None:
+        return self.held[0] if self.held else None
+
+    def last_owner(self) -> Owner | None:
+        return self.last[-1] if self.last else None
+
+    def inherited_descriptors(self) -> tuple[int, ...]:
+        return ()
+
+    async def end_leftovers(self, token: str, within: float = 2.0) -> int:
+        return 0
+
+
+Play = Callable[[Turn, TurnContext, "World"], "TurnResult | None"]
+
+
+@dataclass
+class Player:
+    """A worker that plays a function per turn; the last one goes on. `turns` are those that it was given."""
+
+    world: World
+    plays: list[Play]
+    turns: list[Turn] = field(default_factory=list)
+    gate: asyncio.Event | None = None
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: int = 0
+    name: str = "command"
+    waits_for_person: bool = False
+
+    async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+        self.turns.append(turn)
+        self.started.set()
+        try:
+            if self.gate is not None:
+                await self.gate.wait()
+            if self.waits_for_person:
+                await context.settled()
+                return TurnResult()
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        play = self.plays[min(turn.iteration, len(self.plays)) - 1]
+        return play(turn, context, self.world) or TurnResult()
+
+
+def writes(path: str, text: str) -> Play:
+    def play(turn: Turn, context: TurnContext, world: World) -> None:
+        world.workspace.edit(path, text.encode())
+
+    return play
+
+
+def idle(turn: Turn, context: TurnContext, world: World) -> None:
+    """Changes nothing."""
+
+
+def fails(message: str) -> Play:
+    def play(turn: Turn, context: TurnContext, world: World) -> TurnResult:
+        raise WorkerFailed(message)
+
+    return play
+
+
+def returns(result: TurnResult) -> Play:
+    return lambda turn, context, world: result
+
+
+class World:
+    """One workspace folder with its ledger; `supervisor()` is one process that works on it."""
+
+    def __init__(self, folder: Path, files: dict[str, bytes] | None = None, ignored: str = "") -> None:
+        self.folder = folder
+        self.workspace = MemoryWorkspace(files or {"GOAL.md": b"goal", "a.py": b"bad"}, root=folder, ignored=ignored)
+        self.ledger = MemoryLedger()
+        self.checker = MemoryChecker(self)
+        self.worker: Player = Player(self, [idle])
+        self.judge: Judge | None = None
+        self.goals: dict[str, Goal] = {}
+        self.held: list[Owner] = []
+        self.owners: list[Owner] = []
+        self.trusted = True
+        self.open: list[Supervisor] = []
+
+    def load(self, path: str) -> Goal:
+        if path not in self.goals:
+            raise GoalFileError(f"there is no goal file {path}: `donewhen init` drafts one")
+        return self.goals[path]
+
+    def supervisor(self) -> Supervisor:
+        supervisor = Supervisor(
+            EngineSetup(
+                root=self.folder,
+                state_folder=self.folder,
+                clock=SystemClock(),
+                ledger=self.ledger.connected(),
+                lock=MemoryLock(self.held, last=self.owners),
+                workspace=lambda: self.workspace,
+                checker=self.checker,
+                probes=MemoryProbes(),
+                goal_files=self,
+                settle=self._settle,
+                worker=self._worker,
+                judge=lambda options: self.judge,
+                trusted=lambda: self.trusted,
+            )
+        )
+        self.open.append(supervisor)
+        return supervisor
+
+    def _settle(self, goal: Goal, options: StartOptions) -> Start:
+        limits = changed_limits(goal.limits, options.limits)
+        judge = self.judge.identity if self.judge is not None else None
+        return Start(replace(goal, limits=limits), RunOptions(worker=self.worker.name, judge=judge))
+
+    def _worker(self, options: RunOptions) -> Worker:
+        return self.worker
+
+    async def close(self) -> None:
+        for supervisor in self.open:
+            await supervisor.close("the test ended")
+
+
+async def ended(supervisor: Supervisor, run_id: str) -> RunView:
+    """The last view of a run that ends, pauses or is interrupted."""
+    view = await supervisor.view(run_id)
+    async for view in supervisor.follow(run_id):
+        pass
+    return view
+
+
+async def until(supervisor: Supervisor, run_id: str, reached: Callable[[RunView], bool]) -> RunView:
+    """The first view of a run of which `reached` is true."""
+    async for view in supervisor.follow(run_id):
+        if reached(view):
+            return view
+    raise AssertionError("the run ended before")
+
+
+__all__ = ["Outcome"]
