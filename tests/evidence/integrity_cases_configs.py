@@ -187,4 +187,23 @@ PROGRAMS = (
     ),
     Case("a package installed", {f"{VENV}/_pytest/main.py": "a = 1\n"}, {f"{VENV}/other/main.py": "a = 2\n"}),
     Case("a module of the project called so", {"coverage.py": "a = 1\n"}, {"coverage.py": "a = 2\n"}),
+    Case(
+        "a plugin of pytest",
+        {f"{VENV}/a.py": ""},
+        {f"{VENV}/a-1.0.dist-info/entry_points.txt": "[pytest11]\na = a.plugin\n"},
+        (f"environment {VENV}/a (pytest plugin):0",),
+    ),
+    Case(
+        "another version of a plugin of pytest",
+        {f"{VENV}/a-1.0.dist-info/entry_points.txt": "[pytest11]\na = a.plugin\n"},
+        {
+            f"{VENV}/a-1.0.dist-info/entry_points.txt": None,
+            f"{VENV}/a-1.1.dist-info/entry_points.txt": "[pytest11]\na = a.plugin\n",
+        },
+    ),
+    Case(
+        "a program installed",
+        {f"{VENV}/a.py": ""},
+        {f"{VENV}/b-1.0.dist-info/entry_points.txt": "[console_scripts]\nb = b:main\n"},
+    ),
 )

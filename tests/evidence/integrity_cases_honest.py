@@ -186,6 +186,12 @@ HONEST_PYTHON = (
         "@pytest.mark.parametrize('a', [pytest.param(1, id='one'), 2])\ndef test_a(a):\n    assert f(a)\n",
     ),
     in_test(
+        "a literal moved into a case",
+        "def test_a():\n    assert f('') == 'empty'\n",
+        "@pytest.mark.parametrize(('a', 'b'), [('', 'empty'), ('x', 'full')])\n"
+        "def test_a(a, b):\n    assert f(a) == b\n",
+    ),
+    in_test(
         "cases in another order",
         "@pytest.mark.parametrize('a', [1, 2])\ndef test_a(a):\n    assert f(a)\n",
         "@pytest.mark.parametrize('a', [2, 1])\ndef test_a(a):\n    assert f(a)\n",

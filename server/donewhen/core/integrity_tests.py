@@ -204,9 +204,29 @@ def _changed_expectation(before: TestFact, after: TestFact) -> tuple[int, str] |
     if not lost_cases and (not lost or (before.tokens == after.tokens and not _added(before, after))):
         return None
     came = Counter(after.cases) - Counter(before.cases) if lost_cases else _added(before, after)
-    was = ", ".join(sorted(lost_cases or lost))
-    line = after.line + _changed_assertion(before, after)
-    return line, f"{was} is gone" + (f", {', '.join(sorted(came))} is new" if came else "")
+    line = after.line + (0 if lost_cases else _changed_assertion(before, after))
+    return line, f"{_named(lost_cases or lost)} went" + (f", {_named(came)} came" if came else "")
+
+
+_SIGNS = {
+    "Eq": "==",
+    "NotEq": "!=",
+    "Lt": "<",
+    "LtE": "<=",
+    "Gt": ">",
+    "GtE": ">=",
+    "Is": "is",
+    "IsNot": "is not",
+    "In": "in",
+    "NotIn": "not in",
+    "Not": "not",
+}
+
+
+def _named(tokens: Counter[str]) -> str:
+    """For a person: the literals before the comparisons, and not more than three."""
+    words = [f"`{_SIGNS.get(t, t)}`" for t in sorted(tokens, key=lambda t: (t in _SIGNS, t))]
+    return ", ".join(words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
 
 
 def _added(before: TestFact, after: TestFact) -> Counter[str]:

@@ -53,7 +53,7 @@ def assertions_of(function: FunctionNode, constants: Literals, called: Mapping[s
 
     `constants` are the file's literals by name; a name in an assertion counts as its literal.
     """
-    names = {**constants, **literals_of(walk(function))}
+    names = {**constants, **_parameters(function), **literals_of(walk(function))}
     found: list[Assertion] = []
     for statement in _reachable(function.body):
         found += _statement_assertions(statement, names)
@@ -62,6 +62,25 @@ def assertions_of(function: FunctionNode, constants: Literals, called: Mapping[s
                 rest = {k: v for k, v in called.items() if k != node.func.id and v is not function}
                 inner = assertions_of(called[node.func.id], constants, rest)
                 found += [Assertion(node.lineno - 1, a.tokens) for a in inner]
+    return found
+
+
+def parametrized(function: FunctionNode) -> Iterator[tuple[Sequence[ast.expr], Sequence[str]]]:
+    """The values of each `parametrize` that are written out, and the names that they are bound to."""
+    for decorator in function.decorator_list:
+        if isinstance(decorator, ast.Call) and last_name(decorator) == "parametrize" and len(decorator.args) > 1:
+            names, values = decorator.args[:2]
+            if isinstance(values, ast.List | ast.Tuple | ast.Set):
+                given = [n.value for n in walk(names) if isinstance(n, ast.Constant)]
+                yield values.elts, [word for n in given for word in str(n).replace(",", " ").split()]
+
+
+def _parameters(function: FunctionNode) -> dict[str, tuple[str, ...]]:
+    """What a test's parameters may be: the literals of all their cases together."""
+    found: dict[str, tuple[str, ...]] = {}
+    for values, names in parametrized(function):
+        tokens = tuple(t for value in values for t in _tokens(value, {}))
+        found.update(dict.fromkeys(names, tokens))
     return found
 
 

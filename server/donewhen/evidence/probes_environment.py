@@ -82,7 +82,7 @@ class Environment:
             places += [folder / name for name in _STARTUP if (folder / name).is_file()]
         for packages in _site_packages(root, environment):
             places += _startup_in(packages)
-            for fact in self._runner_packages(root, packages):
+            for fact in (*self._runner_packages(root, packages), *self._plugins_in(root, packages)):
                 found[fact.path] = fact
         for place in places:
             path = _shown(root, place)
@@ -113,6 +113,29 @@ class Environment:
             package = packages / name
             if package.is_dir():
                 yield FileFact(_shown(root, package), self._folder_digest(package))
+
+    def _plugins_in(self, root: Path, packages: Path) -> Iterator[FileFact]:
+        """Distributions that pytest loads by itself, by what they announce: another version of one is no change."""
+        for entry in _listed(packages):
+            if entry.name.endswith((".dist-info", ".egg-info")) and entry.is_dir():
+                announced = self._announced(Path(entry.path) / "entry_points.txt")
+                if announced:
+                    name = f"{_shown(root, packages)}/{entry.name.partition('-')[0]} (pytest plugin)"
+                    yield FileFact(name, announced)
+
+    def _announced(self, path: Path) -> str:
+        try:
+            stat = path.stat()
+            signature = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+            known = self._plugins.get(path)
+            if known is not None and known[0] == signature:
+                return known[1]
+            section = re.search(r"^\[pytest11\]\s*$(.*?)(?=^\[|\Z)", path.read_text("utf-8", "replace"), re.M | re.S)
+        except OSError:
+            return ""
+        announced = " ".join(section[1].split()) if section else ""
+        self._plugins[path] = (signature, announced)
+        return announced
 
     def _folder_digest(self, folder: Path) -> str:
         whole = hashlib.sha256()

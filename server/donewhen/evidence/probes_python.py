@@ -15,6 +15,7 @@ from donewhen.evidence.probes_assertions import (
     is_empty,
     last_name,
     literals_of,
+    parametrized,
     tokens_digest,
     truth,
     walk,
@@ -274,13 +275,10 @@ def _is_autouse(node: FunctionNode) -> bool:
 
 def _cases(node: FunctionNode) -> Iterator[str]:
     """The literal cases of `parametrize`: one text each."""
-    for decorator in node.decorator_list:
-        if isinstance(decorator, ast.Call) and last_name(decorator) == "parametrize" and len(decorator.args) > 1:
-            values = decorator.args[1]
-            if isinstance(values, ast.List | ast.Tuple | ast.Set):
-                for value in values.elts:
-                    text = ast.unparse(_case(value))
-                    yield text if len(text) <= 60 else f"{text[:40]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
+    for values, _ in parametrized(node):
+        for value in values:
+            text = ast.unparse(_case(value))
+            yield text if len(text) <= 60 else f"{text[:40]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
 
 
 def _case(value: ast.expr) -> ast.expr:
