@@ -297,9 +297,9 @@ def test_any_bytes_are_read_without_an_exception(content: bytes) -> None:
 
 
 fragments = st.sampled_from([
-    "---\n", "- [ ] ", "  - check: `", "`", "``", "a", "\n", "# ", "worker: ", "agent", "max_iterations: 0\n", "protect: [",
-    "]", "&a ", "*a", "  ", "\t", "```\n", "<!--", "-->", "> ", "1. ", "[x]", "file: ", "passes", " exits 1", "\r", "\ufeff",
-    "\u2028", "\x85", "🎉", "'", '"', "{", ": ", "? ", "!!int ", "\\", "\ud800", "\x00",
+    "---\n", "- [ ] ", "  - check: `", "`", "``", "a", "\n", "# ", "worker: ", "agent", "max_iterations: 0\n",
+    "protect: [", "]", "&a ", "*a", "  ", "\t", "```\n", "<!--", "-->", "> ", "1. ", "[x]", "file: ", "passes",
+    " exits 1", "\r", "\ufeff", "\u2028", "\x85", "🎉", "'", '"', "{", ": ", "? ", "!!int ", "\\", "\ud800", "\x00",
 ])  # fmt: skip
 
 

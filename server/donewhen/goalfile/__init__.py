@@ -1,0 +1,1 @@
+"""Goal files: Markdown in, goals with source positions out; drafting, hints, completion and edits."""

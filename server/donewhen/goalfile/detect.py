@@ -55,7 +55,7 @@ RULES = (
     Rule("black --check .", "other", "python", (), ("tool.black",)),
     Rule("flake8", "lint", "python", (".flake8",), (), (("setup.cfg", "[flake8]"), ("tox.ini", "[flake8]"))),
     Rule("pyright", "types", "python", ("pyrightconfig.json",), ("tool.pyright",)),
-    Rule("tox", "test", "runner", ("tox.ini",), ("tool.tox",)),
+    Rule("tox", "test", "runner", (), ("tool.tox",), (("tox.ini", "[tox]"), ("tox.ini", "[testenv"))),
     Rule("nox", "test", "runner", ("noxfile.py",)),
     Rule("deno test", "test", "deno", ("deno.json", "deno.jsonc")),
     Rule("cargo test", "test", "rust", ("Cargo.toml",)),
@@ -116,7 +116,8 @@ _SAMPLE = 20
 
 
 def _python_tests(folder: Folder) -> Iterator[DetectedCheck]:
-    tests = [file for file in folder.files if _TEST_FILE.search(file)]
+    found = (file for file in folder.files if _TEST_FILE.search(file))
+    tests = sorted(found, key=lambda file: (file.count("/"), file))
     if not tests:
         return
     why = f"{tests[0]}" if len(tests) == 1 else f"{tests[0]} and {len(tests) - 1} more"
@@ -205,7 +206,7 @@ _TARGETS: dict[str, CheckPurpose] = {
     "test": "test", "tests": "test", "check": "other", "lint": "lint", "typecheck": "types", "type-check": "types",
 }  # fmt: skip
 _MAKE_TARGET = re.compile(r"^([A-Za-z][\w-]*)(?:[ \t]+[\w-]+)*[ \t]*::?(?![:=])", re.MULTILINE)
-_JUST_RECIPE = re.compile(r"^@?([A-Za-z][\w-]*)(?:[ \t]+[^:=\n]+)?[ \t]*:(?!=)", re.MULTILINE)
+_JUST_RECIPE = re.compile(r"^@?([A-Za-z][\w-]*)(?:[ \t]+[^:\n]+)?[ \t]*:(?!=)", re.MULTILINE)
 
 
 def _make(folder: Folder) -> Iterator[DetectedCheck]:

@@ -14,10 +14,11 @@ from donewhen.goalfile.statements import (
     Bound,
     Command,
     almost_task,
-    labelled_rows,
+    is_labelled,
     one_line,
     read_line,
     sole_command,
+    warn_of_rows,
 )
 
 MOST_REQUIREMENTS = 500
@@ -52,8 +53,13 @@ def near_tasks(items: Sequence[Item]) -> tuple[FileProblem, ...]:
     """Warnings for items that look like requirements, and by Markdown's rules are none."""
     bound = Bound()
     for item in items:
-        if first := _opening(item):
-            almost_task(first, bound)
+        first = _opening(item)
+        if first is None or TASK.match(first.text):
+            continue
+        almost_task(first, bound)
+        if any(part.opens_item and is_labelled(part.passage) for part in item.parts[1:]):
+            message = "this item binds a check or a file, but has no box, so it is no requirement: write `- [ ] ` first"
+            bound.fault(first.span(0, len(first.text)), "warning", "not-a-task", message)
     return tuple(bound.faults)
 
 
@@ -72,7 +78,7 @@ def _requirement(layout: Layout, item: Item, number: int, seen: Counter[str], bo
         bound.fault(checkbox, "error", "empty-requirement", "this requirement says nothing: write what must be true")
         return None
     _read_parts(item, bound)
-    _warn_of_rows(passage, box.end(), bound)
+    warn_of_rows(passage, box.end(), bound)
     sole = sole_command(passage, box.end(), bound)
     commands = [*([sole] if sole else []), *bound.checks]
     plain = requirement_id(text)
@@ -111,9 +117,3 @@ def _read_parts(item: Item, bound: Bound) -> None:
             read_line(part.passage, bound)
         else:
             bound.details.append(part.passage.text if part.code else one_line(part.passage.text))
-
-
-def _warn_of_rows(passage: Passage, start: int, bound: Bound) -> None:
-    for row in labelled_rows(passage, start):
-        message = "this is read as part of the sentence above: make it a nested item with `- ` before it"
-        bound.fault(row, "warning", "not-nested", message)

@@ -52,7 +52,9 @@ ELSEWHERE = frozenset([
 ])  # fmt: skip
 """Settings that a workspace file may not hold: it could loosen what protects the person."""
 
-_DURATION = re.compile(r"(?:(\d{1,9}(?:\.\d+)?)h)?(?:(\d{1,9}(?:\.\d+)?)m)?(?:(\d{1,9}(?:\.\d+)?)s)?", re.IGNORECASE)
+_DURATION = re.compile(
+    r"(?:(\d{1,9}(?:\.\d+)?)h\s*)?(?:(\d{1,9}(?:\.\d+)?)m\s*)?(?:(\d{1,9}(?:\.\d+)?)s)?", re.IGNORECASE
+)
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(?:[eE][+-]?\d{1,3})?")
 _UNSUITABLE = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]")
@@ -100,7 +102,8 @@ def nearest_key(name: str) -> str | None:
     plain = re.sub(r"[\s-]+", "_", name.strip().casefold())
     if plain in BY_NAME:
         return plain
-    return next(iter(difflib.get_close_matches(plain, BY_NAME, n=1, cutoff=0.6)), _SYNONYMS.get(plain))
+    near = difflib.get_close_matches(plain, BY_NAME, n=1, cutoff=0.6)
+    return _SYNONYMS.get(plain) or (near[0] if near else None)
 
 
 _SYNONYMS = {
@@ -190,7 +193,7 @@ def _duration(scalar: Scalar) -> float:
 
 def parse_duration(text: str) -> float | None:
     """Seconds of `90s`, `30m`, `2h`, `1h30m`; None for anything else, bare numbers included."""
-    match = _DURATION.fullmatch(text.replace(" ", ""))
+    match = _DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()):
         return None
     hours, minutes, seconds = (float(part or 0) for part in match.groups())

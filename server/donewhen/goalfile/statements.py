@@ -24,6 +24,7 @@ _OUTCOME = re.compile(
     r"\s+(?:passes|succeeds|is\s+clean|exits(?:\s+with)?(?:\s+code)?\s+(\d{1,10}))\s*\.?\s*", re.IGNORECASE
 )
 _BETWEEN = re.compile(r"\s*(?:,|;|and\b|\.?\s*$)\s*")
+_ROW = re.compile(r"\n((?:check|file|problems)[ \t]*:[ \t]*`[^\n]*)", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
 _LARGEST_EXIT = 2**32 - 1
 
@@ -71,11 +72,25 @@ def sole_command(passage: Passage, start: int, bound: Bound) -> Command | None:
 
 
 def almost_task(passage: Passage, bound: Bound) -> None:
-    """Warns of a box that Markdown doesn't take for one: `[]`, `[ ]text`, `[v]`."""
+    """Points out an item that was meant as a requirement, or for one: `[]`, `[ ]text`, `check:` that isn't nested."""
     near = _ALMOST.match(passage.text)
-    if near and not TASK.match(passage.text):
+    if near and not _is_task(passage):
         message = "this is not a task box, so it is no requirement: write `[ ]` and a space after it"
         bound.fault(passage.span(*near.span(1)), "warning", "not-a-task", message, "[ ] ")
+    if is_labelled(passage):
+        message = "this belongs to no requirement: indent it below one, to where the text after `- ` or `1. ` begins"
+        bound.fault(passage.span(0, len(passage.text)), _lost(passage.text), "not-nested", message)
+
+
+def is_labelled(passage: Passage) -> bool:
+    """True for a `check:`, `file:` or `problems:` line with its value between backticks."""
+    label = _LABEL.match(passage.text)
+    return label is not None and label[1].casefold() in LABELS and passage.text.startswith("`", label.end())
+
+
+def _lost(text: str) -> ProblemSeverity:
+    # A goal without a check that its author wrote could be met without that proof.
+    return "error" if text.casefold().startswith("check") else "warning"
 
 
 def read_line(passage: Passage, bound: Bound) -> None:
@@ -96,12 +111,11 @@ def read_line(passage: Passage, bound: Bound) -> None:
         (bound.files if name == "file" else bound.problems).extend(_globs(passage, label.end(), bound))
 
 
-def labelled_rows(passage: Passage, start: int) -> Iterator[Span]:
-    """Lines of a paragraph that look like a label but are no nested item, from `start` on."""
-    for match in re.finditer(r"\n(?:check|file|problems)[ \t]*:[ \t]*`", passage.text[start:]):
-        offset = start + match.start() + 1
-        end = passage.text.find("\n", offset)
-        yield passage.span(offset, len(passage.text) if end < 0 else end)
+def warn_of_rows(passage: Passage, start: int, bound: Bound) -> None:
+    """Points out lines of a statement that look like a label but are no nested item."""
+    for row in _ROW.finditer(passage.text, start):
+        message = "this is read as part of the sentence above: make it a nested item with `- ` before it"
+        bound.fault(passage.span(*row.span(1)), _lost(row[1]), "not-nested", message)
 
 
 def _checks(passage: Passage, start: int, bound: Bound) -> Iterator[Command]:

@@ -1,0 +1,136 @@
+"""Drafts of goal files: what goes in comes back out when they are parsed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from donewhen.core.errors import InvalidGoal
+from donewhen.goalfile.draft import draft, draft_path, slug
+from donewhen.goalfile.parse import parse
+from donewhen.goalfile.statements import one_line
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def test_a_draft_holds_objective_checks_and_requirements() -> None:
+    text = draft("Ship the exporter", ["python -m pytest -q", "ruff check ."], ["Fields are quoted"])
+    assert text == (
+        "# Ship the exporter\n\n"
+        "- [ ] `python -m pytest -q` passes\n- [ ] `ruff check .` passes\n- [ ] Fields are quoted\n"
+    )
+
+
+def test_without_requirements_the_objective_is_one_so_that_passing_checks_do_not_end_the_run() -> None:
+    goal = parse(draft("Ship the exporter", ["pytest"])).goal
+    assert goal is not None
+    assert [(r.text, r.sole_check) for r in goal.requirements] == [
+        ("`pytest` passes", True),
+        ("Ship the exporter", False),
+    ]
+
+
+def test_where_nothing_was_detected_the_draft_shows_how_and_is_valid() -> None:
+    text = draft("Ship the exporter", [])
+    assert "`python -m pytest -q` passes" in text
+    goal = parse(text).goal
+    assert goal is not None
+    assert (goal.title, [r.text for r in goal.requirements]) == ("Ship the exporter", ["Ship the exporter"])
+
+
+def test_markdown_in_the_objective_is_kept() -> None:
+    goal = parse(draft("Ship it\n\nBecause:\n- users wait\n- [ ] Fields are quoted\n", ["pytest"])).goal
+    assert goal is not None
+    assert goal.objective == "Because:\n- users wait"
+    assert {r.text for r in goal.requirements} == {"Fields are quoted", "`pytest` passes"}
+
+
+@pytest.mark.parametrize(
+    "prose", ["```\nopen fence", "<!-- open comment", "<pre>\nopen", "    code", "---\na: b", "- list"]
+)
+def test_markdown_that_is_left_open_swallows_nothing(prose: str) -> None:
+    goal = parse(draft(f"Ship it\n{prose}", ["pytest"], ["Fields are quoted"])).goal
+    assert goal is not None
+    assert [r.text for r in goal.requirements] == ["`pytest` passes", "Fields are quoted"]
+    assert goal.title == "Ship it"
+
+
+def test_a_long_objective_gets_a_short_title_and_stays_whole() -> None:
+    objective = "Fix the exporter. " + "It must handle every kind of quote that a spreadsheet knows " * 5
+    goal = parse(draft(objective, ["pytest"])).goal
+    assert goal is not None
+    assert goal.title == "Fix the exporter."
+    assert one_line(goal.objective) == one_line(objective)
+    assert len(parse(draft("word " * 100, [])).title) <= 100
+
+
+@pytest.mark.parametrize("objective", ["", "  \n ", "#", "\x00"])
+@pytest.mark.conformance("C1")
+def test_a_blank_objective_is_refused(objective: str) -> None:
+    with pytest.raises(InvalidGoal, match="objective"):
+        draft(objective, [])
+
+
+sentences = st.text(max_size=60)
+
+
+@given(sentences, st.lists(sentences, max_size=3), st.lists(sentences, max_size=3))
+def test_every_draft_parses_back(objective: str, checks: list[str], requirements: list[str]) -> None:
+    try:
+        text = draft(objective, checks, requirements)
+    except InvalidGoal:
+        return
+    goal = parse(text).goal
+    assert goal is not None
+    assert 1 <= len(goal.requirements) <= len(checks) + max(len(requirements), 1)
+    usable = {one_line(check) for check in checks if check.isprintable() and check.strip(" `")}
+    assert usable <= {check.command for check in goal.checks}
+
+
+@given(
+    st.text("abc #*_`>-[]()<!&|1.+=~:\n", max_size=40),
+    st.lists(st.text("pytest -q`$|&'\"", min_size=1).filter(lambda text: text.strip(" `")), min_size=1, max_size=3),
+    st.lists(st.text("ab #`>-[]x:*", min_size=1).map(lambda text: f"It {text}"), min_size=1, max_size=3),
+)
+def test_drafts_of_markdown_parse_back(objective: str, checks: list[str], requirements: list[str]) -> None:
+    try:
+        goal = parse(draft(objective, checks, requirements)).goal
+    except InvalidGoal:
+        return
+    assert goal is not None
+    assert {one_line(check) for check in checks} <= {check.command for check in goal.checks}
+    assert {one_line(text) for text in requirements} <= {r.text for r in goal.requirements}
+
+
+@pytest.mark.parametrize(
+    ("objective", "expected"),
+    [
+        ("Export must handle quotes, and newlines!", "export-must-handle-quotes-and-newlines"),
+        ("Don't fail", "dont-fail"), ("Größe prüfen", "groe-prufen"), ("表", "goal"), ("", "goal"), ("nul", "goal-nul"),
+        ("../../etc/passwd", "etc-passwd"), ("x" * 100, "x" * 48),
+    ],
+)  # fmt: skip
+def test_slugs(objective: str, expected: str) -> None:
+    assert slug(objective) == expected
+
+
+@given(st.text())
+def test_a_slug_is_always_a_safe_file_name(objective: str) -> None:
+    assert slug(objective).replace("-", "").isalnum()
+    assert slug(objective).isascii()
+    assert len(slug(objective)) <= 60
+
+
+def test_a_draft_never_goes_to_an_existing_file(tmp_path: Path) -> None:
+    expected = ["GOAL.md", "ship-it.goal.md", "ship-it-2.goal.md", "ship-it-3.goal.md"]
+    for name in expected:
+        path = draft_path(tmp_path, "Ship it")
+        assert path == tmp_path / name
+        path.touch()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+def test_a_dangling_link_is_no_free_name(tmp_path: Path) -> None:
+    (tmp_path / "GOAL.md").symlink_to(tmp_path / "elsewhere")
+    assert draft_path(tmp_path, "Ship it").name == "ship-it.goal.md"

@@ -1,0 +1,97 @@
+"""Hints that need no model."""
+
+from __future__ import annotations
+
+import pytest
+from donewhen.goalfile.parse import parse
+from donewhen.goalfile.preflight import ticked_problems
+
+from tests.goalfile.test_parse import cut
+
+
+def codes(text: str) -> list[str]:
+    return [problem.code for problem in parse(text).problems]
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("The export works well", "vague"),
+        ("The export is fast", "vague"),
+        ("The code is clean", "vague"),
+        ("Clean code everywhere in here", "vague"),
+        ("The dialog is user-friendly for all", "vague"),
+        ("Errors are handled gracefully everywhere", "vague"),
+        ("Quotes, commas, etc. are handled", "vague"),
+        ("The tests are improved by this", "vague"),
+        ("Follow best practices in `src`", "vague"),
+        ("Tests", "too-short"),
+        ("Quotes work", "too-short"),
+        ("Fields with commas or quotes are quoted", "no-evidence"),
+        ("`pytest -q` should pass", "almost-check"),
+        ("`pytest -q` works", "almost-check"),
+    ],
+)
+def test_hints(statement: str, code: str) -> None:
+    parsed = parse(f"# T\n\n- [ ] {statement}\n")
+    (problem,) = parsed.problems
+    assert (problem.severity, problem.code, cut(parsed, problem.span)) == ("hint", code, statement)
+    assert parsed.goal is not None
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "`pytest -q` passes",
+        "The README documents `--csv`",
+        "Fields with commas are quoted\n  - file: `src/a.py`",
+        "Fields with commas are quoted\n  - problems: `src/**`",
+        "The export works well\n  - check: `pytest`",
+        "An export of 10,000 rows is fast: below 2 s on `bench.py`",
+        "引用符を含むフィールドは正しく出力される `src/a.py`",
+    ],
+)
+def test_what_can_be_proven_gets_no_hint(item: str) -> None:
+    assert codes(f"# T\n\n- [ ] {item}\n") == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest || true", "pytest; true", "pytest ; exit 0", "pytest | tee log", "ruff check --exit-zero .",
+        "jest --passWithNoTests", "pytest --collect-only", "pytest --co", "pytest --version",
+    ],
+)  # fmt: skip
+@pytest.mark.conformance("A10")
+def test_a_check_that_cannot_fail_gets_a_warning(command: str) -> None:
+    for text in (f"- [ ] `{command}` passes", f"- [ ] Quoted\n  - check: `{command}`"):
+        parsed = parse(text)
+        (problem,) = parsed.problems
+        assert (problem.severity, problem.code, cut(parsed, problem.span)) == ("warning", "exit-masked", command)
+
+
+@pytest.mark.parametrize("command", ["pytest -q", "a || b", "test -f true", "cd x; pytest", "grep -c a b | grep 3"])
+def test_other_commands_get_none(command: str) -> None:
+    assert codes(f"- [ ] `{command}` passes") == []
+
+
+def test_a_repeated_requirement_is_pointed_out() -> None:
+    parsed = parse("- [ ] `a` passes\n- [ ] `a` passes\n")
+    assert [(p.code, p.span.start_line) for p in parsed.problems] == [("duplicate-requirement", 1)]
+    assert "R1" in parsed.problems[0].message
+
+
+def test_a_goal_without_requirements_says_how_to_get_some() -> None:
+    (problem,) = parse("# Exports of all kinds are quoted\n").problems
+    assert (problem.code, problem.severity) == ("no-evidence", "hint")
+    assert "- [ ]" in problem.message
+
+
+def test_a_tick_is_no_proof() -> None:
+    parsed = parse("- [x] `a` passes\n- [x] `b` passes\n- [ ] `c` passes\n")
+    first, second, third = parsed.outline
+    (problem,) = ticked_problems(parsed, {first.id})
+    assert (problem.severity, problem.code, problem.span.start_line) == ("information", "ticked", 1)
+    assert "R2" in problem.message
+    assert cut(parsed, problem.span) == "[x]"
+    assert ticked_problems(parsed, {first.id, second.id, third.id}) == ()
