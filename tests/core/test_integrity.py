@@ -187,6 +187,15 @@ def test_a_check_that_runs_no_test_any_more_is_found() -> None:
     assert kinds(ran(passed=False), ran(passed=False)) == []
 
 
+def test_where_only_failed_tests_have_names_their_number_counts() -> None:
+    some = replace(ran(A, outcome="failed", passed=False), runs=(CheckRunFact("c-1", False, 2, "tests.sh"),))
+    after = replace(ran(), runs=(CheckRunFact("c-1", True, 1, "tests.sh"),))
+
+    assert kinds(some, replace(after, runs=(CheckRunFact("c-1", True, 2),))) == []
+    (found,) = compare(some, after)
+    assert (found.kind, found.message.startswith("`tests.sh` ran 2 tests")) == ("fewer_tests", True)
+
+
 def test_where_tests_have_no_names_their_number_counts() -> None:
     before = IntegrityFacts(runs=(CheckRunFact("c-1", True, 5),))
 
@@ -199,6 +208,8 @@ def test_a_test_with_a_finding_of_its_own_needs_no_other() -> None:
     other = TestFileFact("tests/test_b.py", "2", (TestFact("test_c", 3, "y", 1, False),))
 
     assert kinds(replace(ran(A, B), tests=(one,)), replace(ran(A), tests=(other,))) == ["test_deleted"]
+    unnamed = IntegrityFacts(tests=(one,), runs=(CheckRunFact("c-1", True, 2),))
+    assert kinds(unnamed, replace(unnamed, tests=(other,), runs=(CheckRunFact("c-1", True, 1),))) == ["test_deleted"]
 
 
 def test_what_a_person_deleted_is_not_missed() -> None:

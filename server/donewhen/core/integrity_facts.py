@@ -159,6 +159,7 @@ class CheckRunFact:
     check_id: str
     passed: bool
     executed: int
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from donewhen.core.integrity_facts import (
     CheckRunFact,
@@ -33,7 +34,7 @@ def compare_runs(
         if was is None or not was.executed:
             continue
         if not run.executed and (run.passed or not _names(now, run.check_id)):
-            message = f"The check ran {was.executed} tests at the start and runs none now."
+            message = f"{_check(run)} ran {was.executed} tests at the start and runs none now."
             yield finding("no_tests", path, run.check_id, 0, message, digest_of("none"))
         elif run.passed:
             yield from _fewer(baseline, now, was, run, explained)
@@ -59,10 +60,7 @@ def moved_runs(
     executed = tuple(sorted({*(e for e, theirs in old if not theirs), *new}))
     gone = Counter(e[0] for e, theirs in old if theirs and e[2] in _EXECUTED)
     came = Counter(e[0] for e in new if e[2] in _EXECUTED)
-    runs = tuple(
-        CheckRunFact(r.check_id, r.passed, max(0, r.executed - gone[r.check_id] + came[r.check_id]))
-        for r in baseline.runs
-    )
+    runs = tuple(replace(r, executed=max(0, r.executed - gone[r.check_id] + came[r.check_id])) for r in baseline.runs)
     return runs, executed
 
 
@@ -78,9 +76,10 @@ def _fewer(
     baseline: IntegrityFacts, now: IntegrityFacts, was: CheckRunFact, run: CheckRunFact, explained: frozenset[str]
 ) -> Iterator[IntegrityFinding]:
     before, after = _names(baseline, run.check_id), _names(now, run.check_id)
-    if not before or not after:
-        if run.executed < was.executed:
-            message = f"The check ran {was.executed} tests at the start and runs {run.executed} now."
+    if sum(before.values()) < was.executed or sum(after.values()) < run.executed:
+        # Some runners name only what failed.
+        if run.executed + len(explained) < was.executed:
+            message = f"{_check(run)} ran {was.executed} tests at the start and runs {run.executed} now."
             path = baseline.goal_file.path if baseline.goal_file else ""
             yield finding("fewer_tests", path, run.check_id, 0, message, digest_of(str(run.executed)))
         return
@@ -88,8 +87,12 @@ def _fewer(
     if lost:
         path, line = _where(baseline, now, lost[0])
         some = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
-        message = f"Tests that ran at the start no longer run: {some}."
+        message = f"{_check(run)} no longer runs tests that it ran at the start: {some}."
         yield finding("fewer_tests", path, run.check_id, line, message, digest_of(*lost))
+
+
+def _check(run: CheckRunFact) -> str:
+    return f"`{run.command}`" if run.command else "The check"
 
 
 def _names(facts: IntegrityFacts, check_id: str) -> Counter[str]:

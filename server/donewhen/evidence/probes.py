@@ -162,7 +162,7 @@ def _goal_file(goal: Goal, view: _View) -> FileFact | None:
 
 def _with_runs(facts: IntegrityFacts, results: Sequence[CheckResult]) -> IntegrityFacts:
     runs = tuple(
-        CheckRunFact(r.check_id, r.passed, r.totals.executed if r.totals else 0)
+        CheckRunFact(r.check_id, r.passed, r.totals.executed if r.totals else 0, r.command)
         for r in results
         if r.is_test_run and r.outcome in (Outcome.PASSED, Outcome.FAILED, Outcome.NO_TESTS)
     )
