@@ -248,7 +248,10 @@ async def test_a_passing_run_with_a_failing_exit_code_fails(run: RunCheck, write
 
 async def test_failing_tests_may_be_what_is_expected(run: RunCheck, write: Write) -> None:
     write("test_a.py", "def test_a():\n    assert 0\n")
-    assert (await run("python -m pytest -q", expected_exit=1)).passed
+    result = await run("python -m pytest -q", expected_exit=1)
+    assert result.passed
+    # Not a test run, now or later: those must not have a failed test.
+    assert (result.is_test_run, result.tests) == (False, ())
 
 
 async def test_the_users_own_addopts_are_kept(run: RunCheck, write: Write, variables: dict[str, str]) -> None:

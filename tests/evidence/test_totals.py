@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from donewhen.evidence.commandline import segments
 from donewhen.evidence.known_runners import what_runs
-from donewhen.evidence.totals import printed_failures, printed_totals
+from donewhen.evidence.printed_tests import printed_failures, printed_tests
+from donewhen.evidence.totals import printed_totals
 
 # command, output, (passed, failed, skipped) or None where nothing counts
 CASES: list[tuple[str, str, tuple[int, int, int] | None]] = [
@@ -129,3 +130,36 @@ def test_which_commands_are_test_runs_by_their_name(command: str, runner: str | 
 def test_failed_tests_are_named() -> None:
     output = "test a::good ... ok\ntest a::bad ... FAILED\n\nfailures:\n"
     assert [test.name for test in printed_failures(output, ("cargo",))] == ["a::bad"]
+
+
+# command, output, the tests with their outcomes, in order; none where the output doesn't name all
+NAMED: list[tuple[str, str, list[tuple[str, str]]]] = [
+    (
+        "cargo test",
+        "test a::good ... ok\ntest a::bad - should panic ... FAILED\ntest later ... ignored, slow\n"
+        "test result: FAILED. 1 passed; 1 failed; 1 ignored\n",
+        [("a::good", "passed"), ("a::bad", "failed"), ("later", "skipped")],
+    ),
+    (
+        "python -m unittest -v",
+        "test_a (m.T.test_a) ... ok\ntest_b (m.T.test_b)\nWhat it does. ... FAIL\n"
+        "test_c (m.T.test_c) ... skipped 'x'\n\nRan 3 tests in 0.1s\n\nFAILED (failures=1, skipped=1)\n",
+        [("test_a (m.T.test_a)", "passed"), ("test_b (m.T.test_b)", "failed"), ("test_c (m.T.test_c)", "skipped")],
+    ),
+    (
+        "go test -json ./...",
+        '{"Action":"pass","Package":"a","Test":"TestA"}\n{"Action":"pass","Package":"b","Test":"TestA"}\n',
+        [("a.TestA", "passed"), ("b.TestA", "passed")],
+    ),
+    ("go test -v", "--- PASS: TestA (0.00s)\n--- SKIP: TestB (0.00s)\n", [("TestA", "passed"), ("TestB", "skipped")]),
+    ("tape a.js", "TAP version 13\nok 1 a\nnot ok 2 b\n1..2\n", [("a", "passed"), ("b", "failed")]),
+    ("cargo test", "test a ... ok\n[... 9 bytes cut ...]\ntest result: ok. 7 passed; 0 failed; 0 ignored\n", []),
+    ("python -m unittest", "..\nRan 2 tests in 0.1s\n\nOK\n", []),
+]
+
+
+@pytest.mark.parametrize(("command", "output", "expected"), NAMED)
+def test_tests_are_named_where_all_are(command: str, output: str, expected: list[tuple[str, str]]) -> None:
+    forms = what_runs(segments(command)).totals
+    tests = printed_tests(output, forms, printed_totals(output, forms))
+    assert [(test.name, test.outcome) for test in tests] == expected

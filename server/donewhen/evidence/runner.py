@@ -19,11 +19,12 @@ from donewhen.evidence.masking import Masker
 from donewhen.evidence.matchers import find_problems
 from donewhen.evidence.outcome import Observed, decide_outcome
 from donewhen.evidence.places import Places
+from donewhen.evidence.printed_tests import printed_failures, printed_tests
 from donewhen.evidence.reports import Reports, prepare_reports
 from donewhen.evidence.sarif import read_sarif
 from donewhen.evidence.surroundings import Surroundings
 from donewhen.evidence.text import strip_ansi
-from donewhen.evidence.totals import printed_failures, printed_totals
+from donewhen.evidence.totals import printed_totals
 from donewhen.ports import Processes, ProcessResult
 
 
@@ -154,7 +155,7 @@ class CommandChecker:
             # Where a person expects a failure, failed tests are what was expected: the exit code decides.
             is_test_run=test_run and plan.check.expected_exit == 0,
             totals=totals,
-            tests=report.tests if report else (),
+            tests=_tests(report, output, totals, plan) if plan.check.expected_exit == 0 else (),
             problems=_problems(outcome, report, output, plan),
         )
         return _masked(result, self._masker())
@@ -227,6 +228,10 @@ def _totals(report: Report | None, output: str, plan: _Plan) -> TestTotals | Non
     outcomes = [test.outcome for test in report.tests]
     failed = outcomes.count("failed") + outcomes.count("error")
     return TestTotals(outcomes.count("passed"), failed, outcomes.count("skipped"), source="junit")
+
+
+def _tests(report: Report | None, output: str, totals: TestTotals | None, plan: _Plan) -> tuple[TestCase, ...]:
+    return report.tests if report is not None else printed_tests(output, plan.runs.totals, totals)
 
 
 def _problems(outcome: Outcome, report: Report | None, output: str, plan: _Plan) -> tuple[Problem, ...]:

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from donewhen.core.evidence import TestCase, TestTotals
+from donewhen.core.evidence import TestTotals
+from donewhen.evidence.tap import read_tap
 
 Counts = tuple[int, int, int]
 """Passed, failed, skipped."""
@@ -19,21 +20,6 @@ def printed_totals(output: str, forms: Sequence[str]) -> TestTotals | None:
         if counts is not None:
             return TestTotals(*counts, source="printed")
     return None
-
-
-_FAILED_NAMES: dict[str, re.Pattern[str]] = {
-    "unittest": re.compile(r"^(?:FAIL|ERROR): (\S+)", re.MULTILINE),
-    "cargo": re.compile(r"^test (\S+) \.\.\. FAILED$", re.MULTILINE),
-    "go": re.compile(r"^\s*--- FAIL: (\S+)", re.MULTILINE),
-    "jest": re.compile(r"^\s*● (.+)$", re.MULTILINE),
-    "tap": re.compile(r"^not ok \d+ (?:- )?(.+)$", re.MULTILINE),
-}
-
-
-def printed_failures(output: str, forms: Sequence[str]) -> tuple[TestCase, ...]:
-    """The failed tests that the output names: for the reason only, since it may not name all."""
-    names = [name for form in forms if form in _FAILED_NAMES for name in _FAILED_NAMES[form].findall(output)]
-    return tuple(TestCase(name, "failed") for name in dict.fromkeys(names))
 
 
 def _words(text: str, words: dict[str, int]) -> Counts:
@@ -183,8 +169,6 @@ def _prove(output: str) -> Counts | None:
 
 
 def _tap(output: str) -> Counts | None:
-    from donewhen.evidence.tap import read_tap
-
     tests = read_tap(output)
     if tests is None:
         return None
