@@ -1,0 +1,139 @@
+"""The workspace folder, and the processes that run in it. See `donewhen.ports`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class TreeState:
+    """The workspace's content at one moment: its revision, and the paths that differ from the previous TreeState."""
+
+    revision: str
+    changed: tuple[str, ...] = ()
+
+
+class Workspace(Protocol):
+    """The folder that a run works on: its revision, its files, its checkpoints."""
+
+    @property
+    def root(self) -> Path: ...
+
+    async def open(self, named: Sequence[str]) -> TreeState:
+        """Freezes the ignore rules, reads everything, starts watching. `named` are globs of files that count even
+        where they are ignored."""
+        ...
+
+    async def name(self, named: Sequence[str]) -> None:
+        """Replaces the globs of named files: the goal was amended."""
+        ...
+
+    async def current(self) -> TreeState:
+        """The state as far as watching tells: cheap. Re-reads what a watcher reported and what looks changed there."""
+        ...
+
+    async def confirm(self) -> TreeState:
+        """The state after a full stat walk: for the moments that decide (after a turn, before `complete`)."""
+        ...
+
+    async def settled(self) -> TreeState:
+        """Waits until the content changed since the last TreeState and then stayed quiet for a moment."""
+        ...
+
+    def scope_digest(self, globs: Sequence[str]) -> str:
+        """The content of the files that match, as of the last TreeState."""
+        ...
+
+    def files(self, globs: Sequence[str] | None = None) -> Sequence[str]:
+        """The paths that the revision covers (and that match), sorted."""
+        ...
+
+    def digest(self, path: str) -> str | None:
+        """sha256 of a covered file's bytes as of the last TreeState; None where it is absent or not covered."""
+        ...
+
+    def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
+        """Declares that a check, running alone, wrote these paths and will write others each time: while their
+        content is what it last wrote, they count as its output. Returns the paths that may not be (tracked by git,
+        named, source or configuration): those keep counting by content."""
+        ...
+
+    async def checkpoint(self) -> str:
+        """Keeps the tree outside the workspace and returns its id."""
+        ...
+
+    async def restore(
+        self, checkpoint: str, paths: Sequence[str] | None = None, keep: Sequence[str] = ()
+    ) -> Sequence[str]:
+        """Puts files back as they were (all, or `paths`), but for `keep`. Returns the paths that it changed."""
+        ...
+
+    async def changed_between(self, before: str, after: str | None) -> Sequence[str]:
+        """Paths that differ between two checkpoints, or between one and the present tree."""
+        ...
+
+    async def file_at(self, checkpoint: str, path: str) -> bytes | None: ...
+
+    async def diff(self, before: str, after: str | None, limit: int = 60_000) -> str:
+        """A unified diff, bounded, its cut marked."""
+        ...
+
+    def saved_by_client(self, path: str, text: str) -> None:
+        """The editor saved this text: content that equals it is the person's (product.md, "Who did it")."""
+        ...
+
+    def is_persons(self, path: str) -> bool:
+        """True where what is on disk equals what the client last saved for that file."""
+        ...
+
+    def changed_after(self, at: float, paths: Sequence[str]) -> Sequence[str]:
+        """Those of `paths` whose content changed on disk after the epoch time `at`."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessResult:
+    """How a process ended. `output` is stdout and stderr together, bounded: head and tail kept, the cut marked.
+
+    `exit_code` is None where it was ended by `signal`, timed out, or never started (`spawn_error` says why).
+    `output_digest` is sha256 of all of the output, `output_bytes` its size.
+    """
+
+    exit_code: int | None
+    output: str
+    output_bytes: int
+    output_digest: str
+    seconds: float
+    started_at: float
+    signal: int | None = None
+    timed_out: bool = False
+    spawn_error: str | None = None
+
+
+class Processes(Protocol):
+    """Starts every process of the project (only `workspace/` does) and ends every one of its children.
+
+    Each runs in a process group of its own, in the folder `cwd`, without a terminal; its environment carries
+    DONEWHEN_RUN_TOKEN=`token`. When it ends, times out or is cancelled, whatever it left behind is ended too, daemons
+    included (found by the token), within 2 s.
+    """
+
+    async def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        token: str,
+        timeout: float | None = None,
+        stdin: bytes | None = None,
+        on_line: Callable[[str], None] | None = None,
+        output_limit: int = 262_144,
+    ) -> ProcessResult:
+        """Text is run by the platform's shell, a sequence as it is. No `stdin`: the null device."""
+        ...

@@ -1,0 +1,142 @@
+"""The ledger, and who may supervise a run. See `donewhen.ports`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from donewhen.core.events import Entry, Event
+from donewhen.core.evidence import Evidence
+
+
+class Clock(Protocol):
+    """Wall time; tests bring their own."""
+
+    def now(self) -> float:
+        """Epoch seconds."""
+        ...
+
+    async def sleep_until(self, at: float) -> None:
+        """Returns at or after the epoch time `at`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One line of `donewhen list`. `status` is None for a bare audit that ended."""
+
+    run_id: str
+    mode: Literal["pursue", "audit"]
+    title: str
+    goal_path: str | None
+    status: str | None
+    started_at: float
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What another process wants of the owner of a run: the name of an operation of the engine and its arguments."""
+
+    id: int
+    run_id: str
+    operation: str
+    arguments: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The owner's reply: `error` is None where it was done, else (class name of core.errors, message)."""
+
+    request_id: int
+    error: tuple[str, str] | None = None
+    result: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Stream chatter of a run that is no event: what it does now, and the last sign of life of its supervisor."""
+
+    activity: str | None = None
+    alive_at: float = 0.0
+
+
+class Ledger(Protocol):
+    """The durable, append-only record of the runs of one workspace folder.
+
+    `append` returns when the event is on disk (FULL sync), so that an intent precedes its effect. All methods may
+    be called from the event loop: none holds it for more than a few milliseconds. Raises LedgerTooNew and
+    LedgerUnavailable.
+    """
+
+    async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True) -> Entry:
+        """Appends with the next sequence of that run. `durable=False` (NORMAL sync) is for what may be lost."""
+        ...
+
+    async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
+        """All entries of a run with a sequence greater than `after`, in order; empty for an unknown run."""
+        ...
+
+    async def runs(self) -> Sequence[RunSummary]:
+        """All runs, newest first."""
+        ...
+
+    async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None: ...
+
+    async def set_live(self, run_id: str, live: Live) -> None: ...
+
+    async def live(self, run_id: str) -> Live: ...
+
+    def changes(self, poll: float = 0.1) -> AsyncIterator[None]:
+        """Yields whenever another connection may have written, at most once per `poll` seconds."""
+        ...
+
+    async def request(self, run_id: str, operation: str, arguments: Mapping[str, object]) -> int: ...
+
+    async def take_requests(self, run_ids: Sequence[str]) -> Sequence[Request]:
+        """Open requests for these runs, each handed out once."""
+        ...
+
+    async def reply(self, reply: Reply) -> None: ...
+
+    async def reply_to(self, request_id: int) -> Reply | None: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that supervises a run: alive if a process of this pid and start time is."""
+
+    run_id: str
+    pid: int
+    started: float
+    token: str
+
+
+class RunLock(Protocol):
+    """Who may supervise a run in this workspace folder (C20)."""
+
+    def acquire(self, run_id: str, token: str) -> None:
+        """Becomes the owner, or raises AlreadyRunning or HeldElsewhere, which name the holder. Returns at once."""
+        ...
+
+    def release(self) -> None: ...
+
+    def owner(self) -> Owner | None:
+        """The live owner, if there is one; None where it died or there never was one."""
+        ...
+
+    def last_owner(self) -> Owner | None:
+        """The last owner on record, dead or alive."""
+        ...
+
+    def inherited_descriptors(self) -> tuple[int, ...]:
+        """File descriptors that every child of a run inherits (POSIX), so that a restart can't race orphans."""
+        ...
+
+    async def end_leftovers(self, token: str, within: float = 2.0) -> int:
+        """Ends the processes that carry this run's token, and no others; returns how many there were. Raises
+        HeldElsewhere if some stay."""
+        ...
