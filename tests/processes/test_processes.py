@@ -182,6 +182,24 @@ async def test_a_child_that_sheds_its_mark_and_its_session_is_ended(run: Run, tm
     assert gone(pid)
 
 
+async def test_a_daemon_that_sheds_its_mark_its_session_and_its_parent_is_ended(run: Run, tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    daemon = f"env -i {script(tmp_path, DAEMON)} {pid_file} x >/dev/null 2>&1"
+    assert (await run(f"{daemon}; while [ ! -s {pid_file} ]; do sleep 0.01; done", timeout=30)).exit_code == 0
+    assert gone(int(pid_file.read_text()))
+
+
+async def test_steps_leave_no_descriptor_open(run: Run, tmp_path: Path) -> None:
+    await run("true")
+    before = psutil.Process().num_fds()
+    for command in ("true", ["no-such-program"], "kill -9 $$"):
+        await run(command)
+    await run("true", cwd=tmp_path / "gone")
+    await run("sleep 9", timeout=0.05)
+    after = psutil.Process().num_fds()
+    assert after == before
+
+
 async def test_cancelling_twice_still_ends_every_child(run: Run, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     step = asyncio.create_task(run(f"{script(tmp_path, STUBBORN)} {pid_file}"))

@@ -52,10 +52,12 @@ class SystemProcesses:
         mark = secrets.token_hex(8)
         step = _Step(mark, Output(output_limit), Lines(on_line) if on_line else None)
         variables = {**environment, RUN_TOKEN: token, STEP_TOKEN: mark}
-        options = self._options(cwd, variables, stdin)
+        options = self._options(cwd, variables, stdin, step.descriptors())
         return await _to_its_end(step, step.run(command, options, cwd, timeout, stdin))
 
-    def _options(self, cwd: Path, variables: Mapping[str, str], stdin: bytes | None) -> dict[str, object]:
+    def _options(
+        self, cwd: Path, variables: Mapping[str, str], stdin: bytes | None, descriptors: tuple[int, ...]
+    ) -> dict[str, object]:
         options: dict[str, object] = {
             "cwd": str(cwd),
             "env": dict(variables),
@@ -67,7 +69,7 @@ class SystemProcesses:
             options["creationflags"] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         else:
             options["start_new_session"] = True
-            options["pass_fds"] = self._extra_descriptors()
+            options["pass_fds"] = (*self._extra_descriptors(), *descriptors)
         return options
 
 
@@ -101,6 +103,9 @@ class _Step(asyncio.SubprocessProtocol):
         self._family = Family(f"{STEP_TOKEN}={mark}")
         self._timed_out = False
 
+    def descriptors(self) -> tuple[int, ...]:
+        return self._family.descriptors()
+
     # The callbacks of asyncio.SubprocessProtocol.
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
@@ -127,6 +132,7 @@ class _Step(asyncio.SubprocessProtocol):
         try:
             transport = await self._spawn(command, options)
         except (OSError, ValueError) as error:
+            self._family.close()
             return self._result(None, started_at, begun, _why_not_started(error, command, cwd))
         self._family.begin(transport.get_pid())
         try:
@@ -135,6 +141,7 @@ class _Step(asyncio.SubprocessProtocol):
             await self._end()
         finally:
             self._family.kill_now()
+            self._family.close()
             transport.close()
         if self._lines is not None:
             self._lines.close()

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from donewhen.workspace.processes_tether import Tether
+
 _TERM_GRACE = 0.7
 _GIVE_UP = 1.9
 _POLL = 0.02
@@ -38,9 +40,18 @@ class Family:
         self._leader: int | None = None
         self._gone = False
         self._known: dict[int, float] = {}
+        self._tether = Tether()
+
+    def descriptors(self) -> tuple[int, ...]:
+        """What the first process must inherit."""
+        return self._tether.descriptors()
 
     def begin(self, leader: int) -> None:
         self._leader = leader
+        self._tether.hand_over()
+
+    def close(self) -> None:
+        self._tether.close()
 
     def members(self) -> set[int]:
         """The pids of those that still live; zombies are gone already.
@@ -49,6 +60,7 @@ class Family:
         """
         young = _young(self._since)
         members = _marked(young, self._mark, self._leader)
+        members |= self._tether.holders(p.pid for p in young)
         members |= {p.pid for p in young if self._known.get(p.pid) == p.born}
         self._known = {p.pid: p.born for p in young if p.pid in members}
         return members
