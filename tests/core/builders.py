@@ -44,7 +44,11 @@ class Story:
     """A run told event by event: a second passes between two events."""
 
     def __init__(
-        self, of: Goal | None = None, worker: str | None = "command", judge: str | None = None, mode: e.RunMode = "pursue"
+        self,
+        of: Goal | None = None,
+        worker: str | None = "command",
+        judge: str | None = None,
+        mode: e.RunMode = "pursue",
     ) -> None:
         self.at = 1000.0
         self.sequence = 1
@@ -61,7 +65,9 @@ class Story:
             self.state = fold(self.state, e.Entry(self.sequence, self.at, event))
         return self
 
-    def audit(self, *results: CheckResult, findings: tuple[object, ...] = (), revision_after: str | None = None) -> Story:
+    def audit(
+        self, *results: CheckResult, findings: tuple[object, ...] = (), revision_after: str | None = None
+    ) -> Story:
         state = self.state
         self.then(e.AuditStarted(state.iteration, state.revision))
         for result in results:

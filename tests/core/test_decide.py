@@ -89,7 +89,9 @@ def test_c02_fail_then_pass_takes_two_iterations_and_proof_beats_the_cap() -> No
 @pytest.mark.conformance("C2", "A7")
 @pytest.mark.parametrize("cap", [1, 3, 17])
 def test_c02_a07_never_proven_stops_at_exactly_the_cap(cap: int) -> None:
-    story = Story(goal(requirement(1, "it works", CHECK, sole=True), max_iterations=cap, stall_after=cap + 1)).audit(BAD)
+    story = Story(goal(requirement(1, "it works", CHECK, sole=True), max_iterations=cap, stall_after=cap + 1)).audit(
+        BAD
+    )
     while isinstance(next_of(story), RunWorker):
         story.turn(edits=f"rev{story.sequence}").audit(BAD)
     assert next_of(story) == Stop("capped", f"the limit of {cap} iterations is reached")
@@ -262,7 +264,9 @@ def test_a10_an_open_integrity_finding_blocks_completion_until_it_is_accepted() 
 
 @pytest.mark.conformance("A10")
 def test_a10_an_acceptance_holds_for_the_fact_that_was_accepted_only() -> None:
-    story = Story().audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,)).then(e.FindingAccepted("F1", "meant"))
+    story = (
+        Story().audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,)).then(e.FindingAccepted("F1", "meant"))
+    )
     other = IntegrityFinding("k1", "test_skipped", "tests/test_a.py", 3, "two are skipped", "fact2")
     story.turn(edits="rev2").audit(GOOD, findings=(other,))
     assert [known.accepted for known in story.state.findings] == [False]

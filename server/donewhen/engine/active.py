@@ -11,6 +11,7 @@ from donewhen.core.events import Event, InterruptOpened, RevisionChanged
 from donewhen.core.fold import begin, fold
 from donewhen.core.state import RunState
 from donewhen.core.work import Actor, Answer, Interrupt
+from donewhen.engine.tasks import cancelled
 from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Probes, TreeState, Worker, Workspace
 
 T = TypeVar("T")
@@ -171,12 +172,9 @@ class ActiveRun:
                 return task.result()
             return None
         finally:
-            watch.cancel()
-            if not task.done():
-                task.cancel()
-            await asyncio.wait({task, watch})
-            if not task.cancelled() and task.exception() is not None and not watch.cancelled():
-                _ = task.exception()
+            await cancelled(task, watch)
+            if not task.cancelled():
+                task.exception()  # a step that fails while it is cut off has nobody left to tell
 
     async def _preempted(self) -> None:
         while True:

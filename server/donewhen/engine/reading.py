@@ -13,6 +13,7 @@ from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import IterationDetail, RunView
 from donewhen.engine.records import Records, view_of
 from donewhen.engine.setup import EngineSetup
+from donewhen.engine.tasks import cancelled
 from donewhen.ports import Live, RunSummary, Workspace
 
 
@@ -160,8 +161,7 @@ class Reading:
 
     async def _end_background(self) -> None:
         if self._background is not None:
-            self._background.cancel()
-            await asyncio.wait({self._background})
+            await cancelled(self._background)
 
     async def _attend(self) -> None:
         with contextlib.suppress(DoneWhenError):

@@ -4,6 +4,7 @@ its bases: `control` (what people do to a run), `reading` (views, following)."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,10 +18,12 @@ from donewhen.engine.active import ActiveRun, Parts
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.control import Control
 from donewhen.engine.loop import pursue
+from donewhen.engine.tasks import cancelled
 from donewhen.engine.watching import named_globs
 from donewhen.ports import Live, Worker
 
 INTERRUPTED = "its supervisor died"
+CLOSES_WITHIN = 2.0
 
 
 class Supervisor(Control):
@@ -58,8 +61,7 @@ class Supervisor(Control):
         finally:
             self._waiting[goal_path] -= 1
             if self._waiting[goal_path] == 0 and not task.done():
-                task.cancel()
-                await asyncio.wait({task})
+                await cancelled(task)
 
     async def resume(
         self, run_id: str | None = None, limits: LimitChanges | None = None, options: StartOptions | None = None
@@ -98,10 +100,9 @@ class Supervisor(Control):
         """Cancels every task, whose steps end their processes, then records the active runs as interrupted."""
         audits = [task for task in self._audits.values() if not task.done()]
         tasks = [*self._tasks.values(), *audits]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=2.0)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSES_WITHIN):
+                await cancelled(*tasks)
         for run in list(self._active.values()):
             if run.state.active and run.state.mode == "pursue":
                 await run.append(e.RunInterrupted(reason, self._setup.clock.now()))
@@ -221,8 +222,7 @@ class Supervisor(Control):
         except DoneWhenError as error:
             self.failure = error
         finally:
-            beat.cancel()
-            await asyncio.wait({beat})
+            await cancelled(beat)
         await self._let_go(run)
         self._setup.lock.release()
 

@@ -11,6 +11,7 @@ from donewhen.core.events import GoalAmended
 from donewhen.core.goal import Goal
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun
+from donewhen.engine.tasks import cancelled
 
 T = TypeVar("T")
 
@@ -21,8 +22,7 @@ async def watched(run: ActiveRun, step: Coroutine[Any, Any, T], by: Actor = "per
     try:
         return await step
     finally:
-        watch.cancel()
-        await asyncio.wait({watch})
+        await cancelled(watch)
 
 
 async def _record_changes(run: ActiveRun, by: Actor) -> None:

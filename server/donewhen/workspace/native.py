@@ -73,8 +73,10 @@ class NativeWatcher:
             (self._cookies / "cookie").write_text(str(self._number))
         except OSError:
             return False
+        # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the event.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(heard.wait(), _COOKIE_WAIT)
+            async with asyncio.timeout(_COOKIE_WAIT):
+                await heard.wait()
         return heard.is_set()
 
     def _listen(self, notify: object, loop: asyncio.AbstractEventLoop, wake: Wake) -> None:

@@ -1,0 +1,55 @@
+"""The source as data: modules, their imports (lazy and type-only ones included), their functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SERVER = ROOT / "server"
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    name: str
+    path: Path
+    tree: ast.Module
+
+    @property
+    def layer(self) -> str:
+        """The folder inside the package, or the module's own name where it lies at the top."""
+        parts = self.name.split(".")
+        return parts[1] if len(parts) > 1 else ""
+
+    def functions(self) -> Iterator[Function]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+
+    def imported(self) -> set[str]:
+        """Full names of all that is imported, with the names taken from each module."""
+        package = self.name if self.path.name == "__init__.py" else self.name.rpartition(".")[0]
+        found: set[str] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+                stem = ".".join([*base, *([node.module] if node.module else [])])
+                found.add(stem)
+                found.update(f"{stem}.{alias.name}" for alias in node.names)
+        return found
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    found: list[Module] = []
+    for path in sorted((SERVER / "donewhen").rglob("*.py")):
+        if "samples" in path.parts and path.parent.name != "samples":
+            continue
+        parts = path.relative_to(SERVER).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found.append(Module(name, path, ast.parse(path.read_text(encoding="utf-8"))))
+    return tuple(found)

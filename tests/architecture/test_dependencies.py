@@ -1,0 +1,106 @@
+"""Who may import whom: deny by default (docs/architecture.md, "Layout")."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.architecture.source_tree import Module, modules
+
+ADAPTERS = ("goalfile", "workers", "judges", "evidence", "workspace", "store")
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "core": ("core",),
+    "ports": ("core",),
+    "engine": ("engine", "core", "ports"),
+    "wire": ("wire", "core", "ports", "engine"),
+    "config": ("core",),
+    **{adapter: (adapter, "core", "ports") for adapter in ADAPTERS},
+    "samples": ("samples",),
+    "lsp": ("lsp", "core", "ports", "engine", "wire"),
+    "cli": ("cli", "core", "ports", "engine", "wire", "config"),
+}
+COMPOSITION_ROOT = ("__main__", "composition", "composition_goal_text", "composition_lsp", "doctor", "")
+THIRD_PARTY: dict[str, tuple[str, ...]] = {
+    "pygls": ("lsp",),
+    "lsprotocol": ("lsp",),
+    "markdown_it": ("goalfile",),
+    "yaml": ("goalfile", "workers"),
+    "pathspec": ("workspace",),
+    "watchfiles": ("workspace", "doctor"),
+    "psutil": ("workspace",),
+    "sqlite3": ("store",),
+    "pydantic": ("wire", "lsp"),
+    "rich": ("cli",),
+    "platformdirs": ("store", "config", "cli"),
+    "cattrs": ("lsp",),
+    "junitparser": ("evidence", "wire"),
+    "litellm": (),
+}
+POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"}
+
+
+def edges(module: Module) -> set[str]:
+    """The layers of ours that a module reaches."""
+    ours = {name.split(".")[1] for name in module.imported() if name.startswith("donewhen.") and name.count(".") >= 1}
+    return {layer for layer in ours if not layer.startswith("__")}
+
+
+def test_a_module_imports_only_what_its_layer_may() -> None:
+    new = {
+        module.name: sorted(edges(module) - set(ALLOWED[module.layer]))
+        for module in modules()
+        if module.layer not in COMPOSITION_ROOT and edges(module) - set(ALLOWED[module.layer])
+    }
+    assert not new, f"new edges: {new}"
+
+
+def test_third_party_libraries_stay_in_their_place() -> None:
+    known = set(sys.stdlib_module_names) | set(THIRD_PARTY)
+    wrong: list[str] = []
+    for module in modules():
+        roots = {name.split(".")[0] for name in module.imported()} - {"donewhen", ""}
+        wrong += [f"{module.name}: {root} is in no table" for root in sorted(roots - known)]
+        misplaced = {root for root in roots & set(THIRD_PARTY) if module.layer not in THIRD_PARTY[root]}
+        wrong += [f"{module.name} may not import {root}" for root in sorted(misplaced)]
+    assert not wrong
+
+
+def test_core_is_pure() -> None:
+    """Invariant 1: no I/O, clock, randomness or asyncio."""
+    impure = {"os", "io", "sys", "time", "random", "secrets", "asyncio", "pathlib", "subprocess", "socket", "logging"}
+    for module in modules():
+        if module.layer == "core":
+            roots = {name.split(".")[0] for name in module.imported()}
+            assert not roots & impure, f"{module.name} imports {sorted(roots & impure)}"
+
+
+def test_only_the_workspace_starts_processes() -> None:
+    """Invariant 11. The LSP bench and the tests may, the server may not."""
+    for module in modules():
+        roots = {name.split(".")[0] for name in module.imported()}
+        if "subprocess" in roots or "multiprocessing" in roots:
+            assert module.layer == "workspace", f"{module.name} starts processes"
+
+
+def test_nothing_posix_only_is_imported_at_module_level() -> None:
+    for module in modules():
+        for node in module.tree.body:
+            names = [alias.name for alias in getattr(node, "names", [])] if hasattr(node, "names") else []
+            names.append(getattr(node, "module", None) or "")
+            assert not set(names) & POSIX_ONLY, f"{module.name} imports {names} at module level"
+
+
+def test_there_is_no_import_cycle() -> None:
+    known = {module.name for module in modules()}
+    graph = {module.name: {n for n in module.imported() if n in known and n != module.name} for module in modules()}
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, f"cycle: {' -> '.join([*path[path.index(name) :], name])}"
+        if name in done:
+            return
+        for target in sorted(graph[name]):
+            visit(target, (*path, name))
+        done.add(name)
+
+    for name in sorted(graph):
+        visit(name, ())
