@@ -17,6 +17,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.workspace.diffing import Change, unified
 from donewhen.workspace.manifest import LINK, NESTED, Entry, Manifest, encoded
 from donewhen.workspace.objects import ObjectStore
+from donewhen.workspace.packs import PackWriter
 from donewhen.workspace.restoring import put_back, take_away
 
 SIZE_LIMIT = 50 * 1024 * 1024
@@ -124,30 +125,21 @@ class Checkpoints:
     def _write(self, tree: Tree, wanted: Sequence[str]) -> str:
         actual = dict(tree)
         try:
-            for path in wanted:
-                content = _on_disk(self._root / path, tree[path].mode)
-                if content is None:
-                    del actual[path]
-                else:
-                    # It may have changed since it was listed: what is kept is what is named.
-                    actual[path] = Kept(tree[path].mode, self._objects.write("blob", content))
-            checkpoint = self._write_folder(_nest(actual)).hex()
+            with self._objects.writing() as writer:
+                for path in wanted:
+                    content = _on_disk(self._root / path, tree[path].mode)
+                    if content is None:
+                        del actual[path]
+                    else:
+                        # It may have changed since it was listed: what is kept is what is named.
+                        actual[path] = Kept(tree[path].mode, writer.add("blob", content))
+                checkpoint = _write_folder(_nest(actual), writer).hex()
         except OSError as error:
             raise WorkspaceError(
                 f"the checkpoint can't be kept ({error.strerror}): free space or permissions"
             ) from error
         self._remember(checkpoint, actual)
         return checkpoint
-
-    def _write_folder(self, folder: Nested) -> bytes:
-        rows: list[tuple[bytes, bytes]] = []
-        for name, held in folder.items():
-            if isinstance(held, dict):
-                row = b"%b %b\0%b" % (_TREE.encode(), name, self._write_folder(held))
-                rows.append((name + b"/", row))
-            else:
-                rows.append((name, b"%b %b\0%b" % (held.mode.encode(), name, held.blob)))
-        return self._objects.write("tree", b"".join(row for _, row in sorted(rows)))
 
     async def _tree(self, checkpoint: str) -> Tree:
         if checkpoint not in self._trees:
@@ -161,7 +153,7 @@ class Checkpoints:
         return self._trees[checkpoint]
 
     def _read_folder(self, name: bytes, place: str, tree: dict[str, Kept]) -> None:
-        content = self._objects.read_kept(name)
+        content = self._objects.read_tree(name)
         at = 0
         while at < len(content):
             end = content.index(b"\0", at)
@@ -180,6 +172,17 @@ class Checkpoints:
 
 
 Nested = dict[bytes, "Nested | Kept"]
+
+
+def _write_folder(folder: Nested, writer: PackWriter) -> bytes:
+    rows: list[tuple[bytes, bytes]] = []
+    for name, held in folder.items():
+        if isinstance(held, dict):
+            row = b"%b %b\0%b" % (_TREE.encode(), name, _write_folder(held, writer))
+            rows.append((name + b"/", row))  # git sorts folders so
+        else:
+            rows.append((name, b"%b %b\0%b" % (held.mode.encode(), name, held.blob)))
+    return writer.add("tree", b"".join(row for _, row in sorted(rows)))
 
 
 def _nest(tree: Tree) -> Nested:

@@ -82,7 +82,7 @@ class FolderWorkspace:
                 self._watcher.start(self._pulse.beat)
                 self._watching = True
             self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
-            self._manifest = await asyncio.to_thread(self._first_walk, rules)
+            self._replace(await asyncio.to_thread(self._first_walk, rules))
             return self._hand_out()
 
     async def name(self, named: Sequence[str]) -> None:
@@ -91,9 +91,10 @@ class FolderWorkspace:
                 return
             scanner = self._use(self._coverage.renamed(named))
             walked = await asyncio.to_thread(scanner.walk, self._manifest)
-            self._manifest = await asyncio.to_thread(scanner.sieve, walked)
+            self._replace(await asyncio.to_thread(scanner.sieve, walked))
 
     async def current(self) -> TreeState:
+        await asyncio.sleep(0)  # whoever asks again and again lets others run, too
         await self._refresh()
         return self._hand_out()
 
@@ -121,7 +122,7 @@ class FolderWorkspace:
         scanner = self._opened()
         async with self._one_at_a_time:
             if await self._watcher.drain():
-                self._manifest = await asyncio.to_thread(self._look, scanner, self._manifest)
+                self._replace(await asyncio.to_thread(self._look, scanner, self._manifest))
 
     def _look(self, scanner: Scanner, known: Manifest) -> Manifest:
         hints = self._watcher.take()
@@ -133,12 +134,17 @@ class FolderWorkspace:
         scanner = self._opened()
         async with self._one_at_a_time:
             await self._watcher.drain()
-            self._manifest = await asyncio.to_thread(self._look_everywhere, scanner, self._manifest)
+            self._replace(await asyncio.to_thread(self._look_everywhere, scanner, self._manifest))
 
     def _look_everywhere(self, scanner: Scanner, known: Manifest) -> Manifest:
         manifest = scanner.walk(known, self._watcher.take().paths)
         _ = manifest.revision
         return manifest
+
+    def _replace(self, manifest: Manifest) -> None:
+        if manifest is not self._manifest:
+            self._manifest = manifest
+            self._pulse.beat()
 
     def _use(self, coverage: Coverage) -> Scanner:
         self._coverage = coverage
@@ -169,7 +175,7 @@ class FolderWorkspace:
 
     def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
         entries, refused = self._outputs.declare(check_id, paths, self._may_be_output, self._read)
-        self._manifest = self._manifest.with_entries(entries)
+        self._replace(self._manifest.with_entries(entries))
         return refused
 
     def _may_be_output(self, path: str) -> bool:

@@ -22,6 +22,9 @@ CACHE_FILES = re.compile(
 )
 """Left by tools and editors; part of no revision unless git tracks them or the goal names them."""
 
+_SEARCHED = {".": ".+", "/": ".+/"}
+"""What pathspec shortens for searching, written out for matching the whole path."""
+
 _CASELESS = re.IGNORECASE if sys.platform in ("win32", "darwin") else re.NOFLAG
 
 
@@ -66,6 +69,7 @@ def _regex(line: str) -> tuple[bool, str] | None:
     if text is None or ignored is None:
         return None
     whole = text.replace("(?P<ps_d>/)", "/")
+    whole = _SEARCHED.get(whole, whole)
     # `a/**` means what is in the folder, not the folder.
     return ignored, f"(?:{whole}.+)" if line.rstrip().endswith("/**") else f"(?:{whole})"
 
@@ -83,8 +87,8 @@ class IgnoreRules:
     _below: dict[str, Rules] = field(default_factory=dict[str, Rules])
 
     def add(self, place: str, text: str) -> None:
-        """Takes in the .gitignore of one folder; without effect once frozen."""
-        if not self.frozen:
+        """Takes in the .gitignore of one folder; without effect once frozen, or where it says nothing."""
+        if not self.frozen and text:
             self._below[place] = compiled(text)
 
     def freeze(self) -> bytes:

@@ -64,15 +64,25 @@ class InotifyWatcher:
         if place in self._watches or self._descriptor < 0 or self.warning is not None:
             return
         path = os.fsencode(f"{self._root}/{place}")
-        watch = self._libc.inotify_add_watch(self._descriptor, path, _MASK)
+        watch = self.add_watch(path)
         if watch < 0:
             if ctypes.get_errno() in (errno.ENOSPC, errno.ENOMEM):
                 self._give_up(ctypes.get_errno())
             return
         # A folder that was moved keeps its watch under its new name.
-        self._watches.pop(self._places.get(watch, ""), None)
+        if (known := self._places.get(watch)) is not None:
+            self._watches.pop(known, None)
         self._places[watch] = place
         self._watches[place] = watch
+
+    def add_watch(self, path: bytes) -> int:
+        """The system's call: a watch's number, or less than 0 with the C library's errno set."""
+        return self._libc.inotify_add_watch(self._descriptor, path, _MASK)
+
+    @property
+    def places(self) -> set[str]:
+        """The folders that are watched now."""
+        return set(self._watches)
 
     async def drain(self) -> bool:
         self._hear()

@@ -1,22 +1,21 @@
 """Where checkpoints keep content: a git object store outside of the workspace, which borrows what git has already.
 
-It holds loose objects in git's own format, so that `git --git-dir=... ls-tree` reads it; git itself is needed only to
-read what is borrowed from the user's object store. Nothing is ever written there, nor to the user's index.
+It is in git's own format, so that `git --git-dir=... ls-tree` reads it; git itself is needed only to read what is
+borrowed from the user's object store. Nothing is ever written there, nor to the user's index.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import contextlib
 import os
 import shutil
-import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.workspace.packs import Packs, PackWriter
 from donewhen.workspace.repository import run_git
-from donewhen.workspace.writes import replace_file
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n[gc]\n\tauto = 0\n"
 
@@ -27,34 +26,26 @@ class ObjectStore:
     def __init__(self, place: Path, borrowed: Path | None) -> None:
         self._place = place
         self._borrowed = borrowed if shutil.which("git") else None
-        self._known: set[bytes] = set()
+        self._borrowable: set[bytes] = set()
+        self._packs = Packs(place / "objects" / "pack")
         self._ready = False
 
-    def write(self, kind: str, content: bytes) -> bytes:
-        """Keeps content; returns its id. Blocks: for a worker thread."""
+    @contextlib.contextmanager
+    def writing(self) -> Generator[PackWriter]:
+        """A writer to keep objects with, all or none of them. Blocks: for a worker thread."""
         self._prepare()
-        whole = b"%b %d\0%b" % (kind.encode(), len(content), content)
-        name = hashlib.sha1(whole, usedforsecurity=False).digest()
-        if name not in self._known:
-            path = self._path(name)
-            if not path.exists():
-                path.parent.mkdir(exist_ok=True)
-                replace_file(path, zlib.compress(whole, 1), 0o444)
-            self._known.add(name)
-        return name
+        with self._packs.writing() as writer:
+            yield writer
 
     async def missing(self, names: Collection[bytes]) -> set[bytes]:
         """Those of these ids that are neither kept nor to be borrowed."""
-        await asyncio.to_thread(self._prepare)
-        unknown = set(names) - self._known
-        if not unknown:
-            return unknown
-        if self._borrowed is None:
-            found = await asyncio.to_thread(self._kept, unknown)
-        else:
+        unknown = set(names) - self._borrowable
+        unknown -= await asyncio.to_thread(self._kept, unknown)
+        if unknown and self._borrowed is not None:
             found = await self._found_by_git(unknown)
-        self._known |= found
-        return unknown - found
+            self._borrowable |= found
+            unknown -= found
+        return unknown
 
     async def read(self, names: Iterable[bytes]) -> Mapping[bytes, bytes]:
         """The contents of these ids. Raises WorkspaceError for one that is lost."""
@@ -69,18 +60,18 @@ class ObjectStore:
             )
         return contents
 
-    def read_kept(self, name: bytes) -> bytes:
-        """The content of one id that this store keeps itself. Blocks."""
-        found = self._read_kept({name})
-        if name not in found:
+    def read_tree(self, name: bytes) -> bytes:
+        """The content of a tree. Blocks. Raises WorkspaceError where there is none."""
+        content = self._packs.read(name)
+        if content is None:
             raise WorkspaceError(f"there is no checkpoint {name.hex()} here")
-        return found[name]
+        return content
 
     def _prepare(self) -> None:
         if self._ready:
             return
         try:
-            for folder in ("objects/info", "refs"):
+            for folder in ("objects/info", "objects/pack", "refs"):
                 (self._place / folder).mkdir(parents=True, exist_ok=True)
             (self._place / "HEAD").write_text("ref: refs/heads/none\n")
             (self._place / "config").write_text(_CONFIG)
@@ -91,23 +82,14 @@ class ObjectStore:
             raise WorkspaceError(f"checkpoints can't be kept in {self._place} ({error.strerror})") from error
         self._ready = True
 
-    def _path(self, name: bytes) -> Path:
-        text = name.hex()
-        return self._place / "objects" / text[:2] / text[2:]
-
     def _kept(self, names: Collection[bytes]) -> set[bytes]:
-        return {name for name in names if self._path(name).exists()}
+        self._prepare()
+        self._packs.refresh()
+        return {name for name in names if name in self._packs}
 
     def _read_kept(self, names: Collection[bytes]) -> dict[bytes, bytes]:
-        contents: dict[bytes, bytes] = {}
-        for name in names:
-            try:
-                whole = zlib.decompress(self._path(name).read_bytes())
-            except (OSError, zlib.error):
-                continue
-            if hashlib.sha1(whole, usedforsecurity=False).digest() == name:
-                contents[name] = whole[whole.index(b"\0") + 1 :]
-        return contents
+        found = ((name, self._packs.read(name)) for name in names)
+        return {name: content for name, content in found if content is not None}
 
     async def _found_by_git(self, names: Collection[bytes]) -> set[bytes]:
         lines = "".join(f"{name.hex()}\n" for name in names).encode()

@@ -28,13 +28,16 @@ def stat_key(status: os.stat_result) -> StatKey:
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
 
 
-def read_entry(path: str) -> Entry | None:
+def read_entry(path: str, *, regular: bool = False) -> Entry | None:
     """The entry of the file at an absolute path; None where there is no file or link.
 
-    A file that can't be read has an entry that says so: that it exists still counts.
+    `regular` says that a listing just called it a regular file. A file that can't be read has an entry that says so:
+    that it exists still counts.
     """
     before = time.time_ns()
     try:
+        if regular:
+            return _read_file(path, before)
         status = os.lstat(path)
         if stat.S_ISREG(status.st_mode):
             return _read_file(path, before)
@@ -43,23 +46,22 @@ def read_entry(path: str) -> Entry | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
-        return unreadable_entry(path)
+        return read_entry(path) if regular else unreadable_entry(path)
     return None
 
 
-def _read_file(path: str, before: int) -> Entry:
+def _read_file(path: str, before: int) -> Entry | None:
     descriptor = os.open(path, _FLAGS)
     try:
         status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
         content = os.read(descriptor, min(status.st_size, _CHUNK) + 1)
-        if len(content) > status.st_size or len(content) == status.st_size <= _CHUNK:
-            entry = _entry(_mode(status), content, status, before)
-        else:
-            entry = _stream(descriptor, content, status, before)
-        moved = stat_key(os.fstat(descriptor)) != entry.key or len(content) > status.st_size
+        if len(content) == status.st_size:
+            return _entry(_mode(status), content, status, before)
+        return _stream(descriptor, content, status, before)
     finally:
         os.close(descriptor)
-    return entry._replace(racy=True) if moved else entry
 
 
 def _entry(mode: str, content: bytes, status: os.stat_result, before: int) -> Entry:
@@ -71,11 +73,15 @@ def _entry(mode: str, content: bytes, status: os.stat_result, before: int) -> En
 def _stream(descriptor: int, start: bytes, status: os.stat_result, before: int) -> Entry:
     whole = hashlib.sha256(start)
     blob = hashlib.sha1(b"blob %d\0%b" % (status.st_size, start), usedforsecurity=False)
+    size = len(start)
     while content := os.read(descriptor, _CHUNK):
         whole.update(content)
         blob.update(content)
+        size += len(content)
     digest = whole.digest()
-    return Entry(_mode(status), digest, digest, blob.digest(), stat_key(status), _is_racy(status, before))
+    # Of another size than it said: it is being written, and will be read again.
+    racy = size != status.st_size or _is_racy(status, before)
+    return Entry(_mode(status), digest, digest, blob.digest(), stat_key(status), racy)
 
 
 def unreadable_entry(path: str) -> Entry:

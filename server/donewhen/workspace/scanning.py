@@ -84,7 +84,7 @@ class Scanner:
             self._look_below(path, draft, visited)
             return
         draft.drop_below(path, ())
-        draft.put(path, self._read(path) if mode and self.coverage.covers(path) else None)
+        draft.put(path, self._read(path, stat.S_ISREG(mode)) if mode and self.coverage.covers(path) else None)
 
     def _look_below(self, path: str, draft: Draft, visited: set[str]) -> None:
         above, _, name = path.rpartition("/")
@@ -132,19 +132,20 @@ class Scanner:
                 continue
             entry = known.get(name)
             if entry is None or entry.racy or name in suspects or _stat_key(found) != entry.key:
-                entry = self._fresh(f"{place}/{name}" if place else name, entry)
+                path = f"{place}/{name}" if place else name
+                entry = self._fresh(path, entry, found.is_file(follow_symlinks=False))
             if entry is not None:
                 files[name] = entry
         return files
 
-    def _fresh(self, path: str, known: Entry | None) -> Entry | None:
+    def _fresh(self, path: str, known: Entry | None, regular: bool) -> Entry | None:
         if known is None and not self.coverage.covers(path):
             return None
-        entry = self._read(path)
+        entry = self._read(path, regular)
         return known if entry == known else entry
 
-    def _read(self, path: str) -> Entry | None:
-        entry = read_entry(self.full(path))
+    def _read(self, path: str, regular: bool) -> Entry | None:
+        entry = read_entry(self.full(path), regular=regular)
         return None if entry is None else self._counts(path, entry)
 
     def _enter(self, above: str, name: str, files: dict[str, Entry], places: list[str]) -> None:

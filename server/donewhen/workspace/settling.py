@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from donewhen.workspace.manifest import Manifest
 
+_POLL_SHARE = 25
+"""Where only walks find changes, they take at most one part in this many of a core."""
+
 
 @dataclass(frozen=True)
 class Quiet:
@@ -58,20 +61,24 @@ async def wait_settled(
     with pulse.listening() as moved:
         while True:
             moved.clear()
+            began = time.monotonic()
             found = await look()
+            poll = max(quiet.poll, _POLL_SHARE * (time.monotonic() - began)) if polls() else None
             if found is not seen:
                 seen, since = found, time.monotonic()
-            rest = _rest(content_changes(found, base), since, quiet, polls())
+            rest = _rest(content_changes(found, base), since, quiet, poll)
             if rest is not None and rest <= 0:
                 return
+            # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the event.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(moved.wait(), rest)
+                async with asyncio.timeout(rest):
+                    await moved.wait()
             await asyncio.sleep(quiet.gather)
 
 
-def _rest(changes: int, since: float, quiet: Quiet, polls: bool) -> float | None:
+def _rest(changes: int, since: float, quiet: Quiet, poll: float | None) -> float | None:
     if not changes:
-        return quiet.poll if polls else None
+        return poll
     return since + (quiet.few if changes <= 2 else quiet.many) - time.monotonic()
 
 

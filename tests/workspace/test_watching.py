@@ -1,0 +1,286 @@
+"""What the watchers hear of, without any walk."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from donewhen.core.errors import WorkspaceError
+from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.inotify import InotifyWatcher
+from donewhen.workspace.native import NativeWatcher
+from donewhen.workspace.settling import Quiet
+from donewhen.workspace.watching import Watcher
+
+from .conftest import Open, write
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "O_NONBLOCK"), reason="inotify is Linux's")
+
+
+@pytest.fixture(params=["inotify", "native"])
+def watched(request: pytest.FixtureRequest, folder: Open) -> Callable[[], FolderWorkspace]:
+    def by_inotify(root: Path, _: Path) -> Watcher:
+        return InotifyWatcher(root)
+
+    return lambda: folder(watcher=by_inotify if request.param == "inotify" else NativeWatcher)
+
+
+Watched = Callable[[], FolderWorkspace]
+
+
+async def _current_equals_walked(workspace: FolderWorkspace) -> tuple[str, ...]:
+    heard = await workspace.current()
+    walked = await workspace.confirm()
+    assert walked.changed == ()
+    assert heard.revision == walked.revision
+    return heard.changed
+
+
+async def test_new_folders_with_many_files_at_once(watched: Watched) -> None:
+    workspace = watched()
+    await workspace.open([])
+    for number in range(600):
+        write(workspace.root, f"new{number % 7}/deep{number % 30}/er/file{number}", b"%d" % number)
+    assert len(await _current_equals_walked(workspace)) == 600
+    write(workspace.root, "new3/deep3/er/file3", b"changed")
+    assert await _current_equals_walked(workspace) == ("new3/deep3/er/file3",)
+
+
+async def test_files_that_appear_while_somebody_looks(watched: Watched) -> None:
+    workspace = watched()
+    await workspace.open([])
+
+    def work() -> None:
+        for number in range(400):
+            write(workspace.root, f"d{number % 20}/e{number}/file", b"1")
+
+    working = asyncio.create_task(asyncio.to_thread(work))
+    while not working.done():
+        await workspace.current()
+    await _current_equals_walked(workspace)
+    assert len(workspace.files()) == 400
+
+
+async def test_a_folder_is_renamed_and_then_written_into(watched: Watched) -> None:
+    workspace = watched()
+    write(workspace.root, "one/sub/a", b"1")
+    await workspace.open([])
+    (workspace.root / "one").rename(workspace.root / "two")
+    assert await _current_equals_walked(workspace) == ("one/sub/a", "two/sub/a")
+    write(workspace.root, "two/sub/a", b"2")
+    assert await _current_equals_walked(workspace) == ("two/sub/a",)
+    (workspace.root / "two").rename(workspace.root / "one")
+    write(workspace.root, "one/sub/a", b"3")
+    assert await _current_equals_walked(workspace) == ("one/sub/a", "two/sub/a")
+    write(workspace.root, "one/sub/b", b"3")
+    assert await _current_equals_walked(workspace) == ("one/sub/b",)
+
+
+async def test_folders_swap_their_names(watched: Watched) -> None:
+    workspace = watched()
+    write(workspace.root, "one/a", b"1")
+    write(workspace.root, "two/a", b"2")
+    await workspace.open([])
+    for old, new in (("one", "x"), ("two", "one"), ("x", "two")):
+        (workspace.root / old).rename(workspace.root / new)
+    assert await _current_equals_walked(workspace) == ("one/a", "two/a")
+    write(workspace.root, "one/a", b"3")
+    assert await _current_equals_walked(workspace) == ("one/a",)
+
+
+async def test_a_folder_moves_out_and_another_in(watched: Watched, tmp_path: Path) -> None:
+    workspace = watched()
+    write(workspace.root, "one/sub/a", b"1")
+    write(tmp_path, "outside/sub/b", b"2")
+    await workspace.open([])
+    (workspace.root / "one").rename(tmp_path / "away")
+    (tmp_path / "outside").rename(workspace.root / "one")
+    assert await _current_equals_walked(workspace) == ("one/sub/a", "one/sub/b")
+    write(tmp_path, "away/sub/a", b"unseen")
+    write(workspace.root, "one/sub/b", b"3")
+    assert await _current_equals_walked(workspace) == ("one/sub/b",)
+
+
+async def test_a_file_replaced_by_a_folder_and_back(watched: Watched) -> None:
+    workspace = watched()
+    write(workspace.root, "thing", b"1")
+    await workspace.open([])
+    (workspace.root / "thing").unlink()
+    write(workspace.root, "thing/inside/a", b"2")
+    assert await _current_equals_walked(workspace) == ("thing", "thing/inside/a")
+    shutil.rmtree(workspace.root / "thing")
+    write(workspace.root, "thing", b"3")
+    assert await _current_equals_walked(workspace) == ("thing", "thing/inside/a")
+
+
+async def test_a_deleted_folder_that_comes_back(watched: Watched) -> None:
+    workspace = watched()
+    write(workspace.root, "d/e/a", b"1")
+    await workspace.open([])
+    shutil.rmtree(workspace.root / "d")
+    write(workspace.root, "d/e/a", b"2")
+    assert await _current_equals_walked(workspace) == ("d/e/a",)
+    write(workspace.root, "d/e/a", b"3")
+    assert await _current_equals_walked(workspace) == ("d/e/a",)
+
+
+def _save_in_place(target: Path, data: bytes) -> None:
+    target.write_bytes(data)
+
+
+def _save_by_rename(target: Path, data: bytes) -> None:
+    temporary = target.with_name(f".{target.name}.tmp")
+    temporary.write_bytes(data)
+    temporary.replace(target)
+
+
+def _save_with_backup(target: Path, data: bytes) -> None:
+    probe = target.with_name("4913")
+    probe.write_bytes(b"")
+    probe.unlink()
+    target.rename(target.with_name(f"{target.name}~"))
+    target.write_bytes(data)
+    target.with_name(f"{target.name}~").unlink()
+
+
+def _save_with_lock(target: Path, data: bytes) -> None:
+    lock = target.with_name(f".#{target.name}")
+    lock.symlink_to("somebody@host.1:2")
+    target.write_bytes(b"")
+    target.write_bytes(data)
+    lock.unlink()
+
+
+@pytest.mark.parametrize("save", [_save_in_place, _save_by_rename, _save_with_backup, _save_with_lock])
+async def test_the_ways_in_which_editors_save(watched: Watched, save: Callable[[Path, bytes], None]) -> None:
+    workspace = watched()
+    write(workspace.root, "src/a.py", b"1")
+    await workspace.open([])
+    waiting = asyncio.create_task(workspace.settled())
+    await asyncio.sleep(0)
+    save(workspace.root / "src/a.py", b"2")
+    assert (await asyncio.wait_for(waiting, 10)).changed == ("src/a.py",)
+
+
+async def test_a_change_of_the_mode_is_heard_of(watched: Watched) -> None:
+    workspace = watched()
+    write(workspace.root, "a.sh", b"1")
+    await workspace.open([])
+    (workspace.root / "a.sh").chmod(0o755)
+    assert await _current_equals_walked(workspace) == ("a.sh",)
+
+
+async def test_ignored_trees_are_not_watched(folder: Open) -> None:
+    watchers: list[InotifyWatcher] = []
+
+    def watcher(root: Path, _: Path) -> Watcher:
+        watchers.append(InotifyWatcher(root))
+        return watchers[0]
+
+    workspace = folder(watcher=watcher)
+    write(workspace.root, ".gitignore", b"/ignored/\n")
+    for number in range(20):
+        write(workspace.root, f"ignored/{number}/a", b"")
+        write(workspace.root, f"node_modules/{number}/a", b"")
+    write(workspace.root, "src/a", b"")
+    await workspace.open([])
+    assert watchers[0].places == {"", "src"}
+
+
+def _queue_limit() -> int:
+    return int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+
+
+async def test_lost_events_lead_to_a_walk(folder: Open) -> None:
+    limit = _queue_limit()
+    workspace = folder()
+    if limit > 20_000:
+        pytest.skip("the system's queue of events is too long to overflow quickly")
+    write(workspace.root, "d/a", b"")
+    await workspace.open([])
+    # The queue is full after this; the loop doesn't run meanwhile.
+    with (
+        (workspace.root / "d/a").open("wb", buffering=0) as one,
+        (workspace.root / "d/b").open("wb", buffering=0) as two,
+    ):
+        for _ in range(limit // 2 + 100):
+            one.write(b"1")
+            two.write(b"1")
+    (workspace.root / "d").rename(workspace.root / "e")
+    write(workspace.root, "e/c", b"1")
+    assert await _current_equals_walked(workspace) == ("d/a", "e/a", "e/b", "e/c")
+    write(workspace.root, "e/c", b"2")
+    assert await _current_equals_walked(workspace) == ("e/c",)
+
+
+class FullWatcher(InotifyWatcher):
+    """As on a system whose limit of watches is reached after two folders."""
+
+    limit = 2
+
+    def add_watch(self, path: bytes) -> int:
+        self.limit -= 1
+        if self.limit >= 0:
+            return super().add_watch(path)
+        ctypes.set_errno(errno.ENOSPC)
+        return -1
+
+
+async def test_a_full_system_is_said_and_changes_are_found_by_looking(folder: Open) -> None:
+    workspace = folder(watcher=lambda root, _: FullWatcher(root), quiet=Quiet(poll=0.05))
+    for number in range(5):
+        write(workspace.root, f"d{number}/a", b"1")
+    await workspace.open([])
+    assert workspace.warning is not None
+    assert "fs.inotify.max_user_watches" in workspace.warning
+    write(workspace.root, "d4/a", b"2")
+    assert (await workspace.current()).changed == ("d4/a",)
+    waiting = asyncio.create_task(workspace.settled())
+    await asyncio.sleep(0)
+    write(workspace.root, "d3/a", b"2")
+    assert (await asyncio.wait_for(waiting, 10)).changed == ("d3/a",)
+
+
+async def test_whoever_waits_learns_that_the_root_is_gone(folder: Open) -> None:
+    workspace = folder()
+    write(workspace.root, "a", b"1")
+    await workspace.open([])
+    waiting = asyncio.create_task(workspace.settled())
+    await asyncio.sleep(0)
+    shutil.rmtree(workspace.root)
+    with pytest.raises(WorkspaceError, match="is gone"):
+        await asyncio.wait_for(waiting, 10)
+
+
+async def test_waiting_looks_at_nothing_while_nothing_happens(folder: Open) -> None:
+    workspace = folder()
+    write(workspace.root, "a", b"1")
+    await workspace.open([])
+    waiting = asyncio.create_task(workspace.settled())
+    await asyncio.sleep(0.05)
+    before = os.times()
+    await asyncio.sleep(0.5)
+    after = os.times()
+    waiting.cancel()
+    assert (after.user + after.system) - (before.user + before.system) <= 0.02
+
+
+async def test_the_loop_is_never_held_by_a_walk(folder: Open) -> None:
+    workspace = folder()
+    for number in range(3000):
+        write(workspace.root, f"d{number % 50}/{number}", b"x" * 2000)
+    longest = 0.0
+    loop = asyncio.get_running_loop()
+    walking = asyncio.create_task(workspace.open([]))
+    while not walking.done():
+        before = loop.time()
+        await asyncio.sleep(0.001)
+        longest = max(longest, loop.time() - before)
+    await walking
+    assert longest < 0.25  # 50 ms on a machine of its own

@@ -1,0 +1,101 @@
+"""Guarded writes: atomic, inside the workspace, never over what was not seen."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from pathlib import Path
+
+import pytest
+from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
+from donewhen.workspace.writes import read_text_keeping, write_guarded
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
+    target = tmp_path / "a.sh"
+    target.write_bytes(b"1")
+    target.chmod(0o750)
+    write_guarded(tmp_path, "a.sh", b"2", _digest(b"1"))
+    assert target.read_bytes() == b"2"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o750
+    assert [path.name for path in tmp_path.iterdir()] == ["a.sh"]
+
+
+def test_a_new_file_is_made_with_its_folders(tmp_path: Path) -> None:
+    write_guarded(tmp_path, "new/deep/a", b"1", None)
+    assert (tmp_path / "new/deep/a").read_bytes() == b"1"
+
+
+@pytest.mark.conformance("A20")
+@pytest.mark.parametrize("expected", [None, _digest(b"read")])
+def test_content_that_was_not_seen_is_not_overwritten(tmp_path: Path, expected: str | None) -> None:
+    (tmp_path / "a").write_bytes(b"a person's edit")
+    with pytest.raises(ChangedMeanwhile) as refusal:
+        write_guarded(tmp_path, "a", b"worker", expected)
+    assert refusal.value.current == "a person's edit"
+    assert (tmp_path / "a").read_bytes() == b"a person's edit"
+
+
+def test_a_file_that_vanished_is_not_made_again(tmp_path: Path) -> None:
+    with pytest.raises(ChangedMeanwhile) as refusal:
+        write_guarded(tmp_path, "a", b"worker", _digest(b"read"))
+    assert refusal.value.current is None
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../a", "/etc/a", "x/../../a", ".git/hooks/pre-commit", "sub/.GIT/config", "", ".", "folder", "link/a", "a\0b"],
+)
+def test_only_files_of_the_workspace_are_written(tmp_path: Path, path: str) -> None:
+    root = tmp_path / "workspace"
+    (root / "folder").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (root / "link").symlink_to(tmp_path / "outside")
+    with pytest.raises(WorkspaceError, match=r"nothing was written|names no file"):
+        write_guarded(root, path, b"1", None)
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_link_inside_the_workspace_is_written_through(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"1")
+    (tmp_path / "link").symlink_to("real")
+    write_guarded(tmp_path, "link", b"2", _digest(b"1"))
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"2"
+
+
+@pytest.mark.parametrize(
+    ("data", "content", "changed"),
+    [
+        (b"a\nb\n", "a\nb\n", b"a\nb\nc\n"),
+        (b"a\r\nb\r\n", "a\nb\n", b"a\r\nb\r\nc\r\n"),
+        (b"a\r\nb\n", "a\r\nb\n", b"a\r\nb\nc\n"),
+        (b"\xef\xbb\xbfa\n", "a\n", b"\xef\xbb\xbfa\nc\n"),
+        ("é\n".encode(), "é\n", "é\nc\n".encode()),
+        (b"\xe9\n", "é\n", b"\xe9\nc\n"),
+        (b"\xff\xfea\0\r\0\n\0", "a\n", b"\xff\xfea\0\r\0\n\0c\0\r\0\n\0"),
+        (b"", "", b"c\n"),
+    ],
+)
+def test_texts_keep_their_encoding_and_line_ends(tmp_path: Path, data: bytes, content: str, changed: bytes) -> None:
+    (tmp_path / "a").write_bytes(data)
+    text = read_text_keeping(tmp_path / "a")
+    assert (text.content, text.digest) == (content, _digest(data))
+    assert text.encode(text.content) == data
+    assert text.encode(text.content + "c\n") == changed
+
+
+def test_what_is_no_text_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\0\1")
+    with pytest.raises(WorkspaceError, match="no text file"):
+        read_text_keeping(tmp_path / "a")
+    with pytest.raises(WorkspaceError, match="can't be read"):
+        read_text_keeping(tmp_path / "absent")
+    (tmp_path / "a").write_bytes(b"\xe9")
+    with pytest.raises(WorkspaceError, match="can't hold"):
+        read_text_keeping(tmp_path / "a").encode("\u4e2d")
