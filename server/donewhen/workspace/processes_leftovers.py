@@ -69,6 +69,7 @@ class Family:
         """Ends all within 2 s: asks first (SIGTERM), then kills. `running`: the first process hasn't exited."""
         begun = time.monotonic()
         if running and self._leader is not None:
+            await asyncio.to_thread(self.members)  # while the parents still live that tell who belongs
             _signal_group(self._leader, signal.SIGTERM)
         asked: set[int] = set()
         while members := await asyncio.to_thread(self._members_twice):
