@@ -158,6 +158,15 @@ def has_text(file: Path) -> bool:
     return file.exists() and bool(file.read_text().strip())
 
 
+async def test_what_a_crash_left_in_the_scratch_folder_goes(run: RunCheck, tmp_path: Path) -> None:
+    old, young = tmp_path / "scratch/report-old", tmp_path / "scratch/report-young"
+    old.mkdir(parents=True)
+    young.mkdir()
+    os.utime(old, (1_700_000_000, 1_700_000_000))
+    await run("true")
+    assert (old.exists(), young.exists()) == (False, True)
+
+
 async def test_a_scratch_folder_that_can_not_be_written_is_said(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     checker = CommandChecker(SystemProcesses(), root, tmp_path / "file", lambda: dict(os.environ))

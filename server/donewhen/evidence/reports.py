@@ -7,6 +7,7 @@ import re
 import secrets
 import shlex
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,8 @@ _JUNIT_VARIABLES = (
     "PLAYWRIGHT_JUNIT_OUTPUT_FILE",
 )
 _PYTEST_OPTION = re.compile(r"--junit-?xml(?:=|[\s\"',]+)([^\s\"',\]]+)")
+
+_FORGOTTEN = 7 * 24 * 3600.0
 
 Signature = tuple[int, int, int, int] | None
 
@@ -62,6 +65,7 @@ def prepare_reports(
     root: Path, scratch: Path, parts: Sequence[Segment], folders: Sequence[str], variables: dict[str, str]
 ) -> Reports:
     """Asks pytest for a report through PYTEST_ADDOPTS (added to `variables`), unless the user's options name one."""
+    _discard_old(scratch)
     folder = scratch / f"report-{secrets.token_hex(16)}"
     folder.mkdir(parents=True, mode=0o700)
     asked = not _switched_off(root, parts, variables)
@@ -71,6 +75,14 @@ def prepare_reports(
         family = "" if _on_command_line(parts) else " -o junit_family=xunit1"
         variables["PYTEST_ADDOPTS"] = f"{given} --junitxml={shlex.quote(str(reports.ours))}{family}".strip()
     return reports
+
+
+def _discard_old(scratch: Path) -> None:
+    """Folders that a crash left behind; another process may be using the younger ones."""
+    for folder in scratch.glob("report-*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _FORGOTTEN:
+                shutil.rmtree(folder)
 
 
 def _named(
