@@ -6,7 +6,7 @@ import pytest
 from donewhen.goalfile.complete import CompletionChoice, completions
 from donewhen.goalfile.detect import DetectedCheck
 from donewhen.goalfile.edits import Edit, apply_edits
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 CHECKS = (DetectedCheck("python -m pytest -q", "tests: a"), DetectedCheck("ruff check .", "ruff.toml is here"))
@@ -78,6 +78,7 @@ def test_keys_that_are_set_are_not_offered_again() -> None:
     assert "budget" not in labels
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text("-[] `x:\n\"'checkfile,worker🎉\r", max_size=60), st.integers(-2, 10), st.integers(-2, 40))
 def test_any_position_of_any_text_is_fine(text: str, line: int, column: int) -> None:
     for prefix in ("", "---\n"):

@@ -10,7 +10,7 @@ from donewhen.core.errors import InvalidGoal
 from donewhen.goalfile.draft import draft, draft_path, slug
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.statements import one_line
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 
@@ -75,6 +75,7 @@ def test_a_blank_objective_is_refused(objective: str) -> None:
 sentences = st.text(max_size=60)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sentences, st.lists(sentences, max_size=3), st.lists(sentences, max_size=3))
 def test_every_draft_parses_back(objective: str, checks: list[str], requirements: list[str]) -> None:
     try:
@@ -88,6 +89,7 @@ def test_every_draft_parses_back(objective: str, checks: list[str], requirements
     assert usable <= {check.command for check in goal.checks}
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.text("abc #*_`>-[]()<!&|1.+=~:\n", max_size=40),
     st.lists(st.text("pytest -q`$|&'\"", min_size=1).filter(lambda text: text.strip(" `")), min_size=1, max_size=3),
@@ -115,6 +117,7 @@ def test_slugs(objective: str, expected: str) -> None:
     assert slug(objective) == expected
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text())
 def test_a_slug_is_always_a_safe_file_name(objective: str) -> None:
     assert slug(objective).replace("-", "").isalnum()

@@ -12,7 +12,7 @@ from donewhen.goalfile.edits import (
     tick_edits,
 )
 from donewhen.goalfile.parse import parse
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 
@@ -75,6 +75,7 @@ def test_what_was_probably_meant_can_be_applied(text: str, expected: str) -> Non
     assert apply_edits(text, edits) == expected
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1).filter(lambda text: text.strip("`")))
 def test_every_command_fits_into_backticks(command: str) -> None:
     parsed = parse(f"- [ ] {code_span(command)} passes")

@@ -28,8 +28,6 @@ def codes(text: str) -> list[str]:
         ("Tests", "too-short"),
         ("Quotes work", "too-short"),
         ("Fields with commas or quotes are quoted", "no-evidence"),
-        ("`pytest -q` should pass", "almost-check"),
-        ("`pytest -q` works", "almost-check"),
     ],
 )
 def test_hints(statement: str, code: str) -> None:
@@ -37,6 +35,20 @@ def test_hints(statement: str, code: str) -> None:
     (problem,) = parsed.problems
     assert (problem.severity, problem.code, cut(parsed, problem.span)) == ("hint", code, statement)
     assert parsed.goal is not None
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "`pytest -q` should pass", "`pytest -q` works", "`pytest -q` passes on Windows", "`a` passes and `b` passes",
+        "`a` passes!", "`a` returns 0", "check: `pytest -q`",
+    ],
+)  # fmt: skip
+def test_a_command_that_decides_nothing_gets_a_warning(statement: str) -> None:
+    parsed = parse(f"- [ ] {statement}")
+    (problem,) = parsed.problems
+    assert (problem.severity, problem.code) == ("warning", "almost-check")
+    assert parsed.outline[0].checks == ()
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,11 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The document's own blocks, not those inside of others. `comments` are the lines of HTML comments."""
+    """The document's own blocks, not those inside of others. `silent` are lines that say nothing: HTML comments, rules."""
 
     headings: tuple[Heading, ...]
     items: tuple[Item, ...]
-    comments: tuple[tuple[int, int], ...]
+    silent: tuple[tuple[int, int], ...]
 
 
 def read_blocks(layout: Layout, first_line: int) -> Blocks:
@@ -58,10 +58,12 @@ def read_blocks(layout: Layout, first_line: int) -> Blocks:
             token.map = [token.map[0] + first_line, token.map[1] + first_line]
     headings = tuple(_headings(layout, tokens))
     items = tuple(_item(layout, span) for span in _top_items(tokens))
-    comments = tuple(
-        _lines(token) for token in tokens if token.type == "html_block" and token.content.lstrip().startswith("<!--")
-    )
-    return Blocks(headings, items, comments)
+    return Blocks(headings, items, tuple(_lines(token) for token in tokens if _is_silent(token)))
+
+
+def _is_silent(token: Token) -> bool:
+    comment = token.type == "html_block" and token.content.lstrip().startswith("<!--")
+    return comment or (token.type == "hr" and token.level == 0)
 
 
 @lru_cache(maxsize=1)

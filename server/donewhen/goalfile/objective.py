@@ -51,8 +51,8 @@ def whole_objective(objective: Objective) -> tuple[RequirementSource, ...]:
 
 
 def _prose_lines(layout: Layout, blocks: Blocks, start: int, end: int) -> list[int]:
-    """The lines of prose: without the title, comments, and headings that head nothing but the requirements."""
-    dropped = {line for first, after in blocks.comments for line in range(first, after)}
+    """The lines of prose: without the title, comments, rules, and headings that head nothing but the requirements."""
+    dropped = {line for first, after in blocks.silent for line in range(first, after)}
     headings = [set(range(heading.first_line, heading.end_line)) for heading in blocks.headings]
     dropped.update(*headings[:1])
     heading_lines = set[int]().union(*headings)

@@ -45,7 +45,8 @@ _MASKS = (
     (re.compile(r"\s--(?:version|help)\s*$"), "it proves nothing but that the program is installed"),
 )
 _ALMOST_SOLE = re.compile(
-    r"`[^`]+`\s+(?:(?:should|must|shall|will|to)\s+)?(?:pass|succeed|works?|runs?|is\s+green|be\s+(?:green|clean))\.?\s*$",
+    r"(?:check\s*:\s*)?`[^`]+`\s+(?:(?:should|must|shall|will|to|still|always)\s+)?"
+    r"(?:pass(?:es)?|succeeds?|works?|runs?|(?:is|be)\s+(?:clean|green)|exits?|returns?\s+0)\b|check\s*:\s*`",
     re.IGNORECASE,
 )
 
@@ -76,8 +77,8 @@ def _about(source: RequirementSource, all_of_them: Sequence[RequirementSource]) 
         return  # a check decides: words are only its label
     for rule in (_almost_sole, _vague, _too_short, _without_evidence):
         if message := rule(source):
-            code = _CODES[rule]
-            yield FileProblem(source.text_span, "hint", code, message)
+            severity = "warning" if rule is _almost_sole else "hint"
+            yield FileProblem(source.text_span, severity, _CODES[rule], message)
             return  # one hint a requirement: the first is the one that helps most
 
 
@@ -100,7 +101,7 @@ def _repeated(source: RequirementSource, all_of_them: Sequence[RequirementSource
 
 def _almost_sole(source: RequirementSource) -> str | None:
     if _ALMOST_SOLE.match(source.requirement.text):
-        return "write it as `COMMAND` passes, and the command itself decides it"
+        return "no command decides this: write just `COMMAND` passes, or bind it with a nested `check:` line"
     return None
 
 
