@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code (docs/protocol.md)."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments in (["serve"], ["serve", "--stdio"]):
+        # What editors start: nothing of the command line is imported before `initialize` is answered.
+        return _serve_language(None, None)
     from donewhen.cli.main import main as command_line
 
-    return command_line(sys.argv[1:] if argv is None else argv, services())
+    return command_line(arguments, services())
 
 
 def services() -> CliServices:
@@ -44,12 +48,16 @@ async def _open_runs(root: Path, state_dir: Path | None, settings: Settings) -> 
 
 
 def _serve(options: ServeOptions) -> int:
+    return _serve_language(options.state_dir, options.tcp)
+
+
+def _serve_language(state_dir: Path | None, tcp: int | None) -> int:
     import asyncio
 
     from donewhen.composition_lsp import lsp_services
     from donewhen.lsp.server import serve
 
-    return asyncio.run(serve(lsp_services(options.state_dir), tcp_port=options.tcp))
+    return asyncio.run(serve(lsp_services(state_dir), tcp_port=tcp))
 
 
 def _detect(root: Path) -> Sequence[DetectedCheck]:
@@ -60,10 +68,10 @@ def _detect(root: Path) -> Sequence[DetectedCheck]:
 
 
 def _draft(root: Path, objective: str) -> str:
-    from donewhen.goalfile.detect import detect
+    from donewhen.goalfile.detect import detect, suggested
     from donewhen.goalfile.draft import draft
 
-    return draft(objective, detect(root))
+    return draft(objective, [check.command for check in suggested(detect(root))])
 
 
 def _draft_path(root: Path, objective: str) -> Path:

@@ -31,7 +31,8 @@ def lsp_services(state_dir: Path | None) -> LspServices:
             secrets=wanted.secrets(),
         )
         settings = lambda: editor_settings(wanted.root, wanted.settings())  # noqa: E731
-        return await composition.open_engine(wanted.root, wanted.state_dir or state_dir, settings, around)
+        where = wanted.state_dir or state_dir or settings().state_dir
+        return await composition.open_engine(wanted.root, where, settings, around)
 
     return LspServices(open_workspace=open_workspace, goal_files=_goal_files)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from donewhen.lsp.marks import Mark, Surroundings, collect
+from donewhen.lsp.marks import Mark, Surroundings, collect, shown
 from donewhen.lsp.places import file_path
 from donewhen.lsp.positions import to_client
 
@@ -71,7 +71,8 @@ class Diagnostics:
         root, path = goal
         folder = self._session.host.folder_if_open(root)
         view = None if folder is None else folder.board.of_goal(path)
-        if view is None and self._session.documents.get(self._session.texts.uri(root / path)) is None:
+        is_open = self._session.documents.get(self._session.texts.uri(root / path)) is not None
+        if not is_open and (view is None or not shown(view)):
             return ()
         parsed = await self._session.parsed(root / path, path)
         if parsed is None:

@@ -106,6 +106,8 @@ def _requirement(
         last = current
     if last is None:
         return None
+    if not last.info.get("evidenceIds"):
+        return last  # nothing was proven yet that could be proven again
     start, end = _ends(source.text_span)
     return replace(last, start=start, end=end, message=last.message.removesuffix(RENEWED) + RENEWED)
 

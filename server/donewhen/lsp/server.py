@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import linecache
 import logging
 import signal
 import sys
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from donewhen.lsp.services import LspServices
 
 logger = logging.getLogger(__name__)
+
+# attrs keeps the source of every method that it generated for lsprotocol's classes: 1.4 MB that nothing reads.
+linecache.clearcache()
 
 RouteTable = Callable[[Session], dict[str, Route]]
 

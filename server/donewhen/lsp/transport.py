@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import logging
 import os
 import queue
-import secrets
 import sys
 import threading
 from collections.abc import Awaitable, Callable
@@ -192,9 +190,13 @@ class Doorkeeper:
     """The one-time secret that a TCP client must show; printed on stderr, never stored."""
 
     def __init__(self) -> None:
+        import secrets  # lazy: only TCP needs it
+
         self.token = secrets.token_urlsafe(32)
 
     def admits(self, shown: object) -> bool:
+        import hmac  # lazy: only TCP needs it
+
         return isinstance(shown, str) and hmac.compare_digest(shown.encode(), self.token.encode())
 
 

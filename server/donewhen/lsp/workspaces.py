@@ -27,7 +27,6 @@ async def begin(session: Session) -> None:
         session.later(_register(session), "client/registerCapability")
     if session.profile.configuration and not session.profile.settings:
         session.later(_fetch_settings(session), "workspace/configuration")
-    session.later(session.features(), "goal files")
     for root in session.roots:
         if await asyncio.to_thread(_has_goals, root):
             session.later(show_folder(session, root), f"opening {root}")
