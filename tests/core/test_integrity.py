@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import (
     CheckRunFact,
@@ -18,8 +21,6 @@ from donewhen.core.integrity import (
     compare,
     moved,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 PATHS = ("tests/test_a.py", "tests/test_b.py", "conftest.py", "Makefile", "sitecustomize.py", "pytest.py", "data.csv")
 texts = st.sampled_from(["1", "2", "3"])

@@ -156,7 +156,7 @@ PROGRAMS = (
         "unittest in the root",
         {T: ADD},
         {"unittest/__init__.py": ""},
-        ("check_program unittest:0",),
+        ("check_program unittest/__init__.py:0",),
         ("python -m unittest",),
     ),
     Case(

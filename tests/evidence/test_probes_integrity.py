@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.evidence import CheckResult
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Goal, Requirement
-from donewhen.core.integrity import IntegrityFacts, IntegrityFinding, compare
+from donewhen.core.integrity import IntegrityFacts, IntegrityFinding, compare, moved
 from donewhen.evidence.probes import WorkspaceProbes
 
 from .integrity_case import Case
@@ -97,6 +98,19 @@ def test_changes_of_the_proof_are_found_and_honest_work_is_not(bench: Bench, cas
     findings = bench.findings(case)
 
     assert described(findings) == sorted(case.found), "\n".join(f.message for f in findings)
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.found and not any(".venv" in f for f in c.found)], ids=lambda c: c.name
+)
+def test_the_same_change_by_a_person_moves_the_baseline(bench: Bench, case: Case) -> None:
+    goal = goal_of(case)
+    bench.write(case.before)
+    baseline = bench.facts(goal)
+    bench.write(case.after)
+    now = bench.facts(goal)
+
+    assert compare(moved(baseline, now, set(case.after)), now) == ()
 
 
 def test_the_table_is_half_honest_work() -> None:

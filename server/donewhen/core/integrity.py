@@ -76,7 +76,7 @@ def moved(baseline: IntegrityFacts, now: IntegrityFacts, paths: Collection[str])
     runs, executed = moved_runs(base, now, wanted)
     return replace(
         base,
-        tests=_swapped(base.tests, now.tests, wanted),
+        tests=_swapped(_collected_anew(base, now, wanted), now.tests, wanted),
         configs=_swapped(base.configs, now.configs, wanted),
         protected=_swapped(base.protected, now.protected, wanted),
         definitions=_swapped_definitions(base.definitions, now.definitions, wanted),
@@ -106,6 +106,15 @@ def baseline_warnings(goal: Goal) -> tuple[RunWarning, ...]:
 def _swapped(base: Sequence[F], now: Sequence[F], wanted: frozenset[str]) -> tuple[F, ...]:
     kept = [f for f in base if f.path not in wanted]
     return tuple(sorted([*kept, *(f for f in now if f.path in wanted)], key=lambda f: f.path))
+
+
+def _collected_anew(base: IntegrityFacts, now: IntegrityFacts, wanted: frozenset[str]) -> tuple[TestFileFact, ...]:
+    """A configuration, or the goal's commands, may change what is a test in files that are the same as before."""
+    decides = {f.path for f in (*base.configs, *now.configs)} | ({now.goal_file.path} if now.goal_file else set[str]())
+    if not decides & wanted:
+        return base.tests
+    current = {f.path: f for f in now.tests}
+    return tuple(same if (same := current.get(f.path)) and same.digest == f.digest else f for f in base.tests)
 
 
 def _swapped_definitions(

@@ -99,8 +99,9 @@ class Environment:
         found: set[str] = set()
         for folder in _python_folders(root, folders, environment):
             for entry in _listed(folder):
-                if _stands_in(entry, programs):
-                    found.add(_shown(root, Path(entry.path)))
+                file = _stands_in(entry, programs)
+                if file is not None:
+                    found.add(_shown(root, file))
         return tuple(FileFact(path, "there") for path in sorted(found))
 
     def _program(self, root: Path, check_id: str, name: str, path: Path | None) -> DefinitionFact:
@@ -254,11 +255,15 @@ def _runs_code(pth: Path) -> bool:
     return any(line.startswith(("import ", "import\t")) and not _HARMLESS_PTH.fullmatch(line.strip()) for line in lines)
 
 
-def _stands_in(entry: os.DirEntry[str], programs: frozenset[str]) -> bool:
+def _stands_in(entry: os.DirEntry[str], programs: frozenset[str]) -> Path | None:
+    """The file that would be taken for a runner, if this is one, or the folder of a module that would."""
+    path = Path(entry.path)
     stem, _, ending = entry.name.partition(".")
     if stem in _MODULES:
         if entry.is_dir():
-            return any((Path(entry.path) / n).is_file() for n in ("__init__.py", "__main__.py"))
+            return next((f for n in ("__init__.py", "__main__.py") if (f := path / n).is_file()), None)
         if ending in ("py", "pyc", "pyd", "so") or ending.endswith((".so", ".pyd")):
-            return True
-    return entry.is_file() and any(entry.name == f"{p}{e}" for p in programs for e in _ENDINGS)
+            return path
+    if entry.is_file() and any(entry.name == f"{p}{e}" for p in programs for e in _ENDINGS):
+        return path
+    return None
