@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+
 from donewhen.goalfile.parse import parse
 
 BOMB = "---\na: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\nd: &d [*c,*c]\nprotect: *d\n---\n# T"

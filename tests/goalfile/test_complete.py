@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from donewhen.goalfile.complete import CompletionChoice, completions
 from donewhen.goalfile.detect import DetectedCheck
 from donewhen.goalfile.edits import Edit, apply_edits
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 CHECKS = (DetectedCheck("python -m pytest -q", "tests: a"), DetectedCheck("ruff check .", "ruff.toml is here"))
 FILES = ("README.md", "src/a.py", "src/deep/b.py", "tests/test_a.py")

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from donewhen.goalfile.detect import detect, suggested
 
+from donewhen.goalfile.detect import detect, suggested
 from tests.goalfile.test_files import write
 
 PLAIN_TEST = "def test_it():\n    assert True\n"

@@ -6,12 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from donewhen.core.errors import InvalidGoal
 from donewhen.goalfile.draft import draft, draft_path, slug
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.statements import one_line
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 
 def test_a_draft_holds_objective_checks_and_requirements() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from donewhen.goalfile.edits import (
     add_check_edit,
     add_line_edit,
@@ -12,8 +15,6 @@ from donewhen.goalfile.edits import (
     tick_edits,
 )
 from donewhen.goalfile.parse import parse
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 
 def test_proven_boxes_are_ticked_and_nothing_else_changes() -> None:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.errors import GoalFileError
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
 from donewhen.ports import GoalFiles

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from donewhen.core.goal import Goal, Limits
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import FileProblem
-
 from tests.goalfile.test_parse import cut
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import ParsedGoalFile, Span
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 EXAMPLE = """\
 ---

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.preflight import ticked_problems
-
 from tests.goalfile.test_parse import cut
 
 
