@@ -10,6 +10,7 @@ from typing import Protocol
 
 import pytest
 import pytest_asyncio
+
 from donewhen.ports import Workspace
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.memory import MemoryWorkspace

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.errors import WorkspaceError
 from donewhen.workspace.checkpoints import Checkpoints
 from donewhen.workspace.folder import FolderWorkspace
@@ -235,3 +236,28 @@ def _entries(root: Path) -> Iterator[tuple[str, tuple[int, bytes]]]:
             yield name, (0, os.fsencode(path.readlink()))
         elif path.is_file():
             yield name, (stat.S_IMODE(path.stat().st_mode) & 0o111, path.read_bytes())
+
+
+async def test_a_named_file_is_compared_though_it_is_not_named_now(folder: Open, tmp_path: Path) -> None:
+    write(tmp_path / "workspace", ".gitignore", b"*.log\n")
+    write(tmp_path / "workspace", "a.log", b"1")
+    workspace = folder()
+    await workspace.open(["*.log"])
+    checkpoint = await workspace.checkpoint()
+    await workspace.name([])
+    assert await workspace.changed_between(checkpoint, None) == ()
+    write(tmp_path / "workspace", "a.log", b"2")
+    assert "-1" in await workspace.diff(checkpoint, None)
+    assert await workspace.restore(checkpoint) == ("a.log",)
+    assert (tmp_path / "workspace/a.log").read_bytes() == b"1"
+
+
+async def test_a_hundred_thousand_byte_pack_is_read_by_git(folder: Open, tmp_path: Path) -> None:
+    for number in range(300):
+        write(tmp_path / "workspace", f"d{number % 9}/{number}", os.urandom(number * 7))
+    workspace = folder()
+    await workspace.open([])
+    checkpoint = await workspace.checkpoint()
+    shadow = tmp_path / "state" / "checkpoints.git"
+    git(shadow, "fsck", "--strict", checkpoint)
+    assert len(git(shadow, "ls-tree", "-r", checkpoint).splitlines()) == 300

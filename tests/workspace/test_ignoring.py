@@ -7,10 +7,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from donewhen.workspace.folder import FolderWorkspace
-from donewhen.workspace.ignoring import CACHE_FOLDERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.ignoring import CACHE_FOLDERS
 
 from .conftest import git, write
 

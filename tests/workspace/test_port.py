@@ -7,6 +7,7 @@ import hashlib
 import time
 
 import pytest
+
 from donewhen.core.errors import WorkspaceError
 
 from .conftest import Make
@@ -279,3 +280,26 @@ async def test_what_changed_after_a_moment(make: Make) -> None:
     subject.write("a", b"2")
     assert subject.workspace.changed_after(at, ["a", "b"]) == ("a",)
     assert subject.workspace.changed_after(time.time() + 5, ["a", "b"]) == ()
+
+
+async def test_whoever_waits_is_told_that_the_workspace_was_closed(make: Make) -> None:
+    subject = make({"a": b"1"})
+    await subject.workspace.open([])
+    waiting = asyncio.create_task(subject.workspace.settled())
+    await asyncio.sleep(0)
+    await subject.workspace.close()
+    with pytest.raises(WorkspaceError, match="open it first"):
+        await asyncio.wait_for(waiting, 10)
+
+
+async def test_a_closed_workspace_is_opened_again(make: Make) -> None:
+    subject = make({"a": b"1"})
+    first = await subject.workspace.open([])
+    assert first.changed == ()
+    await subject.workspace.close()
+    subject.write("a", b"2")
+    assert (await subject.workspace.open([])).changed == ("a",)
+    waiting = asyncio.create_task(subject.workspace.settled())
+    await asyncio.sleep(0)
+    subject.write("a", b"3")
+    assert (await asyncio.wait_for(waiting, 10)).changed == ("a",)

@@ -10,11 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import TreeState
 from donewhen.workspace.folder import FolderWorkspace
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from .conftest import Open, git, make_repository, write
 
@@ -318,3 +319,28 @@ async def test_it_works_where_git_fails(folder: Open) -> None:
     await workspace.open([])
     assert workspace.files() == (".gitignore",)
     assert await workspace.checkpoint()
+
+
+async def test_a_repository_that_ignores_the_workspace_has_no_say_in_it(folder: Open, tmp_path: Path) -> None:
+    make_repository(tmp_path, {})
+    write(tmp_path, ".gitignore", b"*\n")
+    write(tmp_path / "workspace", "a.py", b"1")
+    workspace = folder()
+    await workspace.open([])
+    assert workspace.files() == ("a.py",)
+
+
+async def test_an_output_declared_during_a_look_counts_as_output(folder: Open) -> None:
+    workspace = folder()
+    for number in range(500):
+        write(workspace.root, f"d/{number}", b"1")
+    write(workspace.root, "report.xml", b"1")
+    await workspace.open([])
+    workspace.volatile("tests", ["report.xml"])
+    output = await workspace.current()
+    write(workspace.root, "report.xml", b"2")
+    looking = asyncio.create_task(workspace.confirm())
+    await asyncio.sleep(0.001)
+    workspace.volatile("tests", ["report.xml"])
+    await looking
+    assert (await workspace.current()).revision == output.revision

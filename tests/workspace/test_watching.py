@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.errors import WorkspaceError
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.inotify import InotifyWatcher

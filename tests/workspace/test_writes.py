@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
 from donewhen.workspace.writes import read_text_keeping, write_guarded
 

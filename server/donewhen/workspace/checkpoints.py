@@ -18,7 +18,8 @@ from donewhen.workspace.diffing import Change, unified
 from donewhen.workspace.manifest import LINK, NESTED, Entry, Manifest, encoded
 from donewhen.workspace.objects import ObjectStore
 from donewhen.workspace.packs import PackWriter
-from donewhen.workspace.restoring import put_back, take_away
+from donewhen.workspace.reading import read_entry
+from donewhen.workspace.restoring import has_real_folders, put_back, take_away
 
 SIZE_LIMIT = 50 * 1024 * 1024
 _BATCH = 256
@@ -47,7 +48,7 @@ class Checkpoints:
 
     async def keep(self, manifest: Manifest) -> str:
         """Keeps the files of a manifest that was just confirmed; returns the checkpoint's id."""
-        tree = self._tree_of(manifest)
+        tree = await asyncio.to_thread(self._tree_of, manifest)
         missing = await self._objects.missing({kept.blob for kept in tree.values() if kept.mode != NESTED})
         wanted = [path for path, kept in tree.items() if kept.mode != NESTED and kept.blob in missing]
         checkpoint = await asyncio.to_thread(self._write, tree, wanted)
@@ -58,7 +59,8 @@ class Checkpoints:
         self, checkpoint: str, manifest: Manifest, paths: Sequence[str] | None, keep: Sequence[str]
     ) -> tuple[str, ...]:
         """Makes the files what they were; returns those that it changed. WorkspaceError names what it couldn't."""
-        then, now = await self._tree(checkpoint), self._tree_of(manifest)
+        then = await self._tree(checkpoint)
+        now = await asyncio.to_thread(self._present, then, manifest)
         wanted = (
             _different(then, now) if paths is None else [path for path in _different(then, now) if path in set(paths)]
         )
@@ -79,7 +81,8 @@ class Checkpoints:
     async def changed_between(self, before: str, after: str | None, manifest: Manifest) -> tuple[str, ...]:
         """Paths that differ between two checkpoints, or between one and a manifest, sorted."""
         then = await self._tree(before)
-        return tuple(_different(then, self._tree_of(manifest) if after is None else await self._tree(after)))
+        now = await (asyncio.to_thread(self._present, then, manifest) if after is None else self._tree(after))
+        return tuple(_different(then, now))
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
         """A file's bytes as they were (a link's target); None where it was absent or not captured."""
@@ -91,7 +94,7 @@ class Checkpoints:
     async def diff(self, before: str, after: str | None, manifest: Manifest, limit: int) -> str:
         """A unified diff of at most about `limit` characters."""
         then = await self._tree(before)
-        now = self._tree_of(manifest) if after is None else await self._tree(after)
+        now = await (asyncio.to_thread(self._present, then, manifest) if after is None else self._tree(after))
         changes: list[Change] = []
         read = 0
         for path in _different(then, now):
@@ -99,7 +102,7 @@ class Checkpoints:
             old, new = then.get(path), now.get(path)
             if read <= limit:
                 was = await self._content(old)
-                stands = self._present(path, new) if after is None else await self._content(new)
+                stands = self._standing(path, new) if after is None else await self._content(new)
                 read += abs(len(was or b"") - len(stands or b"")) // 4
                 changes.append(Change(path, was, stands, old and old.mode, new and new.mode))
             else:
@@ -111,10 +114,20 @@ class Checkpoints:
             return None
         return (await self._objects.read([kept.blob]))[kept.blob]
 
-    def _present(self, path: str, kept: Kept | None) -> bytes | None:
+    def _standing(self, path: str, kept: Kept | None) -> bytes | None:
         if kept is None or kept.mode == NESTED:
             return None
         return _on_disk(self._root / path, kept.mode)
+
+    def _present(self, then: Tree, manifest: Manifest) -> Tree:
+        """The present tree, files of the checkpoint included that the revision doesn't cover now."""
+        now = dict(self._tree_of(manifest))
+        for path in then.keys() - now.keys():
+            if has_real_folders(self._root, path):
+                entry = read_entry(os.fspath(self._root / path))
+                if entry is not None:
+                    now[path] = self._kept(entry)
+        return now
 
     def _tree_of(self, manifest: Manifest) -> Tree:
         return {path: self._kept(entry) for path, entry in manifest.items()}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.core.globs import any_matches
 from donewhen.ports import TreeState
 from donewhen.workspace.authorship import ClientSaves, changed_after
 from donewhen.workspace.checkpoints import Checkpoints
@@ -19,6 +18,8 @@ from donewhen.workspace.repository import Repository, find_repository
 from donewhen.workspace.scanning import Scanner
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
 from donewhen.workspace.watching import NoWatcher, Watcher, watcher_for
+
+_UNOPENED = Manifest({})
 
 
 class FolderWorkspace:
@@ -45,7 +46,7 @@ class FolderWorkspace:
         self._quiet = quiet or Quiet()
         self._outputs = Outputs()
         self._saves = ClientSaves()
-        self._manifest = Manifest({})
+        self._manifest = _UNOPENED
         self._handed = self._manifest
         self._coverage: Coverage | None = None
         self._scanner: Scanner | None = None
@@ -82,8 +83,9 @@ class FolderWorkspace:
                 self._watcher.start(self._pulse.beat)
                 self._watching = True
             self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
+            first = self._manifest is _UNOPENED
             self._replace(await asyncio.to_thread(self._first_walk, rules))
-            return self._hand_out()
+            return self._hand_out(self._manifest if first else None)
 
     async def name(self, named: Sequence[str]) -> None:
         async with self._one_at_a_time:
@@ -104,8 +106,9 @@ class FolderWorkspace:
 
     async def settled(self) -> TreeState:
         self._opened()
-        await wait_settled(self._settling_look, self._handed, self._pulse, self._quiet, lambda: self._watcher.polls)
-        return self._hand_out()
+        base = self._handed
+        await wait_settled(self._settling_look, base, self._pulse, self._quiet, lambda: self._watcher.polls)
+        return self._hand_out(base)
 
     async def _settling_look(self) -> Manifest:
         await self._refresh()
@@ -142,6 +145,8 @@ class FolderWorkspace:
         return manifest
 
     def _replace(self, manifest: Manifest) -> None:
+        # A check's output may have been declared while the disk was looked at.
+        manifest = self._outputs.recounted(manifest)
         if manifest is not self._manifest:
             self._manifest = manifest
             self._pulse.beat()
@@ -156,9 +161,9 @@ class FolderWorkspace:
             raise WorkspaceError("the workspace was not opened: open it first")
         return self._scanner
 
-    def _hand_out(self) -> TreeState:
+    def _hand_out(self, since: Manifest | None = None) -> TreeState:
         before, self._handed = self._handed, self._manifest
-        return TreeState(self._handed.revision, self._handed.changed_since(before))
+        return TreeState(self._handed.revision, self._handed.changed_since(since or before))
 
     # ---------------------------------------------------------------------------------- files
 
@@ -166,8 +171,7 @@ class FolderWorkspace:
         return self._handed.scope_digest(tuple(globs), self.files(globs))
 
     def files(self, globs: Sequence[str] | None = None) -> Sequence[str]:
-        paths = self._handed.paths
-        return paths if globs is None else tuple(path for path in paths if any_matches(globs, path))
+        return self._handed.paths if globs is None else self._handed.matching(globs)
 
     def digest(self, path: str) -> str | None:
         entry = self._handed.get(path)
@@ -233,7 +237,10 @@ class FolderWorkspace:
         return changed_after(self._root, at, paths)
 
     async def close(self) -> None:
+        """Ends the watching; whoever waits in `settled` gets a WorkspaceError."""
         self._watcher.close()
+        self._watching, self._scanner = False, None
+        self._pulse.beat()
 
 
 def _above(repository: Repository | None) -> tuple[tuple[str, Rules], ...]:

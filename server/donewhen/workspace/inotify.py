@@ -52,7 +52,8 @@ class InotifyWatcher:
         return self.warning is not None
 
     def start(self, wake: Wake) -> None:
-        self._wake = wake
+        self._wake, self.warning = wake, None
+        self._places, self._watches, self._heard, self._lost = {}, {}, [], False
         self._descriptor = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if self._descriptor < 0:
             self._give_up(ctypes.get_errno())

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
+
+from donewhen.core.globs import any_matches
 
 FILE = "100644"
 EXECUTABLE = "100755"
@@ -15,6 +18,8 @@ NESTED = "160000"
 """A repository inside the workspace: like for git, it counts by the commit that is checked out, not by its files."""
 
 UNREADABLE = b"unreadable"
+
+_WILD = frozenset("*?[")
 
 StatKey = tuple[int, int, int, int, int]
 """Size, mtime_ns, ctime_ns, inode, mode bits: a known hash is trusted only while all of these are the same."""
@@ -103,6 +108,16 @@ class Manifest:
         """Every covered path, sorted."""
         return tuple(sorted(path for path, _ in self.items()))
 
+    def matching(self, globs: Sequence[str]) -> tuple[str, ...]:
+        """The covered paths that match one of the globs, sorted; only folders that can hold one are looked at."""
+        starts = {_fixed_start(glob) for glob in globs}
+        found: set[str] = set()
+        for place, folder in self.folders.items():
+            if any(_is_within(place, start) or _is_within(start, place) for start in starts):
+                before = f"{place}/" if place else ""
+                found.update(before + name for name in folder.files if any_matches(globs, before + name))
+        return tuple(sorted(found))
+
     def changed_since(self, earlier: Manifest) -> tuple[str, ...]:
         """The paths that count otherwise than in `earlier`, sorted."""
         if earlier is self:
@@ -186,6 +201,16 @@ class Draft:
             else:
                 folders[place] = Folder(files)
         return Manifest(folders, self._base.rules)
+
+
+def _fixed_start(glob: str) -> str:
+    parts = glob.removeprefix("./").rstrip("/").split("/")
+    fixed = list(takewhile(lambda part: not _WILD & set(part), parts))
+    return "/".join(fixed)
+
+
+def _is_within(path: str, place: str) -> bool:
+    return not place or path == place or path.startswith(f"{place}/")
 
 
 def _differences(

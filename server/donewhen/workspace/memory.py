@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.core.globs import any_matches
 from donewhen.ports import TreeState
 from donewhen.workspace.authorship import ClientSaves
 from donewhen.workspace.diffing import Change, unified
@@ -19,6 +18,8 @@ from donewhen.workspace.outputs import Outputs
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
 
 Content = tuple[str, bytes]
+
+_UNOPENED = Manifest({})
 
 
 class MemoryWorkspace:
@@ -46,7 +47,7 @@ class MemoryWorkspace:
         self._quiet = quiet or Quiet(gather=0.0)
         self._outputs = Outputs()
         self._saves = ClientSaves()
-        self._handed = Manifest({})
+        self._handed = _UNOPENED
         self._found = self._handed
         self._pulse = Pulse()
         self._checkpoints: dict[str, dict[str, Content]] = {}
@@ -78,8 +79,10 @@ class MemoryWorkspace:
         rules.add("", self._ignored)
         digest = rules.freeze()
         self._coverage = Coverage(rules, self._tracked, named, ())
-        self._found = Manifest({}, digest)
-        return await self.current()
+        first = self._found is _UNOPENED
+        self._found = Manifest(self._found.folders, digest)
+        self._look()
+        return self._hand_out(self._found if first else self._handed)
 
     async def name(self, named: Sequence[str]) -> None:
         self._coverage = self._opened().renamed(named)
@@ -88,20 +91,24 @@ class MemoryWorkspace:
     async def current(self) -> TreeState:
         await asyncio.sleep(0)  # whoever asks again and again lets others run, too
         self._look()
-        before, self._handed = self._handed, self._found
-        return TreeState(self._handed.revision, self._handed.changed_since(before))
+        return self._hand_out(self._handed)
 
     async def confirm(self) -> TreeState:
         return await self.current()
 
     async def settled(self) -> TreeState:
         self._opened()
-        await wait_settled(self._settling_look, self._handed, self._pulse, self._quiet, lambda: False)
-        return await self.current()
+        base = self._handed
+        await wait_settled(self._settling_look, base, self._pulse, self._quiet, lambda: False)
+        return self._hand_out(base)
 
     async def _settling_look(self) -> Manifest:
         self._look()
         return self._found
+
+    def _hand_out(self, since: Manifest) -> TreeState:
+        self._handed = self._found
+        return TreeState(self._handed.revision, self._handed.changed_since(since))
 
     def _look(self) -> None:
         covers = self._opened().covers
@@ -127,8 +134,7 @@ class MemoryWorkspace:
         return self._handed.scope_digest(tuple(globs), self.files(globs))
 
     def files(self, globs: Sequence[str] | None = None) -> Sequence[str]:
-        paths = self._handed.paths
-        return paths if globs is None else tuple(path for path in paths if any_matches(globs, path))
+        return self._handed.paths if globs is None else self._handed.matching(globs)
 
     def digest(self, path: str) -> str | None:
         entry = self._handed.get(path)
@@ -198,6 +204,8 @@ class MemoryWorkspace:
         return tuple(path for path in paths if self._times.get(path, 0.0) > at)
 
     async def close(self) -> None:
+        """Whoever waits in `settled` gets a WorkspaceError."""
+        self._coverage = None
         self._pulse.beat()
 
 

@@ -39,6 +39,7 @@ class NativeWatcher:
     def start(self, wake: Wake) -> None:
         from watchfiles._rust_notify import RustNotify
 
+        self._stop, self.warning = threading.Event(), None
         self._cookies.mkdir(parents=True, exist_ok=True)
         loop = asyncio.get_running_loop()
         places = [self._root, os.fspath(self._cookies)]
@@ -47,7 +48,9 @@ class NativeWatcher:
         except (OSError, RuntimeError) as error:
             self._give_up(error)
             return
-        threading.Thread(target=self._listen, args=(notify, loop, wake), name="watching", daemon=True).start()
+        threading.Thread(
+            target=self._listen, args=(notify, loop, wake, self._stop), name="watching", daemon=True
+        ).start()
 
     def watch(self, place: str) -> None:
         """The whole tree is watched already."""
@@ -79,14 +82,14 @@ class NativeWatcher:
                 await heard.wait()
         return heard.is_set()
 
-    def _listen(self, notify: object, loop: asyncio.AbstractEventLoop, wake: Wake) -> None:
+    def _listen(self, notify: object, loop: asyncio.AbstractEventLoop, wake: Wake, stop: threading.Event) -> None:
         from watchfiles._rust_notify import RustNotify
 
         assert isinstance(notify, RustNotify)
         with notify:
-            while not self._stop.is_set():
+            while not stop.is_set():
                 try:
-                    heard = notify.watch(_DEBOUNCE_MS, _STEP_MS, _TIMEOUT_MS, self._stop)
+                    heard = notify.watch(_DEBOUNCE_MS, _STEP_MS, _TIMEOUT_MS, stop)
                 except (OSError, RuntimeError) as error:
                     self._give_up(error)
                     return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from donewhen.workspace.manifest import Entry
+from donewhen.workspace.manifest import Entry, Manifest
 
 _SUFFIXES = """
 .py .pyi .pyx .pth .ipynb .js .jsx .mjs .cjs .ts .tsx .mts .cts .vue .svelte .go .rs .c .h .cc .hh .cpp .hpp .cxx .m
@@ -42,6 +42,11 @@ class Outputs:
         if written is None or written[1] != entry.digest:
             return entry if entry.counted == entry.digest else entry._replace(counted=entry.digest)
         return entry._replace(counted=f"output-of:{written[0]}".encode())
+
+    def recounted(self, manifest: Manifest) -> Manifest:
+        """The manifest with each declared file counted as it counts now."""
+        found = {path: manifest.get(path) for path in self._written}
+        return manifest.with_entries({path: self.counted(path, entry) for path, entry in found.items() if entry})
 
     def declare(
         self,

@@ -39,12 +39,21 @@ async def find_repository(root: Path) -> Repository | None:
         return None
     top = Path(lines[0])
     prefix = _prefix(root, top)
-    _, listed = await run_git(["ls-files", "-z", "--cached"], cwd=root)
-    excludes = await _global_excludes(root)
+    (_, listed), excludes = await asyncio.gather(
+        run_git(["ls-files", "-z", "--cached"], cwd=root), _global_excludes(root)
+    )
+    if prefix and not listed and await _is_ignored(root):
+        return None
     above = [("", compiled(excludes)), (prefix, compiled(read_rules(os.fspath(root / lines[2]))))]
     above += _rules_between(top, prefix)
     tracked = frozenset(os.fsdecode(listed).split("\0")) - {""}
     return Repository(top, prefix, root / lines[1], tracked, tuple(_spelled(above, prefix)))
+
+
+async def _is_ignored(root: Path) -> bool:
+    """Whether the repository ignores the workspace itself: then it has nothing to say about it."""
+    code, _ = await run_git(["check-ignore", "-q", "."], cwd=root, check=False)
+    return code == 0
 
 
 def _prefix(root: Path, top: Path) -> str:

@@ -35,6 +35,15 @@ def put_back(root: Path, files: Sequence[tuple[str, str, bytes]], failed: list[s
             failed.append(f"{path} ({error.strerror})")
 
 
+def has_real_folders(root: Path, path: str) -> bool:
+    """Whether all folders above the path are there, and none is a link."""
+    try:
+        _refuse_links_above(root, path)
+    except OSError:
+        return False
+    return True
+
+
 def _put_one(root: Path, path: str, mode: str, content: bytes) -> None:
     target = root / path
     _make_folders(root, path)
