@@ -64,8 +64,8 @@ def test_workers(worker: str) -> None:
 
 
 def test_models() -> None:
-    goal = goal_with("model: anthropic/claude-x:1\njudge_model: 'openai/gpt-y'")
-    assert (goal.model, goal.judge_model) == ("anthropic/claude-x:1", "openai/gpt-y")
+    goal = goal_with("model: vendor/model-x:1\njudge_model: 'other/model-y'")
+    assert (goal.model, goal.judge_model) == ("vendor/model-x:1", "other/model-y")
 
 
 @pytest.mark.parametrize(
