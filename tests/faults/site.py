@@ -1,0 +1,253 @@
+"""A workspace with a small real goal, and `donewhen` as real processes in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import psutil
+
+T = TypeVar("T")
+Snapshot = dict[str, Any]
+
+PYTHON = shlex.quote(sys.executable)
+KILLED = -getattr(signal, "SIGKILL", 9)
+
+CHECK = """\
+import pathlib, sys
+wanted = sys.argv[1]
+sys.exit(0 if wanted in pathlib.Path("numbers.txt").read_text().split() else f"{wanted} is missing")
+"""
+
+GOAL = """\
+# Count to three
+
+- [ ] `python -S check.py one` passes
+- [ ] `python -S check.py three` passes
+"""
+
+SCRIPT = """\
+turns:
+  - - edit: {path: numbers.txt, old: "zero\\n", new: "zero\\none\\n"}
+    - run: python -S effect.py first
+    - usage: {input_tokens: 10, output_tokens: 5, usd: 0.25}
+    - say: counted to one
+  - - run: python -S effect.py second
+    - edit: {path: numbers.txt, old: "one\\n", new: "one\\ntwo\\n"}
+    - usage: {input_tokens: 100, output_tokens: 50, usd: 0.5}
+    - say: counted to two
+  - - write: {path: notes/new.txt, text: "new\\n"}
+    - run: python -S effect.py third
+    - edit: {path: numbers.txt, old: "two\\n", new: "two\\nthree\\n"}
+    - usage: {input_tokens: 1000, output_tokens: 500, usd: 0.125}
+    - say: counted to three
+"""
+
+EFFECT = """\
+import sys
+with open("effects.txt", "a") as file:
+    file.write(sys.argv[1] + "\\n")
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How one command ended. `lines` are its snapshots."""
+
+    code: int
+    lines: tuple[Snapshot, ...]
+    errors: str
+
+    @property
+    def last(self) -> Snapshot:
+        assert self.lines, f"exit {self.code} without a snapshot: {self.errors}"
+        return self.lines[-1]
+
+
+@dataclass
+class Site:
+    """One workspace and its state folder under `folder`, with every process that was started there."""
+
+    folder: Path
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    started: list[subprocess.Popen[str]] = field(default_factory=list[subprocess.Popen[str]])
+
+    @classmethod
+    def make(cls, folder: Path, goal: str = GOAL, script: str = SCRIPT) -> Site:
+        site = cls(folder)
+        site.root.mkdir(parents=True)
+        site.write("GOAL.md", goal)
+        site.write("check.py", CHECK)
+        site.write("effect.py", EFFECT)
+        site.write("numbers.txt", "zero\n")
+        (folder / "script.yaml").write_text(script, encoding="utf-8")
+        return site
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "work"
+
+    @property
+    def script(self) -> str:
+        return str(self.folder / "script.yaml")
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def read(self, name: str) -> str:
+        return (self.root / name).read_text(encoding="utf-8")
+
+    def files(self) -> dict[str, bytes]:
+        """Every file of the workspace, byte for byte."""
+        paths = sorted(path for path in self.root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in paths}
+
+    # ------------------------------------------------------------------------------------ commands
+
+    def begin(self, *arguments: str, fault: int | None = None) -> subprocess.Popen[str]:
+        """Starts a command and returns at once."""
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("DONEWHEN_")}
+        path = str(Path(sys.executable).parent) + os.pathsep + inherited.get("PATH", "")
+        faulty = {} if fault is None else {"DONEWHEN_FAULT_AFTER": str(fault)}
+        command = [sys.executable, "-m", "donewhen", *arguments]
+        command += ["--json", "--workspace", str(self.root), "--state-dir", str(self.folder / "state")]
+        # Files, not pipes: an orphan that keeps a pipe open would keep the test waiting.
+        out, errors = self._place(len(self.started))
+        with out.open("w") as to, errors.open("w") as err:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=to,
+                stderr=err,
+                text=True,
+                env={**inherited, "PATH": path, **faulty, **self.variables},
+                start_new_session=os.name != "nt",
+            )
+        self.started.append(process)
+        return process
+
+    def end(self, process: subprocess.Popen[str], within: float = 60.0) -> Ended:
+        """Waits for a command that was begun."""
+        try:
+            code = process.wait(within)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {within} s; last: {self._told(process)}") from None
+        out, errors = self._place(self.started.index(process))
+        lines = [line for line in out.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        return Ended(code, tuple(json.loads(line) for line in lines), errors.read_text(encoding="utf-8"))
+
+    def call(self, *arguments: str, fault: int | None = None, within: float = 60.0) -> Ended:
+        return self.end(self.begin(*arguments, fault=fault), within)
+
+    def run(self, *arguments: str, fault: int | None = None) -> Ended:
+        """The goal pursued by the scripted worker, to its end or death."""
+        return self.call("run", "GOAL.md", "--worker", "scripted", "--script", self.script, *arguments, fault=fault)
+
+    def begin_run(self, *arguments: str, fault: int | None = None) -> subprocess.Popen[str]:
+        chosen = () if "--worker" in arguments else ("--worker", "scripted", "--script", self.script)
+        return self.begin("run", "GOAL.md", *chosen, *arguments, fault=fault)
+
+    def _told(self, process: subprocess.Popen[str]) -> str:
+        out, errors = self._place(self.started.index(process))
+        return f"{out.read_text(encoding='utf-8')[-3000:]}\n{errors.read_text(encoding='utf-8')[-2000:]}"
+
+    def _place(self, number: int) -> tuple[Path, Path]:
+        return self.folder / f"out{number}.jsonl", self.folder / f"errors{number}.txt"
+
+    def clean_up(self) -> None:
+        """Ends what a failed test left: the processes of this site, known by its state folder or their parents."""
+        for process in self.started:
+            for child in _family(process.pid):
+                _kill(child)
+            if process.poll() is None:
+                process.kill()
+            process.wait(10)
+
+    # -------------------------------------------------------------------------------------- ledger
+
+    def events(self) -> list[str]:
+        """The types of all events of the newest run, in order."""
+        return [kind for kind, _ in self.entries()]
+
+    def entries(self) -> list[tuple[str, Snapshot]]:
+        files = list((self.folder / "state").glob("workspaces/*/ledger.sqlite"))
+        if not files:
+            return []
+        connection = sqlite3.connect(f"file:{files[0]}?mode=ro", uri=True, timeout=10.0)
+        try:
+            newest = "SELECT run_id FROM runs WHERE mode = 'pursue' ORDER BY started_at DESC LIMIT 1"
+            wanted = f"SELECT type, body FROM entries WHERE run_id = ({newest}) ORDER BY sequence"  # noqa: S608  # no input
+            return [(kind, json.loads(body)) for kind, body in connection.execute(wanted)]
+        except sqlite3.OperationalError:
+            return []  # the tables are only being made
+        finally:
+            connection.close()
+
+    @property
+    def run_id(self) -> str:
+        """The newest run's id, once it is on record."""
+        return eventually(lambda: cast("str", next((b["run_id"] for k, b in self.entries() if k == "RunStarted"), "")))
+
+    def until_event(self, kind: str, count: int = 1) -> None:
+        """Waits until the newest run has so many events of a kind."""
+        eventually(lambda: self.events().count(kind) >= count)
+
+    def until_file(self, name: str) -> str:
+        """Waits until a file of the workspace holds something; returns that."""
+        path = self.root / name
+        return eventually(lambda: path.read_text(encoding="utf-8").strip() if path.exists() else "")
+
+
+def eventually(found: Callable[[], T], within: float = 30.0) -> T:
+    """What `found` returns as soon as it is true-like; fails after `within` seconds."""
+    deadline = time.monotonic() + within
+    while True:
+        value = found()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f"did not happen within {within} s: {found}"
+        time.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    """True for a process that runs; a zombie has ended."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def gone(pid: int, within: float) -> bool:
+    """Whether a process ends within so many seconds."""
+    deadline = time.monotonic() + within
+    while alive(pid):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _kill(process: psutil.Process) -> None:
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        return
