@@ -9,12 +9,12 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.errors import AlreadyRunning, EditedSince, GoalFileError, HeldElsewhere, LedgerTooNew, NotResumable
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding, OpenTurn
-from donewhen.core.work import Answer
+from donewhen.core.work import Answer, Interrupt
 from donewhen.engine.api import LimitChanges, StartOptions
-
 from tests.cli.fakes import GOAL, RUN, approval, complete, desk, question, view
 
 
@@ -246,6 +246,13 @@ def test_an_approval_takes_no_plain_text(tmp_path: Path) -> None:
     answer = call.runs.calls[1][3]
     assert (answer.response, answer.input) == ("edit", {"command": "git push --dry-run"})
     assert "answer with `approve`" in call.err
+
+
+def test_a_remark_waives_nothing(tmp_path: Path) -> None:
+    asked = Interrupt("I1", "question", "Waive R1?", about="requirement:r-1")
+    call = desk(tmp_path, view(interrupts=(asked,)), interactive=True, typed=["hm, what?", "approve looks good"])
+    assert call("run") == 0
+    assert call.runs.calls[1:] == [("answer", RUN, "I1", Answer("approve", reason="looks good"))]
 
 
 def test_open_interrupts_are_asked_one_after_the_other(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from donewhen.cli.parser import COMMANDS, parse
 from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
-
 from tests.cli.fakes import complete, desk
 
 ALL = [

@@ -21,7 +21,9 @@ def typed_answer(line: str, interrupt: Interrupt) -> Answer:
     """The answer that a typed line means. Raises UsageError that says what can be typed."""
     word, _, rest = line.strip().partition(" ")
     response = _WORDS.get(word.casefold())
-    if response is None and interrupt.kind == "question" and line.strip():
+    # A requirement is waived or not: a remark must not be taken for either.
+    free = interrupt.kind == "question" and not interrupt.about.startswith("requirement:")
+    if response is None and free and line.strip():
         return Answer("text", text=line.strip())
     if response is None:
         raise UsageError(f"answer with {choices(interrupt)}")

@@ -74,6 +74,9 @@ class Narration:
     def hold(self) -> None:
         return
 
+    def note(self, text: str) -> None:
+        self._terminal.say(text)
+
     def show(self, view: RunView) -> None:
         for line in self._lines(view):
             self._terminal.result(self._painted(line))

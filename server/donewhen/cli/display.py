@@ -12,12 +12,16 @@ from donewhen.engine.api import RunView
 
 
 class Display(Protocol):
-    """Shows a run. All methods but `hold` may raise OutputClosed."""
+    """Shows a run. `show` and `finish` may raise OutputClosed."""
 
     def show(self, view: RunView) -> None: ...
 
     def hold(self) -> None:
         """Leaves the terminal to something else until the next `show`."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something to know at once, beside the run itself."""
         ...
 
     def finish(self, view: RunView) -> None:
@@ -41,6 +45,9 @@ class JsonDisplay:
     def hold(self) -> None:
         return
 
+    def note(self, text: str) -> None:
+        self._terminal.say(text)
+
     def finish(self, view: RunView) -> None:
         self.show(view)
 
@@ -58,6 +65,9 @@ class LinesDisplay:
 
     def hold(self) -> None:
         return
+
+    def note(self, text: str) -> None:
+        self._terminal.say(text)
 
     def finish(self, view: RunView) -> None:
         self.show(view)

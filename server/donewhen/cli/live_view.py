@@ -25,6 +25,7 @@ class LiveDisplay:
         self._console = Console(file=terminal.stdout, force_terminal=True, highlight=False)
         self._live: Live | None = None
         self._view: RunView | None = None
+        self._note: str | None = None
 
     def show(self, view: RunView) -> None:
         self._view = view
@@ -43,6 +44,11 @@ class LiveDisplay:
             self._live = None
             self._console.print(self._picture())
 
+    def note(self, text: str) -> None:
+        self._note = text
+        if self._live is not None:
+            self._live.refresh()
+
     def finish(self, view: RunView) -> None:
         self._view = view
         if self._live is not None:
@@ -51,7 +57,10 @@ class LiveDisplay:
         self._console.print(picture(view, now=None))
 
     def _picture(self) -> RenderableType:
-        return picture(self._view, now=time.time()) if self._view is not None else Text("")
+        if self._view is None:
+            return Text("")
+        shown = picture(self._view, now=time.time())
+        return Group(shown, Text(self._note, style="bold")) if self._note else shown
 
 
 def picture(view: RunView, now: float | None) -> RenderableType:
@@ -72,7 +81,7 @@ def _requirement(view: RunView, one: RequirementView) -> tuple[Text, Text, Text]
     told = Text(one_line(requirement_of(view, one).text, 120))
     if one.status != "met" and one.reason:
         told.append(f"\n{short_reason(view, one)}", style="dim")
-    if one.renewing:
+    if one.renewing and one.status != "unverified":
         told.append(" (being proven again)", style="dim")
     cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""
     told.append(cited, style="dim")

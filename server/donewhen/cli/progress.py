@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from donewhen.cli.wording import SYMBOLS, count, duration, money, one_line
 from donewhen.core.goal import Requirement
-from donewhen.core.state import KnownFinding
+from donewhen.core.state import IterationRecord, KnownFinding
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 
@@ -126,14 +126,15 @@ def _turns(before: RunView | None, after: RunView) -> Iterator[str]:
     finished = before is not None and before.state.turns_ended < state.turns_ended
     for record in state.iterations:
         if record.number not in ended or (finished and record.number == state.iteration):
-            yield from _turn_ended(record.error, record.summary, record.changed)
+            yield from _turn_ended(record, says="you" if state.waits_for_person else "the worker says:")
 
 
-def _turn_ended(error: str | None, summary: str, changed: tuple[str, ...]) -> Iterator[str]:
-    if error:
-        yield f"  the worker failed: {one_line(error)}"
-    elif summary:
-        yield f"  the worker says: {one_line(summary)}"
+def _turn_ended(record: IterationRecord, says: str) -> Iterator[str]:
+    if record.error:
+        yield f"  the worker failed: {one_line(record.error)}"
+    elif record.summary:
+        yield f"  {says} {one_line(record.summary)}"
+    changed = record.changed
     if changed:
         more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
         yield f"  changed: {one_line(', '.join(changed[:5]))}{more}"

@@ -69,9 +69,7 @@ class Pursuit:
             )
 
     async def _paused(self, following: asyncio.Task[RunView], run_id: str, reason: str) -> RunView:
-        if not self.call.json:
-            self.display.hold()
-            self.call.terminal.say(f"{reason}: pausing …")
+        self.display.note(f"{reason}: pausing …")
         paused = await self._pause(run_id, reason)
         await asyncio.wait({following}, timeout=PAUSE_SECONDS)
         if following.done() and following.exception() is None:

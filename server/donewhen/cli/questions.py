@@ -23,6 +23,7 @@ class Questions:
         self._task: asyncio.Task[None] | None = None
         self._open: tuple[Interrupt, ...] = ()
         self._input_ended = False
+        self._answering = False
 
     @property
     def asking(self) -> bool:
@@ -31,7 +32,8 @@ class Questions:
 
     def update(self, view: RunView) -> None:
         self._open = view.state.interrupts if view.state.active else ()
-        if self._task is not None and self._asked not in {i.id for i in self._open}:
+        gone = self._asked not in {i.id for i in self._open}
+        if self._task is not None and gone and not self._answering:
             self._terminal.say(f"{self._asked} needs no answer any more")
             self._task.cancel()
             self._task = None
@@ -63,10 +65,13 @@ class Questions:
         if answer is None:
             await self._runs.pause(self._run_id, f"waits for a person: {interrupt.id} {one_line(interrupt.title)}")
             return
+        self._answering = True
         try:
             await self._runs.answer(self._run_id, interrupt.id, answer)
         except UnknownInterrupt as gone:
             self._terminal.say(str(gone))
+        finally:
+            self._answering = False
 
     async def _typed(self, interrupt: Interrupt) -> Answer | None:
         """None at the end of input."""

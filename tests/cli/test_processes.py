@@ -1,0 +1,218 @@
+"""The command line as a process of its own: exit codes, signals, pipes, and two processes with one run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DEADLINE = 30.0
+posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals are POSIX's here")
+
+
+class Place:
+    """A workspace with its own state folder, and the processes that were started in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "workspace"
+        self.root.mkdir()
+        self._state = folder / "state"
+        self._started: list[subprocess.Popen[str]] = []
+
+    def goal(self, *requirements: str, front: str = "") -> None:
+        items = "\n".join(f"- [ ] {each}" for each in requirements)
+        (self.root / "GOAL.md").write_text(f"{front}# Goal\n\n{items}\n", encoding="utf-8")
+
+    def command(self, *argv: str) -> list[str]:
+        return [sys.executable, "-m", "donewhen", "--state-dir", str(self._state), *argv]
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("DONEWHEN_")}
+        return {**kept, "XDG_CONFIG_HOME": str(self._state)}
+
+    def run(self, *argv: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*argv), cwd=self.root, env=self.environment(), capture_output=True, text=True, timeout=60,
+            stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+
+    def start(self, *argv: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            self.command(*argv), cwd=self.root, env=self.environment(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self._started.append(process)
+        return process
+
+    def close(self) -> None:
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+    def newest(self) -> dict[str, Any]:
+        shown = self.run("status", "--json")
+        found: dict[str, Any] = json.loads(shown.stdout)
+        return found
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    made.close()
+
+
+def first(process: subprocess.Popen[str], wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The first snapshot that a `--json` process prints and that is wanted."""
+    assert process.stdout is not None
+    until = time.monotonic() + DEADLINE
+    while time.monotonic() < until:
+        line = process.stdout.readline()
+        assert line, "it ended before"
+        shown: dict[str, Any] = json.loads(line)
+        if wanted(shown):
+            return shown
+    raise AssertionError("it took too long")
+
+
+def working(shown: dict[str, Any]) -> bool:
+    return shown["phase"] == "working"
+
+
+def test_the_exit_code_of_a_check(place: Place) -> None:
+    place.goal("`exit 0` passes")
+    proven = place.run("check", "--json")
+    assert proven.returncode == 0
+    assert json.loads(proven.stdout)["complete"] is True
+    place.goal("`exit 0` passes", "`exit 3` passes")
+    refused = place.run("check", "--json")
+    assert refused.returncode == 1
+    assert json.loads(refused.stdout)["counts"]["unmet"] == 1
+    (place.root / "GOAL.md").write_text("", encoding="utf-8")
+    empty = place.run("check", "--json")
+    assert (empty.returncode, empty.stdout) == (2, "")
+    assert "donewhen: error: " in empty.stderr
+
+
+@pytest.mark.conformance("C2")
+def test_a_command_worker_is_driven_to_proof(place: Place) -> None:
+    place.goal("`test -f done.txt` passes")
+    done = place.run("run", "--worker-command", "touch done.txt", "--json")
+    snapshots = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, done.stderr
+    assert (snapshots[-1]["status"], snapshots[-1]["iteration"]) == ("complete", 1)
+    assert [s["sequence"] for s in snapshots] == sorted(s["sequence"] for s in snapshots)
+    assert not any(s["complete"] for s in snapshots if s["requirements"][0]["status"] != "met")
+    receipt = place.run("report", snapshots[-1]["runId"])
+    assert "**complete** · 1 of 1 requirements proven" in receipt.stdout
+
+
+@pytest.mark.conformance("C2")
+def test_a_worker_that_proves_nothing_is_capped_and_goes_on_with_more(place: Place) -> None:
+    place.goal("`test -f done.txt` passes")
+    capped = place.run("run", "--worker-command", "echo 5 passed", "--max-iterations", "1")
+    assert capped.returncode == 1
+    assert "capped: " in capped.stdout
+    run_id = place.newest()["runId"]
+    assert place.run("resume", run_id).returncode == 2
+    (place.root / "done.txt").touch()
+    raised = place.run("resume", run_id, "--max-iterations", "2")
+    assert raised.returncode == 0, raised.stderr
+
+
+@posix
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 3), (signal.SIGHUP, 3)])
+def test_a_signal_pauses_and_resume_goes_on(number: signal.Signals, code: int, place: Place) -> None:
+    place.goal("`test -f done.txt` passes")
+    process = place.start("run", "--json", "--worker-command", "test -f go && touch done.txt || sleep 60")
+    shown = first(process, working)
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=DEADLINE)
+    assert process.returncode == code
+    assert json.loads(output.splitlines()[-1])["status"] == "paused"
+    assert f"donewhen resume {shown['runId']}" in errors
+    (place.root / "go").touch()
+    resumed = place.run("resume", "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    assert json.loads(resumed.stdout.splitlines()[-1])["runId"] == shown["runId"]
+
+
+def test_another_process_reaches_the_run(place: Place) -> None:
+    place.goal("`test -f done.txt` passes")
+    process = place.start("run", "--json")
+    run_id = first(process, working)["runId"]
+    second = place.run("run")
+    assert second.returncode == 2
+    assert run_id in second.stderr
+    stopped = place.run("stop", run_id, "--json")
+    assert stopped.returncode == 0, stopped.stderr
+    output, _ = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 1
+    assert json.loads(output.splitlines()[-1])["status"] == "cancelled"
+    assert json.loads(stopped.stdout)["status"] == "cancelled"
+
+
+@posix
+def test_a_closed_pipe_is_quiet_and_pauses(place: Place) -> None:
+    place.goal("`test -f done.txt` passes")
+    process = place.start("run", "--json")
+    first(process, working)
+    assert process.stdout is not None
+    process.stdout.close()
+    (place.root / "other.txt").touch()
+    assert process.wait(DEADLINE) == 3
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    assert "Traceback" not in errors
+    assert "Broken" not in errors
+    assert place.newest()["status"] == "paused"
+
+
+@posix
+def test_a_person_is_asked_on_a_terminal(place: Place) -> None:
+    import pty
+
+    place.goal("It is nice", "`exit 0` passes")
+    master, terminal = pty.openpty()
+    process = subprocess.Popen(
+        place.command("run"), cwd=place.root, stdin=terminal, stdout=terminal, stderr=terminal,
+        env={**place.environment(), "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(terminal)
+    shown = _until(master, b"to waive it")
+    assert b"I1 Nothing can decide R1" in shown
+    os.write(master, b"approve I like it\n")
+    shown = _until(master, b"complete")
+    assert process.wait(DEADLINE) == 0
+    os.close(master)
+
+
+def _until(master: int, wanted: bytes) -> bytes:
+    shown = b""
+    until = time.monotonic() + DEADLINE
+    while wanted not in shown and time.monotonic() < until:
+        shown += os.read(master, 4096)
+    assert wanted in shown
+    return shown
+
+
+@pytest.mark.conformance("A8", "A10")
+def test_the_demonstration_refuses_and_completes(place: Place) -> None:
+    demo = place.run("demo")
+    assert demo.returncode == 0, demo.stdout + demo.stderr
+    told = demo.stdout.splitlines()
+    assert told[-1] == "The sample was removed (--keep keeps it)."
+    refused = [line for line in told if "→ refused" in line]
+    assert any("the proof itself was changed" in line for line in refused)
+    assert any("test_skipped" in line for line in told)
+    assert any(line.startswith("complete: ") for line in told)
+    assert list(place.root.iterdir()) == []
