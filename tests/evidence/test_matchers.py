@@ -6,6 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from donewhen.evidence.commandline import segments
 from donewhen.evidence.known_runners import what_runs
 from donewhen.evidence.masking import Masker
@@ -13,8 +16,6 @@ from donewhen.evidence.matchers import find_problems
 from donewhen.evidence.places import Places
 from donewhen.evidence.text import strip_ansi
 from donewhen.evidence.totals import printed_totals
-from hypothesis import given
-from hypothesis import strategies as st
 
 FILES = (
     "app.py",
@@ -185,7 +186,7 @@ CASES: list[tuple[str, str, list[tuple[str, int, int, str, str]]]] = [
         "  ● sums › adds\n\n    expect(received).toBe(expected) // Object.is equality\n\n"
         "      at fail (node_modules/expect/build/index.js:1:1)\n"
         "      at Object.toBe (src/app.test.js:5:21)\n      at run (src/calc.js:1:1)\n",
-        [("src/app.test.js", 4, 20, "error", "sums › adds")],
+        [("src/app.test.js", 4, 20, "error", "sums › adds: expect(received).toBe(expected) // Object.is equality")],
     ),
     (
         "vitest",
@@ -205,7 +206,7 @@ CASES: list[tuple[str, str, list[tuple[str, int, int, str, str]]]] = [
         "mocha",
         "  1) sums\n       adds:\n     AssertionError [ERR_ASSERTION]: 1 == 2\n"
         "      at Context.<anonymous> (src/app.test.js:5:12)\n",
-        [("src/app.test.js", 4, 11, "error", "sums: AssertionError [ERR_ASSERTION]: 1 == 2")],
+        [("src/app.test.js", 4, 11, "error", "sums adds: AssertionError [ERR_ASSERTION]: 1 == 2")],
     ),
     ("nothing", "all is well\n12:34:56 started\nhttp://localhost:80:1: x\n", []),
     ("no file of ours", "gone.py:3:1: F401 `os` imported but unused\n../outside.py:1:1: error: x\n", []),

@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.evidence import Problem, TestCase
 from donewhen.core.goal import Requirement
 from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.junit import BrokenReport, Report, read_junit
 from donewhen.evidence.places import Places
 from donewhen.evidence.sarif import read_sarif
+from donewhen.evidence.stacks import frames
 from donewhen.evidence.tap import read_tap
 
 
@@ -42,7 +44,25 @@ def test_a_report_of_jest(root: Path) -> None:
         ("sums adds", "passed", "src/app.test.js"),
         ("sums.breaks", "failed", "src/app.test.js"),
     ]
-    assert report.problems[0].message == "sums.breaks: Error: expect(1).toBe(2)"
+    assert report.problems == (Problem("src/app.test.js", 4, "sums.breaks: Error: expect(1).toBe(2)", source="test"),)
+
+
+def test_a_report_of_vitest_names_the_file_as_the_class(root: Path) -> None:
+    report = junit(
+        root,
+        '<testsuites><testsuite><testcase classname="src/app.test.js" name="adds"><failure message="no">'
+        " ❯ lib/deep.js:2:1\n ❯ src/app.test.js:7:3</failure></testcase></testsuite></testsuites>",
+    )
+    assert [(t.path, t.line) for t in report.tests] == [("src/app.test.js", 6)]
+
+
+def test_the_innermost_place_in_the_workspace_is_last(root: Path) -> None:
+    javascript = "Error: x\n    at deep (src/app.test.js:2:1)\n    at test (src/app.test.js:9:1)\n"
+    python = f'  File "{root}/test_a.py", line 3, in test_x\n  File "{root}/test_a.py", line 8, in deep\n'
+    rust = "thread 'a' panicked at test_a.py:4:5:\n"
+    assert frames(javascript, Places(root)) == [("src/app.test.js", 8), ("src/app.test.js", 1)]
+    assert frames(python, Places(root)) == [("test_a.py", 2), ("test_a.py", 7)]
+    assert frames(rust, Places(root)) == [("test_a.py", 3)]
 
 
 def test_equal_names_are_two_tests_where_the_runner_allows_them(root: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,17 +9,12 @@ from pathlib import Path
 
 from donewhen.core.evidence import Problem, TestCase, TestOutcome
 from donewhen.evidence.places import Places
+from donewhen.evidence.stacks import frames
 from donewhen.evidence.text import first_line, strip_ansi
 
 _LARGEST = 64 * 1024 * 1024
 _LONGEST_MESSAGE = 2_000
 _RANK: dict[TestOutcome, int] = {"passed": 0, "skipped": 1, "failed": 2, "error": 3}
-
-# `tests/test_a.py:12: AssertionError` of pytest, and `File "tests/test_a.py", line 12` of Python.
-_ENTRY = re.compile(
-    r'^(?:(?P<path>[^\s:"][^:\n"]*|[A-Za-z]:[^:\n"]+):(?P<line>\d+):|\s*File "(?P<file>[^"\n]+)", line (?P<at>\d+))',
-    re.M,
-)
 
 
 class BrokenReport(ValueError):
@@ -81,7 +75,7 @@ def _local(element: ElementTree.Element) -> str:
 
 def _case(element: ElementTree.Element, places: Places) -> tuple[TestCase, list[Problem]]:
     outcome, detail = _outcome(element)
-    path = places.find(element.get("file", "")) if element.get("file") else None
+    path = places.find(element.get("file", "")) or places.find(element.get("classname", ""))
     name = _name(element, path)
     test = TestCase(name, outcome, path, _number(element.get("line")))
     if detail is None:
@@ -124,18 +118,14 @@ def _message(detail: ElementTree.Element) -> str:
 
 def _located(test: TestCase, text: str, places: Places) -> tuple[TestCase, list[Problem]]:
     """With the line of the assertion in the test's own file, and the place in other code that raised, if any."""
-    entries = [
-        (path, int(match["line"] or match["at"]) - 1)
-        for match in _ENTRY.finditer(text)
-        if (path := places.find(match["path"] or match["file"])) is not None
-    ]
+    entries = frames(text, places)
     own = [entry for entry in entries if entry[0] == test.path] or ([] if test.path else entries[:1])
     if own:
-        test = replace(test, path=own[-1][0], line=max(own[-1][1], 0))
+        test = replace(test, path=own[-1][0], line=own[-1][1])
     if test.path is None:
         return test, []
     spots = [(test.path, test.line or 0)]
     if entries and entries[-1][0] != test.path:
-        spots.append((entries[-1][0], max(entries[-1][1], 0)))
+        spots.append((entries[-1][0], entries[-1][1]))
     message = f"{test.name.rsplit('::', 1)[-1]}: {first_line(test.message) or 'failed'}"
     return test, [Problem(path, line, message, source="test") for path, line in spots]

@@ -22,6 +22,30 @@ _JS_RAISED = re.compile(
 )
 
 
+# mocha breaks a title into lines: `1) sums`, then `adds:`, each further in.
+_MOCHA_TITLE = re.compile(r"^\s+\d+\) .*[^:]$")
+# `tests/test_a.py:12: AssertionError` of pytest, `panicked at src/lib.rs:10:9` of Rust.
+_ENTRY = re.compile(r"^(?:.*panicked at )?(?P<path>[^\s:\"][^:\"]*|[A-Za-z]:[^:\"]+):(?P<line>\d+):")
+
+_LONGEST_TITLE = 500
+
+Place = tuple[str, int]
+"""A file of the workspace and a line in it, from 0."""
+
+
+def frames(text: str, places: Places) -> list[Place]:
+    """The places in the workspace that a failure's text names, the innermost last."""
+    outermost_first: list[Place] = []
+    innermost_first: list[Place] = []
+    for line in text.splitlines():
+        javascript = _JS_FRAME.match(line)
+        match = javascript or _FRAME.match(line) or _ENTRY.match(line)
+        if match is not None and (path := places.find(match["path"])) is not None:
+            found = innermost_first if javascript else outermost_first
+            found.append((path, max(int(match["line"]) - 1, 0)))
+    return [*outermost_first, *reversed(innermost_first)]
+
+
 def find_in_stacks(lines: Sequence[str], places: Places) -> Iterator[Problem]:
     """One problem for each trace, on its innermost frame in the workspace; two where a unit test failed elsewhere."""
     yield from _python(lines, places)
@@ -29,42 +53,61 @@ def find_in_stacks(lines: Sequence[str], places: Places) -> Iterator[Problem]:
 
 
 def _python(lines: Sequence[str], places: Places) -> Iterator[Problem]:
-    frames: list[tuple[str, int]] = []
+    seen: list[Place] = []
     test = ""
     inside = False
     for line in lines:
         if header := _UNITTEST.match(line):
             test = header["name"]
         elif line.startswith("Traceback (most recent call last)"):
-            inside, frames = True, []
+            inside, seen = True, []
         elif frame := _FRAME.match(line):
             inside = True
             if (path := places.find(frame["path"])) is not None:
-                frames.append((path, max(int(frame["line"]) - 1, 0)))
+                seen.append((path, max(int(frame["line"]) - 1, 0)))
         elif inside and (raised := _RAISED.match(line)):
-            yield from _python_problems(frames, raised["message"], test)
-            inside, frames, test = False, [], ""
+            yield from _python_problems(seen, raised["message"], test)
+            inside, seen, test = False, [], ""
 
 
-def _python_problems(frames: Sequence[tuple[str, int]], message: str, test: str) -> Iterator[Problem]:
-    if not frames:
+def _python_problems(seen: Sequence[Place], message: str, test: str) -> Iterator[Problem]:
+    if not seen:
         return
     text = f"{test}: {first_line(message)}" if test else first_line(message)
     # The outermost frame of a unit test is the test itself.
-    spots = [frames[0], frames[-1]] if test and frames[0][0] != frames[-1][0] else [frames[-1]]
+    spots = [seen[0], seen[-1]] if test and seen[0][0] != seen[-1][0] else [seen[-1]]
     for path, line in spots:
         yield Problem(path, line, text, source="unittest" if test else "python")
 
 
 def _javascript(lines: Sequence[str], places: Places) -> Iterator[Problem]:
     test = message = ""
+    plain = False
     waiting = False  # a message whose first frame in the workspace has not come yet
-    for line in lines:
+    for line in _whole_titles(lines):
         if raised := _JS_RAISED.match(line):
             message, waiting = (raised["error"] or raised["yaml"]).strip(), True
         elif header := _JS_TEST.match(line):
-            test, message, waiting = header["name"].strip(), "", True
+            test, message, waiting = header["name"].strip().removesuffix(":"), "", True
+            plain = line.lstrip().startswith("●")  # jest says what is wrong on the next line, without "Error:"
         elif waiting and (frame := _JS_FRAME.match(line)) and (path := places.find(frame["path"])) is not None:
             text = ": ".join(part for part in (test, message) if part)
             yield Problem(path, int(frame["line"]) - 1, text, int(frame["column"]) - 1, source="stack")
             waiting = False
+        elif plain and not message:
+            message = line.strip()
+
+
+def _whole_titles(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, but each title of mocha's on one."""
+    title = ""
+    for line in lines:
+        if title:
+            title = f"{title} {line.strip()}"
+        elif _MOCHA_TITLE.match(line):
+            title = line
+        if not title:
+            yield line
+        elif title.endswith(":") or len(title) > _LONGEST_TITLE or not line.strip():
+            yield title
+            title = ""
