@@ -17,6 +17,7 @@ from donewhen.workspace.reading import read_entry
 from donewhen.workspace.repository import Repository, find_repository
 from donewhen.workspace.scanning import Scanner
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
+from donewhen.workspace.undisturbed import undisturbed
 from donewhen.workspace.watching import NoWatcher, Watcher, watcher_for
 
 _UNOPENED = Manifest({})
@@ -26,8 +27,9 @@ class FolderWorkspace:
     """A `ports.Workspace` on a folder; `state` is a folder outside of it where it keeps checkpoints.
 
     `watch=False` hears of nothing by itself: every look is a walk. `quiet` says how long content must stay the same
-    to be settled. `warning` says why changes are noticed late, where they are; `not_captured` names the files that
-    the last checkpoint left out because of their size.
+    to be settled. `excluded` names more folders of ours that may lie inside of it and are no part of it. `warning`
+    says why changes are noticed late, where they are; `not_captured` names the files that the last checkpoint left
+    out because of their size.
     """
 
     def __init__(
@@ -38,10 +40,12 @@ class FolderWorkspace:
         watch: bool = True,
         processes: None = None,
         quiet: Quiet | None = None,
+        excluded: Sequence[Path] = (),
         watcher: Callable[[Path, Path], Watcher] = watcher_for,
     ) -> None:
         self._root = root.absolute()
         self._state = state.absolute()
+        self._excluded = (self._state, *excluded)
         self._watcher: Watcher = watcher(self._root, self._state) if watch else NoWatcher()
         self._quiet = quiet or Quiet()
         self._outputs = Outputs()
@@ -51,7 +55,7 @@ class FolderWorkspace:
         self._coverage: Coverage | None = None
         self._scanner: Scanner | None = None
         self._checkpoints: Checkpoints | None = None
-        self._watching = False
+        self._watching = self._unsure = False
         self._one_at_a_time = asyncio.Lock()
         self._pulse = Pulse()
 
@@ -72,75 +76,77 @@ class FolderWorkspace:
     # ------------------------------------------------------------------------------- revision
 
     async def open(self, named: Sequence[str]) -> TreeState:
+        return await undisturbed(self._open(named))
+
+    async def name(self, named: Sequence[str]) -> None:
+        await undisturbed(self._name(named))
+
+    async def current(self) -> TreeState:
+        await asyncio.sleep(0)  # whoever asks again and again lets others run, too
+        await undisturbed(self._update())
+        return self._hand_out()
+
+    async def confirm(self) -> TreeState:
+        await undisturbed(self._update(everywhere=True))
+        return self._hand_out()
+
+    async def settled(self) -> TreeState:
+        base = self._handed
+        await wait_settled(self._settling_look, base, self._pulse, self._quiet, lambda: self._watcher.polls)
+        return self._hand_out(base)
+
+    async def _settling_look(self) -> Manifest:
+        await undisturbed(self._update())
+        return self._manifest
+
+    async def _open(self, named: Sequence[str]) -> TreeState:
         async with self._one_at_a_time:
             if not self._root.is_dir():
                 raise WorkspaceError(f"{self._root} is no folder: open an existing one")
             repository = await find_repository(self._root)
             rules = IgnoreRules(above=_above(repository))
             tracked = repository.tracked if repository else ()
-            self._use(Coverage(rules, tracked, named, _excluded(self._root, self._state)))
+            scanner = self._use(Coverage(rules, tracked, named, _within(self._root, self._excluded)))
             if not self._watching:
                 self._watcher.start(self._pulse.beat)
                 self._watching = True
             self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
             first = self._manifest is _UNOPENED
-            self._replace(await asyncio.to_thread(self._first_walk, rules))
+            self._replace(await asyncio.to_thread(self._first_walk, scanner, rules))
             return self._hand_out(self._manifest if first else None)
 
-    async def name(self, named: Sequence[str]) -> None:
-        async with self._one_at_a_time:
-            if self._coverage is None or tuple(named) == self._coverage.named:
-                return
-            scanner = self._use(self._coverage.renamed(named))
-            walked = await asyncio.to_thread(scanner.walk, self._manifest)
-            self._replace(await asyncio.to_thread(scanner.sieve, walked))
-
-    async def current(self) -> TreeState:
-        await asyncio.sleep(0)  # whoever asks again and again lets others run, too
-        await self._refresh()
-        return self._hand_out()
-
-    async def confirm(self) -> TreeState:
-        await self._walk()
-        return self._hand_out()
-
-    async def settled(self) -> TreeState:
-        self._opened()
-        base = self._handed
-        await wait_settled(self._settling_look, base, self._pulse, self._quiet, lambda: self._watcher.polls)
-        return self._hand_out(base)
-
-    async def _settling_look(self) -> Manifest:
-        await self._refresh()
-        return self._manifest
-
-    def _first_walk(self, rules: IgnoreRules) -> Manifest:
+    def _first_walk(self, scanner: Scanner, rules: IgnoreRules) -> Manifest:
         self._watcher.take()
-        scanner = self._opened()
         manifest = scanner.sieve(Manifest(scanner.walk(self._manifest).folders, rules.freeze()))
         _ = manifest.revision
         return manifest
 
-    async def _refresh(self) -> None:
-        scanner = self._opened()
+    async def _name(self, named: Sequence[str]) -> None:
         async with self._one_at_a_time:
-            if await self._watcher.drain():
-                self._replace(await asyncio.to_thread(self._look, scanner, self._manifest))
+            if self._coverage is None or tuple(named) == self._coverage.named:
+                return
+            scanner = self._use(self._coverage.renamed(named))
+            self._replace(await asyncio.to_thread(self._renamed_walk, scanner, self._manifest))
 
-    def _look(self, scanner: Scanner, known: Manifest) -> Manifest:
-        hints = self._watcher.take()
-        manifest = scanner.walk(known, hints.paths) if hints.everything else scanner.look(known, hints.paths)
+    def _renamed_walk(self, scanner: Scanner, known: Manifest) -> Manifest:
+        manifest = scanner.sieve(scanner.walk(known, self._watcher.take().paths))
         _ = manifest.revision
         return manifest
 
-    async def _walk(self) -> None:
-        scanner = self._opened()
+    async def _update(self, *, everywhere: bool = False) -> None:
         async with self._one_at_a_time:
-            await self._watcher.drain()
-            self._replace(await asyncio.to_thread(self._look_everywhere, scanner, self._manifest))
+            scanner = self._opened()
+            if not (await self._watcher.drain() or everywhere or self._unsure):
+                return
+            everywhere, self._unsure = everywhere or self._unsure, True
+            self._replace(await asyncio.to_thread(self._look, scanner, self._manifest, everywhere))
+            self._unsure = False  # what was heard of is lost where a look fails: the next one is a walk
 
-    def _look_everywhere(self, scanner: Scanner, known: Manifest) -> Manifest:
-        manifest = scanner.walk(known, self._watcher.take().paths)
+    def _look(self, scanner: Scanner, known: Manifest, everywhere: bool) -> Manifest:
+        """Everything is worked out here, in the worker thread, that the loop would be held by."""
+        hints = self._watcher.take()
+        look = scanner.walk if everywhere or hints.everything else scanner.look
+        manifest = look(known, hints.paths)
         _ = manifest.revision
         return manifest
 
@@ -193,20 +199,20 @@ class FolderWorkspace:
     # ---------------------------------------------------------------------------- checkpoints
 
     async def checkpoint(self) -> str:
-        await self._walk()
-        return await self._kept().keep(self._manifest)
+        await undisturbed(self._update(everywhere=True))
+        return await undisturbed(self._kept().keep(self._manifest))
 
     async def restore(
         self, checkpoint: str, paths: Sequence[str] | None = None, keep: Sequence[str] = ()
     ) -> Sequence[str]:
-        await self._walk()
-        changed = await self._kept().restore(checkpoint, self._manifest, paths, keep)
-        await self._walk()
+        await undisturbed(self._update(everywhere=True))
+        changed = await undisturbed(self._kept().restore(checkpoint, self._manifest, paths, keep))
+        await undisturbed(self._update(everywhere=True))
         return changed
 
     async def changed_between(self, before: str, after: str | None) -> Sequence[str]:
         if after is None:
-            await self._walk()
+            await undisturbed(self._update(everywhere=True))
         return await self._kept().changed_between(before, after, self._manifest)
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
@@ -214,7 +220,7 @@ class FolderWorkspace:
 
     async def diff(self, before: str, after: str | None, limit: int = 60_000) -> str:
         if after is None:
-            await self._walk()
+            await undisturbed(self._update(everywhere=True))
         return await self._kept().diff(before, after, self._manifest, limit)
 
     def _kept(self) -> Checkpoints:
@@ -247,8 +253,7 @@ def _above(repository: Repository | None) -> tuple[tuple[str, Rules], ...]:
     return repository.above if repository else ()
 
 
-def _excluded(root: Path, state: Path) -> tuple[str, ...]:
-    try:
-        return (state.resolve().relative_to(root.resolve()).as_posix(),)
-    except ValueError:
-        return ()
+def _within(root: Path, places: Sequence[Path]) -> tuple[str, ...]:
+    top = root.resolve()
+    inside = [place.resolve() for place in places if place.resolve().is_relative_to(top)]
+    return tuple(place.relative_to(top).as_posix() for place in inside if place != top)

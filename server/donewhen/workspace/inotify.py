@@ -12,6 +12,7 @@ import ctypes
 import errno
 import os
 import struct
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,9 +41,9 @@ class InotifyWatcher:
         self._descriptor = -1
         self._places: dict[int, str] = {}
         self._watches: dict[str, int] = {}
-        self._heard: list[bytes] = []
-        self._backlog = 0
+        self._heard = bytearray()
         self._lost = False
+        self._lock = threading.Lock()  # the scanning thread takes what the loop's thread has heard
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake: Wake | None = None
         self.warning: str | None = None
@@ -53,7 +54,7 @@ class InotifyWatcher:
 
     def start(self, wake: Wake) -> None:
         self._wake, self.warning = wake, None
-        self._places, self._watches, self._heard, self._lost = {}, {}, [], False
+        self._places, self._watches, self._heard, self._lost = {}, {}, bytearray(), False
         self._descriptor = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if self._descriptor < 0:
             self._give_up(ctypes.get_errno())
@@ -90,10 +91,11 @@ class InotifyWatcher:
         return self.polls or self._lost or bool(self._heard)
 
     def take(self) -> Hints:
-        heard, self._heard, self._backlog = self._heard, [], 0
-        lost, self._lost = self._lost or self.polls, False
+        with self._lock:
+            heard, self._heard = self._heard, bytearray()
+            lost, self._lost = self._lost or self.polls, False
         paths: set[str] = set()
-        for event in _events(b"".join(heard)):
+        for event in _events(bytes(heard)):
             lost |= not self._understand(*event, paths)
         if lost:
             # What moved or went is unknown, so the watches' names are too: the walk that follows sets them anew.
@@ -118,12 +120,11 @@ class InotifyWatcher:
                 heard = os.read(self._descriptor, 1 << 18)
             except (BlockingIOError, InterruptedError):
                 return
-            self._backlog += len(heard)
-            if self._backlog > _BACKLOG:
-                # Nobody looked for long: a walk will tell.
-                self._lost, self._heard = True, []
-                continue
-            self._heard.append(heard)
+            with self._lock:
+                self._heard += heard
+                if len(self._heard) > _BACKLOG:
+                    # Nobody looked for long: a walk will tell.
+                    self._lost, self._heard = True, bytearray()
 
     def _understand(self, watch: int, mask: int, name: str, paths: set[str]) -> bool:
         """Adds the path that the event is about; False where events were lost."""

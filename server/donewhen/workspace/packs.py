@@ -41,7 +41,7 @@ class Packs:
         self._places: dict[bytes, tuple[Path, int]] = {}
 
     def __contains__(self, name: bytes) -> bool:
-        return name in self._places or (self.refresh() and name in self._places)
+        return name in self._places
 
     def refresh(self) -> bool:
         """Takes in packs that appeared since, another process's too; whether there were any."""
@@ -54,7 +54,7 @@ class Packs:
 
     def read(self, name: bytes) -> bytes | None:
         """An object's content; None where it is absent or damaged."""
-        if name not in self:
+        if name not in self and not (self.refresh() and name in self):
             return None
         pack, at = self._places[name]
         try:

@@ -38,7 +38,10 @@ async def find_repository(root: Path) -> Repository | None:
     if code != 0 or len(lines) != 3:
         return None
     top = Path(lines[0])
-    prefix = _prefix(root, top)
+    try:
+        prefix = _prefix(root, top)
+    except ValueError:
+        return None
     (_, listed), excludes = await asyncio.gather(
         run_git(["ls-files", "-z", "--cached"], cwd=root), _global_excludes(root)
     )
