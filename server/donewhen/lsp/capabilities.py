@@ -31,8 +31,13 @@ COMMANDS = (
 SELECTOR = ({"pattern": "**/GOAL.md"}, {"pattern": "**/*.goal.md"})
 
 
-def initialize_result(encoding: Encoding) -> dict[str, Any]:
-    """The result of `initialize`."""
+def initialize_result(encoding: Encoding, *, pull: bool = True) -> dict[str, Any]:
+    """The result of `initialize`.
+
+    `pull`: whether diagnostics are offered to be pulled. A client that can't be told to pull again (Neovim 0.11)
+    would keep what it pulled beside what is pushed later.
+    """
+    pulled = {"identifier": "donewhen", "interFileDependencies": True, "workspaceDiagnostics": False}
     return {
         "serverInfo": {"name": "donewhen", "version": __version__},
         "capabilities": {
@@ -46,11 +51,7 @@ def initialize_result(encoding: Encoding) -> dict[str, Any]:
             "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor"]},
             "completionProvider": {"triggerCharacters": ["`", ":", " ", "/"]},
             "documentLinkProvider": {"resolveProvider": False},
-            "diagnosticProvider": {
-                "identifier": "donewhen",
-                "interFileDependencies": True,
-                "workspaceDiagnostics": False,
-            },
+            **({"diagnosticProvider": pulled} if pull else {}),
             "executeCommandProvider": {"commands": list(COMMANDS)},
             "workspace": {"workspaceFolders": {"supported": True, "changeNotifications": True}},
         },

@@ -20,7 +20,7 @@ def initialize(session: Session, params: object) -> dict[str, Any]:
         session.dismiss()
         raise Refused(failures.INVALID_REQUEST, "initializationOptions.token is not the token that was printed")
     session.introduce(profile)
-    return initialize_result(profile.encoding)
+    return initialize_result(profile.encoding, pull=profile.diagnostic_refresh)
 
 
 async def initialized(session: Session, _: object) -> None:
