@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from donewhen.core.evidence import Outcome, Problem
 from donewhen.core.goal import Check
 from donewhen.evidence.runner import CommandChecker
@@ -92,6 +93,12 @@ async def test_a_missing_file_of_the_workspace_is_a_failure(run: RunCheck) -> No
 async def test_killed_by_a_signal(run: RunCheck) -> None:
     result = await run("kill -SEGV $$")
     assert (result.outcome, result.reason) == (Outcome.KILLED, "ended by signal 11 (SIGSEGV)")
+
+
+async def test_a_shell_tells_a_signal_by_an_exit_code(run: RunCheck) -> None:
+    result = await run("sh -c 'kill -9 $$'; exit $?")
+    assert (result.outcome, result.reason) == (Outcome.FAILED, "exit code 137 (as after SIGKILL)")
+    assert (await run("exit 200")).reason == "exit code 200"
 
 
 async def test_never_ends(run: RunCheck) -> None:

@@ -5,6 +5,7 @@ A shell's language is not parsed in full: what can't be understood is left alone
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -57,6 +58,8 @@ class Segment:
 
 def segments(command: str) -> tuple[Segment, ...]:
     """The simple commands of a line; none where its quoting can't be understood."""
+    if os.name == "nt":
+        command = command.replace("\\", "/")  # a separator there, which the lexer would take for an escape
     try:
         lexer = shlex.shlex(command.replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
         lexer.whitespace_split = True

@@ -93,8 +93,8 @@ def _exit_as_expected(seen: Observed) -> bool:
 def _exit(seen: Observed) -> str:
     code = seen.process.exit_code or 0
     text = f"exit code {code}"
-    if 128 < code < 160 and code != seen.expected_exit:
-        text += f" ({signal_name(code - 128)})"
+    if code - 128 in list(signal.Signals) and code != seen.expected_exit:
+        text += f" (as after {signal.Signals(code - 128).name})"  # what a shell makes of it
     return text if seen.expected_exit in (0, code) else f"{text}, {seen.expected_exit} expected"
 
 
