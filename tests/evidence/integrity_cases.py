@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .integrity_cases_configs import CONFIGS, PROGRAMS
+from .integrity_cases_configs import CONFIGS, NAMED, PROGRAMS
 from .integrity_cases_definitions import DEFINITIONS
 from .integrity_cases_honest import HONEST_PYTHON
 from .integrity_cases_other_files import OTHER_FILES
 from .integrity_cases_python import DISHONEST_PYTHON
 from .integrity_cases_scripts import SCRIPTS
 
-CASES = (*HONEST_PYTHON, *DISHONEST_PYTHON, *CONFIGS, *DEFINITIONS, *OTHER_FILES, *PROGRAMS, *SCRIPTS)
+CASES = (*HONEST_PYTHON, *DISHONEST_PYTHON, *CONFIGS, *NAMED, *DEFINITIONS, *OTHER_FILES, *PROGRAMS, *SCRIPTS)

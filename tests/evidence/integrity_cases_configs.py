@@ -131,6 +131,41 @@ CONFIGS = (
     Case("beside a protected file", {"data/a.csv": "1", "a.py": ""}, {"a.py": "a = 1\n"}, (), protect=("data/**",)),
 )
 
+NAMED = (
+    Case(
+        "a configuration that the command names",
+        {"ci.ini": "[pytest]\naddopts = -q\n"},
+        {"ci.ini": "[pytest]\naddopts = -q -k nothing\n"},
+        ("exit_masked ci.ini:1",),
+        ("pytest -c ci.ini",),
+    ),
+    Case(
+        "spaces of a configuration that the command names",
+        {"ci.ini": "[pytest]\naddopts = -q\n"},
+        {"ci.ini": "[pytest]\n\naddopts = -q\n"},
+        (),
+        ("pytest -c ci.ini",),
+    ),
+    Case(
+        "a plugin that conftest.py names",
+        {"conftest.py": 'pytest_plugins = ["tests.plugin"]\n', "tests/plugin.py": "a = 1\n"},
+        {"tests/plugin.py": "a = 2\n"},
+        ("check_config tests/plugin.py:0",),
+    ),
+    Case(
+        "comments of a plugin",
+        {"conftest.py": 'pytest_plugins = ["tests.plugin"]\n', "tests/plugin.py": "a = 1\n"},
+        {"tests/plugin.py": "a = 1  # one\n"},
+    ),
+    Case(
+        "a configuration above the workspace",
+        {T: ADD},
+        {"../pytest.ini": "[pytest]\n"},
+        ("check_config ../pytest.ini:0",),
+    ),
+    Case("a file above the workspace", {T: ADD}, {"../notes.txt": "[pytest]\n"}),
+)
+
 VENV = ".venv/lib/python3.12/site-packages"
 PROGRAMS = (
     Case(

@@ -106,4 +106,24 @@ SCRIPTS = (
         SUM_RUST.replace("    }\n}", "    }\n\n    #[test]\n    fn zero() {\n        assert!(f());\n    }\n}"),
     ),
     in_file("rust: renamed", R, SUM_RUST, SUM_RUST.replace("fn adds", "fn sums_up")),
+    in_file(
+        "js: each, skipped",
+        J,
+        "test.each([[1, 2], [f(2), 3]])('adds %i', (a, b) => {\n  expect(add(a)).toBe(b);\n});\n",
+        "test.skip.each([[1, 2], [f(2), 3]])('adds %i', (a, b) => {\n  expect(add(a)).toBe(b);\n});\n",
+        f"test_skipped {J}:0",
+    ),
+    in_file(
+        "js: each, a case added",
+        J,
+        "test.each([[1, 2], [2, 3]])('adds %i', (a, b) => {\n  expect(add(a)).toBe(b);\n});\n",
+        "test.each([[1, 2], [2, 3], [3, 4]])('adds %i', (a, b) => {\n  expect(add(a)).toBe(b);\n});\n",
+    ),
+    in_file(
+        "js: an inner suite skipped",
+        J,
+        "describe('a', () => {\n  describe('b', () => {\n    it('c', () => { expect(f()).toBe(1) })\n  });\n});\n",
+        "describe('a', () => {\n  describe.skip('b', () => {\n    it('c', () => { expect(f()).toBe(1) })\n  });\n});\n",
+        f"test_skipped {J}:1",
+    ),
 )

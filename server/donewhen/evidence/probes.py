@@ -15,7 +15,14 @@ from donewhen.core.evidence import CheckResult, Outcome
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import CheckRunFact, FileFact, IntegrityFacts, TestFileFact
 from donewhen.evidence.probes_classify import FileKind, Layout
-from donewhen.evidence.probes_configs import PytestOptions, configs_in, pytest_options
+from donewhen.evidence.probes_configs import (
+    PytestOptions,
+    configs_in,
+    plugin_fact,
+    plugin_modules,
+    pytest_options,
+    unlisted_configs,
+)
 from donewhen.evidence.probes_definitions import Definitions
 from donewhen.evidence.probes_environment import Environment
 from donewhen.evidence.probes_python import PythonNames, python_tests
@@ -103,19 +110,26 @@ class WorkspaceProbes:
         return known[1] if _counts(known[1]) else None
 
     def _read_configs(self, view: _View) -> tuple[FileFact, ...]:
+        covered = [path for path, kind in self._layout.kinds.items() if kind is FileKind.CONFIG]
         found: list[FileFact] = []
-        for path, kind in self._layout.kinds.items():
-            if kind is not FileKind.CONFIG:
-                continue
-            digest = view.digests[path]
-            known = self._configs.get(path)
-            if known is None or known[0] != digest:
-                data = _bytes(view.root / path) or b""
-                known = (digest, configs_in(path, data.decode("utf-8", "replace")))
-                if hashlib.sha256(data).hexdigest() == digest:
-                    self._configs[path] = known
-            found += known[1]
+        for path in covered:
+            found += self._config_file(view, path)
+        for path in unlisted_configs(view.root, view.digests.keys()):
+            found += configs_in(path, _text(view.root / path))
+        for path in plugin_modules(found):
+            if (view.root / path).is_file():
+                found.append(plugin_fact(path, _text(view.root / path)))
         return tuple(found)
+
+    def _config_file(self, view: _View, path: str) -> tuple[FileFact, ...]:
+        digest = view.digests[path]
+        known = self._configs.get(path)
+        if known is None or known[0] != digest:
+            data = _bytes(view.root / path) or b""
+            known = (digest, configs_in(path, data.decode("utf-8", "replace")))
+            if hashlib.sha256(data).hexdigest() == digest:
+                self._configs[path] = known
+        return known[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +163,10 @@ def _bytes(path: Path) -> bytes | None:
         return path.read_bytes()
     except OSError:
         return None
+
+
+def _text(path: Path) -> str:
+    return (_bytes(path) or b"").decode("utf-8", "replace")
 
 
 def _goal_file(goal: Goal, view: _View) -> FileFact | None:

@@ -9,14 +9,17 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 from donewhen.core.integrity import FileFact
 
 _TEXT_LIMIT = 8000  # characters kept for showing a person what changed; the digest is of everything
+_LEVELS = 12  # folders above the workspace: pytest and ruff look in all of them
+_LOOKED_UP = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "ruff.toml", ".ruff.toml")
 Part = tuple[str, int, str]  # what is compared, the first line, the text shown
 
 
@@ -52,6 +55,35 @@ def excerpt(lines: Sequence[str], picked: Iterable[int]) -> tuple[int, str]:
     start, end = min(wanted), max(wanted)
     text = "\n".join(lines[i] if i in wanted else "" for i in range(start, end + 1))
     return start, text[:_TEXT_LIMIT]
+
+
+def unlisted_configs(root: Path, listed: Collection[str]) -> tuple[str, ...]:
+    """Configurations that runners find although the revision doesn't cover them: git-ignored ones in the root, and
+    those of folders above it, as `../pytest.ini`."""
+    found = [name for name in (*_LOOKED_UP, "conftest.py") if name not in listed and (root / name).is_file()]
+    folder, above = root, ""
+    for _ in range(_LEVELS):
+        if folder.parent == folder:
+            break
+        folder, above = folder.parent, f"../{above}"
+        found += [f"{above}{name}" for name in _LOOKED_UP if (folder / name).is_file()]
+    return tuple(found)
+
+
+def plugin_modules(configs: Iterable[FileFact]) -> tuple[str, ...]:
+    """The files of the workspace that pytest would load as plugins: `pytest_plugins` of conftest.py, `-p NAME`."""
+    found: list[str] = []
+    for fact in configs:
+        if fact.path.endswith("conftest.py"):
+            for block in re.findall(r"^pytest_plugins\b[^=]*=\s*([\[(][^\])]*[\])]|[^\n]*)", fact.text, re.M):
+                found += re.findall(r"[\"']([\w.]+)[\"']", block)
+        elif fact.runner == "pytest":
+            found += re.findall(r"(?<![\w-])-p\s*[\"',\s]*([A-Za-z_][\w.]*)", fact.text)
+    return tuple(f"{name.replace('.', '/')}.py" for name in dict.fromkeys(found))
+
+
+def plugin_fact(path: str, text: str) -> FileFact:
+    return _fact(path, "pytest", [python_part(text)])
 
 
 def _fact(path: str, runner: str, parts: Sequence[Part]) -> FileFact:
@@ -236,9 +268,15 @@ class PytestOptions:
 
     def collects(self, path: str, files: Sequence[str]) -> bool:
         *folders, name = path.split("/")
-        if not any(fnmatch.fnmatchcase(path if "/" in p else name, p) for p in files):
+        if not (_any_of(tuple(files)).fullmatch(name) or _any_of(tuple(f for f in files if "/" in f)).fullmatch(path)):
             return False
-        return not any(fnmatch.fnmatchcase(f, p) for f in folders for p in self.skipped_folders)
+        skipped = _any_of(self.skipped_folders)
+        return not any(skipped.fullmatch(folder) for folder in folders)
+
+
+@lru_cache(maxsize=64)
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(fnmatch.translate(p) for p in patterns) or r"(?!)")
 
 
 def pytest_options(root: Path) -> PytestOptions:
@@ -260,6 +298,7 @@ def pytest_options(root: Path) -> PytestOptions:
     return PytestOptions()
 
 
+@lru_cache(maxsize=8)
 def _toml_options(text: str) -> Mapping[str, Any] | None:
     try:
         return _values(tomllib.loads(text), ("tool.pytest.ini_options",)).get("tool.pytest.ini_options")

@@ -7,12 +7,13 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Goal
 from donewhen.core.integrity import DefinitionFact
-from donewhen.evidence.commandline import Segment, segments
+from donewhen.evidence.commandline import Segment, option_values, segments
 from donewhen.evidence.probes_configs import RUNNER_NAMES, SYNONYMS, python_part
 from donewhen.evidence.probes_tasks import Definition, tasks_of
 
@@ -26,16 +27,22 @@ _SHELL_SCRIPT = re.compile(r".*\.(?:sh|bash|zsh|bat|cmd|ps1)")
 _PROOF = re.compile(
     r"(?:^|[/_.-])(?:check|tests?|verify|lint|validate|ci|audit|assert|spec|qa|e2e|smoke)[a-z]{0,3}(?=[/_.-]|$)", re.I
 )
+_CONFIG_OPTIONS = ("-c", "--config", "--config-file", "--rcfile", "--cov-config", "-p", "--project", "--configuration")
+_FILE = re.compile(r"[\w./-]+\.\w+|\.\w+")
 _WORD = re.compile(r"[A-Za-z][\w.-]*")
+
+
+_segments = lru_cache(maxsize=4096)(segments)  # the same few lines, audit after audit
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A simple command and the folder that it runs in, relative to the workspace."""
+    """A simple command and the folder that it runs in, relative to the workspace. `nested`: a definition has it."""
 
     check_id: str
     segment: Segment
     folder: str
+    nested: bool = False
 
 
 class Definitions:
@@ -92,13 +99,13 @@ class Definitions:
     # -- one level
 
     def _command(self, check: Check, text: str, folder: str, depth: int) -> None:
-        for segment in segments(text):
+        for segment in _segments(text):
             if segment.words[:1] == ("cd",) and len(segment.words) > 1:
                 folder = posixpath.normpath(posixpath.join(folder, segment.words[1]))
                 continue
             if not segment.words:
                 continue
-            command = Command(check.id, segment, "" if folder == "." else folder)
+            command = Command(check.id, segment, "" if folder == "." else folder, depth > 0)
             self.commands.append(command)
             for definition in self._definitions(command, depth):
                 self._take(check, definition, depth)
@@ -117,9 +124,22 @@ class Definitions:
 
     def _definitions(self, command: Command, depth: int) -> Iterator[Definition]:
         yield from tasks_of(self._root, command.segment, command.folder)
+        yield from self._named_configs(command)
         script = self._script(command, depth)
         if script is not None:
             yield script
+
+    def _named_configs(self, command: Command) -> Iterator[Definition]:
+        """`pytest -c ci.ini`, `tsc -p tsconfig.ci.json`: files that a command is told to read its options from."""
+        tool = command.segment.tool
+        if not tool or tool[0] in _SHELLS or _INTERPRETERS.fullmatch(tool[0]):
+            return
+        for value in option_values(tool, _CONFIG_OPTIONS):
+            path = _inside(command.folder, value) if _FILE.fullmatch(value) else None
+            text = _text(self._root / path) if path is not None else None
+            if path is not None and text is not None:
+                kept = "\n".join(line.strip() for line in text.splitlines() if line.strip())
+                yield Definition(path, path, kept, 0, text[:8000])
 
     def _script(self, command: Command, depth: int) -> Definition | None:
         path, is_shell = _script_path(command)

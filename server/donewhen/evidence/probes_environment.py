@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePath
 
 from donewhen.core.integrity import DefinitionFact, FileFact
@@ -57,7 +58,7 @@ class Environment:
     """Looks at disk, where the revision doesn't reach; contents are read again only where stat says so."""
 
     def __init__(self) -> None:
-        self._digests: dict[Path, tuple[Signature, str]] = {}
+        self._digests: dict[str, tuple[Signature, str]] = {}
         self._plugins: dict[Path, tuple[Signature, str]] = {}
 
     def programs(
@@ -65,10 +66,17 @@ class Environment:
     ) -> tuple[DefinitionFact, ...]:
         """One fact for each program that a check's commands start, itself or through what their words stand for."""
         found: dict[tuple[str, str], DefinitionFact] = {}
+        places: dict[tuple[str, str], Path | None] = {}
         for command in definitions.commands:
             for name in _program_words(command):
-                if (command.check_id, name) not in found:
-                    path = which(name, root, command.folder, environment)
+                if (command.check_id, name) in found:
+                    continue
+                place = (name, command.folder)
+                if place not in places:
+                    places[place] = which(name, root, command.folder, environment)
+                path = places[place]
+                # Not every word of a script is a program: those of the goal's own commands are.
+                if path is not None or not command.nested:
                     found[command.check_id, name] = self._program(root, command.check_id, name, path)
         return tuple(found[key] for key in sorted(found))
 
@@ -140,32 +148,36 @@ class Environment:
 
     def _folder_digest(self, folder: Path) -> str:
         whole = hashlib.sha256()
-        count = 0
-        for current, names, files in os.walk(folder):
-            names[:] = sorted(n for n in names if n != "__pycache__")
-            for file in sorted(f for f in files if f.endswith(".py")):
-                count += 1
-                if count > _MOST_FILES:
-                    return whole.hexdigest()[:16]
-                path = Path(current) / file
-                whole.update(f"{path.relative_to(folder).as_posix()}\0{self._digest(path)}\0".encode())
+        for count, file in enumerate(_python_files(str(folder))):
+            if count == _MOST_FILES:
+                break
+            whole.update(f"{file[len(str(folder)) :]}\0{self._digest(file)}\0".encode())
         return whole.hexdigest()[:16]
 
-    def _digest(self, path: Path) -> str:
+    def _digest(self, path: Path | str) -> str:
         try:
-            stat = path.stat()
+            stat = os.stat(path)  # noqa: PTH116  # called for each file of a runner's package: Path takes longer than stat
             signature = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-            known = self._digests.get(path)
+            known = self._digests.get(str(path))
             if known is not None and known[0] == signature:
                 return known[1]
             if stat.st_size > _SMALL:
                 digest = f"{stat.st_size}:{stat.st_mtime_ns}"
             else:
-                digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+                digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
         except OSError:
             return ""
-        self._digests[path] = (signature, digest)
+        self._digests[str(path)] = (signature, digest)
         return digest
+
+
+def _python_files(folder: str) -> Iterator[str]:
+    for entry in _listed(folder):
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield from _python_files(entry.path)
+        elif entry.name.endswith(".py"):
+            yield entry.path
 
 
 def which(name: str, root: Path, folder: str, environment: Mapping[str, str]) -> Path | None:
@@ -173,9 +185,14 @@ def which(name: str, root: Path, folder: str, environment: Mapping[str, str]) ->
     if "/" in name or "\\" in name:
         path = root / folder / name
         return path if path.is_file() else None
-    entries = [str(root / folder / entry) for entry in environment.get("PATH", os.defpath).split(os.pathsep) if entry]
-    found = shutil.which(name, path=os.pathsep.join(entries))
+    found = shutil.which(name, path=_search_path(str(root / folder), environment.get("PATH", os.defpath)))
     return Path(found) if found else None
+
+
+@lru_cache(maxsize=64)
+def _search_path(folder: str, path: str) -> str:
+    """A relative entry of PATH means a folder of the current one, not of the server's."""
+    return os.pathsep.join(os.path.join(folder, entry) for entry in path.split(os.pathsep) if entry)  # noqa: PTH118
 
 
 def _program_words(command: Command) -> Iterator[str]:
@@ -238,7 +255,7 @@ def _startup_in(packages: Path) -> list[Path]:
     return [Path(e.path) for e in _listed(packages) if e.name in _STARTUP or e.name.endswith(".pth")]
 
 
-def _listed(folder: Path) -> list[os.DirEntry[str]]:
+def _listed(folder: Path | str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda e: e.name)

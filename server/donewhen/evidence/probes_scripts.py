@@ -31,6 +31,7 @@ class Language:
 _JS = Language(
     re.compile(
         r"(?<![\w.$])(?P<word>x?(?:describe|it|test|context|suite|specify)|f(?:describe|it))(?P<mark>(?:\.\w+)*)"
+        r"(?P<each>\.(?:each|for)\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|`[^`]*`))?"
         r"\s*\(\s*(?P<name>\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)"
     ),
     re.compile(r"(?<![\w$.])(?:expect|assert|should|t\.(?:is|deepEqual|true|false|truthy|throws))(?:\.\w+)*\s*\("),
@@ -115,8 +116,8 @@ def _javascript(text: str) -> tuple[list[TestFact], list[SkipFact]]:
     skips: list[SkipFact] = []
     suites: list[tuple[int, str]] = []
     for match in _JS.test.finditer(text):
-        suites = [(end, name) for end, name in suites if end > match.start()]
-        opening = text.index("(", match.end("mark"))
+        suites = [suite for suite in suites if suite[0] > match.start()]
+        opening = text.index("(", match.end("each") if match["each"] else match.end("mark"))
         body = _block(text, opening, "(")
         name = " > ".join([*(n for _, n in suites), match["name"][1:-1]])
         mark = _js_mark(match)
@@ -124,7 +125,7 @@ def _javascript(text: str) -> tuple[list[TestFact], list[SkipFact]]:
             scope = "" if mark == "only" else name
             skips.append(SkipFact(scope, _line(text, match.start()), f"{match['word']}{match['mark']}"))
         if match["word"].lstrip("xf") in ("describe", "context", "suite"):
-            suites.append((opening + len(body), name))
+            suites.append((opening + len(body), match["name"][1:-1]))
             continue
         skips += _skip_calls(text, opening, body, name, _JS.skip)
         tests.append(_test(text, name, match.start(), opening, body, bool(mark), _JS))
@@ -142,7 +143,7 @@ def _js_mark(match: re.Match[str]) -> str:
 
 def _test(text: str, name: str, start: int, at: int, body: str, skipped: bool, language: Language) -> TestFact:
     line = _line(text, start)
-    statements = [(m.start(), _statement(body, m)) for m in language.assertion.finditer(body)]
+    statements = [(m.start(), _statement(body, m, language)) for m in language.assertion.finditer(body)]
     live = [(where, s) for where, s in statements if not _trivial(s)]
     normal = _SPACE.sub("", body)
     return TestFact(
@@ -158,10 +159,10 @@ def _test(text: str, name: str, start: int, at: int, body: str, skipped: bool, l
     )
 
 
-def _statement(body: str, match: re.Match[str]) -> str:
+def _statement(body: str, match: re.Match[str], language: Language) -> str:
     """From an assertion's word to the end of its statement; for Go, its condition belongs to it."""
     before = body[: match.start()].rstrip()
-    guard = _GO_GUARD.search(before[-400:])
+    guard = _GO_GUARD.search(before[-400:]) if language is _GO else None
     end = match.end()
     depth = 1
     while end < len(body) and not (depth <= 0 and body[end] in ";\n}" and not _continues(body, end)):
