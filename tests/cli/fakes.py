@@ -246,11 +246,12 @@ class Desk:
     typed: Sequence[str] = ()
     settings: Settings | None = None
     served: ServeOptions | None = None
+    stdout: io.StringIO | None = None
     out: str = ""
     err: str = ""
 
     def __call__(self, *argv: str) -> int:
-        stdout, stderr = io.StringIO(), io.StringIO()
+        stdout, stderr = self.stdout or io.StringIO(), io.StringIO()
         terminal = Terminal(stdout, stderr, Typed(self.typed), self.environ, self.interactive)
         arguments = ["--workspace", str(self.root), *argv]
         user_file = self.root / "user.toml"

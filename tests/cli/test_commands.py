@@ -118,6 +118,18 @@ def test_an_argument_that_ends_in_md_is_a_goal(tmp_path: Path) -> None:
     assert call.runs.calls == []
 
 
+@pytest.mark.conformance("C1")
+def test_a_blank_objective_and_a_folder_are_refused(tmp_path: Path) -> None:
+    call = desk(tmp_path, complete())
+    assert call("run", " ") == 2
+    assert "objective is blank" in call.err
+    (tmp_path / "src").mkdir()
+    assert call("run", "src") == 2
+    assert "src is a folder" in call.err
+    assert call("run", "long " * 2000) == 0
+    assert [name for name, *_ in call.runs.calls] == ["start"]
+
+
 def test_run_json_is_snapshots_and_the_last_is_the_final_one(tmp_path: Path) -> None:
     call = desk(tmp_path, view(red=True), complete())
     assert call("run", "--json") == 0
@@ -267,7 +279,8 @@ def test_the_end_of_input_pauses(tmp_path: Path) -> None:
     assert call.runs.calls[1][0] == "pause"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 3)])
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent to a process as POSIX does")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 3), (signal.SIGHUP, 3)])
 def test_a_signal_pauses_the_run(number: signal.Signals, code: int, tmp_path: Path) -> None:
     call = desk(tmp_path, view())
     call.runs.on_last = lambda: os.kill(os.getpid(), number)
@@ -345,6 +358,13 @@ def test_status_and_list_show_what_is_on_record(tmp_path: Path) -> None:
         "startedAt": "1970-01-01T00:00:00.000Z",
         "updatedAt": "1970-01-01T00:00:01.500Z",
     }
+
+
+def test_resume_keeps_the_worker(tmp_path: Path) -> None:
+    call = desk(tmp_path, complete(), environ={"DONEWHEN_WORKER": "agent", "DONEWHEN_WORKER_COMMAND": "x"})
+    assert call("resume") == 0
+    options = call.runs.calls[0][3]
+    assert (options.worker, options.worker_command) == (None, None)
 
 
 def test_following_watches_and_changes_nothing(tmp_path: Path) -> None:

@@ -120,4 +120,7 @@ def test_a_sandbox_that_is_not_there_is_refused(tmp_path: Path) -> None:
     call = desk(tmp_path, complete())
     assert call("run", "--sandbox", "on") == 2
     assert "no sandbox" in call.err
+    call.environ["DONEWHEN_SANDBOX"] = "on"
+    assert call("check") == 2
+    assert call("resume") == 2
     assert call.runs.calls == []

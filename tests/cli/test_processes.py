@@ -130,17 +130,17 @@ def test_a_worker_that_proves_nothing_is_capped_and_goes_on_with_more(place: Pla
 
 
 @posix
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 3), (signal.SIGHUP, 3)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 3)])
 def test_a_signal_pauses_and_resume_goes_on(number: signal.Signals, code: int, place: Place) -> None:
     place.goal("`test -f done.txt` passes")
-    process = place.start("run", "--json", "--worker-command", "test -f go && touch done.txt || sleep 60")
+    process = place.start("run", "--json", "--worker-command", "test -f ../go && touch done.txt || sleep 60")
     shown = first(process, working)
     process.send_signal(number)
     output, errors = process.communicate(timeout=DEADLINE)
     assert process.returncode == code
     assert json.loads(output.splitlines()[-1])["status"] == "paused"
     assert f"donewhen resume {shown['runId']}" in errors
-    (place.root / "go").touch()
+    (place.root.parent / "go").touch()  # outside of the workspace: no edit of a person
     resumed = place.run("resume", "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout.splitlines()[-1])["runId"] == shown["runId"]

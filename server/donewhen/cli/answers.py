@@ -46,6 +46,8 @@ def choices(interrupt: Interrupt) -> str:
     topic = interrupt.about.partition(":")[0]
     if topic == "requirement":
         return "`approve [REASON]` to waive it, or `deny` to leave it unproven"
+    if topic == "restore":
+        return "`approve` to keep them, or `deny` to put the files back"
     if topic == "claim":
         return "`approve`, `deny [REASON]`, or a text for the worker"
     if interrupt.kind == "question":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -38,7 +39,8 @@ class Call:
 
     @property
     def state_dir(self) -> Path | None:
-        return self.settings.state_dir
+        named = self.settings.state_dir
+        return named.resolve() if named is not None else None
 
     @asynccontextmanager
     async def runs(self, root: Path | None = None, state_dir: Path | None = None) -> AsyncGenerator[Runs]:
@@ -50,8 +52,8 @@ class Call:
             await runs.close("the command ended")
 
     def show(self, view: RunView, root: Path | None = None) -> None:
-        """A snapshot as one JSON document."""
-        self.terminal.result(snapshot_text(view, root or self.root))
+        """A snapshot as one JSON document, its clock at this moment."""
+        self.terminal.result(snapshot_text(view, root or self.root, time.time()))
 
     def warn_about_settings(self) -> None:
         """Where no run will show them among its own warnings."""
@@ -61,10 +63,10 @@ class Call:
             self.terminal.say(f"donewhen: warning: {warning.message}")
 
 
-def snapshot_text(view: RunView, root: Path) -> str:
+def snapshot_text(view: RunView, root: Path, now: float | None = None) -> str:
     from donewhen.wire.snapshot import snapshot  # lazy: pydantic costs start-up time
 
-    return snapshot(view, root).model_dump_json(by_alias=True)
+    return snapshot(view, root, now).model_dump_json(by_alias=True)
 
 
 def call_of(
@@ -81,7 +83,10 @@ def call_of(
 def workspace_of(flag: str | None, environ: Mapping[str, str]) -> Path:
     """The workspace folder: --workspace, else DONEWHEN_WORKSPACE, else the current one."""
     named = flag or environ.get("DONEWHEN_WORKSPACE") or "."
-    root = Path(named).expanduser().resolve()
+    try:
+        root = Path(named).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as problem:
+        raise UsageError(f"the workspace {named} can't be found ({problem}): give one with --workspace") from problem
     if not root.is_dir():
         raise UsageError(f"the workspace {root} is not a folder: give one with --workspace")
     return root
@@ -114,3 +119,9 @@ def limit_changes(settings: Settings) -> LimitChanges:
     names: tuple[str, ...] = ("max_iterations", "timeout", "budget", "token_budget")
     values: dict[str, Any] = {name: getattr(settings.given, name) for name in names}
     return LimitChanges(**values)
+
+
+def refuse_missing_sandbox(call: Call) -> None:
+    """`on` is a promise: where it can't be kept, nothing is executed. Raises UsageError."""
+    if call.settings.sandbox == "on":
+        raise UsageError("sandbox on: there is no sandbox in this version; set it to auto")

@@ -16,8 +16,9 @@ from donewhen.cli.pursuing import Pursuit
 from donewhen.cli.services import DemoProject
 from donewhen.cli.terminal import OutputClosed, Terminal
 from donewhen.cli.wording import duration, one_line
+from donewhen.config import Settings
 from donewhen.core.state import IterationRecord
-from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
+from donewhen.engine.api import Runs, RunView, StartOptions
 
 WIDTH = 72
 
@@ -45,11 +46,10 @@ def _temporary_folder() -> Path:
 async def _told(call: Call, project: DemoProject, state: Path) -> int:
     root = project.workspace.resolve()
     path = project.goal.resolve().relative_to(root).as_posix()
-    options = StartOptions(worker="scripted", script=str(project.script), approve="deny", limits=LimitChanges())
+    options = StartOptions(worker="scripted", script=str(project.script), approve="deny")
     display: Display = JsonDisplay(call.terminal, root) if call.json else Narration(call.terminal)
     # What the person's own settings say is for their own work: here it could only spoil the demonstration.
-    unset = replace(call.settings, configured=replace(call.settings.configured, worker=None))
-    async with replace(call, settings=unset).runs(root, state) as runs:
+    async with replace(call, settings=Settings()).runs(root, state) as runs:
         return await _pursued(call, runs, display, path, options)
 
 

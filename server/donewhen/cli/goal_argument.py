@@ -44,6 +44,8 @@ GoalArgument = GoalVerb | Objective | GoalPath
 def understand(words: Sequence[str], root: Path) -> GoalArgument:
     """What `donewhen run WORDS` means. Raises UsageError for a goal file that isn't there."""
     text = " ".join(words).strip()
+    if words and not text:
+        raise UsageError("the objective is blank: say what is to be achieved, or name a goal file")
     prefix = _PREFIX.match(text)
     if prefix is None:
         return _file_or_text(text, root)
@@ -56,8 +58,17 @@ def understand(words: Sequence[str], root: Path) -> GoalArgument:
 def _file_or_text(text: str, root: Path) -> GoalArgument:
     if not text:
         return GoalPath(the_goal(root))
-    is_file = Path(text).is_file() or (root / text).is_file() if len(text) < 4096 and "\0" not in text else False
-    return GoalPath(goal_path(text, root)) if is_file or text.endswith(".md") else Objective(text)
+    found = [path for path in (Path(text), root / text) if _exists(path)]
+    if found or text.endswith(".md"):
+        return GoalPath(goal_path(text, root))
+    return Objective(text)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a whole paragraph is no file name
+        return False
 
 
 def goal_path(text: str, root: Path) -> str:
@@ -69,6 +80,8 @@ def goal_path(text: str, root: Path) -> str:
             if found.is_relative_to(root):
                 return found.relative_to(root).as_posix()
             raise UsageError(f"{text} is not in the workspace {root}: give its folder with --workspace")
+    if Path(text).is_dir() or (root / text).is_dir():
+        raise UsageError(f"{text} is a folder, not a goal file; with --workspace {text} its goal is pursued")
     raise UsageError(f"there is no goal file {text}: `donewhen init` drafts one")
 
 
@@ -89,7 +102,7 @@ def write_draft(call: Call, objective: str, path: Path | None = None) -> Path:
     target = path or call.services.draft_path(call.root, objective)
     text = call.services.draft(call.root, objective)
     try:
-        with target.open("x", encoding="utf-8", newline="\n") as file:
+        with target.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
     except FileExistsError:
         raise UsageError(f"{target} exists already, and is left as it is") from None

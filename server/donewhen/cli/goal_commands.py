@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from donewhen.cli.calling import Call
+from donewhen.cli.calling import Call, refuse_missing_sandbox
 from donewhen.cli.display import Display, display_for
 from donewhen.cli.goal_argument import goal_path, say_problems, the_goal, write_draft
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, exit_code
@@ -34,6 +34,7 @@ def init(call: Call) -> int:
 
 async def check(call: Call) -> int:
     """One audit; 0 where everything is proven, 1 where something is not."""
+    refuse_missing_sandbox(call)
     named = call.arguments.goal
     path = goal_path(named, call.root) if named else the_goal(call.root)
     say_problems(call, path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from donewhen.cli.calling import Call, limit_changes, start_options
+from donewhen.cli.calling import Call, limit_changes, refuse_missing_sandbox, start_options
 from donewhen.cli.display import display_for
 from donewhen.cli.goal_argument import GoalVerb, Objective, Verb, say_problems, understand, write_draft
 from donewhen.cli.pursuing import Pursuit
@@ -40,20 +40,25 @@ async def run(call: Call) -> int:
 
 async def resume(call: Call) -> int:
     """Lets a run go on, with raised limits where some are given."""
-    options = checked_options(call)
+    options = resume_options(call)
     async with call.runs() as runs:
         return await _resumed(call, runs, call.arguments.run_id, limit_changes(call.settings), options)
 
 
+def resume_options(call: Call) -> StartOptions:
+    """The options of `resume`: a run keeps its worker. Raises UsageError."""
+    refuse_missing_sandbox(call)
+    return replace(start_options(call.settings), worker=None, worker_command=None, script=None)
+
+
 def checked_options(call: Call) -> StartOptions:
     """The options of `run`, complete and possible. Raises UsageError."""
+    refuse_missing_sandbox(call)
     options = start_options(call.settings)
     if options.worker is None and options.worker_command and call.settings.given.worker_command:
         options = replace(options, worker="command")
     if options.worker is None and options.script and call.settings.given.script:
         options = replace(options, worker="scripted")
-    if options.sandbox == "on":
-        raise UsageError("sandbox on: there is no sandbox in this version; leave it at auto")
     if options.worker in UNAVAILABLE_WORKERS:
         raise UsageError(
             f"the worker {options.worker!r} is not available in this version: use human, command or scripted"
@@ -65,11 +70,9 @@ def checked_options(call: Call) -> StartOptions:
     return options
 
 
-async def _resumed(
-    call: Call, runs: Runs, run_id: str | None, limits: LimitChanges, options: StartOptions | None = None
-) -> int:
+async def _resumed(call: Call, runs: Runs, run_id: str | None, limits: LimitChanges, options: StartOptions) -> int:
     async def begin() -> RunView:
-        return await runs.resume(run_id, limits, options or StartOptions())
+        return await runs.resume(run_id, limits, options)
 
     return await Pursuit(call, runs, display_for(call)).follow(begin)
 
@@ -80,7 +83,7 @@ async def _verb(call: Call, verb: Verb) -> int:
         return await show_status(call, None)
     async with call.runs() as runs:
         if verb == "resume":
-            return await _resumed(call, runs, None, limit_changes(call.settings), checked_options(call))
+            return await _resumed(call, runs, None, limit_changes(call.settings), resume_options(call))
         view = await newest(runs)
         if view is None:
             raise UsageError(f"there is no run in {call.root}: nothing to {verb}")

@@ -1,0 +1,80 @@
+"""What stands on a terminal, what is read from it, and what happens when it is gone."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from donewhen.cli.live_view import LiveDisplay
+from donewhen.cli.terminal import OutputClosed, Terminal, TypedLines
+from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.state import KnownFinding
+from donewhen.core.work import RunWarning
+from tests.cli.fakes import Typed, complete, desk, question, view
+
+
+class Closed(io.StringIO):
+    """A pipe that nobody reads."""
+
+    def write(self, text: str, /) -> int:
+        raise BrokenPipeError
+
+
+def terminal(out: io.StringIO, **changes: bool) -> Terminal:
+    return Terminal(out, io.StringIO(), Typed([]), {}, **changes)
+
+
+def test_the_live_view_shows_all_of_a_run() -> None:
+    out = io.StringIO()
+    finding = KnownFinding("F1", IntegrityFinding("k", "test_skipped", "tests/test_x.py", 4, "skipped now"))
+    display = LiveDisplay(terminal(out, live=True))
+    warned = RunWarning("unlimited", "there is no limit of time")
+    display.show(view(red=True, findings=(finding,), interrupts=(question(),), warnings=(warned,)))
+    display.note("Ctrl-C: pausing …")
+    display.hold()
+    shown = out.getvalue()
+    for part in ("R1", "2 of 12 tests failed", "F1 test_skipped", "I1 question", "no limit of time", "iteration 0 · "):
+        assert part in shown
+    assert "pausing" in shown
+    out.truncate(0)
+    display.finish(complete())
+    assert "complete: every requirement is proven" in out.getvalue()
+    assert "iteration 0 · " not in out.getvalue()
+
+
+def test_a_closed_output_is_told_apart_from_a_closed_error_output() -> None:
+    shut = Terminal(Closed(), Closed(), Typed([]))
+    shut.say("nobody hears this")
+    with pytest.raises(OutputClosed):
+        shut.result("nor this")
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    call = desk(tmp_path, complete())
+    call.stdout = Closed()
+    assert call("list") == 0
+    assert call("status") == 0
+    assert call("check") == 0
+    assert call.err.count("error") == 0
+
+
+def test_a_run_that_nobody_watches_any_more_is_paused(tmp_path: Path) -> None:
+    call = desk(tmp_path, view())
+    call.stdout = Closed()
+    assert call("run") == 3
+    assert call.runs.calls[1][0] == "pause"
+
+
+async def test_typed_lines_come_one_by_one_and_none_is_lost() -> None:
+    read, write = os.pipe()
+    lines = TypedLines(read)
+    os.write(write, b"one\r\ntwo\nthr")
+    assert await lines.next() == "one"
+    assert await lines.next() == "two"
+    os.write(write, b"ee")
+    os.close(write)
+    assert [await lines.next(), await lines.next()] == ["three", None]
+    os.close(read)
