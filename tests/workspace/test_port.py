@@ -176,10 +176,11 @@ async def test_source_configuration_and_named_files_are_never_output(make: Make)
         "named.xml",
         "package-lock.json",
     ]
-    for path in [*paths, "free.xml"]:
+    reports = ["free.xml", "coverage.json", "test-report.md", "log", "x.lcov"]
+    for path in [*paths, *reports]:
         subject.write(path, b"1")
     await subject.workspace.confirm()
-    assert list(subject.workspace.volatile("tests", [*paths, "free.xml"])) == paths
+    assert list(subject.workspace.volatile("tests", [*paths, *reports])) == paths
 
 
 async def test_a_checkpoint_is_put_back_byte_for_byte(make: Make) -> None:
@@ -280,6 +281,8 @@ async def test_what_changed_after_a_moment(make: Make) -> None:
     subject.write("a", b"2")
     assert subject.workspace.changed_after(at, ["a", "b"]) == ("a",)
     assert subject.workspace.changed_after(time.time() + 5, ["a", "b"]) == ()
+    subject.delete("b")
+    assert subject.workspace.changed_after(at, ["b"]) == ("b",)
 
 
 async def test_whoever_waits_is_told_that_the_workspace_was_closed(make: Make) -> None:

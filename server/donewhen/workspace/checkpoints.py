@@ -44,15 +44,20 @@ class Checkpoints:
         self._objects = ObjectStore(state / "checkpoints.git", borrowed)
         self._size_limit = size_limit
         self._trees: dict[str, Tree] = {}
+        self._last: tuple[Manifest, str] | None = None
         self.not_captured: tuple[str, ...] = ()
 
     async def keep(self, manifest: Manifest) -> str:
         """Keeps the files of a manifest that was just confirmed; returns the checkpoint's id."""
+        if self._last is not None and self._last[0] is manifest:
+            return self._last[1]
         tree = await asyncio.to_thread(self._tree_of, manifest)
         missing = await self._objects.missing({kept.blob for kept in tree.values() if kept.mode != NESTED})
         wanted = [path for path, kept in tree.items() if kept.mode != NESTED and kept.blob in missing]
         checkpoint = await asyncio.to_thread(self._write, tree, wanted)
-        self.not_captured = tuple(path for path, entry in manifest.items() if entry.size > self._size_limit)
+        self.not_captured = tuple(path for path, kept in tree.items() if kept.mode == NESTED)
+        if self._trees[checkpoint] == tree:
+            self._last = (manifest, checkpoint)
         return checkpoint
 
     async def restore(

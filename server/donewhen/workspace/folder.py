@@ -29,7 +29,7 @@ class FolderWorkspace:
     `watch=False` hears of nothing by itself: every look is a walk. `quiet` says how long content must stay the same
     to be settled. `excluded` names more folders of ours that may lie inside of it and are no part of it. `warning`
     says why changes are noticed late, where they are; `not_captured` names the files that the last checkpoint left
-    out because of their size.
+    out: files that are too large or unreadable, nested repositories.
     """
 
     def __init__(
@@ -38,7 +38,6 @@ class FolderWorkspace:
         state: Path,
         *,
         watch: bool = True,
-        processes: None = None,
         quiet: Quiet | None = None,
         excluded: Sequence[Path] = (),
         watcher: Callable[[Path, Path], Watcher] = watcher_for,
@@ -70,7 +69,7 @@ class FolderWorkspace:
 
     @property
     def not_captured(self) -> tuple[str, ...]:
-        """The files that the last checkpoint left out because of their size."""
+        """What the last checkpoint left out: files that are too large or can't be read, nested repositories."""
         return self._checkpoints.not_captured if self._checkpoints else ()
 
     # ------------------------------------------------------------------------------- revision

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from donewhen.workspace.manifest import Entry, Manifest
@@ -21,13 +22,20 @@ _SOURCE_SUFFIXES = frozenset(_SUFFIXES.split())
 _SOURCE_NAMES = frozenset(_NAMES.split())
 
 
+_REPORT_SUFFIXES = frozenset({".json", ".md", ".yaml", ".yml"})
+_REPORT = re.compile(r"report|coverage|result|junit|timing|duration|benchmark|metrics|stats|summary|output")
+"""Formats that serve for configuration and for reports: a report says in its name that it is one."""
+
+
 def looks_like_source(path: str) -> bool:
     """Whether a path is source or configuration by its name: such a file is never a check's output."""
     name = path.rpartition("/")[2].lower()
     dot = name.rfind(".")
     if name in _SOURCE_NAMES or (name.startswith(".") and dot == 0):
         return True
-    return dot >= 0 and name[dot:] in _SOURCE_SUFFIXES
+    if dot < 0 or name[dot:] not in _SOURCE_SUFFIXES:
+        return False
+    return not (name[dot:] in _REPORT_SUFFIXES and _REPORT.search(name[:dot]))
 
 
 class Outputs:
