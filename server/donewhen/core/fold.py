@@ -22,7 +22,7 @@ from donewhen.core.fold_turn import turn_abandoned, turn_finished, turn_restored
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Goal
 from donewhen.core.proof import undecidable
-from donewhen.core.state import Judged, KnownFinding, RunState
+from donewhen.core.state import SIGN_OF_LIFE, Judged, KnownFinding, RunState
 from donewhen.core.work import RunWarning
 
 MAX_WARNINGS = 50
@@ -185,7 +185,13 @@ def _requirement_disputed(state: RunState, event: e.RequirementDisputed, at: flo
 
 
 def _interrupt_opened(state: RunState, event: e.InterruptOpened, at: float) -> RunState:
-    return replace(state, interrupts=(*state.interrupts, event.interrupt), interrupt_count=state.interrupt_count + 1)
+    late = {key: answer for key, answer in state.late_answers.items() if key != event.interrupt.subject}
+    return replace(
+        state,
+        interrupts=(*state.interrupts, event.interrupt),
+        interrupt_count=state.interrupt_count + 1,
+        late_answers=late,
+    )
 
 
 def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) -> RunState:
@@ -198,6 +204,10 @@ def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) 
         return _requirement_answered(closed, subject, event)
     if topic == "claim":
         return _claim_answered(closed, event)
+    if topic == "restore":
+        return replace(closed, edits_kept=(asked.asked_at, event.answer.response != "deny"))
+    if state.turn is None:
+        return replace(closed, late_answers={**state.late_answers, asked.subject: event.answer})
     return closed
 
 
@@ -248,7 +258,17 @@ def _stop_requested(state: RunState, event: e.StopRequested, at: float) -> RunSt
 
 
 def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
-    return replace(state, paused=event.reason, pause_requested=None, reason=event.reason, last_alive=at)
+    """A turn that is to run again was cut off earlier: what changed since then is a person's already."""
+    alive = at if state.redo is None and state.interrupted is None else state.last_alive
+    return replace(
+        state,
+        paused=event.reason,
+        interrupted=None,
+        pause_requested=None,
+        reason=event.reason,
+        last_alive=alive,
+        judging=(),
+    )
 
 
 def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
@@ -256,7 +276,9 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
     return replace(
         state,
         interrupted=event.reason,
-        last_alive=event.alive_until,
+        last_alive=event.alive_until + SIGN_OF_LIFE
+        if state.turn is not None or state.redo is None
+        else state.last_alive,
         reason=event.reason,
         redo=state.turn or state.redo,
         turn=None,

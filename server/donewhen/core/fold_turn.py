@@ -20,6 +20,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         state,
         turn=OpenTurn(event.iteration, event.checkpoint, at),
         redo=None,
+        edits_kept=None,
         iteration=event.iteration,
         claim=None,
         answers=state.answers if again else (),
@@ -52,6 +53,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         turn=None,
         turns_ended=state.turns_ended + 1,
         claim=Claim(result.claim.state, result.claim.text) if needs_person else None,
+        late_answers={},
         failures=state.failures + 1 if failed else 0,
         last_error=result.error,
         response_digest=result.response_digest,
@@ -62,7 +64,10 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
 
 
 def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunState:
-    return replace(state, turn=None, redo=state.turn or state.redo, worker_usage=state.worker_usage + event.usage)
+    usage = state.worker_usage + event.usage
+    if state.turn is None:
+        return replace(state, worker_usage=usage)
+    return replace(state, turn=None, redo=state.turn, last_alive=at, worker_usage=usage)
 
 
 def turn_restored(state: RunState, event: e.TurnRestored, at: float) -> RunState:

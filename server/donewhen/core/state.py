@@ -14,7 +14,7 @@ from donewhen.core.evidence import Evidence
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.verdict import RequirementVerdict
-from donewhen.core.work import Claim, Interrupt, RunWarning, Usage
+from donewhen.core.work import Answer, Claim, Interrupt, RunWarning, Usage
 
 RunStatus = (
     Literal["running", "waiting", "paused", "interrupted"] | EndStatus
@@ -22,6 +22,8 @@ RunStatus = (
 Phase = Literal["working", "checking", "judging"]
 
 KEPT_ITERATIONS = 20
+SIGN_OF_LIFE = 1.0
+"""Seconds after its last sign of life in which a run that crashed may still have worked: two heartbeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,9 @@ class RunState:
     end_status: EndStatus | None = None
     reason: str = ""
     last_alive: float = 0.0
-    """When it was paused or last gave a sign of life: what changed later is a person's."""
+    """Until when the run, or the turn that was cut off, may have changed files: later changes are a person's."""
+    edits_kept: tuple[float, bool] | None = None
+    """A person's answer about edits made since the turn was cut off: when it was asked for, and whether they stay."""
     stop_requested: str | None = None
     pause_requested: str | None = None
     ending: tuple[EndStatus, str] | None = None
@@ -125,6 +129,9 @@ class RunState:
     last_error: str | None = None
     response_digest: str = ""
     answers: tuple[str, ...] = ()
+    late_answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
+    """Answers that came after the turn that asked was cut off, by the interrupt's subject: it gets them when it asks
+    again."""
 
     audit: OpenAudit | None = None
     audit_due: bool = True

@@ -85,6 +85,11 @@ class Interrupt:
     preview: str = ""
     asked_at: float = 0.0
 
+    @property
+    def subject(self) -> str:
+        """What is asked, whenever it is asked: the same for the same question of a turn that runs again."""
+        return repr((self.kind, self.about, self.title, self.tool, sorted(self.input.items())))
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

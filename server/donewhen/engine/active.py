@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from donewhen.core.events import Event, InterruptOpened, RevisionChanged
+from donewhen.core.events import Event, InterruptAnswered, InterruptOpened, RevisionChanged
 from donewhen.core.fold import begin, fold
-from donewhen.core.state import RunState
+from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt
 from donewhen.engine.tasks import cancelled
 from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Probes, TreeState, Worker, Workspace
@@ -135,8 +135,14 @@ class ActiveRun:
     # ----------------------------------------------------------------------------------- interrupts
 
     async def ask(self, interrupt: Interrupt) -> Answer:
-        """Opens an interrupt and waits for a person's answer, however long (A2)."""
+        """Opens an interrupt and waits for a person's answer, however long (A2). One that came after the turn which
+        asked was cut off is taken."""
+        late = self.state.late_answers.get(interrupt.subject)
         opened = self.numbered(interrupt)
+        if late is not None:
+            await self.append(InterruptOpened(opened))
+            await self.append(InterruptAnswered(opened.id, late))
+            return late
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answers[opened.id] = future
         try:
@@ -189,7 +195,7 @@ class ActiveRun:
                     return
             await self.changed(state.sequence, remaining)
 
-    async def heartbeat(self, every: float = 1.0) -> None:
+    async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
         """Leaves a sign of life, and the activity for followers in other processes, until it is cancelled."""
         said: str | None = None
         while True:

@@ -23,6 +23,7 @@ from donewhen.ports import Owner, Reply, Request
 
 REPLY_WITHIN = 10.0
 PAUSED_WITHIN = 5.0
+DIED = "its supervisor died"
 LETS_GO_WITHIN = 3.0
 
 
@@ -79,8 +80,11 @@ class Control(Reading):
     async def _ask_owner(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         await self._records.state(run_id)  # an unknown run is an error of its own
         owner = await self._owner()
-        if run_id not in self._active and owner is not None and owner.run_id == run_id:
-            return await self._request(run_id, operation, arguments, owner.pid)
+        if run_id not in self._active:
+            if owner is not None and owner.run_id == run_id:
+                return await self._request(run_id, operation, arguments, owner.pid)
+            # Before anything else is on record: when it died must stay known.
+            await self._mark_interrupted(run_id)
         return await self._perform(run_id, operation, arguments)
 
     async def _owner(self) -> Owner | None:
@@ -141,6 +145,9 @@ class Control(Reading):
 
     async def _pause(self, run_id: str, reason: str) -> None:
         state = await self._now(run_id)
+        if state.interrupted is not None and not state.ended:
+            await self._record(run_id, e.RunPaused(reason))
+            return
         if not state.active:
             raise UsageError(f"nothing to pause: run {run_id} is {state.status or 'an audit'}")
         await self._record(run_id, e.PauseRequested(reason))
@@ -274,10 +281,17 @@ class Control(Reading):
         for listener in list(self._listeners):
             listener(view)
 
-    async def _mark_interrupted(self, run_id: str, reason: str = "its supervisor died") -> None:
-        live = await self._setup.ledger.live(run_id)
+    async def _mark_interrupted(self, run_id: str) -> None:
+        """Puts on record that the run's supervisor died, unless it is no run that was being pursued."""
         state = await self._records.state(run_id)
-        await self._record(run_id, e.RunInterrupted(reason, max(live.alive_at, state.updated_at)))
+        owner = self._setup.lock.owner()
+        if state.mode != "pursue" or not state.active or (owner is not None and owner.run_id == run_id):
+            return
+        await self._record_death(state)
+
+    async def _record_death(self, state: RunState) -> None:
+        live = await self._setup.ledger.live(state.run_id)
+        await self._record(state.run_id, e.RunInterrupted(DIED, max(live.alive_at, state.updated_at)))
 
     async def _until(self, run_id: str, reached: Callable[[RunState], bool]) -> None:
         run = self._active.get(run_id)

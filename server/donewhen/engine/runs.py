@@ -16,13 +16,12 @@ from donewhen.core.resume import check_resumable, resumable
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
-from donewhen.engine.control import Control
+from donewhen.engine.control import DIED, Control
 from donewhen.engine.loop import pursue
 from donewhen.engine.tasks import cancelled
 from donewhen.engine.watching import named_globs
 from donewhen.ports import Live, Worker
 
-INTERRUPTED = "its supervisor died"
 CLOSES_WITHIN = 2.0
 
 
@@ -68,11 +67,16 @@ class Supervisor(Control):
     ) -> RunView:
         self._may_execute()
         state = await self._resumable(run_id)
-        raised = changed_limits(state.goal.limits, limits or LimitChanges())
-        check_resumable(replace(state, interrupted=INTERRUPTED) if state.active else state, raised)
+        changes = limits or LimitChanges()
+        check_resumable(
+            replace(state, interrupted=DIED) if state.active else state, changed_limits(state.goal.limits, changes)
+        )
         token = new_token()
         leftovers = await self._take(state.run_id, token)
         try:
+            state = await self._taken(state.run_id)
+            raised = changed_limits(state.goal.limits, changes)
+            check_resumable(state, raised)
             run = await self._again(state, token, leftovers)
             if raised != state.goal.limits:
                 await run.append(e.LimitsRaised(raised))
@@ -127,10 +131,9 @@ class Supervisor(Control):
             if run_id in self._active and state.active:
                 raise NotResumable(f"run {run_id} is {state.status} already")
             return state
-        await self.recover()
         for summary in await self._setup.ledger.runs():
             state = await self._records.state(summary.run_id)
-            if resumable(state):
+            if resumable(state) or (state.mode == "pursue" and state.active):
                 return state
         raise NotResumable("no run here can be resumed: `donewhen list` shows all")
 
@@ -143,6 +146,14 @@ class Supervisor(Control):
             ended = await self._setup.lock.end_leftovers(last.token)
         self._setup.lock.acquire(run_id, token)
         return ended > 0
+
+    async def _taken(self, run_id: str) -> RunState:
+        """The run as it is now that nobody else can change it, and that is on record if its supervisor died."""
+        state = await self._records.state(run_id)
+        if not state.active:
+            return state
+        await self._record_death(state)
+        return await self._records.state(run_id)
 
     async def _begin(
         self,
@@ -166,9 +177,6 @@ class Supervisor(Control):
 
     async def _again(self, state: RunState, token: str, leftovers: bool) -> ActiveRun:
         """An existing run, supervised by this process from now on."""
-        if state.active:
-            await self._mark_interrupted(state.run_id)
-            state = await self._records.state(state.run_id)
         parts = self._parts(state.options, self._setup.worker(state.options))
         run = ActiveRun(parts, token, self._run_changed, state)
         run.leftovers = leftovers
@@ -187,7 +195,9 @@ class Supervisor(Control):
         state, workspace = run.state, run.parts.workspace
         kept = state.last_checkpoint
         changed = tuple(await workspace.changed_between(kept[1], None)) if kept is not None else ()
-        persons = set(workspace.changed_after(state.last_alive, changed)) if not run.leftovers else set[str]()
+        persons = set(changed) if state.waits_for_person else set[str]()
+        if not run.leftovers:
+            persons |= set(workspace.changed_after(state.last_alive, changed))
         theirs = tuple(path for path in changed if path in persons)
         others = tuple(path for path in changed if path not in persons)
         if theirs:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from donewhen.core.errors import WorkerFailed, WorkspaceError
-from donewhen.core.events import CheckpointTaken, TurnAbandoned, TurnFinished, TurnRestored, TurnStarted, Warned
+from donewhen.core.events import (
+    CheckpointTaken,
+    InterruptOpened,
+    TurnAbandoned,
+    TurnFinished,
+    TurnRestored,
+    TurnStarted,
+    Warned,
+)
 from donewhen.core.feedback import feedback_text, outputs_of
 from donewhen.core.proof import assess
 from donewhen.core.state import OpenTurn
@@ -13,7 +21,7 @@ from donewhen.engine.places import locations
 from donewhen.engine.watching import amend_if_saved, watched
 from donewhen.ports import TreeState, Turn, Worker, Workspace
 
-HEARTBEAT = 1.0
+MAX_LISTED = 10
 
 
 class _Context:
@@ -47,28 +55,24 @@ async def work(run: ActiveRun, iteration: int) -> None:
     if worker is None:
         raise WorkspaceError("the run has no worker")
     redo = run.state.redo
-    if redo is not None and redo.checkpoint is not None and not worker.waits_for_person:
-        await _put_back(run, redo)
+    if redo is not None and not worker.waits_for_person and not await _put_back(run, redo):
+        return
     checkpoint = redo.checkpoint if redo is not None else await keep_tree(run)
     turn = _turn(run, iteration)
+    by = "person" if worker.waits_for_person else "worker"
     run.touched.clear()
     await run.append(TurnStarted(iteration, checkpoint))
     finished = False
     try:
         result = await _result(run, worker, turn)
+        await run.look(by, everywhere=not worker.waits_for_person)
+        changed = tuple(sorted(run.touched))
+        await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]))
         finished = True
     finally:
         run.say(None)
         if not finished:
             await run.append(TurnAbandoned(iteration, _why(run)))
-    await _finish(run, iteration, result, worker)
-
-
-async def _finish(run: ActiveRun, iteration: int, result: TurnResult, worker: Worker) -> None:
-    by = "person" if worker.waits_for_person else "worker"
-    await run.look(by, everywhere=not worker.waits_for_person)
-    changed = tuple(sorted(run.touched))
-    await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]))
     await amend_if_saved(run, changed, by)
 
 
@@ -129,22 +133,29 @@ async def keep_tree(run: ActiveRun) -> str | None:
     return kept
 
 
-async def _put_back(run: ActiveRun, redo: OpenTurn) -> None:
+async def _put_back(run: ActiveRun, redo: OpenTurn) -> bool:
     """Puts the tree back as it was before the turn that was cut off, after keeping the present one. What changed
-    later than the last sign of life is the person's: it is kept, and asked about (product.md, "Nothing lost")."""
-    workspace = run.parts.workspace
-    assert redo.checkpoint is not None  # the caller saw it
-    present = await workspace.checkpoint()
-    changed = await workspace.changed_between(redo.checkpoint, None)
-    since = run.state.last_alive + HEARTBEAT
-    persons = () if run.leftovers else tuple(workspace.changed_after(since, changed))
-    if persons:
-        question = Interrupt(
-            "", "question", f"Edited since the run was cut off: {', '.join(persons[:10])}. Keep these edits?", "restore"
-        )
-        answer = await run.ask(question)
-        persons = () if answer.response == "deny" else persons
-    await workspace.restore(redo.checkpoint, keep=persons)
-    await run.append(TurnRestored(redo.iteration, present, persons))
+    later is the person's: it is asked about first, and False says that the answer isn't there yet (product.md,
+    "Nothing lost")."""
+    workspace, checkpoint = run.parts.workspace, redo.checkpoint
+    if checkpoint is None:
+        return True
+    changed = await workspace.changed_between(checkpoint, None)
+    persons = () if run.leftovers else tuple(workspace.changed_after(run.state.last_alive, changed))
+    asked = run.state.edits_kept
+    open_ones = persons if asked is None else () if asked[1] else tuple(workspace.changed_after(asked[0], persons))
+    if open_ones:
+        title = f"Edited since the turn was cut off: {_listed(open_ones)}. Keep these edits?"
+        await run.append(InterruptOpened(run.numbered(Interrupt("", "question", title, "restore"))))
+        return False
+    kept = persons if asked is not None and asked[1] else ()
+    await run.append(TurnRestored(redo.iteration, await workspace.checkpoint(), kept))
+    await workspace.restore(checkpoint, keep=kept)
     await run.look("check", everywhere=True)
     run.checkpointed = None
+    return True
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    more = len(paths) - MAX_LISTED
+    return ", ".join(paths[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")

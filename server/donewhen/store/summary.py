@@ -58,7 +58,7 @@ def _standing(record: RunRecord, event: Event) -> RunRecord:
     match event:
         case GoalAmended(goal=goal):
             return replace(record, title=goal.title, goal_path=goal.path)
-        case RunPaused() if record.standing == "running":
+        case RunPaused() if record.standing in ("running", "interrupted"):
             return replace(record, standing="paused")
         case RunInterrupted() if record.standing in ("running", "paused"):
             return replace(record, standing="interrupted")
