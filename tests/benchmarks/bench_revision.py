@@ -20,7 +20,7 @@ def measure(size: int) -> dict[str, float]:
     """Figures for a workspace of `size` tracked files (4 kB each); seconds, but for the ratios."""
     with tempfile.TemporaryDirectory() as place:
         root = Path(place) / "workspace"
-        paths = _make(root, size)
+        paths = make_files(root, size)
         return asyncio.run(_measure(root, Path(place) / "state", paths))
 
 
@@ -78,7 +78,7 @@ async def _timed(doing: object) -> float:
     return time.perf_counter() - began
 
 
-def _make(root: Path, size: int) -> list[str]:
+def make_files(root: Path, size: int) -> list[str]:
     paths: list[str] = []
     for number in range(size):
         group = number // _FOLDER_SIZE
