@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from donewhen.lsp.documents import Documents
-from donewhen.lsp.positions import Encoding, choose_encoding, from_client, offset_of, split_lines, to_client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
+
+from donewhen.lsp.documents import Documents
+from donewhen.lsp.positions import Encoding, choose_encoding, from_client, offset_of, split_lines, to_client
 
 LINE = "aé🎯b\u0301z"
 

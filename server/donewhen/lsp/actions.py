@@ -126,8 +126,13 @@ def _touches(one: types.Range, other: types.Range) -> bool:
 
 
 def _is_kind(action: types.CodeAction, wanted: str | types.CodeActionKind) -> bool:
-    kind, asked = str(action.kind or ""), str(wanted)
-    return kind == asked or kind.startswith(asked + ".")
+    """True for the wanted kind and for those below it."""
+    kind, asked = (_name(one) for one in (action.kind or "", wanted))
+    return asked == "" or kind == asked or kind.startswith(asked + ".")
+
+
+def _name(kind: str | types.CodeActionKind) -> str:
+    return kind.value if isinstance(kind, types.CodeActionKind) else kind
 
 
 def _data(diagnostic: types.Diagnostic) -> Mapping[str, Any]:

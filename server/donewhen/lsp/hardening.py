@@ -135,6 +135,7 @@ class HardenedProtocol(LanguageServerProtocol):
     def _shut(self, number: int | str) -> None:
         """No more requests; the work of those in flight is cancelled, and each is answered."""
         self.phase = "shut"
+        self._requests.no_more_withdrawing()
         for other, call in self._calls.items():
             if other != number:
                 call.cancel()
@@ -206,6 +207,10 @@ class HardenedProtocol(LanguageServerProtocol):
         if isinstance(data, enum.Enum):
             return data.value
         raise TypeError(f"{type(data).__name__} is nothing that goes over the wire")
+
+    def notify(self, method: str, params: Any | None = None) -> None:
+        """Tells the client; LSP's types and plain JSON are both taken as params."""
+        self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def ask(self, method: str, params: Any = None, *, timeout: float | None = ASK_SECONDS) -> Any:
         """Asks the client and returns its typed result. Raises ClientSilent where no usable answer comes."""

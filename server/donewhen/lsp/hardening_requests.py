@@ -21,6 +21,7 @@ class ServerRequests:
     def __init__(self, send: Callable[[Mapping[str, Any]], None]) -> None:
         self._send = send
         self._numbers = itertools.count(1)
+        self._withdraws = True
         self._waiting: dict[str, asyncio.Future[Any]] = {}
 
     async def ask(self, method: str, params: Any, *, timeout: float | None = ASK_SECONDS) -> Any:
@@ -58,5 +59,10 @@ class ServerRequests:
                 future.set_exception(ClientSilent("the client is gone"))
         self._waiting.clear()
 
+    def no_more_withdrawing(self) -> None:
+        """After `shutdown` a client needs no telling that nobody waits for its answers."""
+        self._withdraws = False
+
     def _withdraw(self, number: str) -> None:
-        self._send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})
+        if self._withdraws:
+            self._send({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": number}})

@@ -1,0 +1,247 @@
+"""What the live goal file offers, feature by feature, from a text and a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from donewhen.core.evidence import Outcome
+from donewhen.core.work import Interrupt
+from donewhen.lsp.actions import REASON, finding_actions, goal_actions, suggestion_actions
+from donewhen.lsp.goal_view import GoalView
+from donewhen.lsp.hints import goal_hints
+from donewhen.lsp.hover import goal_hover, requirement_text
+from donewhen.lsp.interrupts import choices, text
+from donewhen.lsp.lenses import goal_lenses
+from donewhen.lsp.links import goal_links, matching
+from donewhen.lsp.progress import message, percentage
+from donewhen.lsp.symbols import goal_symbols
+
+from .goals import GOAL, evidence, live, parsed, run_view, stands
+
+
+def titles(goal: GoalView) -> list[tuple[int, str]]:
+    return [(lens.range.start.line, lens.command.title) for lens in goal_lenses(goal) if lens.command is not None]
+
+
+# ------------------------------------------------------------------------------------------- lenses
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ({}, ["Check now", "Pause", "Stop"]),
+        ({"interrupts": (Interrupt("I1", "question", "?"),)}, ["Check now", "Pause", "Stop"]),
+        ({"paused": "x"}, ["Resume", "Check now", "Stop"]),
+        ({"interrupted": "x"}, ["Resume", "Check now", "Stop"]),
+        ({"ended": "capped"}, ["Start", "Check now"]),
+        ({"ended": "complete"}, ["Start", "Check now"]),
+        ({"mode": "audit"}, ["Start", "Check now"]),
+    ],
+)
+def test_what_can_be_done_stands_above_the_title(state: Any, expected: list[str]) -> None:
+    found = [title for line, title in titles(live(run_view({}, **state))) if line == 0]
+    assert found == expected
+
+
+def test_each_requirement_has_its_status_and_its_evidence() -> None:
+    view = run_view({"R1": stands("R1", "unmet", ["E1"], decided_by="check", flaky=True), "R2": "waived"})
+    found = titles(live(view))
+    assert (2, "R1 unmet · check · flaky") in found
+    assert (2, "Evidence E1") in found
+    assert (3, "R2 waived") in found
+
+
+def test_a_broken_goal_can_not_be_started_and_an_untrusted_one_neither() -> None:
+    assert titles(live(None, "---\nworker: [\n---\n# T\n")) == []
+    assert titles(live(None, trusted=False)) == []
+    assert [title for _, title in titles(live(run_view({}), trusted=False))][:2] == ["Pause", "Stop"]
+
+
+def test_the_evidence_lens_asks_to_show_it() -> None:
+    view = run_view({"R1": stands("R1", "unmet", ["E1"])})
+    (lens,) = [lens for lens in goal_lenses(live(view)) if lens.command and lens.command.title == "Evidence E1"]
+    assert lens.command is not None
+    assert lens.command.command == "donewhen.run.evidence"
+    assert lens.command.arguments == [{"runId": "run1", "evidenceId": "E1", "show": True}]
+
+
+# ------------------------------------------------------------------------------- hints and symbols
+
+
+@pytest.mark.parametrize(("encoding", "column"), [("utf-8", 29), ("utf-16", 27), ("utf-32", 26)])
+def test_hints_stand_at_the_end_of_the_line_as_the_client_counts(encoding: Any, column: int) -> None:
+    first = goal_hints(live(run_view({"R1": "unmet"}), encoding=encoding), 0, 2)[0]
+    assert (first.position.line, first.position.character) == (2, column)
+    assert first.label == "✗ unmet"
+
+
+def test_hints_keep_to_the_range_and_need_a_run() -> None:
+    assert [hint.position.line for hint in goal_hints(live(run_view({})), 3, 4)] == [3]
+    assert goal_hints(live(None), 0, 99) == []
+
+
+def test_symbols_are_the_goal_and_its_requirements() -> None:
+    (goal,) = goal_symbols(live(run_view({"R1": "unmet"})))
+    assert goal.name == "Ship 🎯 it"
+    assert goal.children is not None
+    assert goal.children[0].name == "R1 🎯 `make test` passes"
+    assert [child.detail for child in goal.children] == ["unmet", "met", "met"]
+    for symbol in (goal, *goal.children):
+        start, end = symbol.selection_range.start, symbol.selection_range.end
+        assert (symbol.range.start.line, symbol.range.start.character) <= (start.line, start.character)
+        assert (end.line, end.character) <= (symbol.range.end.line, symbol.range.end.character)
+
+
+# --------------------------------------------------------------------------------------------- hover
+
+
+def test_hover_tells_verdict_reason_evidence_and_cost() -> None:
+    requirement = parsed().requirements[2].requirement
+    found = evidence(3, requirement, output="line 1\nE501 too long\n", seconds=1.25)
+    one = stands("R3", "unmet", ["E3"], decided_by="check", renewing=True)
+    view = run_view({"R3": one}, results={requirement.checks[0].id: found}, iteration=2, elapsed=41.0)
+    hover = goal_hover(live(view), 5)
+    assert hover is not None
+    assert isinstance(hover.contents, types.MarkupContent)
+    for part in ("**R3** · unmet · decided by check · being proven again", "because of R3", "`ruff check .`"):
+        assert part in hover.contents.value
+    assert "exit 1, 1.2 s" in hover.contents.value
+    assert "```text\nline 1\nE501 too long\n```" in hover.contents.value
+    assert "iteration 2, 41 s, $0.00" in hover.contents.value
+
+
+def test_output_can_not_break_out_of_its_fence() -> None:
+    requirement = parsed().requirements[2].requirement
+    found = evidence(3, requirement, output="````\n# a heading\n```")
+    view = run_view({"R3": stands("R3", "unmet", ["E3"])}, results={requirement.checks[0].id: found})
+    assert "`````text\n````\n# a heading\n```\n`````" in requirement_text(live(view), parsed().requirements[2])
+
+
+def test_passing_output_is_not_shown_and_unexamined_is_said() -> None:
+    requirement = parsed().requirements[2].requirement
+    found = evidence(3, requirement, outcome=Outcome.PASSED, exit_code=0, output="noise")
+    view = run_view({"R3": stands("R3", "met", ["E3"])}, results={requirement.checks[0].id: found})
+    assert "noise" not in requirement_text(live(view), parsed().requirements[2])
+    assert "not examined yet · decided by `ruff check .`" in requirement_text(live(None), parsed().requirements[2])
+    assert goal_hover(live(None), 0) is None
+    assert goal_hover(live(None), 99) is None
+
+
+# ------------------------------------------------------------------------------------------- actions
+
+
+def actions(goal: GoalView, line: int, **options: Any) -> dict[str, types.CodeAction]:
+    return {one.title: one for one in goal_actions(goal, line, line, **options)}
+
+
+def test_waive_dispute_and_evidence_for_an_unmet_requirement() -> None:
+    found = actions(live(run_view({"R3": stands("R3", "unmet", ["E1"])})), 5)
+    assert list(found) == ["Waive R3", "Dispute R3", "Open the evidence E1", "Tick the proven requirement"]
+    command = found["Waive R3"].command
+    assert command is not None
+    assert command.command == "donewhen.run.override"
+    assert command.arguments is not None
+    assert command.arguments[0]["reason"] == REASON
+
+
+def test_a_client_that_asks_for_reasons_gets_none_to_send() -> None:
+    command = actions(live(run_view({"R3": "unmet"})), 5, asks=True)["Waive R3"].command
+    assert command is not None
+    assert command.arguments is not None
+    assert "reason" not in command.arguments[0]
+
+
+def test_a_waiver_can_be_taken_back() -> None:
+    command = actions(live(run_view({"R3": "waived"})), 5)["Take back the waiver of R3"].command
+    assert command is not None
+    assert command.arguments is not None
+    assert command.arguments[0]["undo"] is True
+
+
+def test_ticking_changes_only_the_boxes_of_what_is_proven() -> None:
+    action = actions(live(run_view({"R2": "unmet", "R3": "stale"}), encoding="utf-16"), 0)[
+        "Tick the proven requirement"
+    ]
+    assert action.edit is not None
+    assert action.edit.changes is not None
+    (edits,) = action.edit.changes.values()
+    assert [(e.range.start.line, e.range.start.character, e.range.end.character) for e in edits] == [(2, 2, 5)]
+    assert [e.new_text for e in edits] == ["[x]"]
+
+
+def test_nothing_to_do_without_a_run() -> None:
+    assert actions(live(None), 2) == {}
+
+
+def diagnostic(**more: Any) -> types.Diagnostic:
+    where = types.Range(types.Position(4, 0), types.Position(4, 9))
+    return types.Diagnostic(where, "m", **({"source": "donewhen"} | more))
+
+
+def test_integrity_findings_are_accepted_or_reverted() -> None:
+    about = {"runId": "run1", "findingId": "F1"}
+    found = {one.title: one.command for one in finding_actions([diagnostic(data=about)])}
+    accept, revert = found["Accept F1"], found["Revert F1"]
+    assert accept is not None
+    assert accept.arguments == [{**about, "reason": REASON}]
+    assert revert is not None
+    assert revert.arguments == [about]
+    others = [diagnostic(), diagnostic(data=3), diagnostic(data=about, source="ruff"), diagnostic(data={"runId": 1})]
+    assert finding_actions(others) == []
+
+
+def test_a_misspelt_key_is_replaced() -> None:
+    (action,) = suggestion_actions("file:///w/GOAL.md", [diagnostic(data={"suggestion": "timeout"}), diagnostic()])
+    assert action.edit is not None
+    assert action.edit.changes is not None
+    assert action.edit.changes["file:///w/GOAL.md"][0].new_text == "timeout"
+
+
+# --------------------------------------------------------------------------------------------- links
+
+
+def test_named_files_are_linked_and_nothing_outside_of_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("x")
+    (tmp_path / "src").mkdir()
+    for name in ("a.py", "b.py"):
+        (tmp_path / "src" / name).write_text("")
+    (link,) = goal_links(live(None, root=tmp_path))
+    assert link.target == (tmp_path / "README.md").as_uri()
+    assert [path.name for path in matching(tmp_path, ["src/*.py"])] == ["a.py", "b.py"]
+    assert matching(tmp_path, ["../*", "/etc/passwd", "", "src/[", "none"]) == []
+    text_of_two = GOAL.replace("README.md`", "src/*.py`")
+    assert goal_links(live(None, text_of_two, root=tmp_path)) == []
+
+
+# --------------------------------------------------------------------- interrupts and progress
+
+
+@pytest.mark.parametrize(
+    ("interrupt", "expected"),
+    [
+        (Interrupt("I1", "approval", "Run?"), [("Approve", "approve"), ("Deny", "deny")]),
+        (Interrupt("I1", "question", "?", "requirement:r-1"), [("Waive", "approve"), ("Leave it", "deny")]),
+        (Interrupt("I1", "question", "?", "claim:blocked"), [("End the run", "approve"), ("Go on", "deny")]),
+        (Interrupt("I1", "question", "?", "claim:question"), [("Yes", "approve"), ("No", "deny")]),
+    ],
+)
+def test_the_buttons_of_an_interrupt(interrupt: Interrupt, expected: list[tuple[str, str]]) -> None:
+    assert [(one.title, one.response) for one in choices(interrupt)] == expected
+
+
+def test_a_long_preview_is_cut() -> None:
+    said = text(Interrupt("I1", "approval", "Run?", preview="x" * 10_000))
+    assert said.startswith("Run?\nxxx")
+    assert len(said) < 1000
+
+
+def test_progress_says_iteration_phase_and_score() -> None:
+    goal = parsed("---\nmax_iterations: 10\n---\n" + GOAL).goal
+    assert goal is not None
+    view = run_view({"R1": "unmet"}, "---\nmax_iterations: 10\n---\n" + GOAL, iteration=3, judging=("r",))
+    assert message(view) == "iteration 3/10 · judging · 2 of 3 met"
+    assert percentage(view) == 66

@@ -1,0 +1,301 @@
+"""The language server with the real engine: runs, diagnostics and commands, end to end over a real process."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from .editor import Editor, codes, wait_until
+
+GOAL = """\
+# Ship it 🎯
+
+- [ ] `test -f done.txt` passes
+- [ ] 🎯🎯 says hi
+  - check: `grep -n hi words.txt`
+  - file: `words.txt`
+"""
+
+
+@pytest.fixture(scope="module")
+def _editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    client = Editor(tmp_path_factory.mktemp("state"))
+    literals = {"codeAction": {"codeActionLiteralSupport": {}}}
+    client.start(capabilities={"textDocument": literals})
+    yield client
+    assert client.goodbye() == 0
+    client.close()
+
+
+@pytest.fixture
+def editor(_editor: Editor) -> Iterator[Editor]:
+    """One server for the tests that don't end it; each has a workspace folder of its own."""
+    yield _editor
+    assert not _editor.unread()
+    _editor.inbox.clear()
+
+
+@pytest.fixture
+def goal(tmp_path: Path) -> Path:
+    path = tmp_path / "GOAL.md"
+    path.write_text(GOAL, encoding="utf-8")
+    return path
+
+
+def test_a_human_run_from_start_to_complete(editor: Editor, goal: Path) -> None:
+    uri = editor.open(goal)
+    run_id = editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
+    found = editor.diagnostics(goal, lambda all_: [d["severity"] for d in all_] == [1, 1])
+    assert codes(found) == ["R1", "R2"]
+    assert found[1]["range"] == {"start": {"line": 3, "character": 6}, "end": {"line": 3, "character": 18}}
+    assert found[0]["source"] == "donewhen"
+    assert found[0]["data"]["runId"] == run_id
+    again = editor.execute_error("donewhen.run.start", {"goalUri": uri})
+    assert run_id in again["message"]
+    (goal.parent / "done.txt").write_text("")
+    editor.diagnostics(goal, lambda all_: codes(all_) == ["R2"])
+    (goal.parent / "words.txt").write_text("hi\n")
+    editor.diagnostics(goal, lambda all_: not all_)
+    last = editor.snapshot(run_id, lambda snapshot: snapshot["status"] == "complete")
+    assert last["complete"] is True
+    assert last["goalUri"] == uri
+    assert [r["status"] for r in last["requirements"]] == ["met", "met"]
+    report = editor.execute("donewhen.run.report", {"runId": run_id, "format": "markdown"})
+    assert "complete" in report["text"]
+
+
+def test_a_failing_test_has_its_diagnostic_on_the_asserting_line(editor: Editor, tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text("def test_it():\n    word = '🎯'\n    assert word == 'x'\n", encoding="utf-8")
+    goal = tmp_path / "GOAL.md"
+    goal.write_text("# G\n\n- [ ] `python -m pytest -q -p no:cacheprovider test_a.py` passes\n")
+    uri = editor.open(goal)
+    editor.open(tmp_path / "test_a.py")
+    snapshot = editor.execute("donewhen.goal.check", {"goalUri": uri}, timeout=60)
+    assert snapshot["status"] is None
+    assert snapshot["counts"]["unmet"] == 1
+    (mark,) = editor.diagnostics(tmp_path / "test_a.py", bool)
+    assert (mark["code"], mark["range"]["start"]["line"], mark["severity"]) == ("R1", 2, 1)
+    related = [one["location"]["uri"] for one in mark["relatedInformation"]]
+    assert related[0] == uri
+    evidence = mark["data"]["evidenceIds"][0]
+    full = editor.execute("donewhen.run.evidence", {"runId": snapshot["runId"], "evidenceId": evidence})
+    assert full["uri"] == related[1]
+    assert "assert" in full["observation"]["output"]
+    where = {"textDocument": {"uri": uri}, "position": {"line": 2, "character": 8}}
+    assert [place["uri"] for place in editor.result("textDocument/definition", where)] == [full["uri"]]
+    assert "1 failed" in editor.result("textDocument/hover", where)["contents"]["value"]
+    editor.edit(tmp_path / "test_a.py", "def test_it():\n    pass\n")
+    editor.diagnostics(tmp_path / "test_a.py", lambda all_: not all_)
+    editor.execute("donewhen.goal.clear", {"goalUri": uri})
+    editor.diagnostics(goal, lambda all_: not all_)
+    assert editor.execute("donewhen.run.status", {"goalUri": uri})["snapshots"] == []
+
+
+def test_every_live_feature_answers_on_the_same_file(editor: Editor, goal: Path) -> None:
+    uri = editor.open(goal)
+    (goal.parent / "words.txt").write_text("")
+    editor.execute("donewhen.goal.check", {"goalUri": uri})
+    document = {"textDocument": {"uri": uri}}
+    whole = {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}
+    lenses = editor.result("textDocument/codeLens", document)
+    assert [lens["command"]["title"] for lens in lenses][:2] == ["Start", "Check now"]
+    hints = editor.result("textDocument/inlayHint", document | {"range": whole})
+    assert [hint["label"] for hint in hints] == ["✗ unmet", "✗ unmet"]
+    assert len(editor.result("textDocument/documentSymbol", document)) == 2
+    (link,) = editor.result("textDocument/documentLink", document)
+    assert link["target"] == (goal.parent / "words.txt").as_uri()
+    context = {"diagnostics": [], "only": ["quickfix"]}
+    actions = editor.result("textDocument/codeAction", document | {"range": whole, "context": context})
+    assert {"Waive R1", "Dispute R2"} <= {action["title"] for action in actions}
+    waive = next(action["command"] for action in actions if action["title"] == "Waive R1")
+    snapshot = editor.execute(waive["command"], waive["arguments"][0])
+    assert snapshot["requirements"][0]["status"] == "waived"
+    editor.edit(goal, "---\nmax_it\n---\n" + GOAL)
+    completion = editor.result("textDocument/completion", document | {"position": {"line": 1, "character": 6}})
+    assert "max_iterations" in [item["label"] for item in completion["items"]]
+
+
+def test_a_malformed_goal_degrades_to_diagnostics(editor: Editor, goal: Path) -> None:
+    goal.write_text("---\nmax_iteration: 3\n---\n" + GOAL, encoding="utf-8")
+    uri = editor.open(goal)
+    (mark,) = editor.diagnostics(goal, bool)
+    assert mark["severity"] == 1
+    assert "max_iterations" in mark["message"]
+    refused = editor.execute_error("donewhen.run.start", {"goalUri": uri})
+    assert refused["code"] == -32803
+    assert "max_iteration" in refused["message"]
+    where = {"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 3}}
+    params = {"textDocument": {"uri": uri}, "range": where, "context": {"diagnostics": []}}
+    assert "Change to “max_iterations”" in [a["title"] for a in editor.result("textDocument/codeAction", params)]
+    for text in ("", "---\n", "\x00\x01", "# " + "x" * 100_000, "- [ ] a\n" * 2000):
+        editor.edit(goal, text)
+        editor.result("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    editor.edit(goal, GOAL)
+    editor.diagnostics(goal, lambda all_: not all_)
+
+
+def test_diagnostics_are_pulled_as_they_are_pushed(editor: Editor, goal: Path) -> None:
+    goal.write_text("", encoding="utf-8")
+    uri = editor.open(goal)
+    pushed = editor.diagnostics(goal, bool)
+    report = editor.result("textDocument/diagnostic", {"textDocument": {"uri": uri}})
+    assert report == {"kind": "full", "items": pushed}
+    other = editor.result("textDocument/diagnostic", {"textDocument": {"uri": "untitled:one"}})
+    assert other == {"kind": "full", "items": []}
+
+
+def test_a_save_during_a_run_amends_the_goal(editor: Editor, goal: Path) -> None:
+    uri = editor.open(goal)
+    run_id = editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
+    editor.snapshot(run_id, lambda s: s["counts"]["unmet"] == 2)
+    editor.save(goal, GOAL + "- [ ] `test -f third.txt` passes\n")
+    editor.snapshot(run_id, lambda s: s["counts"]["total"] == 3 and s["counts"]["unmet"] == 3)
+    paused = editor.execute("donewhen.run.pause", {"runId": run_id})
+    assert paused["status"] == "paused"
+    assert (
+        editor.execute("donewhen.run.resume", {"runId": run_id, "maxIterations": 30})["limits"]["maxIterations"] == 30
+    )
+    stopped = editor.execute("donewhen.run.stop", {"runId": run_id})
+    assert stopped["status"] == "cancelled"
+    editor.diagnostics(goal, lambda all_: not all_)
+    assert "nothing to stop" in editor.execute_error("donewhen.run.stop", {"runId": run_id})["message"]
+
+
+def test_a_check_is_joined_and_cancelled_only_when_nobody_waits(editor: Editor, tmp_path: Path) -> None:
+    root, outside = tmp_path / "workspace", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    goal = root / "GOAL.md"
+    command = f"echo x >> {outside}/ran.txt; while [ ! -f {outside}/go ]; do sleep 0.02; done"
+    goal.write_text(f"# G\n\n- [ ] `{command}` passes\n")
+    uri = editor.open(goal)
+    params = {"command": "donewhen.goal.check", "arguments": [{"goalUri": uri}]}
+    first, second = (editor.begin("workspace/executeCommand", params) for _ in range(2))
+    wait_until((outside / "ran.txt").exists)
+    editor.notify("$/cancelRequest", {"id": first})
+    assert editor.response(first)["error"]["code"] == -32800
+    (outside / "go").write_text("")
+    assert editor.response(second)["result"]["counts"]["met"] == 1
+    assert (outside / "ran.txt").read_text() == "x\n"
+
+
+def test_cancelling_the_only_one_who_waits_ends_the_check(editor: Editor, tmp_path: Path) -> None:
+    root, started = tmp_path / "workspace", tmp_path / "pid"
+    root.mkdir()
+    goal = root / "GOAL.md"
+    goal.write_text(f"# G\n\n- [ ] `echo $$ > {started}.new; mv {started}.new {started}; sleep 100` passes\n")
+    params = {"command": "donewhen.goal.check", "arguments": [{"goalUri": editor.open(goal)}]}
+    number = editor.begin("workspace/executeCommand", params)
+    wait_until(started.exists)
+    editor.notify("$/cancelRequest", {"id": number})
+    assert editor.response(number)["error"]["code"] == -32800
+    pid = int(started.read_text())
+    wait_until(lambda: not psutil.pid_exists(pid), 5)
+
+
+def test_snapshots_are_in_order_and_at_most_ten_a_second(editor: Editor, goal: Path) -> None:
+    uri = editor.open(goal)
+    run_id = editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
+    arrived: list[float] = []
+    sequences: list[int] = []
+    begun = time.monotonic()
+    for number in itertools.count():
+        (goal.parent / f"{number % 3}.txt").write_text(str(number))
+        snapshot = editor.snapshot(run_id, lambda _: True)
+        arrived.append(time.monotonic())
+        sequences.append(snapshot["sequence"])
+        if len(arrived) >= 12 or time.monotonic() - begun > 8:
+            break
+    assert sequences == sorted(set(sequences))
+    assert len(arrived) <= 10 * (arrived[-1] - begun) + 2
+    stopped = editor.execute("donewhen.run.stop", {"runId": run_id})
+    assert editor.snapshot(run_id, lambda s: s["status"] == "cancelled")["sequence"] == stopped["sequence"]
+
+
+BAD_ARGUMENTS: list[tuple[str, Any, str]] = [
+    ("donewhen.goal.check", {}, "goalUri"),
+    ("donewhen.goal.check", {"goalUri": 7}, "goalUri"),
+    ("donewhen.goal.check", {"goalUri": "file:///w/GOAL.md", "goaluri": 1}, "goaluri"),
+    ("donewhen.goal.check", {"goal_uri": "file:///w/GOAL.md"}, "goalUri"),
+    ("donewhen.goal.check", {"goalUri": "https://example.org/GOAL.md"}, "goalUri"),
+    ("donewhen.goal.check", ["file:///w/GOAL.md"], ""),
+    ("donewhen.goal.set", {"objective": ""}, "objective"),
+    ("donewhen.goal.set", {"objective": "x", "start": "yes"}, "start"),
+    ("donewhen.run.pause", {"runId": None}, "runId"),
+    ("donewhen.run.resume", {"runId": "x", "maxIterations": "3"}, "maxIterations"),
+    ("donewhen.run.answer", {"runId": "x", "interruptId": "I1", "response": "maybe"}, "response"),
+    ("donewhen.run.override", {"runId": "x", "requirementId": "R1", "reason": ""}, "reason"),
+    ("donewhen.run.revert", {"runId": "x", "iteration": -1}, "iteration"),
+    ("donewhen.run.report", {"runId": "x", "format": "pdf"}, "format"),
+    ("donewhen.run.unknown", {}, "donewhen.run.unknown"),
+]
+
+
+@pytest.mark.parametrize(("command", "argument", "named"), BAD_ARGUMENTS)
+def test_bad_arguments_are_refused_and_named(editor: Editor, command: str, argument: Any, named: str) -> None:
+    error = editor.execute_error(command, argument)
+    assert error["code"] == -32602
+    assert named in error["message"]
+
+
+@pytest.mark.parametrize(
+    "params", [None, {}, {"command": 3}, {"command": "donewhen.run.status", "arguments": [{}, {}]}]
+)
+def test_a_command_takes_one_object(editor: Editor, params: Any) -> None:
+    assert editor.error("workspace/executeCommand", params)["code"] == -32602
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("donewhen.run.pause", {}),
+        ("donewhen.run.stop", {}),
+        ("donewhen.run.resume", {}),
+        ("donewhen.run.status", {}),
+        ("donewhen.run.report", {"format": "json"}),
+        ("donewhen.run.iteration", {"number": 1}),
+        ("donewhen.run.evidence", {"evidenceId": "E1"}),
+        ("donewhen.run.override", {"requirementId": "R1", "reason": "x"}),
+    ],
+)
+def test_an_unknown_run_is_said_to_be_unknown(editor: Editor, command: str, more: Any) -> None:
+    error = editor.execute_error(command, {"runId": "nope", **more})
+    assert error["code"] == -32803
+    assert "nope" in error["message"]
+
+
+def test_goals_are_drafted_with_the_checks_of_the_workspace(editor: Editor, tmp_path: Path) -> None:
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "x"\n')
+    where = {"workspaceUri": tmp_path.as_uri()}
+    checks = editor.execute("donewhen.goal.detect", where)["checks"]
+    assert "cargo test" in [check["command"] for check in checks]
+    assert all(check["why"] for check in checks)
+    given = {"objective": "Export quotes", "requirements": ["Quotes are escaped"], **where}
+    made = editor.execute("donewhen.goal.set", given)
+    assert made == {"goalUri": (tmp_path / "GOAL.md").as_uri()}
+    text = (tmp_path / "GOAL.md").read_text()
+    assert "# Export quotes" in text
+    assert "`cargo test` passes" in text
+    assert "Quotes are escaped" in text
+    second = editor.execute("donewhen.goal.set", given)
+    assert second["goalUri"].endswith("/export-quotes.goal.md")
+    taken = editor.execute_error("donewhen.goal.set", {"objective": "x", "goalUri": made["goalUri"]})
+    assert "exists already" in taken["message"]
+    assert (tmp_path / "GOAL.md").read_text() == text
+
+
+def test_files_that_are_none_of_ours_have_no_features(editor: Editor, tmp_path: Path) -> None:
+    other = tmp_path / "notes.md"
+    other.write_text(GOAL, encoding="utf-8")
+    uri = editor.open(other)
+    document = {"textDocument": {"uri": uri}}
+    assert editor.result("textDocument/codeLens", document) == []
+    assert editor.result("textDocument/hover", document | {"position": {"line": 2, "character": 0}}) is None
+    for strange in ("untitled:x", "file:///nowhere/GOAL.md", "file://%%%", ""):
+        assert editor.result("textDocument/documentSymbol", {"textDocument": {"uri": strange}}) == []

@@ -1,0 +1,161 @@
+"""Which diagnostics a goal has, as data: severities, places, what is remembered, what goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from donewhen.core.evidence import Problem
+from donewhen.core.verdict import RequirementView
+from donewhen.engine.api import RunView
+from donewhen.lsp.marks import Collected, Mark, Memory, Surroundings, collect
+
+from .goals import GOAL, evidence, finding, parsed, run_view, stands
+
+Row = tuple[str, int, str, str]
+
+
+def rows(marks: Sequence[Mark]) -> list[Row]:
+    return [(mark.path, mark.start[0], mark.severity, mark.code) for mark in marks]
+
+
+def look(view: RunView | None, memory: Memory | None = None, text: str = GOAL, **around: Any) -> Collected:
+    return collect("GOAL.md", parsed(text), view, memory or {}, Surroundings(**around))
+
+
+def check(view: RunView | None, expected: list[Row], text: str = GOAL) -> None:
+    ours = [row for row in rows(look(view, text=text).marks) if row[3] not in ("ticked", "vague")]
+    assert ours == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "severity"), [("unmet", "error"), ("stale", "warning"), ("unverified", "information")]
+)
+def test_each_status_has_its_severity(status: str, severity: str) -> None:
+    check(run_view({"R1": status}), [("GOAL.md", 2, severity, "R1")])
+
+
+def test_met_and_waived_have_none() -> None:
+    check(run_view({"R1": "waived"}), [])
+    check(None, [])
+
+
+def test_data_names_run_requirement_and_evidence() -> None:
+    (mark,) = [m for m in look(run_view({"R3": stands("R3", "unmet", ["E7"])})).marks if m.code == "R3"]
+    goal = parsed().goal
+    assert goal is not None
+    assert mark.info == {"runId": "run1", "requirementId": goal.requirements[2].id, "evidenceIds": ["E7"]}
+    assert mark.message == "unmet: because of R3"
+
+
+def test_related_information_points_at_the_evidence() -> None:
+    view = run_view({"R1": stands("R1", "unmet", ["E1"])})
+    (mark,) = [m for m in look(view, evidence_uris={"E1": "file:///s/E1.md"}).marks if m.code == "R1"]
+    assert [(one.uri, one.message) for one in mark.related] == [("file:///s/E1.md", "evidence E1")]
+
+
+def test_a_ticked_box_is_no_proof_until_it_is_proven() -> None:
+    def ticked(view: RunView | None) -> list[Row]:
+        return [row for row in rows(look(view).marks) if row[3] == "ticked"]
+
+    assert ticked(None) == [("GOAL.md", 3, "information", "ticked")]
+    assert ticked(run_view({"R2": "unmet"})) == [("GOAL.md", 3, "information", "ticked")]
+    assert ticked(run_view({})) == []
+    assert ticked(run_view({}, ended="complete")) == []
+
+
+def test_code_lines_and_their_severity() -> None:
+    places = {"R1": [Problem("src/a.py", 11, "assert 1 == 2", 4), Problem("src/b.py", 3, "unused", 0, "warning")]}
+    view = run_view({"R1": "unmet"}, places=places)
+    expected = [("GOAL.md", 2, "error", "R1"), ("src/a.py", 11, "error", "R1"), ("src/b.py", 3, "warning", "R1")]
+    check(view, expected)
+    code = [m for m in look(view).marks if m.path == "src/a.py"]
+    assert code[0].message == "assert 1 == 2"
+    assert code[0].related[0].uri == "GOAL.md"
+
+
+def test_a_code_line_goes_when_its_file_changed_after_the_evidence() -> None:
+    goal = parsed().goal
+    assert goal is not None
+    requirement = goal.requirements[2]
+    found = evidence(1, requirement, seconds=5.0)
+    view = run_view(
+        {"R3": stands("R3", "unmet", ["E1"])},
+        places={"R3": [Problem("a.py", 0, "x"), Problem("b.py", 0, "y")]},
+        results={requirement.checks[0].id: found},
+    )
+    paths = {mark.path for mark in look(view, changed_at={"a.py": 105.5, "b.py": 104.0}).marks}
+    assert paths == {"GOAL.md", "b.py"}
+
+
+def test_integrity_findings_are_errors_on_their_line_until_accepted() -> None:
+    check(run_view({}, findings=[finding()]), [("tests/test_a.py", 4, "error", "test_skipped")])
+    check(run_view({}, findings=[finding(accepted=True)]), [])
+    (mark,) = [m for m in look(run_view({}, findings=[finding()])).marks if m.code == "test_skipped"]
+    assert mark.info == {"runId": "run1", "findingId": "F1"}
+
+
+@pytest.mark.parametrize("ended", ["complete", "cancelled"])
+def test_after_complete_and_cancelled_all_go(ended: Any) -> None:
+    places = {"R1": [Problem("a.py", 1, "x")]}
+    check(run_view({"R1": "unmet"}, ended=ended, places=places, findings=[finding()]), [])
+
+
+@pytest.mark.parametrize("ended", ["capped", "stalled", "timed_out", "blocked", "crashed"])
+def test_after_other_ends_those_on_the_goal_file_stay(ended: Any) -> None:
+    places = {"R1": [Problem("a.py", 1, "x")]}
+    view = run_view({"R1": "unmet"}, ended=ended, places=places, findings=[finding(), finding(path="GOAL.md")])
+    check(view, [("GOAL.md", 2, "error", "R1"), ("GOAL.md", 4, "error", "test_skipped")])
+
+
+def test_an_audit_that_ended_keeps_its_code_lines() -> None:
+    view = run_view({"R1": "unmet"}, mode="audit", places={"R1": [Problem("a.py", 1, "x")]})
+    check(view, [("GOAL.md", 2, "error", "R1"), ("a.py", 1, "error", "R1")])
+
+
+class TestRenewing:
+    """No flicker: the last diagnostic stays, marked, while a proof is renewed."""
+
+    def of(self, one: RequirementView, memory: Memory) -> tuple[list[str], Memory]:
+        found = look(run_view({"R1": one}), memory)
+        return [mark.message for mark in found.marks if mark.code == "R1"], found.memory
+
+    def test_an_error_stays_and_says_so_and_goes_when_it_is_met(self) -> None:
+        said, memory = self.of(stands("R1", "unmet", ["E1"]), {})
+        assert said == ["unmet: because of R1"]
+        for _ in range(2):
+            said, memory = self.of(stands("R1", "stale", ["E1"], renewing=True), memory)
+            assert said == ["unmet: because of R1 (being proven again)"]
+        said, memory = self.of(stands("R1", "met", ["E2"]), memory)
+        assert said == []
+        said, _ = self.of(stands("R1", "stale", ["E2"], renewing=True), memory)
+        assert said == []
+
+    def test_what_was_never_proven_is_not_proven_again(self) -> None:
+        said, memory = self.of(stands("R1", "unverified", renewing=True), {})
+        assert said == ["unverified: because of R1"]
+        said, _ = self.of(stands("R1", "unverified", renewing=True), memory)
+        assert said == ["unverified: because of R1"]
+
+    def test_a_stale_proof_that_nothing_renews_is_a_warning(self) -> None:
+        check(run_view({"R1": stands("R1", "stale", ["E1"])}), [("GOAL.md", 2, "warning", "R1")])
+
+    def test_an_unmet_one_first_seen_while_renewing_is_shown(self) -> None:
+        said, _ = self.of(stands("R1", "unmet", ["E1"], renewing=True), {})
+        assert said == ["unmet: because of R1 (being proven again)"]
+
+
+def test_requirements_are_found_by_what_they_say_not_by_number() -> None:
+    moved = GOAL.replace("- [ ] 🎯 `make test` passes\n", "") + "- [ ] 🎯 `make test` passes\n"
+    found = look(run_view({"R1": "unmet"}), text=moved).marks
+    assert [row for row in rows(found) if row[3] != "ticked"] == [("GOAL.md", 5, "error", "R3")]
+
+
+def test_problems_of_the_file_itself_stay_with_or_without_a_run() -> None:
+    text = "---\nmax_iteration: 3\n---\n" + GOAL
+    for view in (None, run_view({}), run_view({}, ended="complete")):
+        marks = [mark for mark in look(view, text=text).marks if mark.severity == "error"]
+        assert [mark.start[0] for mark in marks] == [1]
+        assert marks[0].info == {"suggestion": "max_iterations"}
