@@ -36,7 +36,7 @@ class Places:
     def _find(self, printed: str) -> str | None:
         text = printed.strip().strip("'\"")
         if text.startswith("file:"):
-            text = unquote(urlparse(text).path)
+            text = _path_of_uri(text)
         if not text or "\n" in text or len(text) > 1000:
             return None
         for base in self._bases:
@@ -49,5 +49,12 @@ class Places:
         try:
             whole = path.resolve()
             return whole.relative_to(self._root).as_posix() if whole.is_file() else None
-        except (OSError, ValueError):
+        except (OSError, ValueError, RuntimeError):  # the last: links in a circle, before Python 3.13
             return None
+
+
+def _path_of_uri(uri: str) -> str:
+    try:
+        return unquote(urlparse(uri).path)
+    except ValueError:
+        return ""

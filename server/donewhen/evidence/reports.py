@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import secrets
 import shlex
@@ -99,7 +100,8 @@ def _named(
 
 
 def _before(root: Path, folders: Sequence[str], names: Sequence[str]) -> tuple[tuple[Path, Signature], ...]:
-    paths = [root / folder / Path(name).expanduser() for name in dict.fromkeys(names) for folder in ("", *folders)]
+    whole = [os.path.expanduser(name) for name in dict.fromkeys(names)]  # noqa: PTH111 # never raises, for any user
+    paths = [root / folder / name for name in whole for folder in ("", *folders)]
     return tuple((path, _signature(path)) for path in paths)
 
 
@@ -136,6 +138,6 @@ def _first_new(candidates: Sequence[tuple[Path, Signature]]) -> Path | None:
 def _signature(path: Path) -> Signature:
     try:
         stat = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -246,7 +247,8 @@ def _sarif_problems(output: str, plan: _Plan) -> tuple[Problem, ...]:
     """Of the SARIF log that the command wrote, or that its output is."""
     path = plan.reports.written_sarif()
     if path is not None:
-        return read_sarif(path.read_text(encoding="utf-8", errors="replace"), plan.places) or ()
+        with contextlib.suppress(OSError):
+            return read_sarif(path.read_text(encoding="utf-8", errors="replace"), plan.places) or ()
     if not output.lstrip().startswith("{"):
         return ()
     return read_sarif(output, plan.places) or ()
