@@ -18,7 +18,8 @@ from donewhen.workspace.repository import Repository, find_repository
 from donewhen.workspace.scanning import Scanner
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
 from donewhen.workspace.undisturbed import undisturbed
-from donewhen.workspace.watching import NoWatcher, Watcher, watcher_for
+from donewhen.workspace.watchers import watcher_for
+from donewhen.workspace.watching import NoWatcher, Watcher
 
 _UNOPENED = Manifest({})
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 Wake = Callable[[], None]
@@ -75,17 +73,3 @@ class NoWatcher:
 
     def close(self) -> None:
         """Nothing to end."""
-
-
-def watcher_for(root: Path, state: Path) -> Watcher:
-    """The watcher that fits the platform and the file system of the folder."""
-    if sys.platform == "linux":
-        from donewhen.workspace.inotify import InotifyWatcher, remote_file_system
-
-        remote = remote_file_system(root)
-        if remote is not None:
-            return NoWatcher(f"{root} is on {remote}, which reports no changes: they are looked for every few seconds")
-        return InotifyWatcher(root)
-    from donewhen.workspace.native import NativeWatcher
-
-    return NativeWatcher(root, state)
