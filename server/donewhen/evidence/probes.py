@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -103,6 +104,7 @@ class WorkspaceProbes:
             if data is None:
                 return None
             read = _parse(path, data, kind, collected, names)
+            time.sleep(0)  # lets the event loop's thread in: reading a large workspace takes seconds
             if read.digest != view.digests[path]:  # it changed after the workspace looked: right now, but not kept
                 return read if _counts(read) else None
             known = (key, read)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -48,19 +48,23 @@ class Assertion:
         return SEPARATOR.join(self.tokens)
 
 
-def assertions_of(function: FunctionNode, constants: Literals, called: Mapping[str, FunctionNode]) -> list[Assertion]:
+def assertions_of(
+    function: FunctionNode, nodes: Sequence[ast.AST], constants: Literals, called: Mapping[str, FunctionNode]
+) -> list[Assertion]:
     """The assertions that a call of this function reaches, those of the file's own functions that it calls included.
 
-    `constants` are the file's literals by name; a name in an assertion counts as its literal.
+    `nodes` are all of its body (`body_nodes`). `constants` are the file's literals by name; a name in an assertion
+    counts as its literal.
     """
-    names = {**constants, **_parameters(function), **literals_of(walk(function))}
+    names = {**constants, **_parameters(function), **literals_of(nodes)}
     found: list[Assertion] = []
     for statement in _reachable(function.body):
         found += _statement_assertions(statement, names)
         for node in _own_nodes(statement):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in called:
                 rest = {k: v for k, v in called.items() if k != node.func.id and v is not function}
-                inner = assertions_of(called[node.func.id], constants, rest)
+                helper = called[node.func.id]
+                inner = assertions_of(helper, body_nodes(helper), constants, rest)
                 found += [Assertion(node.lineno - 1, a.tokens) for a in inner]
     return found
 
@@ -84,13 +88,18 @@ def _parameters(function: FunctionNode) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def tokens_digest(function: FunctionNode) -> str:
+def body_nodes(function: FunctionNode) -> list[ast.AST]:
+    """Everything in a body, walked once: that is what reading a test takes its time for."""
+    return [node for statement in function.body for node in walk(statement)]
+
+
+def tokens_digest(nodes: Sequence[ast.AST]) -> str:
     """All literals and comparisons of a body, in no order."""
-    tokens = sorted(t for s in function.body for t in _tokens(s, {}))
+    tokens = sorted(token for node in nodes for token in _token(node, {}))
     return hashlib.sha256(SEPARATOR.join(tokens).encode()).hexdigest()[:12]
 
 
-def literals_of(nodes: Iterator[ast.AST]) -> dict[str, tuple[str, ...]]:
+def literals_of(nodes: Iterable[ast.AST]) -> dict[str, tuple[str, ...]]:
     """Names that are bound to literals: by an assignment, or by a loop over some."""
     found: dict[str, tuple[str, ...]] = {}
     for node in nodes:
@@ -322,16 +331,19 @@ def _is_literal(node: ast.AST) -> bool:
 
 def _tokens(node: ast.AST, names: Literals) -> Iterator[str]:
     for inner in walk(node):
-        if isinstance(inner, ast.Constant):
-            yield _short(inner.value)
-        elif isinstance(inner, ast.Compare):
-            yield from (type(op).__name__ for op in inner.ops)
-        elif isinstance(inner, ast.Not):
-            yield "Not"
-        elif isinstance(inner, ast.USub):
-            yield "-"
-        elif isinstance(inner, ast.Name) and inner.id in names:
-            yield from names[inner.id]
+        yield from _token(inner, names)
+
+
+def _token(node: ast.AST, names: Literals) -> Sequence[str]:
+    if isinstance(node, ast.Constant):
+        return (_short(node.value),)
+    if isinstance(node, ast.Name):
+        return names.get(node.id, ())
+    if isinstance(node, ast.Compare):
+        return [type(op).__name__ for op in node.ops]
+    if isinstance(node, ast.Not):
+        return ("Not",)
+    return ("-",) if isinstance(node, ast.USub) else ()
 
 
 def _short(value: object) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import fnmatch
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from donewhen.core.integrity import SkipFact, TestFact, TestFileFact
 from donewhen.evidence.probes_assertions import (
     FunctionNode,
     assertions_of,
+    body_nodes,
     is_empty,
     last_name,
     literals_of,
@@ -62,6 +63,10 @@ class _Reader:
     names: PythonNames
     tests: dict[str, TestFact] = field(default_factory=dict[str, TestFact])
     skips: list[SkipFact] = field(default_factory=list[SkipFact])
+    _constants: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    _functions: dict[str, FunctionNode] = field(default_factory=dict[str, FunctionNode])
+    _skip_aliases: frozenset[str] = frozenset()
+    _classes: dict[str, ast.ClassDef] = field(default_factory=dict[str, ast.ClassDef])
 
     def facts(self, path: str, digest: str, collected: bool) -> TestFileFact:
         self._constants = literals_of(iter(self.tree.body))
@@ -69,15 +74,9 @@ class _Reader:
             n.name: n for n in self.tree.body if isinstance(n, FunctionNode) and not self._is_test(n.name)
         }
         self._skip_aliases = _skip_aliases(self.tree.body)
-        self._classes: dict[str, ast.ClassDef] = {}
         self._read(self.tree.body, _Scope(collected=not _opted_out(self.tree.body)))
         tests = tuple(self.tests.values())
         return TestFileFact(path, digest, tests, tuple(self.skips), collected)
-
-    _constants: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    _functions: dict[str, FunctionNode] = field(default_factory=dict[str, FunctionNode])
-    _skip_aliases: frozenset[str] = frozenset()
-    _classes: dict[str, ast.ClassDef] = field(default_factory=dict[str, ast.ClassDef])
 
     # -- statements
 
@@ -117,7 +116,7 @@ class _Reader:
         if _assigns(statement, "pytestmark"):
             self._marks([statement.value] if isinstance(statement, ast.Assign) and statement.value else [], scope.name)
         elif isinstance(statement, ast.Expr | ast.Raise | ast.Assign):
-            self._calls([statement], scope.name, False)
+            self._calls(walk(statement), scope.name, False)
 
     def _class(self, node: ast.ClassDef, scope: _Scope) -> None:
         self._classes[node.name] = node
@@ -128,11 +127,12 @@ class _Reader:
 
     def _function(self, node: FunctionNode, scope: _Scope) -> None:
         name = scope.inside(node.name)
-        found = assertions_of(node, self._constants, self._functions)
+        nodes = body_nodes(node)
+        found = assertions_of(node, nodes, self._constants, self._functions)
         is_test = scope.collected and self._is_test(node.name) and not _is_fixture(node)
         before = len(self.skips)
         self._marks(node.decorator_list, name)
-        self._calls(node.body, name, not is_test and (node.name in _SETUP or _is_autouse(node)))
+        self._calls(nodes, name, not is_test and (node.name in _SETUP or _is_autouse(node)))
         if is_test:
             self._returns(node, name)
         self.tests[name] = TestFact(
@@ -145,7 +145,7 @@ class _Reader:
             empty=is_empty(node),
             expected=tuple(a.text for a in found) if is_test else (),
             lines=tuple(a.line - node.lineno + 1 for a in found) if is_test else (),
-            tokens=tokens_digest(node) if is_test else "",
+            tokens=tokens_digest(nodes) if is_test else "",
             cases=tuple(_cases(node)),
         )
 
@@ -183,13 +183,12 @@ class _Reader:
             return _skips(last_name(node))
         return False
 
-    def _calls(self, body: Sequence[ast.stmt], scope: str, always: bool) -> None:
-        for statement in body:
-            for node in walk(statement):
-                if isinstance(node, ast.Raise) and node.exc is not None and last_name(node.exc) == "SkipTest":
-                    self.skips.append(SkipFact(scope, node.lineno - 1, "SkipTest", always))
-                elif isinstance(node, ast.Call) and _is_skip_call(node):
-                    self.skips.append(SkipFact(scope, node.lineno - 1, f"{ast.unparse(node.func)}()", always))
+    def _calls(self, nodes: Iterable[ast.AST], scope: str, always: bool) -> None:
+        for node in nodes:
+            if isinstance(node, ast.Raise) and node.exc is not None and last_name(node.exc) == "SkipTest":
+                self.skips.append(SkipFact(scope, node.lineno - 1, "SkipTest", always))
+            elif isinstance(node, ast.Call) and _is_skip_call(node):
+                self.skips.append(SkipFact(scope, node.lineno - 1, f"{ast.unparse(node.func)}()", always))
 
     def _returns(self, node: FunctionNode, scope: str) -> None:
         body = _without_docstring(node.body)

@@ -240,5 +240,4 @@ _RESOLVERS: Mapping[str, Resolver] = {
     "poe": _toml("poe", "tool.poe"),
     "hatch": _toml("hatch", "tool.hatch.envs"),
     "pdm": _toml("pdm", "tool.pdm.scripts"),
-    "task-taskipy": _toml("taskipy", "tool.taskipy"),
 }
