@@ -51,7 +51,6 @@ class _Scope:
 
     name: str = ""
     collected: bool = True
-    method: bool = False
 
     def inside(self, name: str) -> str:
         return f"{self.name}.{name}" if self.name else name
@@ -95,7 +94,7 @@ class _Reader:
     def _nested(self, statement: ast.If | ast.Try | ast.With, scope: _Scope) -> None:
         if isinstance(statement, ast.If):
             known = truth(statement.test)
-            never = _Scope(scope.name, False, scope.method)
+            never = _Scope(scope.name, False)
             self._read(statement.body, never if known is False else scope)
             self._read(statement.orelse, never if known is True else scope)
             return
@@ -123,7 +122,7 @@ class _Reader:
         name = scope.inside(node.name)
         self._marks(node.decorator_list, name)
         collected = scope.collected and self._is_test_class(node) and not _opted_out(node.body)
-        self._read(node.body, _Scope(name, collected, True))
+        self._read(node.body, _Scope(name, collected))
 
     def _function(self, node: FunctionNode, scope: _Scope) -> None:
         name = scope.inside(node.name)
