@@ -64,10 +64,19 @@ def _written(value: object) -> str:
     return "\n".join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)
 
 
-def _composition() -> Any:
-    import donewhen.composition
+PARTS = (
+    "engine.clock engine.runs evidence.editor evidence.probes evidence.runner goalfile.files store.faults "
+    "store.folders store.sqlite workspace.folder workspace.locks workspace.processes"
+)
 
-    return donewhen.composition
+
+def _composition() -> Any:
+    """Runs in a thread: what opening a workspace imports would hold the loop for longer than a handler may."""
+    from importlib import import_module
+
+    for name in PARTS.split():
+        import_module(f"donewhen.{name}")
+    return import_module("donewhen.composition")
 
 
 def _goal_files() -> GoalFileFeatures:

@@ -299,3 +299,82 @@ def test_files_that_are_none_of_ours_have_no_features(editor: Editor, tmp_path: 
     assert editor.result("textDocument/hover", document | {"position": {"line": 2, "character": 0}}) is None
     for strange in ("untitled:x", "file:///nowhere/GOAL.md", "file://%%%", ""):
         assert editor.result("textDocument/documentSymbol", {"textDocument": {"uri": strange}}) == []
+
+
+def test_an_iteration_can_be_read_and_reverted(editor: Editor, goal: Path) -> None:
+    uri = editor.open(goal)
+    words = goal.parent / "words.txt"
+    words.write_text("one\n")
+    run_id = editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
+    editor.snapshot(run_id, lambda s: s["phase"] == "working")
+    words.write_text("two\n")
+    editor.snapshot(run_id, lambda s: s["lastRevertible"] == 1)
+    detail = editor.execute("donewhen.run.iteration", {"runId": run_id, "number": 1})
+    assert detail["changedFiles"] == [words.as_uri()]
+    assert [check["passed"] for check in detail["checks"]] == [False, False]
+    words.write_text("three\n")
+    editor.snapshot(run_id, lambda s: s["lastRevertible"] == 2)
+    earlier = {"runId": run_id, "iteration": 1, "uri": words.as_uri()}
+    assert editor.execute("donewhen.run.file", earlier) == {"text": "two\n"}
+    assert editor.execute_error("donewhen.run.file", earlier | {"uri": "file:///etc/passwd"})["code"] == -32602
+    given = {"runId": run_id, "iteration": 1, "uris": [words.as_uri()], "force": True}
+    assert editor.execute("donewhen.run.revert", given)["changedFiles"] == [words.as_uri()]
+    assert words.read_text() == "two\n"
+    editor.execute("donewhen.run.stop", {"runId": run_id})
+
+
+def test_the_editors_own_diagnostics_are_evidence(editor: Editor, tmp_path: Path) -> None:
+    goal, code = tmp_path / "GOAL.md", tmp_path / "a.py"
+    goal.write_text("# G\n\n- [ ] The editor is content\n  - problems: `*.py`\n")
+    code.write_text("x = '🎯'; y\n", encoding="utf-8")
+    uri = editor.open(goal)
+    assert editor.execute("donewhen.goal.check", {"goalUri": uri})["counts"]["unverified"] == 1
+    where = {"start": {"line": 0, "character": 10}, "end": {"line": 0, "character": 11}}
+    mark = {"range": where, "message": "y is unknown", "severity": 1, "source": "Pylance", "tags": [1]}
+    ours = {"range": where, "message": "of ours", "severity": 1, "source": "donewhen"}
+    editor.notify("donewhen/editorDiagnostics", {"uri": code.as_uri(), "version": None, "diagnostics": [mark, ours]})
+    snapshot = editor.execute("donewhen.goal.check", {"goalUri": uri})
+    assert snapshot["requirements"][0]["status"] == "unmet"
+    (place,) = snapshot["requirements"][0]["locations"]
+    assert place["uri"] == code.as_uri()
+    assert place["range"]["start"] == {"line": 0, "character": 10}
+    editor.notify("donewhen/editorDiagnostics", {"uri": code.as_uri(), "diagnostics": []})
+    assert editor.execute("donewhen.goal.check", {"goalUri": uri})["counts"]["met"] == 1
+    for bad in ({}, {"uri": code.as_uri(), "diagnostics": [{}]}, {"uri": "untitled:1", "diagnostics": []}):
+        editor.notify("donewhen/editorDiagnostics", bad)
+
+
+def test_secrets_are_neither_stored_nor_traced(editor: Editor, goal: Path) -> None:
+    editor.notify("donewhen/setSecret", {"name": "DONEWHEN_API_KEY", "value": "sk-very-secret"})
+    editor.notify("donewhen/setSecret", {"name": "DONEWHEN_API_KEY", "value": 7, "extra": "sk-very-secret"})
+    goal.write_text("# G\n\n- [ ] `env; exit 1` passes\n")
+    snapshot = editor.execute("donewhen.goal.check", {"goalUri": editor.open(goal)})
+    evidence = {"runId": snapshot["runId"], "evidenceId": snapshot["requirements"][0]["evidenceIds"][0]}
+    assert "sk-very-secret" not in str(editor.execute("donewhen.run.evidence", evidence))
+    assert "sk-very-secret" not in editor.stderr
+    for file in editor.state.rglob("*"):
+        assert not file.is_file() or b"sk-very-secret" not in file.read_bytes()
+
+
+def test_a_goal_file_that_is_deleted_takes_its_diagnostics_along(editor: Editor, goal: Path) -> None:
+    uri = editor.open(goal)
+    editor.execute("donewhen.goal.check", {"goalUri": uri})
+    editor.diagnostics(goal, lambda all_: codes(all_) == ["R1", "R2"])
+    editor.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    goal.unlink()
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": uri, "type": 3}]})
+    editor.diagnostics(goal, lambda all_: not all_)
+    refused = editor.execute_error("donewhen.run.start", {"goalUri": uri})
+    assert "GOAL.md" in refused["message"]
+
+
+def test_settings_that_arrive_later_hold_for_the_next_start(editor: Editor, goal: Path) -> None:
+    uri = editor.open(goal)
+    for settings in ({"maxIterations": 7, "worker": "human"}, {"maxIterations": "many"}, {}):
+        editor.notify("workspace/didChangeConfiguration", {"settings": {"donewhen": settings}})
+        if settings.get("maxIterations") == "many":
+            assert "max_iterations" in editor.execute_error("donewhen.run.start", {"goalUri": uri})["message"]
+            continue
+        run_id = editor.execute("donewhen.run.start", {"goalUri": uri})["runId"]
+        stopped = editor.execute("donewhen.run.stop", {"runId": run_id})
+        assert stopped["limits"]["maxIterations"] == (7 if settings else None)

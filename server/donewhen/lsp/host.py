@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CLOSING_SECONDS = 2.0
+CLOSING_SECONDS = 4.0
+"""Children end within 2 s; recording it may take a little longer."""
 
 
 class Folder:
@@ -44,6 +45,7 @@ class Host:
         self._folders: dict[Path, Folder] = {}
         self._opening: dict[Path, asyncio.Task[Folder]] = {}
         self._unsubscribe: list[Callable[[], None]] = []
+        self._closing: asyncio.Task[None] | None = None
 
     def opened(self) -> Sequence[Folder]:
         return tuple(self._folders.values())
@@ -70,7 +72,15 @@ class Host:
         return await asyncio.shield(task)
 
     async def close(self, reason: str) -> None:
-        """Ends every child process and records the active runs as interrupted, within two seconds."""
+        """Ends every child process within two seconds, and records the active runs as interrupted.
+
+        It goes on where whoever asked is cancelled: a client may close its end while it waits for `shutdown`.
+        """
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._close(reason))
+        await asyncio.shield(self._closing)
+
+    async def _close(self, reason: str) -> None:
         folders, self._folders = self.opened(), {}
         for task in self._opening.values():
             task.cancel()

@@ -43,6 +43,8 @@ class Session:
         self.documents = Documents()
         self.texts = Texts(self.documents)
         self.background: set[asyncio.Task[Any]] = set()
+        self.told: set[str] = set()
+        """Messages that were shown, and need not be shown again."""
         self._edited_at: dict[Path, float] = {}
         self._parsed: dict[Path, tuple[str, ParsedGoal]] = {}
         self._publisher: Publisher | None = None
@@ -184,10 +186,14 @@ class Session:
 
     def edited(self, path: Path) -> None:
         """The client changed a document: what is on disk is not what the person sees."""
+        self.told: set[str] = set()
+        """Messages that were shown, and need not be shown again."""
         self._edited_at[path] = time.time()
 
     def discarded(self, path: Path) -> None:
         """The document is closed, or is saved: the disk says when it changed."""
+        self.told: set[str] = set()
+        """Messages that were shown, and need not be shown again."""
         self._edited_at.pop(path, None)
 
     def changed_at(self, root: Path, paths: Iterable[str]) -> dict[str, float]:

@@ -15,7 +15,7 @@ Unlimited = Literal["unlimited"]
 class Strict(BaseModel):
     """Base of every parameter object: camelCase names only, types as they are."""
 
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 ModelT = TypeVar("ModelT", bound=Strict)
@@ -62,7 +62,7 @@ class EditorRange(Strict):
 class EditorDiagnostic(Strict):
     """A diagnostic as LSP has it; what we don't need of it is accepted and left."""
 
-    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True, frozen=True)
+    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True, frozen=True, defer_build=True)
 
     range: EditorRange
     message: str

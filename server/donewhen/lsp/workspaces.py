@@ -42,8 +42,10 @@ async def show_folder(session: Session, root: Path) -> None:
     try:
         folder = await session.folder(root)
     except (DoneWhenError, OSError) as problem:
-        message = {"type": 2, "message": f"Done When can't keep runs for {root.name}: {problem}"}
-        session.protocol.notify("window/showMessage", message)
+        said = f"Done When can't keep runs for {root.name}: {problem}"
+        if said not in session.told:
+            session.told.add(said)
+            session.protocol.notify("window/showMessage", {"type": 2, "message": said})
         return
     for view in reversed(folder.board.newest_first()):
         session.publisher.run_changed(folder, view)
@@ -56,9 +58,10 @@ async def configured(session: Session, params: Any) -> None:
     from donewhen.lsp.strictness import ConfigurationParams, read
 
     settings = _object(read(ConfigurationParams, params).settings)
-    ours = _object(settings.get("donewhen", settings))
-    if ours:
-        session.host.settings = ours
+    if "donewhen" in settings:
+        session.host.settings = _object(settings["donewhen"])
+    elif settings:
+        session.host.settings = settings
     elif session.profile.configuration:
         await _fetch_settings(session)
 
