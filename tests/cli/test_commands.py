@@ -452,6 +452,17 @@ def test_serve_hands_over(tmp_path: Path) -> None:
     assert call("serve", "--tcp", "70000") == 2
 
 
+def test_a_mistake_in_settings_does_not_keep_the_server_down(tmp_path: Path) -> None:
+    call = desk(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.donewhen]\nmax_iterations = 0\n")
+    (tmp_path / "user.toml").write_text("= broken")
+    assert call("serve", "--state-dir", str(tmp_path / "st")) == 0
+    assert call.served is not None
+    assert call.served.state_dir == tmp_path / "st"
+    assert "user.toml" in call.err
+    assert call("check") == 2
+
+
 def test_doctor_says_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
     call = desk(tmp_path)
     assert call("doctor") == 0

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from donewhen.cli.services import CliServices
 from donewhen.cli.terminal import Terminal
 from donewhen.config import BY_NAME, Settings, load_settings
-from donewhen.core.errors import UsageError
-from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
+from donewhen.core.errors import InvalidGoal, UsageError
+
+if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
+    from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,20 @@ def call_of(
     root = workspace_of(getattr(arguments, "workspace", None), terminal.environ)
     flags = {name: value for name, value in vars(arguments).items() if name in BY_NAME}
     asked = terminal.interactive and not getattr(arguments, "json", False)
-    settings = load_settings(flags, terminal.environ, root, user_file=user_file, terminal=asked)
+    if arguments.command == "serve":
+        settings = _server_settings(flags, terminal, user_file)
+    else:
+        settings = load_settings(flags, terminal.environ, root, user_file=user_file, terminal=asked)
     return Call(arguments, terminal, services, root, settings, user_file)
+
+
+def _server_settings(flags: Mapping[str, str | None], terminal: Terminal, user_file: Path | None) -> Settings:
+    """No workspace is known before the editor names it, and a mistake in a file must not keep the server down."""
+    try:
+        return load_settings(flags, terminal.environ, None, user_file=user_file)
+    except InvalidGoal as bad:
+        terminal.say(f"donewhen: warning: {bad}")
+        return load_settings(flags, {}, None, user_file=Path(os.devnull))
 
 
 def workspace_of(flag: str | None, environ: Mapping[str, str]) -> Path:
@@ -94,6 +109,8 @@ def workspace_of(flag: str | None, environ: Mapping[str, str]) -> Path:
 
 def start_options(settings: Settings) -> StartOptions:
     """What a person said on the command line and in the environment, with the safety settings as they hold."""
+    from donewhen.engine.api import StartOptions
+
     given, configured = settings.given, settings.configured
     return StartOptions(
         worker=given.worker,
@@ -116,6 +133,8 @@ def _absolute(script: str | None) -> str | None:
 
 def limit_changes(settings: Settings) -> LimitChanges:
     """The limits that flags and the environment set."""
+    from donewhen.engine.api import LimitChanges
+
     names: tuple[str, ...] = ("max_iterations", "timeout", "budget", "token_budget")
     values: dict[str, Any] = {name: getattr(settings.given, name) for name in names}
     return LimitChanges(**values)

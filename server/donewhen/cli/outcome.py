@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from donewhen.core.errors import DoneWhenError, LedgerError, LedgerTooNew, PersonNeeded, WorkerFailed
-from donewhen.core.proof import satisfied
-from donewhen.core.state import RunState
+
+if TYPE_CHECKING:  # a run's records cost start-up time, which `serve` must not pay
+    from donewhen.core.state import RunState
 
 COMPLETE = 0
 NOT_COMPLETE = 1
@@ -16,6 +19,8 @@ PAUSED_BY_CTRL_C = 130
 
 def exit_code(state: RunState) -> int:
     """The exit code for a run, or an audit, as it is now."""
+    from donewhen.core.proof import satisfied
+
     if state.mode == "audit":
         return COMPLETE if state.end_status is None and satisfied(state) else NOT_COMPLETE
     if state.status == "complete":

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from donewhen.config import Settings
-from donewhen.engine.api import Runs
+
+if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
+    from donewhen.engine.api import Runs
 
 
 @dataclass(frozen=True, slots=True)
