@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -202,13 +203,18 @@ async def test_a_store_killed_halfway_works_on(place: Path, tmp_path: Path, fold
     workspace = folder()
     await workspace.open([])
     checkpoint = await workspace.checkpoint()
-    # What a kill leaves behind: a temporary file among the objects.
-    write(tmp_path, "state/checkpoints.git/objects/pack/.x.donewhen-tmp", b"half")
+    # What a kill leaves behind: a pack without its index, and temporary files.
+    folder_of_packs = tmp_path / "state/checkpoints.git/objects/pack"
+    write(folder_of_packs, "pack-abc.pack", b"half")
+    for name, age in ((".old.donewhen-tmp", 7200), (".new.donewhen-tmp", 0)):
+        write(folder_of_packs, name, b"half")
+        os.utime(folder_of_packs / name, (time.time() - age,) * 2)
     write(place, "tracked", b"2\n")
     again = FolderWorkspace(place, tmp_path / "state")
     await again.open([])
     assert await again.checkpoint() != checkpoint
     assert await again.file_at(checkpoint, "tracked") == b"1\n"
+    assert [path.name for path in folder_of_packs.glob(".*")] == [".new.donewhen-tmp"]
     await again.close()
 
 
@@ -261,3 +267,34 @@ async def test_a_hundred_thousand_byte_pack_is_read_by_git(folder: Open, tmp_pat
     shadow = tmp_path / "state" / "checkpoints.git"
     git(shadow, "fsck", "--strict", checkpoint)
     assert len(git(shadow, "ls-tree", "-r", checkpoint).splitlines()) == 300
+
+
+async def test_a_repository_with_other_object_ids_lends_nothing(folder: Open, tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    root.mkdir()
+    git(root, "init", "-q", "--object-format=sha256")
+    write(root, "a", b"1\n")
+    git(root, "add", "a")
+    git(root, "commit", "-q", "-m", "start")
+    git(root, "gc", "-q")
+    workspace = folder()
+    await workspace.open([])
+    checkpoint = await workspace.checkpoint()
+    write(root, "a", b"2\n")
+    assert await workspace.restore(checkpoint) == ("a",)
+    assert (root / "a").read_bytes() == b"1\n"
+
+
+async def test_a_diff_of_many_files_reads_only_what_it_shows(folder: Open, tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    make_repository(root, {f"{number:03}": b"%d\n" % number for number in range(400)})
+    workspace = folder()
+    await workspace.open([])
+    before = await workspace.checkpoint()
+    for number in range(400):
+        write(root, f"{number:03}", b"line\n" * 50)
+    diff = await workspace.diff(before, None, limit=4000)
+    assert diff.count("diff --git") == 12
+    assert diff.endswith("[... diff cut: 388 more changed files ...]\n")
+    whole = await workspace.diff(before, await workspace.checkpoint(), limit=10_000_000)
+    assert whole.count("diff --git") == 400

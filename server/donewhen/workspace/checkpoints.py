@@ -22,7 +22,7 @@ from donewhen.workspace.reading import read_entry
 from donewhen.workspace.restoring import has_real_folders, put_back, take_away
 
 SIZE_LIMIT = 50 * 1024 * 1024
-_BATCH = 256
+_BATCH = 128
 _TREE = "40000"
 
 
@@ -56,7 +56,7 @@ class Checkpoints:
         wanted = [path for path, kept in tree.items() if kept.mode != NESTED and kept.blob in missing]
         checkpoint = await asyncio.to_thread(self._write, tree, wanted)
         self.not_captured = tuple(path for path, kept in tree.items() if kept.mode == NESTED)
-        if self._trees[checkpoint] == tree:
+        if self._trees.get(checkpoint) == tree:
             self._last = (manifest, checkpoint)
         return checkpoint
 
@@ -101,23 +101,25 @@ class Checkpoints:
         then = await self._tree(before)
         now = await (asyncio.to_thread(self._present, then, manifest) if after is None else self._tree(after))
         changes: list[Change] = []
-        read = 0
-        for path in _different(then, now):
+        paths = _different(then, now)
+        for start in range(0, len(paths), _BATCH):
+            batch = paths[start : start + _BATCH]
             # What lies beyond the limit is counted, not read.
-            old, new = then.get(path), now.get(path)
-            if read <= limit:
-                was = await self._content(old)
-                stands = self._standing(path, new) if after is None else await self._content(new)
-                read += abs(len(was or b"") - len(stands or b"")) // 4
-                changes.append(Change(path, was, stands, old and old.mode, new and new.mode))
-            else:
-                changes.append(Change(path, None, None, old and old.mode, new and new.mode, unread=True))
+            full = sum(change.size for change in changes) > limit
+            changes += _unread(then, now, batch) if full else await self._read(then, now, batch, after is None)
         return await asyncio.to_thread(unified, changes, limit)
 
-    async def _content(self, kept: Kept | None) -> bytes | None:
-        if kept is None or kept.mode == NESTED:
-            return None
-        return (await self._objects.read([kept.blob]))[kept.blob]
+    async def _read(self, then: Tree, now: Tree, paths: Sequence[str], on_disk: bool) -> list[Change]:
+        trees = (then,) if on_disk else (then, now)
+        wanted = {tree[path].blob for tree in trees for path in paths if path in tree and tree[path].mode != NESTED}
+        contents = await self._objects.read(wanted)
+        changes: list[Change] = []
+        for path in paths:
+            old, new = then.get(path), now.get(path)
+            before = contents.get(old.blob) if old is not None else None
+            after = self._standing(path, new) if on_disk else contents.get(new.blob) if new is not None else None
+            changes.append(Change(path, before, after, old and old.mode, new and new.mode))
+        return changes
 
     def _standing(self, path: str, kept: Kept | None) -> bytes | None:
         if kept is None or kept.mode == NESTED:
@@ -223,6 +225,11 @@ def _folder(folders: dict[str, Nested], place: str) -> Nested:
 
 def _different(one: Tree, other: Tree) -> list[str]:
     return sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
+
+
+def _unread(then: Tree, now: Tree, paths: Sequence[str]) -> list[Change]:
+    modes = ((path, then.get(path), now.get(path)) for path in paths)
+    return [Change(path, None, None, old and old.mode, new and new.mode, unread=True) for path, old, new in modes]
 
 
 def _restorable(then: Kept | None, now: Kept | None) -> bool:

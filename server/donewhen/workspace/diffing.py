@@ -20,6 +20,11 @@ class Change:
     mode_after: str | None = None
     unread: bool = False
 
+    @property
+    def size(self) -> int:
+        """About how many bytes the diff of it has."""
+        return abs(_size(self.after) - _size(self.before)) + 80
+
 
 def unified(changes: Sequence[Change], limit: int) -> str:
     """The diff of these changes, of at most about `limit` characters; says how many files were left out or cut."""

@@ -78,6 +78,7 @@ class ObjectStore:
             alternates = self._place / "objects" / "info" / "alternates"
             borrowed = b"" if self._borrowed is None else os.fsencode(self._borrowed.resolve()) + b"\n"
             alternates.write_bytes(borrowed)
+            self._packs.clean()
         except OSError as error:
             raise WorkspaceError(f"checkpoints can't be kept in {self._place} ({error.strerror})") from error
         self._ready = True
@@ -94,7 +95,7 @@ class ObjectStore:
     async def _found_by_git(self, names: Collection[bytes]) -> set[bytes]:
         lines = "".join(f"{name.hex()}\n" for name in names).encode()
         said = await self._ask("--batch-check=%(objectname) %(objecttype)", lines)
-        rows = (line.split(" ") for line in said.decode().splitlines())
+        rows = (line.split(" ") for line in said.decode(errors="replace").splitlines())
         return {bytes.fromhex(row[0]) for row in rows if row[1] in ("blob", "tree")}
 
     async def _read_borrowed(self, names: Collection[bytes]) -> dict[bytes, bytes]:
@@ -120,5 +121,7 @@ class ObjectStore:
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_NO_LAZY_FETCH": "1",
         }
-        _, said = await run_git(["cat-file", mode], cwd=self._place, environment=environment, stdin=stdin)
-        return said
+        arguments = ["cat-file", mode]
+        # An object store that git can't read lends nothing: what it holds is kept once more, or said to be lost.
+        code, said = await run_git(arguments, cwd=self._place, environment=environment, stdin=stdin, check=False)
+        return said if code == 0 else b""

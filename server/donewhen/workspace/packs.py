@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import struct
 import tempfile
+import time
 import zlib
 from collections.abc import Generator, Iterator, Mapping
 from itertools import accumulate
@@ -51,6 +53,13 @@ class Packs:
             self._places.update((key, (pack, at)) for key, at in _index(self._folder / name))
         self._read |= found
         return bool(found)
+
+    def clean(self) -> None:
+        """Removes what writers left behind that were killed an hour ago or earlier."""
+        for path in self._folder.glob(f".*{TEMPORARY}"):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < time.time() - 3600:
+                    path.unlink()
 
     def read(self, name: bytes) -> bytes | None:
         """An object's content; None where it is absent or damaged."""
@@ -119,6 +128,8 @@ class PackWriter:
             whole.update(part)
         checksum = whole.digest()
         self._file.write(checksum)
+        self._file.flush()
+        os.fsync(self._file.fileno())
         return self._index(checksum)
 
     def _index(self, checksum: bytes) -> bytes:
