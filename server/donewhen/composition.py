@@ -58,6 +58,7 @@ async def open_engine(
     from donewhen.engine.clock import SystemClock
     from donewhen.engine.runs import Supervisor
     from donewhen.evidence.editor import EditorDiagnostics
+    from donewhen.evidence.masking import Masker
     from donewhen.evidence.probes import WorkspaceProbes
     from donewhen.evidence.runner import CommandChecker
     from donewhen.goalfile.files import WorkspaceGoalFiles
@@ -100,6 +101,7 @@ async def open_engine(
         worker=lambda options: make_worker(options, processes, checker.variables),
         judge=no_judge,
         trusted=around.trusted,
+        mask=lambda text: Masker.of(around.environment(), around.secrets.values()).mask(text),
         forward_diagnostics=lambda path, version, found: editor.forward(
             path, version, cast("Sequence[Problem]", found)
         ),

@@ -43,7 +43,7 @@ class MemoryChecker:
     cancelled: int = 0
     problems: tuple[Problem, ...] | None = None
 
-    async def run(self, check: Check, *, timeout: float, token: str) -> CheckResult:
+    async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
         self.ran.append(check.command)
         self.running += 1
         self.most = max(self.most, self.running)

@@ -44,6 +44,8 @@ class RunStarted:
     goal: Goal
     options: RunOptions
     revision: str
+    test_runs: frozenset[str] = frozenset()
+    """Checks that reported a test earlier in this goal's history: they stay test runs."""
 
 
 @dataclass(frozen=True, slots=True)

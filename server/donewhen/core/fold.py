@@ -52,6 +52,7 @@ def begin(entry: e.Entry) -> RunState:
         started_at=entry.at,
         updated_at=entry.at,
         revision=event.revision,
+        test_runs=event.test_runs,
         file_limits=event.goal.limits,
     )
 

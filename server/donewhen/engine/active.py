@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from donewhen.core.errors import LedgerError
 from donewhen.core.events import Event, InterruptAnswered, InterruptOpened, RevisionChanged
 from donewhen.core.fold import begin, fold
 from donewhen.core.state import SIGN_OF_LIFE, RunState
@@ -31,6 +33,7 @@ class Parts:
     worker: Worker | None = None
     judge: Judge | None = None
     descriptors: Callable[[], tuple[int, ...]] = lambda: ()
+    mask: Callable[[str], str] = lambda text: text
 
 
 class ActiveRun:
@@ -45,6 +48,8 @@ class ActiveRun:
         """The revision of the last checkpoint, and its id: an unchanged tree is not kept twice."""
         self.touched: set[str] = set()
         """The paths that changed since the turn began."""
+        self.walked = False
+        """True where the whole workspace was walked, and nobody was let at it since."""
         self.outputs: dict[str, set[str]] = {}
         """The files that each check writes anew each time, by check id."""
         self.leftovers = False
@@ -86,8 +91,9 @@ class ActiveRun:
 
     def say(self, activity: str | None) -> None:
         """What it does now, one line; no event."""
-        if activity != self.activity:
-            self.activity = activity
+        shown = None if activity is None else self.parts.mask(activity)
+        if shown != self.activity:
+            self.activity = shown
             self._on_change(self)
 
     async def changed(self, since: int, timeout: float | None = None) -> None:
@@ -112,7 +118,9 @@ class ActiveRun:
     async def look(self, by: Actor, *, everywhere: bool = False) -> tuple[str, ...]:
         """Looks at the workspace (a full walk with `everywhere`) and puts what changed on record."""
         workspace = self.parts.workspace
-        return await self.noticed(await (workspace.confirm() if everywhere else workspace.current()), by)
+        tree = await (workspace.confirm() if everywhere else workspace.current())
+        self.walked = self.walked or everywhere
+        return await self.noticed(tree, by)
 
     async def noticed(self, tree: TreeState, by: Actor) -> tuple[str, ...]:
         """Records a new revision. A path is the person's where what is on disk is what the editor saved; in doubt it
@@ -137,8 +145,8 @@ class ActiveRun:
     async def ask(self, interrupt: Interrupt) -> Answer:
         """Opens an interrupt and waits for a person's answer, however long (A2). One that came after the turn which
         asked was cut off is taken."""
-        late = self.state.late_answers.get(interrupt.subject)
         opened = self.numbered(interrupt)
+        late = self.state.late_answers.get(opened.subject)
         if late is not None:
             await self.append(InterruptOpened(opened))
             await self.append(InterruptAnswered(opened.id, late))
@@ -155,8 +163,8 @@ class ActiveRun:
         """The interrupt with the next free id and the time."""
         number = self.state.interrupt_count + 1
         return Interrupt(
-            f"I{number}", interrupt.kind, interrupt.title, interrupt.about, interrupt.tool,
-            interrupt.input, interrupt.preview, self.parts.clock.now(),
+            f"I{number}", interrupt.kind, self.parts.mask(interrupt.title), interrupt.about, interrupt.tool,
+            interrupt.input, self.parts.mask(interrupt.preview), self.parts.clock.now(),
         )  # fmt: skip
 
     def deliver(self, interrupt_id: str, answer: Answer) -> None:
@@ -197,12 +205,16 @@ class ActiveRun:
 
     async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
         """Leaves a sign of life, and the activity for followers in other processes, until it is cancelled."""
-        said: str | None = None
         while True:
-            now = self.parts.clock.now()
-            await self.parts.ledger.set_live(self.run_id, Live(self.activity, now))
             said = self.activity
+            # Where it can't be left, the next append says so, and ends the run.
+            with contextlib.suppress(LedgerError):
+                await self.parts.ledger.set_live(self.run_id, Live(said, self.parts.clock.now()))
             for _ in range(10):
                 await asyncio.sleep(every / 10)
                 if self.activity != said:
                     break
+
+    def fail(self, error: Exception) -> None:
+        """The record itself can't be kept: the run stops here, and shows as interrupted. What is on disk stays."""
+        self.state = replace(self.state, interrupted=str(error), reason=str(error), turn=None, audit=None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 from donewhen.core.events import (
     AuditAbandoned,
@@ -31,8 +30,10 @@ MAX_ROUNDS = 6
 
 async def audit(run: ActiveRun, iteration: int) -> None:
     """One audit. Cut off it isn't counted (C21); what it had found by then is kept."""
-    by = "person" if run.state.waits_for_person or run.state.mode == "audit" else "check"
-    await run.look("person" if run.state.turns_ended == 0 else by, everywhere=True)
+    state = run.state
+    persons = state.waits_for_person or state.mode == "audit" or state.turns_ended == 0
+    # What worker `human` saved was just heard of; the walk comes before `complete`.
+    await run.look("person" if persons else "check", everywhere=not run.walked and not state.waits_for_person)
     await run.append(AuditStarted(iteration, run.state.revision))
     finished = False
     try:
@@ -106,9 +107,9 @@ async def _check(run: ActiveRun, check: Check, *, alone: bool) -> None:
     before, turn = state.revision, state.turns_ended
     run.say(f"running `{check.command}`")
     await run.append(CheckStarted(check.id, before))
-    result = await parts.checker.run(check, timeout=state.goal.limits.check_timeout, token=run.token)
-    if check.id in run.state.test_runs and not result.is_test_run:
-        result = replace(result, is_test_run=True)
+    result = await parts.checker.run(
+        check, timeout=state.goal.limits.check_timeout, token=run.token, test_run=check.id in state.test_runs
+    )
     await run.noticed(await _after(run, check, alone), "person" if run.state.waits_for_person else "check")
     evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
     await run.append(CheckFinished(evidence))

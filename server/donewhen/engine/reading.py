@@ -16,6 +16,8 @@ from donewhen.engine.setup import EngineSetup
 from donewhen.engine.tasks import cancelled
 from donewhen.ports import Live, RunSummary, Workspace
 
+ATTEND_AGAIN = 0.5
+
 
 class Reading:
     """The part of `engine.api.Runs` that changes nothing."""
@@ -164,10 +166,15 @@ class Reading:
             await cancelled(self._background)
 
     async def _attend(self) -> None:
-        with contextlib.suppress(DoneWhenError):
-            await self._attended()
-            async for _ in self._setup.ledger.changes():
+        while True:
+            try:
                 await self._attended()
+                async for _ in self._setup.ledger.changes():
+                    await self._attended()
+                return
+            except DoneWhenError:
+                # A full disk or a busy ledger: requests and followers get another chance.
+                await asyncio.sleep(ATTEND_AGAIN)
 
     async def _attended(self) -> None:
         await self._answer_requests()

@@ -55,6 +55,14 @@ class Records:
                 found.append(await self.state(summary.run_id))
         return found
 
+    async def test_runs(self, goal_path: str | None) -> frozenset[str]:
+        """The checks that reported a test in the history of that goal; each run inherits them from the last."""
+        known: frozenset[str] = frozenset()
+        for state in await self.newest():
+            if state.goal.path == goal_path:
+                known |= state.test_runs
+        return known
+
     async def iteration(self, run_id: str, number: int) -> IterationDetail:
         """One iteration in full; 0 is the baseline audit. Raises UsageError where there is none."""
         await self.state(run_id)

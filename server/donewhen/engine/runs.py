@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from donewhen.core import events as e
-from donewhen.core.errors import AlreadyRunning, DoneWhenError, NotResumable, NotTrusted
+from donewhen.core.errors import AlreadyRunning, DoneWhenError, LedgerError, NotResumable, NotTrusted
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.resume import check_resumable, resumable
 from donewhen.core.state import RunState
@@ -19,7 +19,7 @@ from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.control import DIED, Control
 from donewhen.engine.loop import pursue
 from donewhen.engine.tasks import cancelled
-from donewhen.engine.watching import named_globs
+from donewhen.engine.watching import amend_if_saved, named_globs
 from donewhen.ports import Live, Worker
 
 CLOSES_WITHIN = 2.0
@@ -167,7 +167,8 @@ class Supervisor(Control):
         parts = self._parts(options, worker)
         try:
             tree = await parts.workspace.open(named_globs(goal))
-            started = e.RunStarted(run_id, mode, goal, options, tree.revision)
+            known = await self._records.test_runs(goal.path)
+            started = e.RunStarted(run_id, mode, goal, options, tree.revision, known)
             run = await ActiveRun.begin(parts, token, self._run_changed, started)
         except BaseException:
             await parts.workspace.close()
@@ -198,10 +199,12 @@ class Supervisor(Control):
         persons = set(changed) if state.waits_for_person else set[str]()
         if not run.leftovers:
             persons |= set(workspace.changed_after(state.last_alive, changed))
+        run.touched.update(persons)
         theirs = tuple(path for path in changed if path in persons)
         others = tuple(path for path in changed if path not in persons)
         if theirs:
             await run.append(e.RevisionChanged(revision, theirs, "person", len(theirs)))
+            await amend_if_saved(run, theirs, "person")
         if others or not theirs:
             await run.append(e.RevisionChanged(revision, others, "check", max(1, len(others))))
 
@@ -217,6 +220,7 @@ class Supervisor(Control):
             worker=worker,
             judge=setup.judge(options),
             descriptors=setup.lock.inherited_descriptors,
+            mask=setup.mask,
         )
 
     # ---------------------------------------------------------------------------------- supervising
@@ -231,6 +235,7 @@ class Supervisor(Control):
             await pursue(run)
         except DoneWhenError as error:
             self.failure = error
+            run.fail(error)
         finally:
             await cancelled(beat)
         await self._let_go(run)
@@ -240,7 +245,8 @@ class Supervisor(Control):
         self._active.pop(run.run_id, None)
         self._tasks.pop(run.run_id, None)
         await run.parts.workspace.close()
-        await self._setup.ledger.set_live(run.run_id, Live(None, self._setup.clock.now()))
+        with contextlib.suppress(LedgerError):
+            await self._setup.ledger.set_live(run.run_id, Live(None, self._setup.clock.now()))
         run.touch()
 
     async def _bare_audit(self, goal_path: str) -> RunView:

@@ -43,4 +43,6 @@ class EngineSetup:
     worker: Callable[[RunOptions], Worker]
     judge: Callable[[RunOptions], Judge | None]
     trusted: Callable[[], bool] = lambda: True
+    mask: Callable[[str], str] = lambda text: text
+    """Replaces secrets in what a worker says, before it is kept or shown (C13)."""
     forward_diagnostics: Callable[[str, int | None, Sequence[object]], None] = lambda path, version, problems: None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from donewhen.core.errors import WorkerFailed, WorkspaceError
 from donewhen.core.events import (
     CheckpointTaken,
@@ -60,11 +63,15 @@ async def work(run: ActiveRun, iteration: int) -> None:
     checkpoint = redo.checkpoint if redo is not None else await keep_tree(run)
     turn = _turn(run, iteration)
     by = "person" if worker.waits_for_person else "worker"
-    run.touched.clear()
+    edited = redo is not None and worker.waits_for_person and run.state.audit_due
+    if not edited:
+        run.touched.clear()
+    run.walked = False
     await run.append(TurnStarted(iteration, checkpoint))
     finished = False
     try:
-        result = await _result(run, worker, turn)
+        # What the person did while nobody watched is this turn.
+        result = TurnResult(summary="edited before the run went on") if edited else await _result(run, worker, turn)
         await run.look(by, everywhere=not worker.waits_for_person)
         changed = tuple(sorted(run.touched))
         await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]))
@@ -81,9 +88,21 @@ async def _result(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult:
     try:
         if worker.waits_for_person:
             return await worker.work(turn, context)
-        return await watched(run, worker.work(turn, context), by="worker")
+        return _masked(await watched(run, worker.work(turn, context), by="worker"), run.parts.mask)
     except WorkerFailed as failure:
-        return TurnResult(Claim(), error=str(failure) or "the worker failed", summary=f"failed: {failure}")
+        error = str(failure) or "the worker failed"
+        return _masked(TurnResult(Claim(), error=error, summary=f"failed: {error}"), run.parts.mask)
+
+
+def _masked(result: TurnResult, mask: Callable[[str], str]) -> TurnResult:
+    """What a worker says without its secrets (C13)."""
+    return replace(
+        result,
+        claim=replace(result.claim, text=mask(result.claim.text)),
+        error=None if result.error is None else mask(result.error),
+        steps=tuple(replace(step, summary=mask(step.summary)) for step in result.steps),
+        summary=mask(result.summary),
+    )
 
 
 def _turn(run: ActiveRun, iteration: int) -> Turn:
@@ -150,8 +169,9 @@ async def _put_back(run: ActiveRun, redo: OpenTurn) -> bool:
         return False
     kept = persons if asked is not None and asked[1] else ()
     await run.append(TurnRestored(redo.iteration, await workspace.checkpoint(), kept))
-    await workspace.restore(checkpoint, keep=kept)
+    restored = await workspace.restore(checkpoint, keep=kept)
     await run.look("check", everywhere=True)
+    await amend_if_saved(run, tuple(restored), "person")
     run.checkpointed = None
     return True
 

@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from donewhen.core.errors import GoalFileError
-from donewhen.core.events import GoalAmended
+from donewhen.core.events import GoalAmended, Warned
 from donewhen.core.goal import Goal
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun
@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 async def watched(run: ActiveRun, step: Coroutine[Any, Any, T], by: Actor = "person") -> T:
     """Does a step, and records what changes in the workspace meanwhile as done by `by`."""
+    run.walked = False
     watch = asyncio.ensure_future(_record_changes(run, by))
     try:
         return await step
@@ -45,7 +46,10 @@ async def amend(run: ActiveRun, path: str) -> None:
     """Takes the goal file as it is now; a file that can't be used changes nothing, its diagnostics say why."""
     try:
         goal = run.parts.goal_files.load(path)
-    except GoalFileError:
+    except GoalFileError as error:
+        await run.append(
+            Warned("goal_file", f"the goal file can't be used, the run goes on with the goal it has: {error}")
+        )
         return
     if goal == run.state.goal or (goal.requirements == run.state.goal.requirements and _same_text(run, goal)):
         return

@@ -17,9 +17,9 @@ from donewhen.ports.folder import TreeState, Workspace
 class Checker(Protocol):
     """Runs checks; the only maker of check results. Cancelling ends every process that it started."""
 
-    async def run(self, check: Check, *, timeout: float, token: str) -> CheckResult:
+    async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
         """One run of one check. Never raises for what a check does: that is an outcome. `token` marks every child
-        process (environment variable DONEWHEN_RUN_TOKEN)."""
+        process (environment variable DONEWHEN_RUN_TOKEN). `test_run`: it once reported a test, and stays a test run."""
         ...
 
     def environment(self, check: Check) -> str:
