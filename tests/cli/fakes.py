@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,7 @@ class FakeRuns:
         self._shown: RunView | None = views[-1] if views else None
         self._changes: asyncio.Queue[RunView] = asyncio.Queue()
         self.on_last: Callable[[], None] = lambda: None
+        self.before_start: Callable[[], Awaitable[object]] = lambda: asyncio.sleep(0)
 
     def _called(self, *call: Any) -> RunView:
         self.calls.append(call)
@@ -118,6 +119,7 @@ class FakeRuns:
 
     async def start(self, goal_path: str, options: StartOptions = StartOptions()) -> RunView:  # noqa: B008
         self._called("start", goal_path, options)
+        await self.before_start()
         return self._views[0]
 
     async def check(self, goal_path: str) -> RunView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -290,6 +291,34 @@ def test_a_signal_pauses_the_run(number: signal.Signals, code: int, tmp_path: Pa
     assert f"donewhen resume {RUN}" in call.err
     assert call.runs.closed
     assert signal.getsignal(number) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent to a process as POSIX does")
+def test_a_second_ctrl_c_is_as_clean(tmp_path: Path) -> None:
+    call = desk(tmp_path, view())
+
+    def twice() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    call.runs.on_last = twice
+    assert call("run", "--json") == 130
+    assert [name for name, *_ in call.runs.calls] == ["start", "pause"]
+    assert lines(call.out)[-1]["status"] == "paused"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent to a process as POSIX does")
+def test_ctrl_c_ends_a_start_that_takes_long(tmp_path: Path) -> None:
+    call = desk(tmp_path, view())
+
+    async def slow() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.Event().wait()
+
+    call.runs.before_start = slow
+    assert call("run") == 130
+    assert "donewhen status" in call.err
+    assert call.runs.closed
 
 
 def test_the_default_worker_is_the_person_and_is_said(tmp_path: Path) -> None:

@@ -36,7 +36,10 @@ class Pursuit:
     async def follow(self, begin: Callable[[], Awaitable[RunView]]) -> int:
         """Begins, follows, and returns the exit code."""
         with ending_signals() as ending:
-            first = await begin()
+            first = await _begun(begin, ending)
+            if first is None:
+                self.call.terminal.say(f"{ending.reason}: ended before the run went on; `donewhen status` shows it")
+                return PAUSED_BY_CTRL_C if ending.by_ctrl_c else PERSON_NEEDED
             last = await self._to_the_end(first, ending)
         with suppress(OutputClosed):
             self.display.finish(last)
@@ -119,6 +122,19 @@ class Pursuit:
             return
         for line in what_next(view):
             self.call.terminal.say(line)
+
+
+async def _begun(begin: Callable[[], Awaitable[RunView]], ending: Ending) -> RunView | None:
+    """The run's first view; None where a signal came first: a large workspace takes time to be read."""
+    beginning = asyncio.ensure_future(begin())
+    signalled = asyncio.create_task(ending.wait())
+    await asyncio.wait({beginning, signalled}, return_when=asyncio.FIRST_COMPLETED)
+    begun = beginning.done()
+    signalled.cancel()
+    if not begun:
+        beginning.cancel()
+    await asyncio.gather(beginning, signalled, return_exceptions=True)
+    return beginning.result() if begun else None
 
 
 def what_next(view: RunView) -> list[str]:
