@@ -22,7 +22,7 @@ from donewhen.engine.setup import EngineSetup, Start
 
 if TYPE_CHECKING:
     from donewhen.engine.runs import Supervisor
-    from donewhen.ports import Judge, Processes, Worker
+    from donewhen.ports import Judge, Ledger, Processes, Worker
 
 UNAVAILABLE_WORKERS = {
     "agent": "worker agent needs a model, which this version can't use yet: use human, command or scripted",
@@ -55,39 +55,54 @@ async def open_engine(
 
     An editor's settings change while the folder is open: then `settings` is asked at each start.
     """
-    from donewhen.engine.clock import SystemClock
     from donewhen.engine.runs import Supervisor
+    from donewhen.store.faults import fault_from_environment
+    from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
+    from donewhen.store.sqlite import SqliteLedger
+
+    root = root.resolve()  # noqa: ASYNC240  # once, before anything runs
+    everything = state_folder(state_dir)
+    folder = workspace_folder(everything, root)
+    ledger = await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
+    for notice in ledger.notices:
+        sys.stderr.write(f"donewhen: {notice}\n")
+    bytecode = private_folder(everything / "pycache")
+    return Supervisor(_setup(root, folder, bytecode, ledger, settings, around or Surroundings()))
+
+
+def _setup(
+    root: Path,
+    folder: Path,
+    bytecode: Path,
+    ledger: Ledger,
+    settings: Settings | Callable[[], Settings],
+    around: Surroundings,
+) -> EngineSetup:
+    """The parts of the engine; `folder` is the workspace's own inside the state folder."""
+    from donewhen.engine.clock import SystemClock
     from donewhen.evidence.editor import EditorDiagnostics
     from donewhen.evidence.masking import Masker
     from donewhen.evidence.probes import WorkspaceProbes
     from donewhen.evidence.runner import CommandChecker
     from donewhen.goalfile.files import WorkspaceGoalFiles
-    from donewhen.store.faults import fault_from_environment
-    from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
-    from donewhen.store.sqlite import SqliteLedger
     from donewhen.workspace.folder import FolderWorkspace
     from donewhen.workspace.locks import FileRunLock
     from donewhen.workspace.processes import SystemProcesses
 
-    around = around or Surroundings()
-    root = root.resolve()  # noqa: ASYNC240  # once, before anything runs
-    everything = state_folder(state_dir)
-    folder = workspace_folder(everything, root)
-    ledger = await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
     lock = FileRunLock(folder)
     processes = SystemProcesses(lock.inherited_descriptors)
     editor = EditorDiagnostics()
     checker = CommandChecker(
         processes,
         root,
-        private_folder(folder / "scratch"),
+        folder / "scratch",
         around.environment,
         editor,
         interpreter=around.interpreter,
         secrets=lambda: tuple(around.secrets.values()),
-        bytecode=private_folder(everything / "pycache"),
+        bytecode=bytecode,
     )
-    setup = EngineSetup(
+    return EngineSetup(
         root=root,
         state_folder=folder,
         clock=SystemClock(),
@@ -102,13 +117,8 @@ async def open_engine(
         judge=no_judge,
         trusted=around.trusted,
         mask=lambda text: Masker.of(around.environment(), around.secrets.values()).mask(text),
-        forward_diagnostics=lambda path, version, found: editor.forward(
-            path, version, cast("Sequence[Problem]", found)
-        ),
+        forward_diagnostics=lambda path, number, found: editor.forward(path, number, cast("Sequence[Problem]", found)),
     )
-    for notice in ledger.notices:
-        sys.stderr.write(f"donewhen: {notice}\n")
-    return Supervisor(setup)
 
 
 def settle(goal: Goal, options: StartOptions, settings: Settings) -> Start:
