@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Awaitable
 from pathlib import Path
 
 from donewhen.workspace.folder import FolderWorkspace
@@ -72,9 +73,9 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-async def _timed(doing: object) -> float:
+async def _timed(doing: Awaitable[object]) -> float:
     began = time.perf_counter()
-    await doing  # type: ignore[misc]
+    await doing
     return time.perf_counter() - began
 
 

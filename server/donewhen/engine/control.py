@@ -115,7 +115,16 @@ class Control(Reading):
         if not self._active:
             return
         for request in await self._setup.ledger.take_requests(list(self._active)):
-            await self._setup.ledger.reply(await self._served(request))
+            replying = asyncio.ensure_future(self._replied(request))
+            try:
+                await asyncio.shield(replying)
+            except asyncio.CancelledError:
+                # What was asked for may be what lets this process end: whoever asked still gets the reply.
+                await asyncio.wait({replying}, timeout=REPLY_WITHIN)
+                raise
+
+    async def _replied(self, request: Request) -> None:
+        await self._setup.ledger.reply(await self._served(request))
 
     async def _served(self, request: Request) -> Reply:
         try:
@@ -193,6 +202,8 @@ class Control(Reading):
 
     async def _dispute(self, run_id: str, requirement: str, reason: str) -> None:
         found = await self._requirement(run_id, requirement)
+        if (await self._now(run_id)).options.judge is None:
+            raise UsageError("there is no judge to ask again: checks decide here; change the check, or waive it")
         await self._record(run_id, e.RequirementDisputed(found, reason))
 
     async def _accept(self, run_id: str, finding_id: str, reason: str, undo: bool) -> None:

@@ -1,0 +1,35 @@
+"""Runs every benchmark and prints their figures as a Markdown list: `python -m tests.benchmarks.run [NAME ...]`.
+
+They measure and never fail on a figure; docs/benchmarks.md says what is aimed at. Run them on an idle machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.benchmarks import bench_audit, bench_engine, bench_ledger, bench_lsp, bench_revision, bench_save
+
+BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
+    "initialize and memory (bench_lsp)": bench_lsp.measure,
+    "an audit over its checks (bench_audit)": bench_audit.measure,
+    "a save to its diagnostics, 10,000 files (bench_save)": bench_save.measure,
+    "the revision of 10,000 files (bench_revision)": lambda: bench_revision.measure(10_000),
+    "the revision of 100,000 files (bench_revision)": lambda: bench_revision.measure(100_000),
+    "the engine per iteration (bench_engine)": bench_engine.measure,
+    "the ledger (bench_ledger)": bench_ledger.measure,
+}
+
+
+def main(wanted: list[str]) -> None:
+    for name, measure in BENCHMARKS.items():
+        if wanted and not any(word in name for word in wanted):
+            continue
+        print(f"\n### {name}\n", flush=True)
+        for figure, value in measure().items():
+            print(f"- {figure}: {value}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
