@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.cli.calling import workspace_of
 from donewhen.cli.parser import COMMANDS, parse
 from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
@@ -124,3 +125,14 @@ def test_a_sandbox_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert call("check") == 2
     assert call("resume") == 2
     assert call.runs.calls == []
+
+
+def test_the_folders_may_come_from_the_environment(tmp_path: Path) -> None:
+    assert workspace_of(None, {"DONEWHEN_WORKSPACE": str(tmp_path)}) == tmp_path.resolve()
+    assert workspace_of(str(tmp_path), {"DONEWHEN_WORKSPACE": "/nowhere"}) == tmp_path.resolve()
+    call = desk(tmp_path, complete(), environ={"DONEWHEN_STATE_DIR": str(tmp_path / "one")})
+    call("list")
+    assert call.settings is not None
+    assert call.settings.state_dir == tmp_path / "one"
+    call("list", "--state-dir", str(tmp_path / "two"))
+    assert call.settings.state_dir == tmp_path / "two"
