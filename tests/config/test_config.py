@@ -6,6 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from donewhen.config import (
     BY_NAME,
     LIMITS,
@@ -19,8 +22,6 @@ from donewhen.config import (
 )
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits, Requirement
-from hypothesis import given
-from hypothesis import strategies as st
 
 GOAL = Goal("T", "text", (Requirement("r-1", 1, "holds"),))
 

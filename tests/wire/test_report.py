@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from junitparser import JUnitXml, TestCase
+
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding
@@ -15,8 +17,6 @@ from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.report import ReportFormat, cited, render
 from donewhen.wire.report_markdown import code, text
-from junitparser import JUnitXml, TestCase
-
 from tests.cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of
 
 ROOT = Path("/w")
