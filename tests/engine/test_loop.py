@@ -374,3 +374,23 @@ async def test_a_flaky_check_is_unverified_until_it_passed_three_times(world: Wo
     assert (view.state.status, view.state.iteration) == ("complete", 1)
     assert world.checker.ran == ["check"] * 4
     assert passing("check").passed
+
+
+@pytest.mark.conformance("A10")
+async def test_a10_a_goal_file_that_a_worker_changed_is_no_amendment_until_it_is_accepted(world: World) -> None:
+    easier = goal(requirement(1, "it exists", "exists", sole=True))
+    world.checker.behaviours["exists"] = contains("a.py", "bad")
+
+    def cheats(turn: object, context: object, of: World) -> None:
+        of.workspace.edit(GOAL, b"an easier goal")
+        of.goals[GOAL] = easier
+
+    world.worker.plays = [cheats, idle]  # type: ignore[list-item]
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    found = await until(supervisor, run_id, lambda view: bool(view.state.open_findings))
+    assert found.state.open_findings[0].finding.kind == "goal_file"
+    assert found.state.goal.requirements[0].text == "it works"
+    await supervisor.accept(run_id, "F1", "it was too hard")
+    view = await ended(supervisor, run_id)
+    assert (view.state.status, view.state.goal.requirements[0].text) == ("complete", "it exists")

@@ -72,12 +72,13 @@ class MemoryChecker:
 
 @dataclass
 class MemoryProbes:
-    """Integrity facts of the files named `protected*` only: enough for the engine."""
+    """Integrity facts of the goal file and the files named `protected*` only: enough for the engine."""
 
     async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
         paths = [path for path in workspace.files() if path.startswith("protected")]
         facts = tuple(FileFact(path, workspace.digest(path) or "") for path in paths)
-        return IntegrityFacts(protected=facts)
+        goal_file = FileFact(goal.path or "", workspace.digest(goal.path or "") or "")
+        return IntegrityFacts(protected=facts, goal_file=goal_file)
 
 
 @dataclass

@@ -208,10 +208,15 @@ class Control(Reading):
 
     async def _accept(self, run_id: str, finding_id: str, reason: str, undo: bool) -> None:
         state = await self._steerable(run_id)
-        if finding_id not in {known.id for known in state.findings}:
+        found = next((known for known in state.findings if known.id == finding_id), None)
+        if found is None:
             known = ", ".join(one.id for one in state.findings) or "there is none"
             raise UsageError(f"run {run_id} has no integrity finding {finding_id} (known: {known})")
         await self._record(run_id, e.FindingAccepted(finding_id, reason, undo))
+        run = self._active.get(run_id)
+        if run is not None and found.finding.kind == "goal_file" and not undo:
+            # Accepting a changed goal file makes it the goal.
+            await amend(run, found.finding.path)
 
     async def _revert(self, run_id: str, iteration: int, paths: list[str] | None, force: bool) -> dict[str, Any]:
         checkpoint, sequence = await self._records.checkpoint(run_id, iteration)
