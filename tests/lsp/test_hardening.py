@@ -166,7 +166,9 @@ def test_a_closed_stdout_ends_the_server_quietly(ready: RawClient) -> None:
     client = ready
     try:
         assert client.process.stdout is not None
-        os.dup2(os.open(os.devnull, os.O_RDONLY), client.process.stdout.fileno())
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, client.process.stdout.fileno())
+        os.close(null)
         started = time.monotonic()
         for _ in range(50):
             client.begin("probe/echo", "x" * 1000)

@@ -58,7 +58,7 @@ class Diagnostics:
             self._pulled.add(path)
             if self._published.get(path):
                 self._send(path, [])
-        await self._session.publisher.settle_diagnostics()
+        await self._session.showing.settle_diagnostics()
         return self.at(path)
 
     def closed(self, path: Path) -> None:
@@ -106,7 +106,7 @@ class Diagnostics:
                 if path not in self._pulled:
                     self._send(path, now)
                 else:
-                    self._session.publisher.ask_to_pull_again()
+                    self._session.showing.ask_to_pull_again()
         self._published = wanted
 
     def _send(self, path: Path, diagnostics: list[types.Diagnostic]) -> None:

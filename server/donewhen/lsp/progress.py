@@ -117,4 +117,4 @@ def percentage(view: RunView) -> int:
 
 async def cancelled(session: Session, params: types.WorkDoneProgressCancelParams) -> None:
     """`window/workDoneProgress/cancel`."""
-    await session.publisher.progress.cancel(params.token)
+    await session.showing.progress.cancel(params.token)

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from donewhen.lsp.diagnostics import Diagnostics, Goal
 from donewhen.lsp.interrupts import Interrupts
 from donewhen.lsp.progress import Progress
 from donewhen.lsp.pulse import Pulse
@@ -13,7 +14,6 @@ from donewhen.lsp.snapshots import snapshot_json
 
 if TYPE_CHECKING:
     from donewhen.engine.api import RunView
-    from donewhen.lsp.diagnostics import Goal
     from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
 
@@ -33,6 +33,7 @@ class Publisher:
         self._refresh = Pulse(REFRESH_SECONDS, self._ask_to_refresh)
         self._pull_again = Pulse(REFRESH_SECONDS, self._ask_to_pull)
         self._shown: dict[str, object] = {}
+        self.diagnostics = Diagnostics(session)
         self.progress = Progress(session)
         self.interrupts = Interrupts(session)
 
@@ -76,7 +77,7 @@ class Publisher:
 
     async def _publish_diagnostics(self) -> None:
         goals, self._goals = self._goals, set()
-        await self._session.diagnostics.refresh(goals)
+        await self.diagnostics.refresh(goals)
 
     async def _ask_to_refresh(self) -> None:
         """Lenses and hints are pulled: the client is asked to, if it can be."""

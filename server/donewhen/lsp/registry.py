@@ -16,6 +16,7 @@ from donewhen.lsp.hardening import Route
 
 if TYPE_CHECKING:
     from donewhen.lsp.session import Session
+    from donewhen.lsp.showing import Showing
 
 Handler = Callable[["Session", Any], Awaitable[Any] | Any]
 
@@ -61,6 +62,17 @@ FEATURES: dict[str, Feature] = {
     "donewhen/setSecret": Feature("trust", "secret", raw=True),
     "donewhen/editorDiagnostics": Feature("trust", "editor_diagnostics", raw=True),
 }
+
+
+SHOWING = Feature("publishing", "Publisher")
+EARLY_IMPORTS = (Feature("commands", "execute"), Feature("goal_view", "goal_view"))
+
+
+def make_showing(session: Session) -> Showing:
+    """What shows things to the client. Called in a thread: its imports would hold the loop for too long."""
+    for feature in EARLY_IMPORTS:
+        feature.load()
+    return cast("Callable[[Session], Showing]", SHOWING.load())(session)
 
 
 def routes(session: Session) -> dict[str, Route]:

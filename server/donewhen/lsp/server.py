@@ -73,7 +73,7 @@ async def converse(link: Link, host: Host, routes: RouteTable, doorkeeper: Doork
     """One conversation, until the client says `exit` or is gone; returns the exit code."""
     protocol = _DoneWhenServer().conversation
     protocol.link = link
-    session = Session(protocol, host, doorkeeper)
+    session = Session(protocol, host, registry.make_showing, doorkeeper)
     protocol.routes = routes(session)
     link.start(protocol.receive, protocol.lost)
     if doorkeeper is not None:

@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +17,10 @@ from donewhen.lsp.places import Place, file_path, is_goal_file, locate
 from donewhen.lsp.texts import Texts
 
 if TYPE_CHECKING:
-    from donewhen.lsp.diagnostics import Diagnostics
     from donewhen.lsp.goal_text import GoalFileFeatures, ParsedGoal
     from donewhen.lsp.hardening import HardenedProtocol
     from donewhen.lsp.host import Folder, Host
-    from donewhen.lsp.publishing import Publisher
+    from donewhen.lsp.showing import Showing, ShownDiagnostics
     from donewhen.lsp.transport import Doorkeeper
 
 logger = logging.getLogger(__name__)
@@ -34,7 +32,14 @@ LONG_TEXT = 20_000
 class Session:
     """The state of one conversation. Everything that outlives it is in the host."""
 
-    def __init__(self, protocol: HardenedProtocol, host: Host, doorkeeper: Doorkeeper | None = None) -> None:
+    def __init__(
+        self,
+        protocol: HardenedProtocol,
+        host: Host,
+        make_showing: Callable[[Session], Showing],
+        doorkeeper: Doorkeeper | None = None,
+    ) -> None:
+        self._make_showing = make_showing
         self.protocol = protocol
         self.host = host
         self.doorkeeper = doorkeeper
@@ -47,16 +52,10 @@ class Session:
         """Messages that were shown, and need not be shown again."""
         self._edited_at: dict[Path, float] = {}
         self._parsed: dict[Path, tuple[str, ParsedGoal]] = {}
-        self._publisher: Publisher | None = None
+        self._showing: Showing | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._changed_early: set[tuple[Path, str]] = set()
         self._features: asyncio.Task[GoalFileFeatures] | None = None
-
-    @cached_property
-    def diagnostics(self) -> Diagnostics:
-        from donewhen.lsp.diagnostics import Diagnostics
-
-        return Diagnostics(self)
 
     # ----------------------------------------------------------------------------- beginning and end
 
@@ -76,10 +75,14 @@ class Session:
         self.protocol.dismiss()
 
     @property
-    def publisher(self) -> Publisher:
+    def showing(self) -> Showing:
         """Only there once the session has begun."""
-        assert self._publisher is not None
-        return self._publisher
+        assert self._showing is not None
+        return self._showing
+
+    @property
+    def diagnostics(self) -> ShownDiagnostics:
+        return self.showing.diagnostics
 
     async def begin(self) -> None:
         """Returns once things can be shown. What that takes is imported in a thread, once."""
@@ -88,26 +91,26 @@ class Session:
         await asyncio.shield(self._beginning)
 
     async def _begin(self) -> None:
-        self._publisher = (await asyncio.to_thread(_import_publisher))(self)
-        self.host.listener = self._publisher.run_changed
+        self._showing = await asyncio.to_thread(self._make_showing, self)
+        self.host.listener = self._showing.run_changed
         pending, self._changed_early = self._changed_early, set()
         for root, path in pending:
-            self._publisher.goal_changed(root, path)
+            self._showing.goal_changed(root, path)
 
     def goal_changed(self, root: Path, path: str) -> None:
         """A goal file, or what is known about it, changed: it is shown anew, as soon as anything is."""
-        if self._publisher is None:
+        if self._showing is None:
             self._changed_early.add((root, path))
         else:
-            self._publisher.goal_changed(root, path)
+            self._showing.goal_changed(root, path)
 
     async def leave(self, reason: str) -> None:
         """The client goes. Its runs end with it, except where it came over TCP."""
         self.host.listener = None
         for task in self.background:
             task.cancel()
-        if self._publisher is not None:
-            await self._publisher.close()
+        if self._showing is not None:
+            await self._showing.close()
         if self.doorkeeper is None:
             await self.host.close(reason)
 
@@ -196,19 +199,15 @@ class Session:
         """Messages that were shown, and need not be shown again."""
         self._edited_at.pop(path, None)
 
+    def closed(self, path: Path) -> None:
+        """The document is no longer open."""
+        self.discarded(path)
+        if self._showing is not None:
+            self._showing.diagnostics.closed(path)
+
     def changed_at(self, root: Path, paths: Iterable[str]) -> dict[str, float]:
         """When these files last changed, on disk or in the editor; epoch seconds."""
         return {path: max(_modified(root / path), self._edited_at.get(root / path, 0.0)) for path in paths}
-
-
-def _import_publisher() -> type[Publisher]:
-    import donewhen.lsp.commands
-    import donewhen.lsp.diagnostics
-    from donewhen.lsp.publishing import Publisher
-
-    assert donewhen.lsp.commands
-    assert donewhen.lsp.diagnostics
-    return Publisher
 
 
 def _modified(path: Path) -> float:

@@ -57,8 +57,7 @@ def closed(session: Session, params: types.DidCloseTextDocumentParams) -> None:
     path = _named(session, params.text_document.uri)
     if path is None:
         return
-    session.discarded(path)
-    session.diagnostics.closed(path)
+    session.closed(path)
     _changed(session, path)
 
 

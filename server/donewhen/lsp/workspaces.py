@@ -48,9 +48,9 @@ async def show_folder(session: Session, root: Path) -> None:
             session.protocol.notify("window/showMessage", {"type": 2, "message": said})
         return
     for view in reversed(folder.board.newest_first()):
-        session.publisher.run_changed(folder, view)
+        session.showing.run_changed(folder, view)
         if view.state.status == "interrupted":
-            session.publisher.interrupts.offer_resume(folder, view)
+            session.showing.interrupts.offer_resume(folder, view)
 
 
 async def configured(session: Session, params: Any) -> None:
