@@ -79,12 +79,11 @@ def _setup(
     around: Surroundings,
 ) -> EngineSetup:
     """The parts of the engine; `folder` is the workspace's own inside the state folder."""
+    from donewhen.composition_lazy import LazyGoalFiles, LazyProbes
     from donewhen.engine.clock import SystemClock
     from donewhen.evidence.editor import EditorDiagnostics
     from donewhen.evidence.masking import Masker
-    from donewhen.evidence.probes import WorkspaceProbes
     from donewhen.evidence.runner import CommandChecker
-    from donewhen.goalfile.files import WorkspaceGoalFiles
     from donewhen.workspace.folder import FolderWorkspace
     from donewhen.workspace.locks import FileRunLock
     from donewhen.workspace.processes import SystemProcesses
@@ -110,8 +109,8 @@ def _setup(
         lock=lock,
         workspace=lambda: FolderWorkspace(root, folder / "checkpoints", watch=around.watch),
         checker=checker,
-        probes=WorkspaceProbes(checker.variables),
-        goal_files=WorkspaceGoalFiles(root),
+        probes=LazyProbes(checker.variables),
+        goal_files=LazyGoalFiles(root),
         settle=lambda goal, options: settle(goal, options, settings() if callable(settings) else settings),
         worker=lambda options: make_worker(options, processes, checker.variables),
         judge=no_judge,

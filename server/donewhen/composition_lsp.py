@@ -65,7 +65,7 @@ def _written(value: object) -> str:
 
 
 PARTS = (
-    "engine.clock engine.runs evidence.editor evidence.probes evidence.runner goalfile.files store.faults "
+    "engine.clock engine.runs evidence.editor evidence.runner store.faults "
     "store.folders store.sqlite workspace.folder workspace.locks workspace.processes"
 )
 
@@ -80,6 +80,11 @@ def _composition() -> Any:
 
 
 def _goal_files() -> GoalFileFeatures:
+    """Runs in a thread; what a check needs besides is imported along."""
+    import donewhen.evidence.probes
+    import donewhen.goalfile.files
     from donewhen.composition_goal_text import goal_texts
 
+    assert donewhen.evidence.probes
+    assert donewhen.goalfile.files
     return goal_texts()

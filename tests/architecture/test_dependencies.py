@@ -18,7 +18,15 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "lsp": ("lsp", "core", "ports", "engine", "wire"),
     "cli": ("cli", "core", "ports", "engine", "wire", "config"),
 }
-COMPOSITION_ROOT = ("__main__", "composition", "composition_goal_text", "composition_lsp", "doctor", "")
+COMPOSITION_ROOT = (
+    "__main__",
+    "composition",
+    "composition_goal_text",
+    "composition_lazy",
+    "composition_lsp",
+    "doctor",
+    "",
+)
 THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pygls": ("lsp",),
     "lsprotocol": ("lsp",),

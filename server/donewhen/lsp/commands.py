@@ -61,7 +61,7 @@ async def execute(session: Session, params: Any) -> Any:
 
 async def start(session: Session, argument: a.RunStart) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
-    folder = await session.folder(place.root)
+    folder = await session.folder_to_execute(place.root)
     view = await folder.runs.start(place.path, StartOptions(worker=argument.worker))
     return {"runId": view.state.run_id}
 

@@ -37,7 +37,7 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
     result: dict[str, Any] = {"goalUri": session.texts.uri(path)}
     if argument.start:
         place = session.place(path)
-        folder = await session.folder(place.root)
+        folder = await session.folder_to_execute(place.root)
         result["runId"] = (await folder.runs.start(place.path, StartOptions())).state.run_id
     return result
 
@@ -52,7 +52,7 @@ async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, A
 
 async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
-    folder = await session.folder(place.root)
+    folder = await session.folder_to_execute(place.root)
     view = await folder.runs.check(place.path)
     folder.board.take(view)
     session.goal_changed(place.root, place.path)

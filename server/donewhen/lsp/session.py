@@ -142,6 +142,11 @@ class Session:
         state_dir = self.profile.state_dir
         return await self.host.folder(self.host.wanted(root, Path(state_dir) if state_dir else None))
 
+    async def folder_to_execute(self, root: Path) -> Folder:
+        """The folder, once what reads goals is imported beside the loop."""
+        await self.features()
+        return await self.folder(root)
+
     async def all_folders(self) -> Sequence[Folder]:
         """Every workspace folder of this client that can be opened, and those open already."""
         for root in self.roots:

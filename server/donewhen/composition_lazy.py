@@ -1,0 +1,43 @@
+"""Parts of the engine that are imported when they are first used: an idle server does without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from donewhen.core.evidence import CheckResult
+    from donewhen.core.goal import Goal
+    from donewhen.core.integrity import IntegrityFacts
+    from donewhen.ports import GoalFiles, Probes, Workspace
+
+
+class LazyGoalFiles:
+    """`ports.GoalFiles` of one workspace: Markdown and YAML cost 3 MB."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._real: GoalFiles | None = None
+
+    def load(self, path: str) -> Goal:
+        if self._real is None:
+            from donewhen.goalfile.files import WorkspaceGoalFiles
+
+            self._real = WorkspaceGoalFiles(self._root)
+        return self._real.load(path)
+
+
+class LazyProbes:
+    """`ports.Probes`; `environment` gives the variables that checks run with."""
+
+    def __init__(self, environment: Callable[[], Mapping[str, str]]) -> None:
+        self._environment = environment
+        self._real: Probes | None = None
+
+    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+        if self._real is None:
+            from donewhen.evidence.probes import WorkspaceProbes
+
+            self._real = WorkspaceProbes(self._environment)
+        return await self._real.facts(goal, workspace, results)
