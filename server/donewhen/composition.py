@@ -107,7 +107,9 @@ def _setup(
         clock=SystemClock(),
         ledger=ledger,
         lock=lock,
-        workspace=lambda: FolderWorkspace(root, folder / "checkpoints", watch=around.watch),
+        workspace=lambda: FolderWorkspace(
+            root, folder / "checkpoints", watch=around.watch, excluded=(folder.parents[1],)
+        ),
         checker=checker,
         probes=LazyProbes(checker.variables),
         goal_files=LazyGoalFiles(root),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import stat
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -236,18 +239,38 @@ async def test_names_that_are_not_utf8(folder: Open) -> None:
     assert (workspace.root / name).read_bytes() == b"1"
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
-async def test_what_cannot_be_read_still_counts(folder: Open) -> None:
-    workspace = folder()
-    write(workspace.root, "locked/b", b"1")
-    write(workspace.root, "secret", b"1")
-    (workspace.root / "secret").chmod(0)
-    (workspace.root / "locked").chmod(0)
-    first = await workspace.open([])
-    assert "secret" in workspace.files()
-    (workspace.root / "secret").chmod(stat.S_IRUSR)
-    (workspace.root / "locked").chmod(stat.S_IRWXU)
+@pytest.fixture
+def unprivileged() -> Iterator[Path]:
+    """A folder in which this process can be refused: root, whom nothing is refused, becomes nobody for the test."""
+    place = Path(tempfile.mkdtemp())
+    place.chmod(0o777)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield place
+    finally:
+        if root:
+            os.seteuid(0)
+        shutil.rmtree(place)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are not refused this way")
+async def test_what_cannot_be_read_still_counts(unprivileged: Path) -> None:
+    root = unprivileged / "w"
+    write(root, "locked/b", b"1")
+    write(root, "secret", b"1")
+    workspace = FolderWorkspace(root, unprivileged / "state")
+    (root / "secret").chmod(0)
+    (root / "locked").chmod(0)
+    try:
+        first = await workspace.open([])
+        assert "secret" in workspace.files()
+    finally:
+        (root / "secret").chmod(stat.S_IRUSR)
+        (root / "locked").chmod(stat.S_IRWXU)
     assert (await workspace.confirm()).revision != first.revision
+    await workspace.close()
 
 
 async def test_pipes_and_sockets_are_passed_by(folder: Open) -> None:

@@ -166,7 +166,7 @@ class Supervisor(Control):
     ) -> ActiveRun:
         parts = self._parts(options, worker)
         try:
-            tree = await parts.workspace.open(named_globs(goal))
+            tree = await parts.workspace.open(named_globs(goal), run_id if mode == "pursue" else None)
             known = await self._records.test_runs(goal.path)
             started = e.RunStarted(run_id, mode, goal, options, tree.revision, known)
             run = await ActiveRun.begin(parts, token, self._run_changed, started)
@@ -182,7 +182,7 @@ class Supervisor(Control):
         run = ActiveRun(parts, token, self._run_changed, state)
         run.leftovers = leftovers
         try:
-            tree = await parts.workspace.open(named_globs(state.goal))
+            tree = await parts.workspace.open(named_globs(state.goal), state.run_id)
             if tree.revision != state.revision:
                 await self._changed_meanwhile(run, tree.revision)
         except BaseException:

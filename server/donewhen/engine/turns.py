@@ -147,9 +147,18 @@ async def keep_tree(run: ActiveRun) -> str | None:
             await run.append(Warned("no_checkpoint", f"the files could not be kept: {error}"))
             return None
         run.checkpointed = (revision, kept)
+        await _tell(run)
     if run.state.mode == "pursue" and run.state.last_checkpoint != (run.state.iteration, kept):
         await run.append(CheckpointTaken(run.state.iteration, kept))
     return kept
+
+
+async def _tell(run: ActiveRun) -> None:
+    """What a person should know of the workspace, once each."""
+    known = {(warning.code, warning.message) for warning in run.state.warnings}
+    for code, message in run.parts.workspace.notices:
+        if (code, message) not in known:
+            await run.append(Warned(code, message))
 
 
 async def _put_back(run: ActiveRun, redo: OpenTurn) -> bool:

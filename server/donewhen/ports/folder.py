@@ -22,9 +22,15 @@ class Workspace(Protocol):
     @property
     def root(self) -> Path: ...
 
-    async def open(self, named: Sequence[str]) -> TreeState:
+    @property
+    def notices(self) -> Sequence[tuple[str, str]]:
+        """What a person should know of this folder, as (code, message): changes are noticed late, files too large to
+        be kept."""
+        ...
+
+    async def open(self, named: Sequence[str], frozen: str | None = None) -> TreeState:
         """Freezes the ignore rules, reads everything, starts watching. `named` are globs of files that count even
-        where they are ignored."""
+        where they are ignored. Under the name `frozen` the rules are kept: opening under it again takes those."""
         ...
 
     async def name(self, named: Sequence[str]) -> None:

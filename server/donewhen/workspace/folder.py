@@ -10,6 +10,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.ports import TreeState
 from donewhen.workspace.authorship import ClientSaves, changed_after
 from donewhen.workspace.checkpoints import Checkpoints
+from donewhen.workspace.frozen import keep, load
 from donewhen.workspace.ignoring import Coverage, IgnoreRules, Rules
 from donewhen.workspace.manifest import NESTED, Entry, Manifest
 from donewhen.workspace.outputs import Outputs
@@ -22,6 +23,8 @@ from donewhen.workspace.watchers import watcher_for
 from donewhen.workspace.watching import NoWatcher, Watcher
 
 _UNOPENED = Manifest({})
+
+_LISTED = 5
 
 
 class FolderWorkspace:
@@ -73,10 +76,22 @@ class FolderWorkspace:
         """What the last checkpoint left out: files that are too large or can't be read, nested repositories."""
         return self._checkpoints.not_captured if self._checkpoints else ()
 
+    @property
+    def notices(self) -> tuple[tuple[str, str], ...]:
+        found: list[tuple[str, str]] = []
+        if self.warning is not None:
+            found.append(("watching", self.warning))
+        if self.not_captured:
+            listed = ", ".join(self.not_captured[:_LISTED])
+            more = len(self.not_captured) - _LISTED
+            rest = f" and {more} more" if more > 0 else ""
+            found.append(("not_captured", f"can't be put back by revert: {listed}{rest}"))
+        return tuple(found)
+
     # ------------------------------------------------------------------------------- revision
 
-    async def open(self, named: Sequence[str]) -> TreeState:
-        return await undisturbed(self._open(named))
+    async def open(self, named: Sequence[str], frozen: str | None = None) -> TreeState:
+        return await undisturbed(self._open(named, frozen))
 
     async def name(self, named: Sequence[str]) -> None:
         await undisturbed(self._name(named))
@@ -99,13 +114,14 @@ class FolderWorkspace:
         await undisturbed(self._update())
         return self._manifest
 
-    async def _open(self, named: Sequence[str]) -> TreeState:
+    async def _open(self, named: Sequence[str], frozen: str | None) -> TreeState:
         async with self._one_at_a_time:
             if not self._root.is_dir():
                 raise WorkspaceError(f"{self._root} is no folder: open an existing one")
             repository = await find_repository(self._root)
-            rules = IgnoreRules(above=_above(repository))
-            tracked = repository.tracked if repository else ()
+            kept = await asyncio.to_thread(load, self._rules_place, frozen) if frozen else None
+            rules = kept.rules if kept else IgnoreRules(above=_above(repository))
+            tracked = kept.tracked if kept else frozenset(repository.tracked if repository else ())
             scanner = self._use(Coverage(rules, tracked, named, _within(self._root, self._excluded)))
             if not self._watching:
                 self._watcher.start(self._pulse.beat)
@@ -113,7 +129,13 @@ class FolderWorkspace:
             self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
             first = self._manifest is _UNOPENED
             self._replace(await asyncio.to_thread(self._first_walk, scanner, rules))
+            if frozen and kept is None:
+                await asyncio.to_thread(keep, self._rules_place, frozen, rules, tracked)
             return self._hand_out(self._manifest if first else None)
+
+    @property
+    def _rules_place(self) -> Path:
+        return self._state / "rules"
 
     def _first_walk(self, scanner: Scanner, rules: IgnoreRules) -> Manifest:
         self._watcher.take()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -98,6 +98,20 @@ class IgnoreRules:
         for place, rules in [*self.above, *sorted(self._below.items())]:
             whole.update(b"%b\0%b\0" % (encoded(place), encoded(rules.text)))
         return whole.digest()
+
+    def texts(self) -> tuple[list[tuple[str, str]], dict[str, str]]:
+        """All rules as text: those from above in their order, those of each folder by its place."""
+        above = [(prefix, rules.text) for prefix, rules in self.above]
+        return above, {place: rules.text for place, rules in self._below.items()}
+
+    @classmethod
+    def thawed(cls, above: Sequence[Sequence[str]], below: Mapping[str, str]) -> IgnoreRules:
+        """The rules of `texts`, frozen: no .gitignore of today adds to them."""
+        rules = cls([(prefix, compiled(text)) for prefix, text in above])
+        for place, text in below.items():
+            rules.add(place, text)
+        rules.frozen = True
+        return rules
 
     def ignores(self, path: str) -> bool:
         """Whether the rules ignore this very path, its folders aside; a folder's path ends with a slash."""

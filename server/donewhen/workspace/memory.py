@@ -74,7 +74,11 @@ class MemoryWorkspace:
 
     # ------------------------------------------------------------------------------- revision
 
-    async def open(self, named: Sequence[str]) -> TreeState:
+    @property
+    def notices(self) -> tuple[tuple[str, str], ...]:
+        return ()
+
+    async def open(self, named: Sequence[str], frozen: str | None = None) -> TreeState:
         rules = IgnoreRules()
         rules.add("", self._ignored)
         digest = rules.freeze()
