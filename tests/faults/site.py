@@ -59,6 +59,24 @@ with open("effects.txt", "a") as file:
     file.write(sys.argv[1] + "\\n")
 """
 
+HANG = """\
+# Hangs with a child and a daemon when it is called for the first time, and works from then on.
+import os, pathlib, subprocess, sys, time
+mark = pathlib.Path(__file__).with_name(sys.argv[1] + ".pids")
+if not mark.exists():
+    child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(300)"])
+    daemon = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(300)"], start_new_session=True)
+    fresh = mark.with_suffix(".new")
+    fresh.write_text(f"{os.getpid()} {child.pid} {daemon.pid}")
+    fresh.replace(mark)
+    count = 0
+    while len(sys.argv) > 2:
+        count += 1
+        pathlib.Path(sys.argv[2]).write_text(str(count))
+        time.sleep(0.05)
+    time.sleep(300)
+"""
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -90,6 +108,8 @@ class Site:
         site.write("check.py", CHECK)
         site.write("effect.py", EFFECT)
         site.write("numbers.txt", "zero\n")
+        # Outside of the workspace: it is no part of what is worked on.
+        (folder / "hang.py").write_text(HANG, encoding="utf-8")
         (folder / "script.yaml").write_text(script, encoding="utf-8")
         return site
 
@@ -188,7 +208,7 @@ class Site:
         connection = sqlite3.connect(f"file:{files[0]}?mode=ro", uri=True, timeout=10.0)
         try:
             newest = "SELECT run_id FROM runs WHERE mode = 'pursue' ORDER BY started_at DESC LIMIT 1"
-            wanted = f"SELECT type, body FROM entries WHERE run_id = ({newest}) ORDER BY sequence"  # noqa: S608  # no input
+            wanted = f"SELECT type, body FROM entries WHERE run_id = ({newest}) ORDER BY sequence"  # no input
             return [(kind, json.loads(body)) for kind, body in connection.execute(wanted)]
         except sqlite3.OperationalError:
             return []  # the tables are only being made
@@ -204,10 +224,10 @@ class Site:
         """Waits until the newest run has so many events of a kind."""
         eventually(lambda: self.events().count(kind) >= count)
 
-    def until_file(self, name: str) -> str:
-        """Waits until a file of the workspace holds something; returns that."""
-        path = self.root / name
-        return eventually(lambda: path.read_text(encoding="utf-8").strip() if path.exists() else "")
+    def hanging(self, name: str) -> list[int]:
+        """Waits until `hang.py NAME` hangs; returns its pid, its child's and its daemon's."""
+        path = self.folder / f"{name}.pids"
+        return [int(pid) for pid in eventually(lambda: path.read_text() if path.exists() else "").split()]
 
 
 def eventually(found: Callable[[], T], within: float = 30.0) -> T:
@@ -227,16 +247,6 @@ def alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-
-
-def gone(pid: int, within: float) -> bool:
-    """Whether a process ends within so many seconds."""
-    deadline = time.monotonic() + within
-    while alive(pid):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def _family(pid: int) -> list[psutil.Process]:

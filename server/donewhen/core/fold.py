@@ -186,13 +186,7 @@ def _requirement_disputed(state: RunState, event: e.RequirementDisputed, at: flo
 
 
 def _interrupt_opened(state: RunState, event: e.InterruptOpened, at: float) -> RunState:
-    late = {key: answer for key, answer in state.late_answers.items() if key != event.interrupt.subject}
-    return replace(
-        state,
-        interrupts=(*state.interrupts, event.interrupt),
-        interrupt_count=state.interrupt_count + 1,
-        late_answers=late,
-    )
+    return replace(state, interrupts=(*state.interrupts, event.interrupt), interrupt_count=state.interrupt_count + 1)
 
 
 def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) -> RunState:
@@ -282,6 +276,7 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
         else state.last_alive,
         reason=event.reason,
         redo=state.turn or state.redo,
+        late_answers={} if state.turn is not None else state.late_answers,
         turn=None,
         audit=None,
         audit_due=state.audit_due or state.audit is not None,

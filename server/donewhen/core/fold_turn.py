@@ -67,7 +67,7 @@ def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunSta
     usage = state.worker_usage + event.usage
     if state.turn is None:
         return replace(state, worker_usage=usage)
-    return replace(state, turn=None, redo=state.turn, last_alive=at, worker_usage=usage)
+    return replace(state, turn=None, redo=state.turn, last_alive=at, late_answers={}, worker_usage=usage)
 
 
 def turn_restored(state: RunState, event: e.TurnRestored, at: float) -> RunState:

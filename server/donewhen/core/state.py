@@ -130,8 +130,8 @@ class RunState:
     response_digest: str = ""
     answers: tuple[str, ...] = ()
     late_answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
-    """Answers that came after the turn that asked was cut off, by the interrupt's subject: it gets them when it asks
-    again."""
+    """Answers that came after the turn that asked was cut off, by the interrupt's subject: it gets each once, when it
+    runs again. What it had been given before, and may have acted on, it asks for again."""
 
     audit: OpenAudit | None = None
     audit_due: bool = True

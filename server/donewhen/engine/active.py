@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from donewhen.core.errors import LedgerError
-from donewhen.core.events import Event, InterruptAnswered, InterruptOpened, RevisionChanged
+from donewhen.core.events import Event, InterruptOpened, RevisionChanged
 from donewhen.core.fold import begin, fold
 from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt
@@ -57,6 +57,8 @@ class ActiveRun:
         self._evidence_count = state.evidence_count
         self._on_change = on_change
         self._changed = asyncio.Event()
+        self._used: set[tuple[int, str]] = set()
+        """The late answers that turns of this process got, by the number of the turn and the subject."""
         self._answers: dict[str, asyncio.Future[Answer]] = {}
 
     @classmethod
@@ -147,9 +149,9 @@ class ActiveRun:
         asked was cut off is taken."""
         opened = self.numbered(interrupt)
         late = self.state.late_answers.get(opened.subject)
-        if late is not None:
-            await self.append(InterruptOpened(opened))
-            await self.append(InterruptAnswered(opened.id, late))
+        once = (self.state.turns_ended, opened.subject)
+        if late is not None and once not in self._used:
+            self._used.add(once)
             return late
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._answers[opened.id] = future
