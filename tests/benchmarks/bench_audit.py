@@ -26,7 +26,9 @@ async def _measure(rounds: int) -> dict[str, float]:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder) / "w"
             root.mkdir()
-            commands = [f"{sys.executable} -c 'import time; time.sleep({1 + number / 1000})'" for number in range(count)]
+            commands = [
+                f"{sys.executable} -c 'import time; time.sleep({1 + number / 1000})'" for number in range(count)
+            ]
             items = "\n".join(f"- [ ] `{command}` passes" for command in commands)
             (root / "GOAL.md").write_text(f"# Slow checks\n\n{items}\n", encoding="utf-8")
             results |= await _compare(root, Path(folder) / "state", commands, rounds)

@@ -81,8 +81,8 @@ async def _measure(folder: Path) -> dict[str, float]:
     )
     begun = time.perf_counter()
     view = await supervisor.start("GOAL.md")
-    async for view in supervisor.follow(view.state.run_id):  # noqa: B007  # the last one counts
-        pass
+    async for seen in supervisor.follow(view.state.run_id):
+        view = seen
     seconds = time.perf_counter() - begun
     entries = await ledger.entries(view.state.run_id)
     await supervisor.close("measured")

@@ -19,7 +19,7 @@ BARE = "from pygls.lsp.server import LanguageServer; LanguageServer('bare', '1')
 SERVERS: dict[str, list[str]] = {
     "bare pygls": [sys.executable, "-c", BARE],
     "donewhen": [sys.executable, "-m", "donewhen", "serve", "--stdio"],
-    "jedi-language-server": [sys.executable, "-m", "jedi_language_server.cli"],
+    "jedi-language-server": [sys.executable, "-c", "from jedi_language_server.cli import cli; cli()"],
     "python-lsp-server": [sys.executable, "-m", "pylsp"],
 }
 MODULES = {"jedi-language-server": "jedi_language_server", "python-lsp-server": "pylsp"}
@@ -32,13 +32,14 @@ CAPABILITIES: dict[str, Any] = {
 
 
 def measure(rounds: int = ROUNDS) -> dict[str, Any]:
-    """Seconds from spawning the process to the answer, and resident bytes a second after `initialized`."""
+    """Seconds from spawning the process to the answer, and resident bytes once idle after `initialized`."""
     names = [name for name in SERVERS if importlib.util.find_spec(MODULES.get(name, "donewhen")) is not None]
     seconds: dict[str, list[float]] = {name: [] for name in names}
     memory: dict[str, list[int]] = {"bare pygls": [], "donewhen": []}
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        (root / "GOAL.md").write_text("# A goal\n\n- [ ] `true` passes\n")
+        root = Path(folder) / "workspace"
+        root.mkdir()
+        _finished_run(root)
         for name in names:
             _answer(name, root, idle=False)  # warms the file cache
         for _ in range(rounds):
@@ -57,13 +58,26 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
     }
 
 
+def _state(root: Path) -> Path:
+    return root.parent / "state"
+
+
+def _finished_run(root: Path) -> None:
+    """A goal that is complete, so that an idle server has one finished run to show."""
+    (root / "GOAL.md").write_text("# A goal\n\n- [ ] `true` passes\n")
+    command = [sys.executable, "-m", "donewhen", "run", "GOAL.md", "--worker", "human", "--json"]
+    subprocess.run([*command, "--state-dir", str(_state(root))], cwd=root, check=True, capture_output=True)
+
+
 def _answer(name: str, root: Path, *, idle: bool) -> tuple[float, int]:
     started = time.perf_counter()
     process = subprocess.Popen(
         SERVERS[name], cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
     try:
-        _send(process, "initialize", {"processId": None, "rootUri": root.as_uri(), "capabilities": CAPABILITIES}, 1)
+        options = {"trusted": True, "stateDir": str(_state(root))}
+        params = {"processId": None, "rootUri": root.as_uri(), "capabilities": CAPABILITIES}
+        _send(process, "initialize", params | {"initializationOptions": options}, 1)
         _receive(process)
         elapsed = time.perf_counter() - started
         _send(process, "initialized", {})

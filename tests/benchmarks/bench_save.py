@@ -23,7 +23,8 @@ def measure(size: int = 10_000, saves: int = SAVES) -> dict[str, float]:
         make_files(root, size)
         (root / "value.txt").write_text("good", encoding="utf-8")
         (root / "never.txt").write_text("no", encoding="utf-8")
-        goal = "---\nworker: human\n---\n# Values\n\n- [ ] `grep -q good value.txt` passes\n- [ ] `grep -q yes never.txt` passes\n"
+        checks = ("grep -q good value.txt", "grep -q yes never.txt")
+        goal = "---\nworker: human\n---\n# Values\n\n" + "".join(f"- [ ] `{check}` passes\n" for check in checks)
         (root / "GOAL.md").write_text(goal, encoding="utf-8")
         return _measure(root, Path(folder) / "state", saves)
 

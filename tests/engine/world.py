@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from donewhen.core.errors import AlreadyRunning, GoalFileError, WorkerFailed
-from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem
 from donewhen.core.events import RunOptions
+from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import FileFact, IntegrityFacts
 from donewhen.core.work import TurnResult
@@ -227,8 +227,8 @@ class World:
 async def ended(supervisor: Supervisor, run_id: str) -> RunView:
     """The last view of a run that ends, pauses or is interrupted."""
     view = await supervisor.view(run_id)
-    async for view in supervisor.follow(run_id):
-        pass
+    async for seen in supervisor.follow(run_id):
+        view = seen
     return view
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Check
 from donewhen.evidence.runner import CommandChecker

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from donewhen.evidence.masking import MASK, Masker, is_sensitive
-from donewhen.evidence.text import strip_ansi
 from hypothesis import given
 from hypothesis import strategies as st
+
+from donewhen.evidence.masking import MASK, Masker, is_sensitive
+from donewhen.evidence.text import strip_ansi
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from donewhen.evidence.commandline import segments
 from donewhen.evidence.known_runners import what_runs
 from donewhen.evidence.printed_tests import printed_failures, printed_tests

@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
+
 from donewhen.core.errors import AlreadyRunning, HeldElsewhere
 from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock
 from donewhen.workspace.locks_files import holders

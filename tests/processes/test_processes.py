@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from donewhen.ports import ProcessResult
 from donewhen.workspace.processes import SystemProcesses
 from donewhen.workspace.processes_leftovers import find_marked

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any, cast, get_args, get_type_hints
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from donewhen.core import events as e
 from donewhen.core.errors import LedgerTooNew
 from donewhen.core.evidence import Observation
@@ -18,8 +21,6 @@ from donewhen.core.goal import Goal, Limits, Requirement
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.store.codec import CODEC_VERSION, EVENT_TYPES, UnreadableEvent, decode, encode, upgrade
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from .samples import NAMED, SAMPLES
 

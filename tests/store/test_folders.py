@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.store.folders import evidence_folder, ledger_file, state_folder, workspace_folder
 

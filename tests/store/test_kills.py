@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from donewhen.store.faults import fault_from_environment
 from donewhen.store.sqlite import SqliteLedger
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+
 from donewhen.core import events as e
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.evidence import ObservedCommand

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from donewhen.core import events as e
 from donewhen.core.errors import LedgerError, LedgerTooNew, LedgerUnavailable
 from donewhen.core.evidence import ObservedCommand

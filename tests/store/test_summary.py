@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from donewhen.core import events as e
 from donewhen.core.fold import fold_all
 from donewhen.core.work import Answer, Interrupt
 from donewhen.store.summary import RunRecord, updated
-from hypothesis import given
-from hypothesis import strategies as st
 
 from .samples import GOAL, started
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from donewhen.workspace.processes import SystemProcesses
 
 from .turns import Context, Folder

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.command import CommandWorker
 from donewhen.workspace.processes import SystemProcesses

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from donewhen.ports import Worker
 from donewhen.workers.command import CommandWorker
 from donewhen.workers.human import HumanWorker

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.errors import InvalidGoal, WorkerFailed
 from donewhen.core.goal import Goal
 from donewhen.core.work import Claim

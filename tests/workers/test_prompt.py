@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from donewhen.core.evidence import CheckResult, Evidence, Observation, Outcome, Problem
 from donewhen.core.feedback import MAX_FEEDBACK, feedback_text, keep_ends, outputs_of
 from donewhen.core.goal import Goal

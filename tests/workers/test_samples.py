@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.goal import Goal
 from donewhen.samples import DemoProject, goal_text, interpreter_name, prepare
 from donewhen.workers.scripted import ScriptedWorker

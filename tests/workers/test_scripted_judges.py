@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.evidence import Evidence, ObservedFile
 from donewhen.judges.scripted import (

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from donewhen.core.errors import ChangedMeanwhile, InvalidGoal, WorkerFailed
 from donewhen.core.work import Answer, Claim, TurnResult, Usage
 from donewhen.workers.files import GuardedFiles
