@@ -335,3 +335,23 @@ def _conversation(address: tuple[str, int], token: str, command: str, argument: 
 
         call(1, "initialize", {"capabilities": {}, "initializationOptions": {"token": token, "trusted": True}})
         return call(2, "workspace/executeCommand", {"command": command, "arguments": [argument]})
+
+
+def test_what_is_sent_in_one_breath_is_handled_in_its_order(editor: Editor, root: Path) -> None:
+    """The first messages wait for LSP's types to be imported: none may overtake another."""
+    uri = (root / "GOAL.md").as_uri()
+    tree = {"documentSymbol": {"hierarchicalDocumentSymbolSupport": True}}
+    first = editor.begin("initialize", {"processId": None, "capabilities": {"textDocument": tree}})
+    editor.notify("initialized", {})
+    editor.open(root / "GOAL.md")
+    letter = {"start": {"line": 0, "character": 2}, "end": {"line": 0, "character": 3}}
+    for number in range(30):
+        versioned = {"uri": uri, "version": 2 + number}
+        change = {"range": letter, "text": chr(ord("A") + number % 26)}
+        editor.notify("textDocument/didChange", {"textDocument": versioned, "contentChanges": [change]})
+    symbols = editor.begin("textDocument/documentSymbol", {"textDocument": {"uri": uri}})
+    assert "result" in editor.response(first)
+    (goal,) = editor.response(symbols)["result"]
+    assert goal["name"] == "D"
+    assert [one["name"] for one in goal["children"]] == ["R1 `test -f done.txt` passes"]
+    assert editor.goodbye() == 0

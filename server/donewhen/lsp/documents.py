@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-from lsprotocol import types
+from typing import TYPE_CHECKING
 
 from donewhen.lsp.positions import DEFAULT_ENCODING, Encoding, offset_of
+
+if TYPE_CHECKING:
+    from lsprotocol import types
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,10 @@ class Documents:
         self._open.pop(uri, None)
 
     def _apply(self, text: str, change: types.TextDocumentContentChangeEvent) -> str:
-        if not isinstance(change, types.TextDocumentContentChangePartial):
+        where: types.Range | None = getattr(change, "range", None)
+        if where is None:
             return change.text
-        start, end = change.range.start, change.range.end
+        start, end = where.start, where.end
         first = offset_of(text, start.line, start.character, self.encoding)
         last = max(first, offset_of(text, end.line, end.character, self.encoding))
         return text[:first] + change.text + text[last:]

@@ -1,6 +1,8 @@
-"""pygls' protocol with its defects mended: every request is answered once, by a code and a message.
+"""The conversation with a client, hardened: every request is answered once, by a code and a message.
 
-Each message becomes a task; tasks start in the order in which their messages came, so that notifications keep theirs.
+pygls gives the types and their converter. Its own protocol class is not used: what it does wrong is what this module
+is about, and it could not answer `initialize` before LSP's types are imported, which takes longer than everything
+else at the start. Each message becomes a task; tasks begin in the order in which their messages came.
 """
 
 from __future__ import annotations
@@ -12,20 +14,15 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
-
-from pygls.protocol import LanguageServerProtocol
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from donewhen.core.errors import DoneWhenError
 from donewhen.lsp import failures
 from donewhen.lsp.failures import ClientSilent, Refused
-from donewhen.lsp.hardening_params import read_params, read_result
 from donewhen.lsp.hardening_requests import ASK_SECONDS, ServerRequests
 
 if TYPE_CHECKING:
-    import cattrs
-    from pygls.lsp.server import LanguageServer
-
+    from donewhen.lsp.hardening_params import LspTypes
     from donewhen.lsp.transport import Link
 
 logger = logging.getLogger(__name__)
@@ -42,18 +39,20 @@ class Route:
     raw: bool = False
 
 
-class HardenedProtocol(LanguageServerProtocol):
+class Conversation:
     """One conversation with one client, from `initialize` to `exit` or the end of input."""
 
-    def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
-        super().__init__(server, converter)
+    def __init__(self, link: Link) -> None:
         self.routes: dict[str, Route] = {}
-        self.link: Link | None = None
+        self._link = link
         self.phase: Phase = "new"
         self.exit_code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._calls: dict[int | str, asyncio.Task[Any]] = {}
         self._notified: set[asyncio.Task[Any]] = set()
-        self._requests = ServerRequests(self._send_data)
+        self._requests = ServerRequests(self._send)
+        self._types: LspTypes | None = None
+        self._importing = asyncio.Lock()
+        """Fair, so that messages that wait for the types go on in their order."""
 
     # ------------------------------------------------------------------------------------ inbound
 
@@ -126,9 +125,16 @@ class HardenedProtocol(LanguageServerProtocol):
             task.add_done_callback(lambda done: self._note(method, done))
 
     async def _perform(self, route: Route, message: JsonObject) -> Any:
-        params = message.get("params") if route.raw else read_params(self._converter, message)
+        params = message.get("params") if route.raw else (await self.types()).params(message)
         result = route.handle(params)
         return await result if inspect.isawaitable(result) else result
+
+    async def types(self) -> LspTypes:
+        """LSP's types, imported beside the loop at the first need."""
+        async with self._importing:
+            if self._types is None:
+                self._types = await asyncio.to_thread(_import_types)
+            return self._types
 
     # ----------------------------------------------------------------------------------- lifecycle
 
@@ -172,7 +178,7 @@ class HardenedProtocol(LanguageServerProtocol):
         if problem is not None and method == "initialize":
             self.phase = "new"
         if problem is None:
-            self._send_data({"jsonrpc": "2.0", "id": number, "result": done.result()})
+            self._send({"jsonrpc": "2.0", "id": number, "result": done.result()})
         else:
             self._refuse(number, _refusal(method, problem))
 
@@ -185,48 +191,45 @@ class HardenedProtocol(LanguageServerProtocol):
 
     def _refuse(self, number: int | str | None, refusal: Refused) -> None:
         error = {"code": refusal.code, "message": refusal.message}
-        self._send_data({"jsonrpc": "2.0", "id": number, "error": error})
+        self._send({"jsonrpc": "2.0", "id": number, "error": error})
 
-    def _send_data(self, data: Any) -> None:
-        if self.link is None:
-            return
+    def _send(self, data: JsonObject) -> None:
         try:
-            body = json.dumps(data, default=self._serialize_message, separators=(",", ":"))
+            body = json.dumps(data, default=self._plain, separators=(",", ":"))
         except (TypeError, ValueError) as problem:
             logger.error("a message could not be written", exc_info=problem)
-            if isinstance(data, dict) and "result" in data:
-                number = cast("JsonObject", data).get("id")
-                self._refuse(number, Refused(failures.INTERNAL_ERROR, "the result could not be written"))
+            if "result" in data:
+                self._refuse(data["id"], Refused(failures.INTERNAL_ERROR, "the result could not be written"))
             return
-        self.link.send(body.encode())
+        self._link.send(body.encode())
 
-    def _serialize_message(self, data: Any) -> Any:
+    def _plain(self, data: Any) -> Any:
         """The JSON of an LSP type; anything else that JSON can't hold is a defect of ours."""
-        if hasattr(data, "__attrs_attrs__"):
-            return self._converter.unstructure(data)
+        if hasattr(data, "__attrs_attrs__") and self._types is not None:
+            return self._types.plain(data)
         if isinstance(data, enum.Enum):
             return data.value
         raise TypeError(f"{type(data).__name__} is nothing that goes over the wire")
 
     def notify(self, method: str, params: Any | None = None) -> None:
         """Tells the client; LSP's types and plain JSON are both taken as params."""
-        self._send_data({"jsonrpc": "2.0", "method": method, "params": params})
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     async def ask(self, method: str, params: Any = None, *, timeout: float | None = ASK_SECONDS) -> Any:
         """Asks the client and returns its typed result. Raises ClientSilent where no usable answer comes."""
         result = await self._requests.ask(method, params, timeout=timeout)
+        known = await self.types()
         try:
-            return read_result(self._converter, method, result)
+            return known.result(method, result)
         except Exception as problem:
             raise ClientSilent(f"the client's answer to {method} makes no sense") from problem
 
-    def send_request_async(self, method: str, params: Any | None = None, msg_id: Any = None) -> Any:
-        """pygls' own helpers come through here, so that each of them has a time limit too."""
-        return self.ask(method, params)
 
-    def send_request(self, *_: Any, **__: Any) -> NoReturn:
-        """A future without a time limit is not offered."""
-        raise NotImplementedError("use ask(), which has a time limit")
+def _import_types() -> LspTypes:
+    """Runs in a thread."""
+    from donewhen.lsp.hardening_params import LspTypes
+
+    return LspTypes()
 
 
 def _refusal(method: str, problem: BaseException) -> Refused:

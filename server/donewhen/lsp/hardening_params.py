@@ -1,7 +1,11 @@
-"""Strict reading of parameters: pygls' converter turns 3 into "3" and "3" into 3, ours refuses both."""
+"""LSP's types and their strict reading: pygls' converter turns 3 into "3" and "3" into 3, ours refuses both.
+
+Importing this module imports lsprotocol, which takes a third of a second: only the conversation does, in a thread.
+"""
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -12,6 +16,39 @@ from pygls.protocol import default_converter
 from donewhen.lsp.failures import InvalidParams
 
 _MESSAGE_TYPES: Mapping[str, tuple[Any, ...]] = vars(types)["METHOD_TO_TYPES"]
+
+# attrs keeps the source of every method that it generated for lsprotocol's classes: 1.4 MB that nothing reads.
+linecache.clearcache()
+
+
+class LspTypes:
+    """Between JSON and the types of lsprotocol."""
+
+    def __init__(self) -> None:
+        self._converter = strict_converter()
+
+    def params(self, message: Mapping[str, Any]) -> Any:
+        """The typed params of a method that LSP knows; as they came for any other. Raises InvalidParams."""
+        method = message["method"]
+        known = _MESSAGE_TYPES.get(method)
+        if known is None:
+            return message.get("params")
+        try:
+            return self._converter.structure(message, known[0]).params
+        except Exception as problem:
+            raise InvalidParams(f"{method}: {_where(problem)}") from problem
+
+    def result(self, method: str, result: Any) -> Any:
+        """The typed result of a request of ours; as it came for methods that LSP does not know."""
+        known = _MESSAGE_TYPES.get(method)
+        if known is None or known[1] is None:
+            return result
+        message = {"jsonrpc": "2.0", "id": 0, "result": result}
+        return self._converter.structure(message, known[1]).result
+
+    def plain(self, value: Any) -> Any:
+        """A typed value as JSON."""
+        return self._converter.unstructure(value)
 
 
 def strict_converter() -> cattrs.Converter:
@@ -31,27 +68,6 @@ def _exactly(wanted: type) -> Callable[[object, object], object]:
     return structure
 
 
-def read_params(converter: cattrs.Converter, message: Mapping[str, Any]) -> Any:
-    """The typed params of a method that LSP knows; as they came for any other. Raises InvalidParams."""
-    method = message["method"]
-    known = _MESSAGE_TYPES.get(method)
-    if known is None:
-        return message.get("params")
-    try:
-        return converter.structure(message, known[0]).params
-    except Exception as problem:
-        raise InvalidParams(f"{method}: {_where(problem)}") from problem
-
-
-def read_result(converter: cattrs.Converter, method: str, result: Any) -> Any:
-    """The typed result of a request of ours; as it came for methods that LSP does not know."""
-    known = _MESSAGE_TYPES.get(method)
-    if known is None or known[1] is None:
-        return result
-    message = {"jsonrpc": "2.0", "id": 0, "result": result}
-    return converter.structure(message, known[1]).result
-
-
 def _where(problem: BaseException) -> str:
     """The field that is wrong, said without Python's type names or paths."""
     found = _first_path(problem)
@@ -63,9 +79,8 @@ def _first_path(problem: BaseException) -> list[str]:
     while isinstance(problem, cattrs.BaseValidationError) and problem.exceptions:
         problem = problem.exceptions[0]
         notes = cast("list[Any]", getattr(problem, "__notes__", []))
-        path += [
-            str(name) for note in notes if (name := getattr(note, "name", getattr(note, "index", None))) is not None
-        ]
+        names = [getattr(note, "name", getattr(note, "index", None)) for note in notes]
+        path += [str(name) for name in names if name is not None]
     if isinstance(problem, KeyError) and problem.args:
         path.append(str(problem.args[0]))
     return path

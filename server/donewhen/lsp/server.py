@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import linecache
 import logging
 import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pygls.lsp.server import LanguageServer
-
-from donewhen import __version__
 from donewhen.lsp import registry
-from donewhen.lsp.hardening import HardenedProtocol, Route
-from donewhen.lsp.hardening_params import strict_converter
+from donewhen.lsp.hardening import Conversation, Route
 from donewhen.lsp.host import Host
 from donewhen.lsp.session import Session
 from donewhen.lsp.transport import GREETING_SECONDS, Doorkeeper, Link, listen, own_stdio
@@ -25,9 +20,6 @@ if TYPE_CHECKING:
     from donewhen.lsp.services import LspServices
 
 logger = logging.getLogger(__name__)
-
-# attrs keeps the source of every method that it generated for lsprotocol's classes: 1.4 MB that nothing reads.
-linecache.clearcache()
 
 RouteTable = Callable[[Session], dict[str, Route]]
 
@@ -71,8 +63,7 @@ async def _serve_tcp(host: Host, routes: RouteTable, stop: asyncio.Future[None],
 
 async def converse(link: Link, host: Host, routes: RouteTable, doorkeeper: Doorkeeper | None = None) -> int:
     """One conversation, until the client says `exit` or is gone; returns the exit code."""
-    protocol = _DoneWhenServer().conversation
-    protocol.link = link
+    protocol = Conversation(link)
     session = Session(protocol, host, registry.make_showing, doorkeeper)
     protocol.routes = routes(session)
     link.start(protocol.receive, protocol.lost)
@@ -84,23 +75,6 @@ async def converse(link: Link, host: Host, routes: RouteTable, doorkeeper: Doork
         return code
     finally:
         await link.close()
-
-
-class _DoneWhenServer(LanguageServer):
-    """pygls' server with our protocol; it never reports errors in the user's face."""
-
-    def __init__(self) -> None:
-        super().__init__(  # pyright: ignore[reportUnknownMemberType]  # pygls leaves its *args bare
-            "donewhen", __version__, protocol_cls=HardenedProtocol, converter_factory=strict_converter
-        )
-
-    @property
-    def conversation(self) -> HardenedProtocol:
-        assert isinstance(self.protocol, HardenedProtocol)
-        return self.protocol
-
-    def report_server_error(self, error: Exception, source: object) -> None:
-        logger.error("%s", error, exc_info=error)
 
 
 def _stop_signal() -> asyncio.Future[None]:

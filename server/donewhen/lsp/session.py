@@ -18,7 +18,7 @@ from donewhen.lsp.texts import Texts
 
 if TYPE_CHECKING:
     from donewhen.lsp.goal_text import GoalFileFeatures, ParsedGoal
-    from donewhen.lsp.hardening import HardenedProtocol
+    from donewhen.lsp.hardening import Conversation
     from donewhen.lsp.host import Folder, Host
     from donewhen.lsp.showing import Showing, ShownDiagnostics
     from donewhen.lsp.transport import Doorkeeper
@@ -34,7 +34,7 @@ class Session:
 
     def __init__(
         self,
-        protocol: HardenedProtocol,
+        protocol: Conversation,
         host: Host,
         make_showing: Callable[[Session], Showing],
         doorkeeper: Doorkeeper | None = None,
@@ -91,6 +91,7 @@ class Session:
         await asyncio.shield(self._beginning)
 
     async def _begin(self) -> None:
+        await self.protocol.types()
         self._showing = await asyncio.to_thread(self._make_showing, self)
         self.host.listener = self._showing.run_changed
         pending, self._changed_early = self._changed_early, set()
