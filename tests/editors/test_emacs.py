@@ -82,6 +82,7 @@ def test_a_question_that_is_quitted_stays_open(open_emacs: OpenEmacs, workspace:
     emacs.lisp("(donewhen-start) t")
     await_status(emacs, "waiting")
     emacs.wait("(and drive-questions t)")
+    assert emacs.lisp("(length drive-questions)") == 1
     emacs.lisp("(donewhen-stop) t")
     await_status(emacs, "cancelled")
 
