@@ -355,3 +355,24 @@ def test_what_is_sent_in_one_breath_is_handled_in_its_order(editor: Editor, root
     assert goal["name"] == "D"
     assert [one["name"] for one in goal["children"]] == ["R1 `test -f done.txt` passes"]
     assert editor.goodbye() == 0
+
+
+def test_a_client_that_pulls_and_can_be_refreshed_is_not_also_pushed_to(editor: Editor, root: Path) -> None:
+    """No diagnostic is shown twice, and none is missed."""
+    (root / "GOAL.md").write_text("")
+    refreshes = {"workspace": {"diagnostics": {"refreshSupport": True}}, "textDocument": {"diagnostic": {}}}
+    editor.start(root=root, capabilities=refreshes)
+    uri = editor.open(root / "GOAL.md")
+    editor.diagnostics(root / "GOAL.md", lambda all_: codes(all_) == ["empty"])
+    document = {"textDocument": {"uri": uri}}
+    assert codes(editor.result("textDocument/diagnostic", document)["items"]) == ["empty"]
+    editor.diagnostics(root / "GOAL.md", lambda all_: not all_)
+    editor.edit(root / "GOAL.md", CHECKED)
+    editor.reply(editor.expect("workspace/diagnostic/refresh"), None)
+    assert editor.result("textDocument/diagnostic", document)["items"] == []
+    editor.edit(root / "GOAL.md", "")
+    editor.reply(editor.expect("workspace/diagnostic/refresh"), None)
+    editor.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    pushed = editor.diagnostics(root / "GOAL.md", lambda _: True)
+    assert codes(pushed) in (["empty"], [])
+    assert editor.goodbye() == 0

@@ -48,6 +48,7 @@ def goal(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.conformance("C19")
 def test_a_human_run_from_start_to_complete(editor: Editor, goal: Path) -> None:
     uri = editor.open(goal)
     run_id = editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
@@ -216,6 +217,23 @@ def test_snapshots_are_in_order_and_at_most_ten_a_second(editor: Editor, goal: P
     assert len(arrived) <= 10 * (arrived[-1] - begun) + 2
     stopped = editor.execute("donewhen.run.stop", {"runId": run_id})
     assert editor.snapshot(run_id, lambda s: s["status"] == "cancelled")["sequence"] == stopped["sequence"]
+
+
+@pytest.mark.conformance("C18")
+def test_a_change_reaches_the_editor_within_100_ms(editor: Editor, goal: Path) -> None:
+    """The best of several: what is above that is this machine's other load."""
+    uri = editor.open(goal)
+    run_id = editor.execute("donewhen.goal.check", {"goalUri": uri})["runId"]
+    taken: list[float] = []
+    for number in range(6):
+        undo, before = number % 2 == 1, time.monotonic()
+        wanted = "unmet" if undo else "waived"
+        argument = {"runId": run_id, "requirementId": "R1", "reason": "x", "undo": undo}
+        number = editor.begin("workspace/executeCommand", {"command": "donewhen.run.override", "arguments": [argument]})
+        editor.snapshot(run_id, lambda s, wanted=wanted: s["requirements"][0]["status"] == wanted)
+        taken.append(time.monotonic() - before)
+        editor.response(number)
+    assert min(taken) < 0.1
 
 
 BAD_ARGUMENTS: list[tuple[str, Any, str]] = [

@@ -39,6 +39,8 @@ class Diagnostics:
         self._marks: dict[Goal, tuple[Mark, ...]] = {}
         self._published: dict[Path, list[types.Diagnostic]] = {}
         self._pulled: set[Path] = set()
+        self._evidence: dict[tuple[str, str], str] = {}
+        """Where evidence can be read: it never changes, so it is asked for once."""
 
     async def refresh(self, goals: Iterable[Goal]) -> None:
         """Collects these goals' marks again and publishes every file whose diagnostics differ."""
@@ -87,12 +89,18 @@ class Diagnostics:
     async def _surroundings(self, folder: Folder, view: RunView) -> Surroundings:
         paths = {place.path for places in view.locations.values() for place in places}
         cited = {name for one in view.views if one.status not in ("met", "waived") for name in one.evidence_ids}
-        uris: dict[str, str] = {}
         for name in sorted(cited):
-            with contextlib.suppress(OSError):
-                file = await folder.runs.evidence_file(view.state.run_id, name)
-                uris |= {} if file is None else {name: file.as_uri()}
-        return Surroundings(self._session.changed_at(folder.root, paths), uris)
+            await self._find_evidence(folder, view.state.run_id, name)
+        known = {name: uri for (run_id, name), uri in self._evidence.items() if run_id == view.state.run_id}
+        return Surroundings(self._session.changed_at(folder.root, paths), known)
+
+    async def _find_evidence(self, folder: Folder, run_id: str, name: str) -> None:
+        if (run_id, name) in self._evidence:
+            return
+        with contextlib.suppress(OSError):
+            file = await folder.runs.evidence_file(run_id, name)
+            if file is not None:
+                self._evidence[run_id, name] = file.as_uri()
 
     def _publish(self) -> None:
         """Sends what changed, file by file."""

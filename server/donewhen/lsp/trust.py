@@ -9,6 +9,7 @@ from donewhen.lsp.diagnostics import SOURCE
 from donewhen.lsp.places import required_path
 from donewhen.lsp.positions import from_client
 from donewhen.lsp.strictness import EditorDiagnostic, EditorDiagnosticsParams, SecretParams, TrustParams, read
+from donewhen.lsp.workspaces import offer_to_resume
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +22,10 @@ SEVERITIES: dict[int, Severity] = {1: "error", 2: "warning"}
 async def changed(session: Session, params: Any) -> None:
     """`donewhen/didChangeTrust`: granted, or taken back; then what runs is paused."""
     session.host.trusted = read(TrustParams, params).trusted
-    if session.host.trusted:
-        return
     for folder in session.host.opened():
+        if session.host.trusted:
+            offer_to_resume(session, folder)
+            continue
         for view in folder.board.newest_first():
             if view.state.active and view.owned:
                 await folder.runs.pause(view.state.run_id, "the workspace is no longer trusted")

@@ -14,6 +14,7 @@ from donewhen.lsp.places import file_path, is_goal_file
 if TYPE_CHECKING:
     from lsprotocol import types
 
+    from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,14 @@ async def show_folder(session: Session, root: Path) -> None:
         return
     for view in reversed(folder.board.newest_first()):
         session.showing.run_changed(folder, view)
+    offer_to_resume(session, folder)
+
+
+def offer_to_resume(session: Session, folder: Folder) -> None:
+    """The runs that a crash or the loss of a client interrupted; only a trusted workspace may let them go on."""
+    if not session.host.trusted:
+        return
+    for view in folder.board.newest_first():
         if view.state.status == "interrupted":
             session.showing.interrupts.offer_resume(folder, view)
 
