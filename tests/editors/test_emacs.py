@@ -51,6 +51,8 @@ def test_a_person_works_on_a_goal_until_it_is_proven(open_emacs: OpenEmacs, work
     emacs.lisp("(donewhen-check) t")
     await_marks(emacs, goal, ["R1.*unmet", "R2.*unmet"])
     await_marks(emacs, test, ["assert 0 == 4"])
+    emacs.lisp("(goto-char 1) (forward-line 2) (forward-char 10) (call-interactively #'xref-find-definitions) t")
+    assert emacs.lisp("(with-current-buffer (window-buffer) (buffer-string))").startswith("# Evidence E")
     emacs.lisp("(donewhen-start) t")
     await_status(emacs, "running")
     emacs.edit(workspace / "add.py")

@@ -132,6 +132,9 @@ def test_a_goal_file_answers_hover_actions_and_completion(open_neovim: OpenNeovi
     )
     assert "R1" in shown[0]
     assert any("assert" in line for line in shown)
+    neovim.lua("vim.cmd.normal(vim.keycode('<C-]>'))")
+    assert neovim.lua("return vim.fn.getline(1)").startswith("# Evidence E")
+    neovim.edit(goal)
     neovim.lua("Choose('Tick the proven requirement'); vim.lsp.buf.code_action()")
     neovim.wait("vim.fn.getline(4) == '- [x] The 🎯 README says how'")
     assert neovim.lua("return vim.fn.getline(3)") == "- [ ] `python -m pytest -q` passes"
