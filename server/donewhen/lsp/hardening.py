@@ -129,6 +129,11 @@ class Conversation:
         result = route.handle(params)
         return await result if inspect.isawaitable(result) else result
 
+    async def settled(self) -> None:
+        """Returns when nothing that the client sent is being handled any more."""
+        while pending := [*self._calls.values(), *self._notified]:
+            await asyncio.wait(pending)
+
     async def types(self) -> LspTypes:
         """LSP's types, imported beside the loop at the first need."""
         async with self._importing:
