@@ -140,7 +140,7 @@ def actions(goal: GoalView, line: int, **options: Any) -> dict[str, types.CodeAc
 
 def test_waive_dispute_and_evidence_for_an_unmet_requirement() -> None:
     found = actions(live(run_view({"R3": stands("R3", "unmet", ["E1"])})), 5)
-    assert list(found) == ["Waive R3", "Dispute R3", "Open the evidence E1", "Tick the proven requirement"]
+    assert list(found) == ["Open the evidence E1", "Dispute R3", "Waive R3", "Tick the proven requirement"]
     command = found["Waive R3"].command
     assert command is not None
     assert command.command == "donewhen.run.override"
@@ -223,10 +223,10 @@ def test_named_files_are_linked_and_nothing_outside_of_the_workspace(tmp_path: P
 @pytest.mark.parametrize(
     ("interrupt", "expected"),
     [
-        (Interrupt("I1", "approval", "Run?"), [("Approve", "approve"), ("Deny", "deny")]),
-        (Interrupt("I1", "question", "?", "requirement:r-1"), [("Waive", "approve"), ("Leave it", "deny")]),
-        (Interrupt("I1", "question", "?", "claim:blocked"), [("End the run", "approve"), ("Go on", "deny")]),
-        (Interrupt("I1", "question", "?", "claim:question"), [("Yes", "approve"), ("No", "deny")]),
+        (Interrupt("I1", "approval", "Run?"), [("Deny", "deny"), ("Approve", "approve")]),
+        (Interrupt("I1", "question", "?", "requirement:r-1"), [("Leave it", "deny"), ("Waive", "approve")]),
+        (Interrupt("I1", "question", "?", "claim:blocked"), [("Go on", "deny"), ("End the run", "approve")]),
+        (Interrupt("I1", "question", "?", "claim:question"), [("No", "deny"), ("Yes", "approve")]),
     ],
 )
 def test_the_buttons_of_an_interrupt(interrupt: Interrupt, expected: list[tuple[str, str]]) -> None:

@@ -94,7 +94,7 @@ def test_a_question_is_asked_with_buttons_and_its_answer_counts(editor: Editor, 
     editor.start(root=root)
     run_id = start(editor, root)
     question = editor.expect("window/showMessageRequest")
-    assert [action["title"] for action in question["params"]["actions"]] == ["Waive", "Leave it"]
+    assert [action["title"] for action in question["params"]["actions"]] == ["Leave it", "Waive"]
     assert editor.snapshot(run_id, lambda s: bool(s["interrupts"]))["status"] == "waiting"
     editor.reply(question, {"title": "Waive"})
     ended = editor.snapshot(run_id, lambda s: s["status"] == "complete")
@@ -218,7 +218,7 @@ def _resumed_by_the_next_server(tmp_path: Path, root: Path, run_id: str) -> None
     try:
         editor.start(root=root)
         offer = editor.expect("window/showMessageRequest")
-        assert [action["title"] for action in offer["params"]["actions"]] == ["Resume", "Not now"]
+        assert [action["title"] for action in offer["params"]["actions"]] == ["Not now", "Resume"]
         (snapshot,) = editor.execute("donewhen.run.status", {})["snapshots"]
         assert (snapshot["runId"], snapshot["status"]) == (run_id, "interrupted")
         editor.reply(offer, {"title": "Resume"})

@@ -86,19 +86,19 @@ def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) 
         return []
     label, run_id = source.requirement.label, goal.view.state.run_id
     about = {"runId": run_id, "requirementId": one.requirement_id}
-    found: list[types.Command] = []
+    found: list[types.Command] = []  # what only shows comes first: some editors take the first for RET
+    for evidence_id in one.evidence_ids[:3]:
+        argument = {"runId": run_id, "evidenceId": evidence_id, "show": True}
+        title = f"Open the evidence {evidence_id}"
+        found.append(types.Command(title, "donewhen.run.evidence", arguments=[argument]))
+    if one.decided_by == "judge" or one.status == "unmet":
+        dispute = types.Command(f"Dispute {label}", "donewhen.run.dispute", arguments=[_reasoned(about, asks)])
+        found.append(dispute)
     if one.status == "waived":
         undo = {**about, "reason": REASON, "undo": True}
         found.append(types.Command(f"Take back the waiver of {label}", "donewhen.run.override", arguments=[undo]))
     elif one.status != "met":
         found.append(types.Command(f"Waive {label}", "donewhen.run.override", arguments=[_reasoned(about, asks)]))
-    if one.decided_by == "judge" or one.status == "unmet":
-        dispute = types.Command(f"Dispute {label}", "donewhen.run.dispute", arguments=[_reasoned(about, asks)])
-        found.append(dispute)
-    for evidence_id in one.evidence_ids[:3]:
-        argument = {"runId": run_id, "evidenceId": evidence_id, "show": True}
-        title = f"Open the evidence {evidence_id}"
-        found.append(types.Command(title, "donewhen.run.evidence", arguments=[argument]))
     return [_command(command) for command in found]
 
 

@@ -81,7 +81,7 @@ class Interrupts:
 
     async def _resume(self, folder: Folder, view: RunView) -> None:
         title = view.state.goal.title
-        if await self._message(f"The run of “{title}” was interrupted.", ["Resume", "Not now"]) == "Resume":
+        if await self._message(f"The run of “{title}” was interrupted.", ["Not now", "Resume"]) == "Resume":
             self._session.require_trust()
             await folder.runs.resume(view.state.run_id)
 
@@ -96,14 +96,17 @@ class Interrupts:
 
 
 def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
-    """The buttons for an interrupt. Editing a command, or answering in words, is left to `donewhen.run.answer`."""
+    """The buttons for an interrupt. Editing a command, or answering in words, is left to `donewhen.run.answer`.
+
+    What changes nothing comes first: Emacs takes the first for RET, even from a person who was typing just then.
+    """
     if interrupt.kind == "approval":
-        return (Choice("Approve", "approve"), Choice("Deny", "deny"))
+        return (Choice("Deny", "deny"), Choice("Approve", "approve"))
     if interrupt.about.startswith("requirement:"):
-        return (Choice("Waive", "approve"), Choice("Leave it", "deny"))
+        return (Choice("Leave it", "deny"), Choice("Waive", "approve"))
     if interrupt.about in ("claim:blocked", "claim:impossible"):
-        return (Choice("End the run", "approve"), Choice("Go on", "deny"))
-    return (Choice("Yes", "approve"), Choice("No", "deny"))
+        return (Choice("Go on", "deny"), Choice("End the run", "approve"))
+    return (Choice("No", "deny"), Choice("Yes", "approve"))
 
 
 def text(interrupt: Interrupt) -> str:
