@@ -106,6 +106,8 @@ def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
         return (Choice("Leave it", "deny"), Choice("Waive", "approve"))
     if interrupt.about in ("claim:blocked", "claim:impossible"):
         return (Choice("Go on", "deny"), Choice("End the run", "approve"))
+    if interrupt.about == "restore":
+        return (Choice("Keep them", "approve"), Choice("Discard them", "deny"))
     return (Choice("No", "deny"), Choice("Yes", "approve"))
 
 
