@@ -16,7 +16,7 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
 from donewhen.core.resume import check_resumable
 from donewhen.core.verdict import RequirementVerdict, Verdict
-from donewhen.core.work import Answer, Claim, Interrupt, Usage
+from donewhen.core.work import Answer, Claim, Interrupt, ResponseKind, Usage
 from tests.core.builders import R0, Story, failing, goal, passing, requirement
 
 CHECK = "pytest -q"
@@ -382,6 +382,44 @@ def test_c20_an_interrupted_turn_runs_again_as_the_same_iteration_with_its_count
     assert story.state.redo is not None
     assert story.state.redo.checkpoint == "tree1"
     assert story.state.elapsed == elapsed
+
+
+@pytest.mark.conformance("C20")
+@pytest.mark.parametrize(("response", "status"), [("approve", "blocked"), ("deny", None)])
+def test_c20_what_a_person_answered_while_a_run_was_paused_holds(response: ResponseKind, status: str | None) -> None:
+    story = Story().audit(BAD).turn(Claim("blocked", "no key")).audit(BAD)
+    asked = next_of(story)
+    assert isinstance(asked, Ask)
+    story.then(e.InterruptOpened(asked.interrupts[0]), e.RunPaused("waits for a person"))
+    story.then(e.InterruptAnswered("I1", Answer(response)), e.RunResumed()).audit(BAD)
+    following = next_of(story)
+    assert following == (RunWorker(2) if status is None else Stop("blocked", "no key"))
+
+
+@pytest.mark.conformance("C20")
+def test_c20_what_was_left_unproven_while_a_run_was_paused_is_not_asked_again() -> None:
+    story = Story(UNDECIDED).audit()
+    asked = next_of(story)
+    assert isinstance(asked, Ask)
+    story.then(e.InterruptOpened(asked.interrupts[0]), e.RunPaused("waits for a person"))
+    story.then(e.InterruptAnswered("I1", Answer("deny")), e.RunResumed()).audit()
+    stop = next_of(story)
+    assert isinstance(stop, Stop)
+    assert stop.status == "blocked"
+    story.then(e.RunEnded("blocked", stop.reason), e.RunResumed()).audit()
+    assert isinstance(next_of(story), Ask)
+
+
+@pytest.mark.conformance("A13", "A14")
+def test_a13_an_interrupted_run_stalls_and_crashes_after_as_many_turns_as_an_undisturbed_one() -> None:
+    stalling = Story().audit(BAD).turn().audit(BAD).turn().audit(BAD)
+    stalling.then(e.RunInterrupted("killed", stalling.at), e.RunResumed()).audit(BAD).turn().audit(BAD)
+    assert isinstance(stop := next_of(stalling), Stop)
+    assert stop.status == "stalled"
+    failing = Story().audit(BAD).turn(error="boom").turn(error="boom")
+    failing.then(e.RunInterrupted("killed", failing.at), e.RunResumed()).audit(BAD).turn(error="boom")
+    assert isinstance(stop := next_of(failing), Stop)
+    assert stop.status == "crashed"
 
 
 @pytest.mark.conformance("C21")

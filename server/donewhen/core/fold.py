@@ -285,7 +285,9 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
 
 
 def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
-    return replace(
+    """What a person answered while the run was paused holds, and so does what its worker had failed or repeated by
+    then. A run that had ended is given another chance."""
+    resumed = replace(
         state,
         paused=None,
         interrupted=None,
@@ -294,14 +296,12 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
         reason="",
         stop_requested=None,
         pause_requested=None,
-        ending=None,
         outages=0,
-        failures=0,
-        stall_count=0,
-        stall_signature="",
-        dismissed=frozenset(),
         audit_due=state.audit_due or state.redo is None,
     )
+    if not state.ended:
+        return resumed
+    return replace(resumed, ending=None, failures=0, stall_count=0, stall_signature="", dismissed=frozenset())
 
 
 def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
