@@ -95,6 +95,8 @@ class FakeRuns:
         self.root = root
         self.state_folder = root / "state"
         self.calls: list[tuple[Any, ...]] = []
+        self.edited: tuple[str, ...] = ()
+        """What a person edited: `revert` keeps it unless forced."""
         self.closed = False
         self._views = list(views)
         self._error = error
@@ -159,9 +161,9 @@ class FakeRuns:
         self, run_id: str, iteration: int, paths: Sequence[str] | None = None, *, force: bool = False
     ) -> RevertOutcome:
         self.calls.append(("revert", run_id, iteration, paths, force))
-        if self._error is not None and not force:
-            raise self._error
-        return RevertOutcome(("src/a.py",), ())
+        wanted = ("src/a.py", "src/b.py") if paths is None else tuple(paths)
+        kept = () if force else tuple(path for path in wanted if path in self.edited)
+        return RevertOutcome(tuple(path for path in wanted if path not in kept), kept)
 
     async def revert_finding(self, run_id: str, finding_id: str) -> RevertOutcome:
         raise NotImplementedError

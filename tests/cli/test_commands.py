@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.core.errors import AlreadyRunning, EditedSince, GoalFileError, HeldElsewhere, LedgerTooNew, NotResumable
+from donewhen.core.errors import AlreadyRunning, GoalFileError, HeldElsewhere, LedgerTooNew, NotResumable
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding, OpenTurn
 from donewhen.core.work import Answer, Interrupt
@@ -435,18 +435,27 @@ def test_an_override_needs_a_reason(argv: list[str], tmp_path: Path) -> None:
 
 
 def test_revert_keeps_what_a_person_edited_unless_told(tmp_path: Path) -> None:
-    call = desk(tmp_path, view(), error=EditedSince(("src/a.py",)))
-    assert call("revert", RUN, "2", "src/a.py") == 3
-    assert "src/a.py" in call.err
-    assert call.runs.calls == [("revert", RUN, 2, ["src/a.py"], False)]
-    assert call("revert", RUN, "2", "--force", "--json") == 0
+    call = desk(tmp_path, view())
+    call.runs.edited = ("src/a.py",)
+    assert call("revert", RUN, "2", "src/a.py", "src/b.py") == 3
+    assert call.out.splitlines()[0] == "put back: src/b.py"
+    assert "kept: src/a.py" in call.out
+    assert "--force" in call.out
+    assert call.runs.calls == [("revert", RUN, 2, ["src/a.py", "src/b.py"], False)]
+    assert call("revert", RUN, "2", "--json") == 3
+    assert json.loads(call.out)["kept"] == [(tmp_path / "src/a.py").as_uri()]
+    assert call("revert", RUN, "2", "src/a.py", "--force", "--json") == 0
     assert json.loads(call.out) == {"changedFiles": [(tmp_path / "src/a.py").as_uri()], "kept": []}
 
 
 @pytest.mark.parametrize(("typed", "code"), [("y", 0), ("", 3)])
 def test_revert_asks_at_a_terminal(typed: str, code: int, tmp_path: Path) -> None:
-    call = desk(tmp_path, view(), error=EditedSince(("src/a.py",)), interactive=True, typed=[typed])
+    call = desk(tmp_path, view(), interactive=True, typed=[typed])
+    call.runs.edited = ("src/a.py",)
     assert call("revert", RUN, "1") == code
+    assert "src/a.py" in call.err
+    overwritten = ("revert", RUN, 1, ("src/a.py",), True)
+    assert (overwritten in call.runs.calls) == (code == 0)
 
 
 @pytest.mark.parametrize("argv", [["revert", RUN, "last"], ["revert", RUN, "1", "/etc/passwd"]])

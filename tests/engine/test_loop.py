@@ -330,6 +330,15 @@ async def test_revert_puts_files_back_and_keeps_what_stood_there(world: World) -
     assert world.workspace.read("a.py") == b"one"
 
 
+async def test_a_revert_can_be_reverted_and_is_no_edit(world: World) -> None:
+    view = await pursue(world, writes("a.py", "one"), writes("a.py", "good"))
+    supervisor, run_id = world.supervisor(), view.state.run_id
+    for iteration, text in ((1, b"one"), (2, b"good"), (1, b"one")):
+        outcome = await supervisor.revert(run_id, iteration)
+        assert (outcome.changed, outcome.kept) == (("a.py",), ())
+        assert world.workspace.read("a.py") == text
+
+
 async def test_cost_adds_up_over_turns(world: World) -> None:
     spent = TurnResult(usage=Usage(10, 5, 0, 0.25))
     view = await pursue(world, returns(spent), returns(spent), writes("a.py", "good"))
@@ -359,6 +368,9 @@ async def test_iteration_details_tell_what_the_worker_did_and_which_checks_ran(w
     detail = await world.supervisor().iteration(view.state.run_id, 2)
     assert detail.changed == ("a.py",)
     assert [(one.command, one.passed) for one in detail.checks] == [("check", True)]
+    assert [(one.number, one.status) for one in detail.verdict] == [(1, "met")]
+    before = await world.supervisor().iteration(view.state.run_id, 1)
+    assert [(one.number, one.status) for one in before.verdict] == [(1, "unmet")]
     with pytest.raises(UsageError, match="no iteration 7"):
         await world.supervisor().iteration(view.state.run_id, 7)
 

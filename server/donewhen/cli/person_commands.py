@@ -7,9 +7,10 @@ from pathlib import Path
 
 from donewhen.cli.answers import worded_answer
 from donewhen.cli.calling import Call
+from donewhen.cli.outcome import COMPLETE, PERSON_NEEDED
 from donewhen.cli.progress import met_of_total
 from donewhen.cli.wording import one_line
-from donewhen.core.errors import EditedSince, UsageError
+from donewhen.core.errors import UsageError
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RevertOutcome, Runs, RunView
 
@@ -80,35 +81,35 @@ def _done(call: Call, view: RunView) -> int:
 
 
 async def revert(call: Call) -> int:
+    """What a person edited since is kept, unless the person says otherwise: then another exit code tells."""
     given = call.arguments
     iteration = _iteration(given.iteration)
     paths = [_relative(name, call.root) for name in given.files] or None
     async with call.runs() as runs:
-        outcome = await _reverted(call, runs, iteration, paths)
+        outcome = await runs.revert(given.run_id, iteration, paths, force=given.force)
+        if outcome.kept and call.interactive and await _overwritten(call, outcome.kept):
+            rest = await runs.revert(given.run_id, iteration, outcome.kept, force=True)
+            outcome = RevertOutcome((*outcome.changed, *rest.changed), rest.kept)
+    _say_reverted(call, outcome)
+    return PERSON_NEEDED if outcome.kept else COMPLETE
+
+
+async def _overwritten(call: Call, kept: Sequence[str]) -> bool:
+    call.terminal.say(f"edited since: {', '.join(kept)}\noverwrite them, after a checkpoint? [y/N]")
+    return (await call.terminal.lines.next() or "").strip().casefold() in ("y", "yes")
+
+
+def _say_reverted(call: Call, outcome: RevertOutcome) -> None:
     if call.json:
         changed = [(call.root / path).as_uri() for path in outcome.changed]
         call.terminal.document({"changedFiles": changed, "kept": [(call.root / p).as_uri() for p in outcome.kept]})
-        return 0
+        return
     for path in outcome.changed:
         call.terminal.result(f"put back: {path}")
     for path in outcome.kept:
-        call.terminal.result(f"kept: {path} (a person edited it since; --force overwrites)")
+        call.terminal.result(f"kept: {path} (a person edited it since; --force overwrites it, after a checkpoint)")
     if not outcome.changed:
-        call.terminal.say("nothing had to be put back")
-    return 0
-
-
-async def _reverted(call: Call, runs: Runs, iteration: int, paths: Sequence[str] | None) -> RevertOutcome:
-    given = call.arguments
-    try:
-        return await runs.revert(given.run_id, iteration, paths, force=given.force)
-    except EditedSince as edited:
-        if not call.interactive:
-            raise
-        call.terminal.say(f"edited since: {', '.join(edited.paths)}\noverwrite them, after a checkpoint? [y/N]")
-        if (await call.terminal.lines.next() or "").strip().casefold() not in ("y", "yes"):
-            raise
-        return await runs.revert(given.run_id, iteration, paths, force=True)
+        call.terminal.say("nothing had to be put back" if not outcome.kept else "nothing was put back")
 
 
 def _iteration(text: str) -> int:

@@ -11,8 +11,7 @@ DoneWhenError
 │   ├── NotResumable       complete and cancelled runs stay ended; capped ones need a raised limit
 │   └── NotTrusted         an untrusted workspace executes nothing
 ├── PersonNeeded           only a person can go on (exit 3)
-│   ├── HeldElsewhere      another process owns the run and didn't give it up
-│   └── EditedSince        putting the files back would lose a person's edit
+│   └── HeldElsewhere      another process owns the run and didn't give it up
 ├── LedgerError            the record of runs can't be read or written
 │   ├── LedgerTooNew       it was written by a newer version: refused, untouched
 │   └── LedgerUnavailable  the state folder can't be written (full, read-only)
@@ -78,14 +77,6 @@ class PersonNeeded(DoneWhenError):
 
 class HeldElsewhere(PersonNeeded):
     """Another process owns the run and didn't give it up; the message names the holder (C20)."""
-
-
-class EditedSince(PersonNeeded):
-    """Putting the files back would lose what a person edited since; `paths` names those files."""
-
-    def __init__(self, paths: tuple[str, ...]) -> None:
-        super().__init__(f"edited since, and kept: {', '.join(paths)}; force to overwrite after a checkpoint")
-        self.paths = paths
 
 
 class LedgerError(DoneWhenError):

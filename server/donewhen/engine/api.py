@@ -81,6 +81,8 @@ class IterationDetail:
     error: str | None
     steps: tuple[WorkerStep, ...]
     checks: tuple[CheckSummary, ...]
+    verdict: tuple[RequirementView, ...]
+    """Where each requirement stood when its last audit ended; empty before."""
     changed: tuple[str, ...]
     checkpoint: str | None
     before: str | None
@@ -137,7 +139,8 @@ class Runs(Protocol):
     async def revert(
         self, run_id: str, iteration: int, paths: Sequence[str] | None = None, *, force: bool = False
     ) -> RevertOutcome:
-        """Puts files back as they were after that iteration. Raises EditedSince where a person edited since."""
+        """Puts files back as they were after that iteration, but for those that a person edited since, unless forced:
+        they are `kept`. What stood there before is kept too."""
         ...
 
     async def revert_finding(self, run_id: str, finding_id: str) -> RevertOutcome: ...

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from donewhen.core import errors
 from donewhen.core import events as e
-from donewhen.core.errors import DoneWhenError, EditedSince, PersonNeeded, UnknownInterrupt, UsageError, WrongAnswer
+from donewhen.core.errors import DoneWhenError, PersonNeeded, UnknownInterrupt, UsageError, WrongAnswer
 from donewhen.core.fold import fold
 from donewhen.core.state import RunState
 from donewhen.core.work import Answer, Interrupt, ResponseKind
@@ -253,9 +253,14 @@ class Control(Reading):
         by then is in the checkpoints."""
         last = state.last_checkpoint
         since = set(await workspace.changed_between(last[1], None)) if last is not None else changed
-        if state.waits_for_person:
-            return since
-        return since | await self._records.edited_since(state.run_id, sequence)
+        if not state.waits_for_person:
+            since |= await self._records.edited_since(state.run_id, sequence)
+        # What an earlier revert put there, and nobody has changed since, is no edit.
+        put_back = await self._records.reverted(state.run_id)
+        for checkpoint in {put_back[path] for path in since if path in put_back}:
+            differs = set(await workspace.changed_between(checkpoint, None))
+            since -= {path for path, source in put_back.items() if source == checkpoint} - differs
+        return since
 
     # ----------------------------------------------------------------------------------- their base
 
@@ -337,7 +342,7 @@ def _unwrap(reply: Reply) -> Mapping[str, Any]:
         return reply.result
     name, message = reply.error
     kind = getattr(errors, name, DoneWhenError)
-    if kind in (errors.AlreadyRunning, EditedSince):
+    if kind is errors.AlreadyRunning:
         raise UsageError(message)
     raise kind(message)
 

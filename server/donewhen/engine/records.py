@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from donewhen.core.evidence_text import evidence_markdown
 from donewhen.core.fold import begin, fold
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
+from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Claim, TurnResult
 from donewhen.engine.api import CheckSummary, IterationDetail, RunView
 from donewhen.engine.places import locations
@@ -67,8 +68,12 @@ class Records:
         """One iteration in full; 0 is the baseline audit. Raises UsageError where there is none."""
         await self.state(run_id)
         gathered = _Gathered(number)
+        state: RunState | None = None
         for entry in await self._ledger.entries(run_id):
+            state = begin(entry) if state is None else fold(state, entry)
             gathered.add(entry)
+            if gathered.current == number and isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
+                gathered.verdict = assess(state)
         if not gathered.seen:
             raise UsageError(f"run {run_id} has no iteration {number}")
         return gathered.detail()
@@ -95,6 +100,18 @@ class Records:
         if last is None:
             raise UsageError(f"run {run_id} kept no files from before that finding")
         return last
+
+    async def reverted(self, run_id: str) -> Mapping[str, str]:
+        """The paths that were put back, each with the tree that its content last came from."""
+        kept: dict[int, str] = {}
+        found: dict[str, str] = {}
+        for entry in await self._ledger.entries(run_id):
+            event = entry.event
+            if isinstance(event, e.CheckpointTaken):
+                kept[event.iteration] = event.checkpoint
+            elif isinstance(event, e.FilesReverted) and event.iteration in kept:
+                found.update(dict.fromkeys(event.paths, kept[event.iteration]))
+        return found
 
     async def edited_since(self, run_id: str, sequence: int) -> set[str]:
         """The paths that a person is known to have changed after that entry."""
@@ -151,6 +168,7 @@ class _Gathered:
     checkpoint: str | None = None
     before: str | None = None
     evidence: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
+    verdict: tuple[RequirementView, ...] = ()
 
     def add(self, entry: e.Entry) -> None:
         event = entry.event
@@ -186,6 +204,7 @@ class _Gathered:
             error=result.error,
             steps=result.steps,
             checks=tuple(_summary(one) for one in self.evidence.values() if isinstance(one.observation, CheckResult)),
+            verdict=self.verdict,
             changed=self.changed,
             checkpoint=self.checkpoint,
             before=self.before,
