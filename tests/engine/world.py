@@ -190,28 +190,27 @@ class World:
             raise GoalFileError(f"there is no goal file {path}: `donewhen init` drafts one")
         return self.goals[path]
 
-    def supervisor(self) -> Supervisor:
-        supervisor = Supervisor(
-            EngineSetup(
-                root=self.folder,
-                state_folder=self.folder,
-                clock=SystemClock(),
-                ledger=self.ledger.connected(),
-                lock=MemoryLock(self.held, last=self.owners),
-                workspace=lambda: self.workspace,
-                checker=self.checker,
-                probes=MemoryProbes(),
-                goal_files=self,
-                settle=self._settle,
-                worker=self._worker,
-                judge=lambda options: self.judge,
-                trusted=lambda: self.trusted,
-            )
+    def supervisor(self, **parts: object) -> Supervisor:
+        setup = EngineSetup(
+            root=self.folder,
+            state_folder=self.folder,
+            clock=SystemClock(),
+            ledger=self.ledger.connected(),
+            lock=MemoryLock(self.held, last=self.owners),
+            workspace=lambda: self.workspace,
+            checker=self.checker,
+            probes=MemoryProbes(),
+            goal_files=self,
+            settle=self.settle,
+            worker=self._worker,
+            judge=lambda options: self.judge,
+            trusted=lambda: self.trusted,
         )
+        supervisor = Supervisor(replace(setup, **parts))  # type: ignore[arg-type]
         self.open.append(supervisor)
         return supervisor
 
-    def _settle(self, goal: Goal, options: StartOptions) -> Start:
+    def settle(self, goal: Goal, options: StartOptions) -> Start:
         limits = changed_limits(goal.limits, options.limits)
         judge = self.judge.identity if self.judge is not None else None
         return Start(replace(goal, limits=limits), RunOptions(worker=self.worker.name, judge=judge))

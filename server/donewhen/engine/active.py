@@ -34,6 +34,7 @@ class Parts:
     judge: Judge | None = None
     descriptors: Callable[[], tuple[int, ...]] = lambda: ()
     mask: Callable[[str], str] = lambda text: text
+    retry_prompt: Callable[[str | None], str] | None = None
 
 
 class ActiveRun:

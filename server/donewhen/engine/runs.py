@@ -221,6 +221,7 @@ class Supervisor(Control):
             judge=setup.judge(options),
             descriptors=setup.lock.inherited_descriptors,
             mask=setup.mask,
+            retry_prompt=setup.retry_prompt,
         )
 
     # ---------------------------------------------------------------------------------- supervising

@@ -43,6 +43,8 @@ class EngineSetup:
     worker: Callable[[RunOptions], Worker]
     judge: Callable[[RunOptions], Judge | None]
     trusted: Callable[[], bool] = lambda: True
+    retry_prompt: Callable[[str | None], str] | None = None
+    """Replaces the feedback that a worker is given before each retry (C6)."""
     mask: Callable[[str], str] = lambda text: text
     """Replaces secrets in what a worker says, before it is kept or shown (C13)."""
     forward_diagnostics: Callable[[str, int | None, Sequence[object]], None] = lambda path, version, problems: None

@@ -113,10 +113,18 @@ def _turn(run: ActiveRun, iteration: int) -> Turn:
         iteration=iteration,
         goal=state.goal,
         views=views,
-        feedback=None if iteration == 1 else _feedback(run),
+        feedback=None if iteration == 1 else _retry(run),
         token=run.token,
         answers=state.answers,
+        preserve_context=state.options.preserve_context,
     )
+
+
+def _retry(run: ActiveRun) -> str:
+    """The feedback, or what a template of the caller's makes of it (C6)."""
+    feedback = _feedback(run)
+    template = run.parts.retry_prompt
+    return feedback if template is None else template(feedback)
 
 
 def _feedback(run: ActiveRun) -> str:

@@ -56,6 +56,9 @@ class Turn:
     feedback: str | None
     token: str
     answers: tuple[str, ...] = ()
+    preserve_context: bool = True
+    """True: a worker with a conversation goes on with it. False: it starts from its original one and the latest
+    feedback; files stay as they are (C5)."""
 
 
 class TurnContext(Protocol):
