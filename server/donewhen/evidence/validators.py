@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -71,7 +71,7 @@ class ValidatorChecker:
         if inspect.iscoroutinefunction(validator):
             return await validator(self.response, self.agent)
         found = await asyncio.to_thread(validator, self.response, self.agent)
-        return await cast("Awaitable[Any]", found) if inspect.isawaitable(found) else found
+        return await found if inspect.isawaitable(found) else found
 
 
 def judged(found: Any) -> tuple[Outcome, str]:
