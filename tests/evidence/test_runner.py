@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from donewhen.core.evidence import Outcome, Problem
 from donewhen.core.goal import Check
 from donewhen.evidence.runner import CommandChecker
 from donewhen.workspace.processes import SystemProcesses
+from tests.tools import needs
 
 from .conftest import RunCheck
 
@@ -402,9 +402,9 @@ async def test_forged_bytecode_in_the_workspace_is_not_read(run: RunCheck, write
     assert (await run("python -c 'import bad; assert bad.one == 2'")).passed
 
 
+@pytest.mark.slow
+@needs("make")
 async def test_pytest_inside_make_is_read(run: RunCheck, write: Write) -> None:
-    if shutil.which("make") is None:
-        pytest.skip("make is not installed")
     write("Makefile", "test:\n\tpython -m pytest -q\n")
     write("test_a.py", "def test_one(): pass\n")
     result = await run("make test")
@@ -462,7 +462,7 @@ async def test_a_program_beside_a_runner_can_not_count_for_it(run: RunCheck) -> 
     assert (result.outcome, result.totals) == (Outcome.NO_REPORT, None)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+@needs("node")
 async def test_node_counts_by_what_it_prints(run: RunCheck, write: Write) -> None:
     write(
         "a.test.mjs",
@@ -475,7 +475,7 @@ async def test_node_counts_by_what_it_prints(run: RunCheck, write: Write) -> Non
     assert ("a.test.mjs", 4) in [(p.path, p.line) for p in result.problems]
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+@needs("node")
 async def test_a_report_that_a_runner_prints_is_read(run: RunCheck, write: Write) -> None:
     write("a.test.mjs", "import test from 'node:test';\ntest('adds', () => {});\n")
     result = await run("node --test --test-reporter=junit")
@@ -484,7 +484,7 @@ async def test_a_report_that_a_runner_prints_is_read(run: RunCheck, write: Write
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="Rust is not installed")
+@needs("cargo")
 async def test_cargo_counts_by_what_it_prints(run: RunCheck, write: Write) -> None:
     write("Cargo.toml", '[package]\nname = "a"\nversion = "0.1.0"\nedition = "2021"\n')
     write(
