@@ -20,7 +20,6 @@ JsonObject = Mapping[str, Any]
 class ClientProfile:
     """`folders` are the uris of the workspace, in the client's order, whichever of the three ways it names them."""
 
-    name: str = ""
     folders: tuple[str, ...] = ()
     encoding: Encoding = DEFAULT_ENCODING
     trusted: bool = False
@@ -33,13 +32,11 @@ class ClientProfile:
     lens_refresh: bool = False
     hint_refresh: bool = False
     diagnostic_refresh: bool = False
-    pull_diagnostics: bool = False
     apply_edit: bool = False
     create_files: bool = False
     configuration: bool = False
     watched_files: bool = False
     show_document: bool = False
-    related_information: bool = False
     hierarchical_symbols: bool = False
     action_literals: bool = False
 
@@ -52,7 +49,6 @@ def read_profile(params: object) -> ClientProfile:
     options = _options(params)
     has = _Capabilities(params.get("capabilities"))
     return ClientProfile(
-        name=_text(_object(params.get("clientInfo")).get("name")) or "",
         folders=_folders(params),
         encoding=choose_encoding(has.sequence("general", "positionEncodings")),
         trusted=options.get("trusted") is True,
@@ -65,13 +61,11 @@ def read_profile(params: object) -> ClientProfile:
         lens_refresh=has("workspace", "codeLens", "refreshSupport"),
         hint_refresh=has("workspace", "inlayHint", "refreshSupport"),
         diagnostic_refresh=has("workspace", "diagnostics", "refreshSupport"),
-        pull_diagnostics=has.given("textDocument", "diagnostic"),
         apply_edit=has("workspace", "applyEdit"),
         create_files="create" in has.sequence("workspace", "workspaceEdit", "resourceOperations"),
         configuration=has("workspace", "configuration"),
         watched_files=has("workspace", "didChangeWatchedFiles", "dynamicRegistration"),
         show_document=has("window", "showDocument", "support"),
-        related_information=has("textDocument", "publishDiagnostics", "relatedInformation"),
         hierarchical_symbols=has("textDocument", "documentSymbol", "hierarchicalDocumentSymbolSupport"),
         action_literals=has.given("textDocument", "codeAction", "codeActionLiteralSupport"),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from donewhen.core.errors import DoneWhenError
 from donewhen.lsp.marks import Mark, Surroundings, collect, shown
 from donewhen.lsp.places import file_path
 from donewhen.lsp.positions import to_client
@@ -39,8 +40,8 @@ class Diagnostics:
         self._marks: dict[Goal, tuple[Mark, ...]] = {}
         self._published: dict[Path, list[types.Diagnostic]] = {}
         self._pulled: set[Path] = set()
-        self._evidence: dict[tuple[str, str], str] = {}
-        """Where evidence can be read: it never changes, so it is asked for once."""
+        self._written: set[tuple[str, str]] = set()
+        """The evidence (run, id) whose files have been asked for: they never change."""
 
     async def refresh(self, goals: Iterable[Goal]) -> None:
         """Collects these goals' marks again and publishes every file whose diagnostics differ."""
@@ -81,26 +82,23 @@ class Diagnostics:
             return ()
         if folder is None or view is None:
             return collect(path, parsed, None, {}, Surroundings()).marks
-        around = await self._surroundings(folder, view)
+        around = self._surroundings(folder, view)
         collected = collect(path, parsed, view, folder.board.memories.get(path, {}), around)
         folder.board.memories[path] = collected.memory
         return collected.marks
 
-    async def _surroundings(self, folder: Folder, view: RunView) -> Surroundings:
+    def _surroundings(self, folder: Folder, view: RunView) -> Surroundings:
         paths = {place.path for places in view.locations.values() for place in places}
         cited = {name for one in view.views if one.status not in ("met", "waived") for name in one.evidence_ids}
-        for name in sorted(cited):
-            await self._find_evidence(folder, view.state.run_id, name)
-        known = {name: uri for (run_id, name), uri in self._evidence.items() if run_id == view.state.run_id}
-        return Surroundings(self._session.changed_at(folder.root, paths), known)
-
-    async def _find_evidence(self, folder: Folder, run_id: str, name: str) -> None:
-        if (run_id, name) in self._evidence:
-            return
-        with contextlib.suppress(OSError):
-            file = await folder.runs.evidence_file(run_id, name)
-            if file is not None:
-                self._evidence[run_id, name] = file.as_uri()
+        run_id = view.state.run_id
+        new = [name for name in sorted(cited) if (run_id, name) not in self._written]
+        if new:
+            self._written |= {(run_id, name) for name in new}
+            # Nobody waits for the files: the diagnostics that point to them go out first.
+            self._session.later(_write_evidence(folder, run_id, new), "evidence files")
+        place = folder.runs.state_folder / "evidence" / run_id
+        uris = {name: (place / f"{name}.md").as_uri() for name in cited}
+        return Surroundings(self._session.changed_at(folder.root, paths), uris)
 
     def _publish(self) -> None:
         """Sends what changed, file by file."""
@@ -123,6 +121,12 @@ class Diagnostics:
         version = None if document is None else document.version
         params = types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=version)
         self._session.protocol.notify("textDocument/publishDiagnostics", params)
+
+
+async def _write_evidence(folder: Folder, run_id: str, names: list[str]) -> None:
+    for name in names:
+        with contextlib.suppress(OSError, DoneWhenError):
+            await folder.runs.evidence_file(run_id, name)
 
 
 def to_lsp(mark: Mark, root: Path, texts: Texts) -> types.Diagnostic:

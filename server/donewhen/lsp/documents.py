@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,9 +30,6 @@ class Documents:
 
     def get(self, uri: str) -> Document | None:
         return self._open.get(uri)
-
-    def uris(self) -> Iterable[str]:
-        return tuple(self._open)
 
     def opened(self, item: types.TextDocumentItem) -> Document:
         document = Document(item.uri, item.version, item.text, str(item.language_id))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from donewhen.core.evidence import CheckResult, Evidence
+from donewhen.core.evidence import Evidence
 from donewhen.core.verdict import RequirementView
 from donewhen.lsp.goal_text import ParsedGoal, RequirementSource, Span
 from donewhen.lsp.places import Place
@@ -75,19 +74,3 @@ async def goal_view(session: Session, uri: str) -> GoalView | None:
     view = None if folder is None else folder.board.of_goal(place.path)
     lines = session.texts.lines(place.absolute)
     return GoalView(uri, place, parsed, view, lines, session.texts.encoding, session.host.trusted)
-
-
-def evidence_path(session: Session, goal: GoalView, evidence_id: str) -> Path | None:
-    """Where an evidence's read-only file is, or will be."""
-    folder = session.host.folder_if_open(goal.place.root)
-    if folder is None or goal.view is None:
-        return None
-    return folder.runs.state_folder / "evidence" / goal.view.state.run_id / f"{evidence_id}.md"
-
-
-def said(evidence: Evidence) -> str:
-    """One evidence in a line."""
-    observation = evidence.observation
-    if isinstance(observation, CheckResult):
-        return f"`{observation.command}`: {observation.reason or observation.outcome.value}"
-    return type(observation).__name__

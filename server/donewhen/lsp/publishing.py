@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from donewhen.lsp.session import Session
 
 SNAPSHOT_SECONDS = 0.1
-DIAGNOSTICS_SECONDS = 0.02
+DIAGNOSTICS_SECONDS = 0.005
 REFRESH_SECONDS = 0.25
 
 
