@@ -47,9 +47,6 @@ class Board:
         """The run that the goal file shows: the unfinished one, else the newest."""
         return max(self._of(goal_path), key=_rank, default=None)
 
-    def goal_paths(self) -> set[str]:
-        return {path for view in self._views.values() if (path := view.state.goal.path) is not None}
-
     def newest_first(self) -> Sequence[RunView]:
         return sorted(self._views.values(), key=lambda view: view.state.started_at, reverse=True)
 
