@@ -1,0 +1,59 @@
+"""What shows things to a client, as the session knows it: imported and made only when there is something to show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from lsprotocol import types
+
+    from donewhen.engine.api import RunView
+    from donewhen.lsp.host import Folder
+
+
+class ShownDiagnostics(Protocol):
+    """The diagnostics of every file."""
+
+    def at(self, path: Path) -> list[types.Diagnostic]: ...
+
+    async def pull(self, path: Path) -> list[types.Diagnostic]: ...
+
+    def closed(self, path: Path) -> None: ...
+
+
+class ShownProgress(Protocol):
+    """The progress reports in the editor."""
+
+    async def cancel(self, token: object) -> None:
+        """The person cancelled one: its run is paused."""
+        ...
+
+
+class ShownInterrupts(Protocol):
+    """The messages that ask a person."""
+
+    def offer_resume(self, folder: Folder, view: RunView) -> None: ...
+
+
+class Showing(Protocol):
+    """Everything that one client is shown."""
+
+    @property
+    def diagnostics(self) -> ShownDiagnostics: ...
+
+    @property
+    def progress(self) -> ShownProgress: ...
+
+    @property
+    def interrupts(self) -> ShownInterrupts: ...
+
+    def run_changed(self, folder: Folder, view: RunView) -> None: ...
+
+    def goal_changed(self, root: Path, path: str) -> None: ...
+
+    def ask_to_pull_again(self) -> None: ...
+
+    async def settle_diagnostics(self) -> None: ...
+
+    async def close(self) -> None: ...
