@@ -164,6 +164,27 @@ NAMED = (
         ("check_config ../pytest.ini:0",),
     ),
     Case("a file above the workspace", {T: ADD}, {"../notes.txt": "[pytest]\n"}),
+    Case(
+        "conftest.py above the workspace, below pytest's root",
+        {T: ADD, "../pytest.ini": "[pytest]\n"},
+        {"../conftest.py": FIXTURES},
+        ("check_config ../conftest.py:0",),
+    ),
+    Case("conftest.py above pytest's root", {T: ADD}, {"../conftest.py": FIXTURES}),
+    Case(
+        "another shell for npm's scripts",
+        {"package.json": '{"scripts": {"test": "node --test"}}', ".npmrc": "registry=https://example.org\n"},
+        {".npmrc": "registry=https://example.org\nscript-shell=/tmp/fake\n"},
+        ("check_config .npmrc:1",),
+        ("npm test",),
+    ),
+    Case(
+        "another registry for npm",
+        {"package.json": '{"scripts": {"test": "node --test"}}', ".npmrc": "script-shell=/bin/bash\n"},
+        {".npmrc": "registry=https://example.org\nscript-shell=/bin/bash\n"},
+        (),
+        ("npm test",),
+    ),
 )
 
 VENV = ".venv/lib/python3.12/site-packages"
@@ -199,6 +220,33 @@ PROGRAMS = (
         {T: ADD},
         {"pytest": "#!/bin/sh\necho 5 passed\n"},
         ("check_program pytest:0",),
+    ),
+    Case(
+        "a module that the runner loads of the library",
+        {T: ADD},
+        {"difflib.py": "import os\nos._exit(0)\n"},
+        ("check_program difflib.py:0",),
+        ("python -m unittest",),
+    ),
+    Case("a folder called as a module", {T: ADD}, {"email/letter.txt": "a\n"}, (), ("python -m unittest",)),
+    Case(
+        "node among the programs of the packages",
+        {"package.json": '{"scripts": {"test": "node --test"}}'},
+        {"node_modules/.bin/node": "#!/bin/sh\n"},
+        ("check_program node_modules/.bin/node:0",),
+        ("npm test",),
+    ),
+    Case(
+        "a plugin of pytest that the workspace announces",
+        {T: ADD},
+        {"a.egg-info/entry_points.txt": "[pytest11]\na = a.plugin\n"},
+        ("environment a.egg-info/entry_points.txt:0",),
+    ),
+    Case(
+        "a plugin of pytest in a folder that a .pth names",
+        {f"{VENV}/a.pth": "../../../../src\n", "src/a.py": ""},
+        {"src/a-1.0.dist-info/entry_points.txt": "[pytest11]\na = a.plugin\n"},
+        ("environment src/a-1.0.dist-info/entry_points.txt:0",),
     ),
     Case("sitecustomize.py", {T: ADD}, {"sitecustomize.py": "import sys\n"}, ("environment sitecustomize.py:0",)),
     Case(

@@ -402,6 +402,27 @@ async def test_forged_bytecode_in_the_workspace_is_not_read(run: RunCheck, write
     assert (await run("python -c 'import bad; assert bad.one == 2'")).passed
 
 
+def _cached(bytecode: Path, root: Path, module: str) -> Path:
+    return bytecode / root.resolve().relative_to(root.anchor) / f"{module}.{sys.implementation.cache_tag}.pyc"
+
+
+@pytest.mark.conformance("A8")
+async def test_forged_bytecode_in_the_folder_of_the_server_is_not_read(
+    run: RunCheck, write: Write, root: Path, bytecode: Path
+) -> None:
+    import py_compile
+
+    bad, good = write("bad.py", "one = 2\n"), write("good.py", "one = 1\n")
+    os.utime(good, (bad.stat().st_mtime, bad.stat().st_mtime))
+    await asyncio.sleep(1.1)  # until then no bytecode is trusted, whoever wrote it
+    command = "python -c 'import bad; assert bad.one == 1'"
+    assert (await run(command)).outcome is Outcome.FAILED
+    cached = _cached(bytecode, root, "bad")
+    assert cached.is_file()
+    py_compile.compile(str(good), cfile=str(cached), dfile=str(bad), doraise=True)
+    assert (await run(command)).outcome is Outcome.FAILED
+
+
 @pytest.mark.slow
 @needs("make")
 async def test_pytest_inside_make_is_read(run: RunCheck, write: Write) -> None:

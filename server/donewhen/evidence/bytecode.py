@@ -2,7 +2,8 @@
 
 Python takes bytecode for current if the source has the size and the second of modification that it had. An edit
 within that second, or one whose time was set back, would be tested as the code that it replaced. The time of a
-file's last change of any kind (ctime) can't be set back, so it decides here.
+file's last change of any kind (ctime) can't be set back, so it decides here. And bytecode that is not as a check left
+it was written by somebody else: a worker knows the folder as well as Python does.
 """
 
 from __future__ import annotations
@@ -14,19 +15,44 @@ from pathlib import Path
 _MARGIN_NS = 1_000_000_000
 _THIRD_PARTY = frozenset({"site-packages", "node_modules"})
 
+Signature = tuple[int, int, int, int]
 
-def sweep_bytecode(prefix: Path, root: Path) -> None:
-    """Deletes cached bytecode of the workspace whose source may have changed since it was compiled."""
-    whole = root.resolve()
-    cache = prefix / whole.relative_to(whole.anchor)
-    for entry in _compiled(cache):
-        source = whole / Path(entry.path).relative_to(cache).with_name(entry.name.split(".")[0] + ".py")
-        try:
-            if source.stat().st_ctime_ns + _MARGIN_NS < entry.stat().st_ctime_ns:
+
+class Bytecode:
+    """The bytecode of one workspace in the cache at `prefix`: what a check wrote may be used by the next one."""
+
+    def __init__(self, prefix: Path, root: Path) -> None:
+        self._source = root.resolve()
+        self._cache = prefix / self._source.relative_to(self._source.anchor)
+        self._written: dict[str, Signature] = {}
+
+    def sweep(self) -> None:
+        """Before a check: deletes what no check wrote, and what its source may have changed since it was compiled."""
+        for entry in _compiled(self._cache):
+            name = entry.name.split(".")[0] + ".py"
+            source = self._source / Path(entry.path).relative_to(self._cache).with_name(name)
+            try:
+                compiled = entry.stat()
+                own = self._written.get(entry.path) == _signature(compiled)
+                if own and source.stat().st_ctime_ns + _MARGIN_NS < compiled.st_ctime_ns:
+                    continue
+            except OSError:
+                pass  # the source is gone: so goes the bytecode
+            Path(entry.path).unlink(missing_ok=True)
+
+    def keep(self) -> None:
+        """After a check: what is there now is what checks wrote."""
+        written: dict[str, Signature] = {}
+        for entry in _compiled(self._cache):
+            try:
+                written[entry.path] = _signature(entry.stat())
+            except OSError:
                 continue
-        except OSError:
-            pass  # the source is gone: so goes the bytecode
-        Path(entry.path).unlink(missing_ok=True)
+        self._written = written
+
+
+def _signature(stat: os.stat_result) -> Signature:
+    return (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
 
 
 def _compiled(folder: Path) -> Iterator[os.DirEntry[str]]:

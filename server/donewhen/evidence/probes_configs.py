@@ -19,7 +19,10 @@ from donewhen.core.integrity import FileFact
 
 _TEXT_LIMIT = 8000  # characters kept for showing a person what changed; the digest is of everything
 _LEVELS = 12  # folders above the workspace: pytest and ruff look in all of them
-_LOOKED_UP = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "ruff.toml", ".ruff.toml")
+_PYTEST_ROOT = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+_LOOKED_UP = (*_PYTEST_ROOT, "ruff.toml", ".ruff.toml")
+_NPM = (".npmrc", ".yarnrc", ".yarnrc.yml")
+_NPM_RUNS = re.compile(r"\s*[\"']?(?:script-?shell|shell-emulator|node-?options|ignore-?scripts|yarn-?path)\b", re.I)
 Part = tuple[str, int, str]  # what is compared, the first line, the text shown
 
 
@@ -59,14 +62,18 @@ def excerpt(lines: Sequence[str], picked: Iterable[int]) -> tuple[int, str]:
 
 def unlisted_configs(root: Path, listed: Collection[str]) -> tuple[str, ...]:
     """Configurations that runners find although the revision doesn't cover them: git-ignored ones in the root, and
-    those of folders above it, as `../pytest.ini`."""
-    found = [name for name in (*_LOOKED_UP, "conftest.py") if name not in listed and (root / name).is_file()]
+    those of folders above it, as `../pytest.ini`. pytest loads each `conftest.py` from its root on down."""
+    found = [name for name in (*_LOOKED_UP, "conftest.py", *_NPM) if name not in listed and (root / name).is_file()]
     folder, above = root, ""
+    passed: list[str] = []  # conftest.py in folders that may turn out to be below pytest's root
     for _ in range(_LEVELS):
         if folder.parent == folder:
             break
         folder, above = folder.parent, f"../{above}"
         found += [f"{above}{name}" for name in _LOOKED_UP if (folder / name).is_file()]
+        passed += [f"{above}conftest.py"] if (folder / "conftest.py").is_file() else []
+        if any((folder / name).is_file() for name in (*_PYTEST_ROOT, "setup.py")):
+            found, passed = found + passed, []
     return tuple(found)
 
 
@@ -99,6 +106,13 @@ def _whole(text: str) -> Part:
     lines = text.splitlines()
     kept = [line.strip() for line in lines if line.strip() and not line.strip().startswith(("#", ";", "//"))]
     return "\n".join(kept), 0, text[:_TEXT_LIMIT]
+
+
+def _npm_part(text: str) -> Part | None:
+    """What decides how scripts run; never the lines that hold keys of a registry."""
+    lines = text.splitlines()
+    start, shown = excerpt(lines, (i for i, line in enumerate(lines) if _NPM_RUNS.match(line)))
+    return (_whole(shown)[0], start, shown) if shown else None
 
 
 def python_part(text: str) -> Part:
@@ -201,6 +215,7 @@ RULES: tuple[ConfigRule, ...] = (
     ConfigRule("black", "pyproject.toml", _tables("tool.black")),
     ConfigRule("isort", ".isort.cfg", _whole),
     ConfigRule("isort", "pyproject.toml", _tables("tool.isort")),
+    ConfigRule("npm", ".npmrc|.yarnrc|.yarnrc.yml", _npm_part),
     ConfigRule("jest", "jest.config.*", _whole),
     ConfigRule("jest", "package.json", _keys("jest")),
     ConfigRule("vitest", "vitest.config.*|vite.config.*|vitest.workspace.*", _whole),
@@ -227,6 +242,8 @@ RULES: tuple[ConfigRule, ...] = (
 # Under other names, or through other programs, these are read as well.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "py.test": ("pytest",),
+    "pnpm": ("npm",),
+    "yarn": ("npm",),
     "vue-tsc": ("tsc",),
     "ts-jest": ("tsc", "jest"),
     "react-scripts": ("jest",),

@@ -38,12 +38,25 @@ _BUILTINS = frozenset(
     | {"pwd", "read", "trap", "wait", "umask", "ulimit", "type", "command", "alias", ":", "{", "}", "!", "[[", "]]"}
 )
 _STARTUP = frozenset({"sitecustomize.py", "usercustomize.py"})
+_INSTALLED = ("site-packages", "dist-packages")
 _RUNNER_PACKAGES = ("_pytest", "pytest", "pluggy")
 # A module of one of these names in a folder that Python looks in first stands in for the real one.
 _MODULES = frozenset(
     {"pytest", "_pytest", "pluggy", "iniconfig", "unittest", "doctest", "coverage", "pytest_cov", "xdist", "hypothesis"}
     | {"tox", "nox", "ruff", "mypy", "pyright", "flake8", "pylint", "black", "isort", "nose2", "pytest_asyncio"}
 )
+# What unittest and pytest load of Python's own library: a module of that name beside them runs inside of the runner.
+_LIBRARY_NAMES = (
+    "argparse array ast asyncio base64 bdb binascii bisect bz2 calendar cmd code codeop collections concurrent "
+    "contextlib contextvars copy copyreg csv dataclasses datetime decimal difflib dis email enum fcntl fnmatch "
+    "fractions functools gettext glob gzip hashlib heapq html importlib inspect ipaddress json keyword linecache "
+    "locale logging lzma math ntpath numbers opcode operator pathlib pdb platform pprint pyexpat queue quopri "
+    "random re readline reprlib select selectors shlex shutil signal socket ssl string struct subprocess "
+    "sysconfig tempfile textwrap threading token tokenize traceback types typing unicodedata urllib uuid warnings "
+    "weakref xml zipfile zlib zoneinfo"
+)
+_LIBRARY = frozenset(_LIBRARY_NAMES.split())
+_NPM_FINDS_FIRST = ("node", "npm", "npx", "sh", "bash", "env", "make", "python", "python3")
 _ENDINGS = ("", ".exe", ".cmd", ".bat", ".sh", ".ps1", ".com")
 _HARMLESS_PTH = re.compile(
     r"import (__editable___\w+_finder); \1\.install\(\)|import _virtualenv"
@@ -88,10 +101,13 @@ class Environment:
         places = [root / path for path in covered]
         for folder in _python_folders(root, folders, environment):
             places += [folder / name for name in _STARTUP if (folder / name).is_file()]
+            found |= {fact.path: fact for fact in self._plugins_in(root, folder)}
         for packages in _site_packages(root, environment):
             places += _startup_in(packages)
             for fact in (*self._runner_packages(root, packages), *self._plugins_in(root, packages)):
                 found[fact.path] = fact
+            for folder in _folders_of_pth(packages):
+                found |= {fact.path: fact for fact in self._plugins_in(root, folder)}
         for place in places:
             path = _shown(root, place)
             if place.suffix == ".pth" and not _runs_code(place):
@@ -110,6 +126,9 @@ class Environment:
                 file = _stands_in(entry, programs)
                 if file is not None:
                     found.add(_shown(root, file))
+        for folder in folders:
+            programs_of_npm = root / folder / "node_modules" / ".bin"
+            found |= {_shown(root, f) for name in _NPM_FINDS_FIRST if (f := programs_of_npm / name).exists()}
         return tuple(FileFact(path, "there") for path in sorted(found))
 
     def _program(self, root: Path, check_id: str, name: str, path: Path | None) -> DefinitionFact:
@@ -129,8 +148,9 @@ class Environment:
             if entry.name.endswith((".dist-info", ".egg-info")) and entry.is_dir():
                 announced = self._announced(Path(entry.path) / "entry_points.txt")
                 if announced:
-                    name = f"{_shown(root, packages)}/{entry.name.partition('-')[0]} (pytest plugin)"
-                    yield FileFact(name, announced)
+                    installed = f"{_shown(root, packages)}/{entry.name.partition('-')[0]} (pytest plugin)"
+                    file = _shown(root, Path(entry.path) / "entry_points.txt")
+                    yield FileFact(installed if packages.name in _INSTALLED else file, announced)
 
     def _announced(self, path: Path) -> str:
         try:
@@ -255,6 +275,19 @@ def _startup_in(packages: Path) -> list[Path]:
     return [Path(e.path) for e in _listed(packages) if e.name in _STARTUP or e.name.endswith(".pth")]
 
 
+def _folders_of_pth(packages: Path) -> Iterator[Path]:
+    """The folders that Python adds to its path, as for an editable installation: pytest finds plugins there too."""
+    for entry in _listed(packages):
+        if entry.name.endswith(".pth"):
+            try:
+                lines = Path(entry.path).read_text("utf-8", "replace").splitlines()
+            except OSError:
+                continue
+            yield from (
+                packages / line.strip() for line in lines if line.strip() and not line.startswith(("#", "import"))
+            )
+
+
 def _listed(folder: Path | str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
@@ -276,7 +309,7 @@ def _stands_in(entry: os.DirEntry[str], programs: frozenset[str]) -> Path | None
     """The file that would be taken for a runner, if this is one, or the folder of a module that would."""
     path = Path(entry.path)
     stem, _, ending = entry.name.partition(".")
-    if stem in _MODULES:
+    if stem in _MODULES or stem in _LIBRARY:
         if entry.is_dir():
             return next((f for n in ("__init__.py", "__main__.py") if (f := path / n).is_file()), None)
         if ending in ("py", "pyc", "pyd", "so") or ending.endswith((".so", ".pyd")):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem, TestCase, TestTotals
 from donewhen.core.goal import Check, Requirement
-from donewhen.evidence.bytecode import sweep_bytecode
+from donewhen.evidence.bytecode import Bytecode
 from donewhen.evidence.commandline import Segment, folders, segments
 from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.installed import not_installed
@@ -69,6 +69,7 @@ class CommandChecker:
         self._root = root
         self._scratch = scratch
         self._surroundings = Surroundings(root, scratch, environment, interpreter, bytecode)
+        self._bytecode = Bytecode(self._surroundings.bytecode, root)
         self._editor = editor or EditorDiagnostics()
         self._secrets = secrets
         self.known_test_runs = set(known_test_runs)
@@ -119,7 +120,7 @@ class CommandChecker:
         variables = self._surroundings.variables()
         inside = folders(parts)
         program = self._program(parts, variables)
-        sweep_bytecode(self._surroundings.bytecode, self._root)
+        self._bytecode.sweep()
         reports = prepare_reports(self._root, self._scratch, parts, inside, variables)
         places = Places(self._root, inside)
         return _Plan(check, timeout, parts, what_runs(parts, asked=reports.asked), variables, program, reports, places)
@@ -136,6 +137,7 @@ class CommandChecker:
         return Masker.of(self._surroundings.inherited(), self._secrets())
 
     def _result(self, plan: _Plan, process: ProcessResult) -> CheckResult:
+        self._bytecode.keep()
         output = strip_ansi(process.output)
         report, broken = _read_report(plan, output)
         totals = _totals(report, output, plan)
