@@ -406,3 +406,15 @@ async def test_a10_a_goal_file_that_a_worker_changed_is_no_amendment_until_it_is
     await supervisor.accept(run_id, "F1", "it was too hard")
     view = await ended(supervisor, run_id)
     assert (view.state.status, view.state.goal.requirements[0].text) == ("complete", "it exists")
+
+
+async def test_a_revert_can_be_undone(world: World) -> None:
+    view = await pursue(world, writes("a.py", "one"), writes("a.py", "good"))
+    supervisor = world.supervisor()
+    run_id = view.state.run_id
+    with pytest.raises(UsageError, match="nothing that could be undone"):
+        await supervisor.revert(run_id, None)
+    await supervisor.revert(run_id, 0)
+    assert world.workspace.read("a.py") == b"bad"
+    await supervisor.revert(run_id, None)
+    assert world.workspace.read("a.py") == b"good"

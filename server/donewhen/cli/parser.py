@@ -122,7 +122,7 @@ def _person_arguments(commands: dict[str, Parser]) -> None:
 
 
 def _revert_arguments(parser: Parser) -> None:
-    parser.add_argument("iteration", metavar="ITERATION")
+    parser.add_argument("iteration", metavar="ITERATION", help="its number, or undo: what the last revert put aside")
     parser.add_argument("files", nargs="*", metavar="FILES")
     parser.add_argument("--force", action="store_true", help="overwrite later edits too, after a checkpoint")
 

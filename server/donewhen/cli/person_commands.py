@@ -112,9 +112,11 @@ def _say_reverted(call: Call, outcome: RevertOutcome) -> None:
         call.terminal.say("nothing had to be put back" if not outcome.kept else "nothing was put back")
 
 
-def _iteration(text: str) -> int:
+def _iteration(text: str) -> int | None:
+    if text == "undo":
+        return None
     if not text.isdecimal():
-        raise UsageError(f"ITERATION is a whole number, 0 for the files before the first turn; it is {text!r}")
+        raise UsageError(f"ITERATION is a whole number, 0 for the files before the first turn, or undo; it is {text!r}")
     return int(text)
 
 

@@ -137,10 +137,11 @@ class Runs(Protocol):
     async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView: ...
 
     async def revert(
-        self, run_id: str, iteration: int, paths: Sequence[str] | None = None, *, force: bool = False
+        self, run_id: str, iteration: int | None, paths: Sequence[str] | None = None, *, force: bool = False
     ) -> RevertOutcome:
         """Puts files back as they were after that iteration, but for those that a person edited since, unless forced:
-        they are `kept`. What stood there before is kept too."""
+        they are `kept`. What stood there before is put aside: None puts back what the last revert, or the recovery of
+        an interrupted turn, put aside."""
         ...
 
     async def revert_finding(self, run_id: str, finding_id: str) -> RevertOutcome: ...

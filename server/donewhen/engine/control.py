@@ -57,7 +57,7 @@ class Control(Reading):
         return await self._do(run_id, "dispute", {"requirement": requirement, "reason": reason})
 
     async def revert(
-        self, run_id: str, iteration: int, paths: Sequence[str] | None = None, *, force: bool = False
+        self, run_id: str, iteration: int | None, paths: Sequence[str] | None = None, *, force: bool = False
     ) -> RevertOutcome:
         chosen = None if paths is None else list(paths)
         result = await self._ask_owner(run_id, "revert", {"iteration": iteration, "paths": chosen, "force": force})
@@ -218,7 +218,11 @@ class Control(Reading):
             # Accepting a changed goal file makes it the goal.
             await amend(run, found.finding.path)
 
-    async def _revert(self, run_id: str, iteration: int, paths: list[str] | None, force: bool) -> dict[str, Any]:
+    async def _revert(self, run_id: str, iteration: int | None, paths: list[str] | None, force: bool) -> dict[str, Any]:
+        if iteration is None:
+            checkpoint, sequence = await self._records.put_aside(run_id)
+            now = (await self._now(run_id)).iteration
+            return await self._put_back(run_id, now, checkpoint, sequence, paths, force)
         checkpoint, sequence = await self._records.checkpoint(run_id, iteration)
         return await self._put_back(run_id, iteration, checkpoint, sequence, paths, force)
 

@@ -101,6 +101,19 @@ class Records:
             raise UsageError(f"run {run_id} kept no files from before that finding")
         return last
 
+    async def put_aside(self, run_id: str) -> tuple[str, int]:
+        """The tree that the last revert, or the recovery of a turn, put aside, and the sequence of its entry. Raises
+        UsageError where nothing was."""
+        found: tuple[str, int] | None = None
+        for entry in await self._ledger.entries(run_id):
+            if isinstance(entry.event, e.FilesReverted):
+                found = (entry.event.checkpoint, entry.sequence)
+            elif isinstance(entry.event, e.TurnRestored):
+                found = (entry.event.kept_checkpoint, entry.sequence)
+        if found is None:
+            raise UsageError(f"run {run_id} has reverted nothing that could be undone")
+        return found
+
     async def reverted(self, run_id: str) -> Mapping[str, str]:
         """The paths that were put back, each with the tree that its content last came from."""
         kept: dict[int, str] = {}
