@@ -116,6 +116,27 @@ def test_a_command_worker_is_driven_to_proof(place: Place) -> None:
     assert "**complete** · 1 of 1 requirements proven" in receipt.stdout
 
 
+@posix
+@pytest.mark.conformance("A8")
+def test_a_worker_can_not_waive_what_it_is_to_prove(place: Place) -> None:
+    place.goal("`false` passes")
+    waiver = place.root.parent / "waiver.py"
+    waiver.write_text(
+        "import json, subprocess\n"
+        f"donewhen = {place.command()!r}\n"
+        "shown = subprocess.run([*donewhen, 'status', '--json'], capture_output=True, text=True, check=True)\n"
+        "run = json.loads(shown.stdout)['runId']\n"
+        "subprocess.run([*donewhen, 'waive', run, 'R1', '--reason', 'why not'], check=False)\n",
+        encoding="utf-8",
+    )
+    command = f"{sys.executable} {waiver}"
+    ended = place.run("run", "--worker-command", command, "--max-iterations", "1", "--json")
+    assert ended.returncode == 1, ended.stderr
+    shown = place.newest()
+    assert shown["counts"]["waived"] == 0
+    assert place.run("waive", shown["runId"], "R1", "--reason", "a person may").returncode == 0
+
+
 @pytest.mark.conformance("C2")
 def test_a_worker_that_proves_nothing_is_capped_and_goes_on_with_more(place: Place) -> None:
     place.goal("`test -f done.txt` passes")

@@ -107,6 +107,9 @@ class MemoryLock:
     def last_owner(self) -> Owner | None:
         return self.last[-1] if self.last else None
 
+    def inside(self, run_id: str) -> bool:
+        return False
+
     def inherited_descriptors(self) -> tuple[int, ...]:
         return ()
 

@@ -25,6 +25,7 @@ REPLY_WITHIN = 10.0
 PAUSED_WITHIN = 5.0
 DIED = "its supervisor died"
 LETS_GO_WITHIN = 3.0
+_A_PERSONS = frozenset({"answer", "waive", "accept"})  # a worker that could do these would prove nothing
 
 
 class Control(Reading):
@@ -79,6 +80,8 @@ class Control(Reading):
 
     async def _ask_owner(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         await self._records.state(run_id)  # an unknown run is an error of its own
+        if operation in _A_PERSONS and self._setup.lock.inside(run_id):
+            raise UsageError(f"only a person may {operation}: this process was started by run {run_id} itself")
         owner = await self._owner()
         if run_id not in self._active:
             if owner is not None and owner.run_id == run_id:

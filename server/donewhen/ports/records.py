@@ -132,6 +132,10 @@ class RunLock(Protocol):
         """The last owner on record, dead or alive."""
         ...
 
+    def inside(self, run_id: str) -> bool:
+        """Whether this process was started by that run: by its worker or by one of its checks."""
+        ...
+
     def inherited_descriptors(self) -> tuple[int, ...]:
         """File descriptors that every child of a run inherits (POSIX), so that a restart can't race orphans."""
         ...

@@ -78,6 +78,10 @@ class FileRunLock:
         record = read_record(self._owner_file)
         return None if record is None else record.owner()
 
+    def inside(self, run_id: str) -> bool:
+        last = self.last_owner()
+        return last is not None and last.run_id == run_id and os.environ.get(TOKEN_VARIABLE) == last.token
+
     def inherited_descriptors(self) -> tuple[int, ...]:
         # Windows has no descriptors that children of subprocess could inherit: there the token alone finds them.
         return () if self._descriptor is None or os.name == "nt" else (self._descriptor,)
