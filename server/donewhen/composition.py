@@ -137,7 +137,8 @@ def settle(goal: Goal, options: StartOptions, settings: Settings) -> Start:
         script=options.script or given.script or configured.script,
     )
     warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
-    warnings += [*baseline_warnings(settled), *_unlimited(settled, chosen)]
+    known = {warning.code for warning in warnings}
+    warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in known)]
     return Start(settled, chosen, tuple(dict.fromkeys(warnings)))
 
 

@@ -418,3 +418,36 @@ async def test_a_revert_can_be_undone(world: World) -> None:
     assert world.workspace.read("a.py") == b"bad"
     await supervisor.revert(run_id, None)
     assert world.workspace.read("a.py") == b"good"
+
+
+@pytest.mark.conformance("C20")
+async def test_c20_approval_can_be_tightened_by_resume_and_never_loosened(world: World) -> None:
+    capped = await pursue(world, idle, limits=LimitChanges(max_iterations=1))
+    supervisor = world.supervisor()
+    run_id, more = capped.state.run_id, LimitChanges(max_iterations=2)
+    with pytest.raises(UsageError, match="tightened only"):
+        await supervisor.resume(run_id, more, StartOptions(approve="auto"))
+    assert (await supervisor.view(run_id)).state.status == "capped"
+    await supervisor.resume(run_id, more, StartOptions(approve="deny"))
+    assert (await ended(supervisor, run_id)).state.options.approve == "deny"
+
+
+async def test_a_receipt_has_every_iteration_and_the_time_of_its_audit(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=23, stall_after=None)
+    view = await pursue(world, idle)
+    assert len(view.state.iterations) == 20
+    receipt = await world.supervisor().report(view.state.run_id)
+    assert [record.number for record in receipt.state.iterations] == list(range(1, 24))
+    seconds = sum(record.seconds for record in receipt.state.iterations)
+    assert 0 < seconds <= receipt.state.elapsed
+
+
+@pytest.mark.conformance("A16")
+async def test_a16_what_a_cut_off_attempt_cost_belongs_to_its_iteration(world: World) -> None:
+    from donewhen.core import events as e
+    from tests.core.builders import Story
+
+    story = Story().audit(failing("pytest -q")).then(e.TurnStarted(1, None))
+    story.then(e.TurnAbandoned(1, "paused", Usage(5, 5, 0, 0.5)), e.TurnStarted(1, None))
+    story.then(e.TurnFinished(1, TurnResult(usage=Usage(1, 1, 0, 0.25))))
+    assert story.state.usage.usd == story.state.iterations[-1].usage.usd == 0.75

@@ -42,6 +42,6 @@ def error_text(error: DoneWhenError) -> str:
     text = str(error) or type(error).__name__
     if isinstance(error, LedgerTooNew):
         return f"{text}; update donewhen, or use another folder with --state-dir"
-    if isinstance(error, LedgerError):
+    if isinstance(error, LedgerError) and "--state-dir" not in text:
         return f"{text}; free or repair it, or use another folder with --state-dir"
     return text

@@ -46,9 +46,11 @@ async def resume(call: Call) -> int:
 
 
 def resume_options(call: Call) -> StartOptions:
-    """The options of `resume`: a run keeps its worker. Raises UsageError."""
+    """The options of `resume`: a run keeps its worker, and approval only where a person says so now. Raises
+    UsageError."""
     refuse_missing_sandbox(call)
-    return replace(start_options(call.settings), worker=None, worker_command=None, script=None)
+    approve = call.settings.given.approve
+    return replace(start_options(call.settings), worker=None, worker_command=None, script=None, approve=approve)
 
 
 def checked_options(call: Call) -> StartOptions:

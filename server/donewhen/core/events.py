@@ -16,6 +16,7 @@ from donewhen.core.verdict import Verdict
 from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
 
 RunMode = Literal["pursue", "audit"]
+Approve = Literal["ask", "auto", "deny"]
 EndStatus = Literal[
     "complete", "capped", "timed_out", "over_budget", "stalled", "blocked", "impossible", "cancelled", "crashed"
 ]
@@ -30,7 +31,7 @@ class RunOptions:
 
     worker: str | None
     judge: str | None = None
-    approve: Literal["ask", "auto", "deny"] = "deny"
+    approve: Approve = "deny"
     parallel_checks: int = 2
     worker_command: str | None = None
     script: str | None = None
@@ -272,7 +273,10 @@ class RunInterrupted:
 
 @dataclass(frozen=True, slots=True)
 class RunResumed:
-    """A person lets a paused, interrupted or limited run go on; nothing is reset (C20)."""
+    """A person lets a paused, interrupted or limited run go on; nothing is reset (C20). `approve` tightens the run's
+    approval, None leaves it."""
+
+    approve: Approve | None = None
 
 
 @dataclass(frozen=True, slots=True)

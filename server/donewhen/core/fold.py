@@ -298,6 +298,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
         pause_requested=None,
         outages=0,
         audit_due=state.audit_due or state.redo is None,
+        options=state.options if event.approve is None else replace(state.options, approve=event.approve),
     )
     if not state.ended:
         return resumed

@@ -7,7 +7,7 @@ from dataclasses import replace
 from donewhen.core import events as e
 from donewhen.core.proof import assess, unmet_signature
 from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, OpenTurn, RunState
-from donewhen.core.work import Claim
+from donewhen.core.work import Claim, Usage
 
 
 def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
@@ -22,6 +22,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         redo=None,
         edits_kept=None,
         iteration=event.iteration,
+        iteration_began=state.iteration_began if again else state.elapsed,
         claim=None,
         answers=state.answers if again else (),
         # An approval belongs to the step that was cut off: that step asks again (product.md, "Nothing lost").
@@ -40,8 +41,8 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
     record = IterationRecord(
         number=event.iteration,
         started_at=started,
-        seconds=max(0.0, at - started),
-        usage=result.usage,
+        seconds=state.elapsed - state.iteration_began,
+        usage=result.usage + state.cut_off_usage,
         revision=state.revision,
         changed=event.changed,
         summary=result.summary or result.claim.text,
@@ -54,6 +55,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         turns_ended=state.turns_ended + 1,
         claim=Claim(result.claim.state, result.claim.text) if needs_person else None,
         late_answers={},
+        cut_off_usage=Usage(),
         failures=state.failures + 1 if failed else 0,
         last_error=result.error,
         response_digest=result.response_digest,
@@ -64,10 +66,12 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
 
 
 def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunState:
-    usage = state.worker_usage + event.usage
+    spent = replace(
+        state, worker_usage=state.worker_usage + event.usage, cut_off_usage=state.cut_off_usage + event.usage
+    )
     if state.turn is None:
-        return replace(state, worker_usage=usage)
-    return replace(state, turn=None, redo=state.turn, last_alive=at, late_answers={}, worker_usage=usage)
+        return spent
+    return replace(spent, turn=None, redo=state.turn, last_alive=at, late_answers={})
 
 
 def turn_restored(state: RunState, event: e.TurnRestored, at: float) -> RunState:
@@ -80,8 +84,10 @@ def _counts(state: RunState) -> dict[str, int]:
 
 
 def recount(state: RunState) -> RunState:
-    """The latest iteration's record with what is met now: an audit or the judge came to an end."""
+    """The latest iteration's record with what is met now, and the time that took: an audit or the judge came to an
+    end."""
     if not state.iterations or state.iterations[-1].number != state.iteration:
         return state
-    latest = replace(state.iterations[-1], revision=state.revision, **_counts(state))
+    seconds = state.elapsed - state.iteration_began
+    latest = replace(state.iterations[-1], revision=state.revision, seconds=seconds, **_counts(state))
     return replace(state, iterations=(*state.iterations[:-1], latest))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from donewhen.core.errors import NotResumable
+from donewhen.core.errors import NotResumable, UsageError
+from donewhen.core.events import Approve
 from donewhen.core.goal import Limits
 from donewhen.core.state import RunState
 
@@ -23,6 +24,20 @@ def check_resumable(state: RunState, limits: Limits) -> None:
         raise NotResumable(f"run {state.run_id} is {status} already")
     if status in _LIMIT_OF and not _raised(state, limits):
         raise NotResumable(f"run {state.run_id} is {status}: resume it with a higher {_LIMIT_OF[status]}")
+
+
+_STRICTER: tuple[Approve, ...] = ("auto", "ask", "deny")
+
+
+def tightened(state: RunState, wanted: Approve | None) -> Approve | None:
+    """The approval to go on with, None where it stays. Raises UsageError where it would be loosened: safety settings
+    are frozen when a run starts and can only tighten."""
+    now = state.options.approve
+    if wanted is None or wanted == now:
+        return None
+    if _STRICTER.index(wanted) < _STRICTER.index(now):
+        raise UsageError(f"run {state.run_id} was started with --approve {now}: it can be tightened only")
+    return wanted
 
 
 def _raised(state: RunState, limits: Limits) -> bool:

@@ -119,6 +119,10 @@ class RunState:
     """A person confirmed that the run ends so."""
 
     iteration: int = 0
+    iteration_began: float = 0.0
+    """The run's seconds of work when the present iteration's turn began."""
+    cut_off_usage: Usage = field(default_factory=Usage)
+    """What attempts at the present iteration cost that were cut off."""
     turns_ended: int = 0
     turn: OpenTurn | None = None
     redo: OpenTurn | None = None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from donewhen.core.events import Approve
 from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.goal import Limits
 from donewhen.core.state import RunState
@@ -42,7 +43,7 @@ class StartOptions:
     judge_model: str | None = None
     api_base: str | None = None
     judge_api_base: str | None = None
-    approve: Literal["ask", "auto", "deny"] | None = None
+    approve: Approve | None = None
     sandbox: Literal["auto", "on", "off"] | None = None
     limits: LimitChanges = field(default_factory=LimitChanges)
 

@@ -78,7 +78,8 @@ class Reading:
         return await self._records.evidence_file(run_id, evidence_id)
 
     async def report(self, run_id: str) -> RunView:
-        return await self.view(run_id)
+        state = await self._records.in_full(run_id)
+        return view_of(self._setup.root, state, await self._setup.ledger.live(run_id), owned=run_id in self._active)
 
     async def forget(self, goal_path: str) -> None:
         self._records.clear(goal_path, self._setup.clock.now())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from donewhen.core import events as e
@@ -13,7 +13,7 @@ from donewhen.core.evidence import CheckResult, Evidence
 from donewhen.core.evidence_text import evidence_markdown
 from donewhen.core.fold import begin, fold
 from donewhen.core.proof import assess
-from donewhen.core.state import RunState
+from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Claim, TurnResult
 from donewhen.engine.api import CheckSummary, IterationDetail, RunView
@@ -74,9 +74,21 @@ class Records:
             gathered.add(entry)
             if gathered.current == number and isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
                 gathered.verdict = assess(state)
+                gathered.seconds = state.iterations[-1].seconds if number and state.iterations else state.elapsed
         if not gathered.seen:
             raise UsageError(f"run {run_id} has no iteration {number}")
         return gathered.detail()
+
+    async def in_full(self, run_id: str) -> RunState:
+        """The state with the records of all iterations, not of the last ones only: for a receipt."""
+        state: RunState | None = None
+        known: dict[int, IterationRecord] = {}
+        for entry in await self._ledger.entries(run_id):
+            state = begin(entry) if state is None else fold(state, entry)
+            known.update({record.number: record for record in state.iterations[-1:]})
+        if state is None:
+            raise UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
+        return replace(state, iterations=tuple(known[number] for number in sorted(known)))
 
     async def checkpoint(self, run_id: str, iteration: int) -> tuple[str, int]:
         """The tree after an iteration, and the sequence of its entry. Raises UsageError where none was kept."""
@@ -175,7 +187,7 @@ class _Gathered:
     seen: bool = False
     current: int = 0
     started_at: float = 0.0
-    ended_at: float = 0.0
+    seconds: float = 0.0
     result: TurnResult | None = None
     changed: tuple[str, ...] = ()
     checkpoint: str | None = None
@@ -197,13 +209,13 @@ class _Gathered:
     def _begin(self, entry: e.Entry, number: int, checkpoint: str | None) -> None:
         self.current = number
         if number == self.number:
-            self.seen, self.started_at, self.ended_at, self.before = True, entry.at, entry.at, checkpoint
+            self.seen, self.started_at, self.before = True, entry.at, checkpoint
             self.evidence.clear()
 
     def _belongs(self, entry: e.Entry) -> None:
         event = entry.event
         if isinstance(event, e.TurnFinished):
-            self.result, self.changed, self.ended_at = event.result, event.changed, entry.at
+            self.result, self.changed = event.result, event.changed
         elif isinstance(event, e.CheckFinished):
             self.evidence[event.evidence.id] = event.evidence
 
@@ -212,7 +224,7 @@ class _Gathered:
         return IterationDetail(
             number=self.number,
             started_at=self.started_at,
-            seconds=max(0.0, self.ended_at - self.started_at),
+            seconds=self.seconds,
             claim=result.claim,
             error=result.error,
             steps=result.steps,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from donewhen.core import events as e
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, LedgerError, NotResumable, NotTrusted
 from donewhen.core.goal import Goal, Limits
-from donewhen.core.resume import check_resumable, resumable
+from donewhen.core.resume import check_resumable, resumable, tightened
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
@@ -77,10 +77,11 @@ class Supervisor(Control):
             state = await self._taken(state.run_id)
             raised = changed_limits(state.goal.limits, changes)
             check_resumable(state, raised)
+            approve = tightened(state, options.approve if options is not None else None)
             run = await self._again(state, token, leftovers)
             if raised != state.goal.limits:
                 await run.append(e.LimitsRaised(raised))
-            await run.append(e.RunResumed())
+            await run.append(e.RunResumed(approve))
         except BaseException:
             self._setup.lock.release()
             raise

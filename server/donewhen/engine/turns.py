@@ -72,6 +72,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
     try:
         # What the person did while nobody watched is this turn.
         result = TurnResult(summary="edited before the run went on") if edited else await _result(run, worker, turn)
+        run.say(None)
         await run.look(by, everywhere=not worker.waits_for_person)
         changed = tuple(sorted(run.touched))
         await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]))
