@@ -98,6 +98,33 @@ def test_a_failing_test_has_its_diagnostic_on_the_asserting_line(editor: Editor,
     assert editor.execute("donewhen.run.status", {"goalUri": uri})["snapshots"] == []
 
 
+def test_a_code_line_does_not_flicker_while_an_untouched_workspace_is_checked_again(
+    editor: Editor, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.py").write_text("import os\n")
+    goal = tmp_path / "GOAL.md"
+    goal.write_text("# G\n\n- [x] `echo bad.py:1:8: F401 unused; sleep 0.1; exit 1` passes\n")
+    uri = editor.open(goal)
+    argument = {"goalUri": uri}
+    editor.execute("donewhen.goal.check", argument)
+    (known,) = editor.diagnostics(tmp_path / "bad.py", bool)
+    editor.diagnostics(goal, lambda all_: "R1" in codes(all_))
+    editor.unread()
+    editor.inbox.clear()
+    editor.execute("donewhen.goal.check", argument)
+    run_id = editor.execute("donewhen.run.start", argument | {"worker": "human"})["runId"]
+    editor.snapshot(run_id, lambda s: s["counts"]["unmet"] == 1)
+    editor.unread()
+    shown = [m["params"] for m in editor.inbox if m["method"] == "textDocument/publishDiagnostics"]
+    editor.execute("donewhen.run.stop", {"runId": run_id})
+    for params in shown:
+        kept = params["diagnostics"]
+        if params["uri"] == uri:
+            assert {"R1", "ticked"} <= set(codes(kept))
+        else:
+            assert [one["range"] for one in kept] == [known["range"]]
+
+
 def test_every_live_feature_answers_on_the_same_file(editor: Editor, goal: Path) -> None:
     uri = editor.open(goal)
     (goal.parent / "words.txt").write_text("")

@@ -10,7 +10,7 @@ import pytest
 from donewhen.core.evidence import Problem
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
-from donewhen.lsp.marks import Collected, Mark, Memory, Surroundings, collect
+from donewhen.lsp.marks import Collected, Mark, Memory, Surroundings, code_paths, collect
 
 from .goals import GOAL, evidence, finding, parsed, run_view, stands
 
@@ -132,6 +132,45 @@ class TestRenewing:
         assert said == []
         said, _ = self.of(stands("R1", "stale", ["E2"], renewing=True), memory)
         assert said == []
+
+    def test_code_lines_stay_until_the_next_result_or_their_file_changes(self) -> None:
+        goal = parsed().goal
+        assert goal is not None
+        check_id = goal.requirements[2].checks[0].id
+        results = {check_id: evidence(1, goal.requirements[2], seconds=5.0)}
+        places = {"R3": [Problem("a.py", 0, "x"), Problem("b.py", 0, "y")]}
+        before = look(run_view({"R3": stands("R3", "unmet", ["E1"])}, places=places, results=results))
+        begun = run_view({"R3": stands("R3", "unverified", renewing=True)})
+        for changed, expected in (({}, {"a.py", "b.py"}), ({"a.py": 105.5, "b.py": 104.0}, {"b.py"})):
+            found = look(begun, before.memory, changed_at=changed)
+            assert {mark.path for mark in found.marks} == {"GOAL.md", *expected}
+            before = found
+        assert code_paths(before.memory) == {"a.py", "b.py"}
+        settled = look(run_view({"R3": stands("R3", "unmet", ["E1"])}), before.memory)
+        assert {mark.path for mark in settled.marks} == {"GOAL.md"}
+
+    @pytest.mark.parametrize("ended", ["capped", "timed_out"])
+    def test_the_code_lines_of_an_ended_pursuit_go_and_do_not_come_back(self, ended: Any) -> None:
+        places = {"R1": [Problem("a.py", 1, "x")]}
+        memory = look(run_view({"R1": "unmet"}, places=places)).memory
+        old = stands("R1", "unmet", ["E1"], renewing=True)
+        over = look(run_view({"R1": old}, ended=ended, places=places), memory)
+        again = look(run_view({"R1": stands("R1", "unverified", renewing=True)}), over.memory)
+        for found in (over, again):
+            assert {mark.path for mark in found.marks} == {"GOAL.md"}
+
+    @pytest.mark.parametrize(("status", "expected"), [("met", 0), ("unmet", 1)])
+    def test_a_tick_is_said_to_be_no_proof_as_it_last_was(self, status: str, expected: int) -> None:
+        memory = look(run_view({"R2": status})).memory
+        again = look(run_view({"R2": stands("R2", "unverified", renewing=True)}), memory)
+        assert [mark.code for mark in again.marks].count("ticked") == expected
+
+    def test_a_tick_that_was_never_proven_is_said_while_the_first_check_runs(self) -> None:
+        first = look(run_view({"R2": stands("R2", "unverified", renewing=True)}))
+        assert "ticked" in [mark.code for mark in first.marks]
+        complete = look(run_view({}, ended="complete"))
+        again = look(run_view({"R2": stands("R2", "unverified", renewing=True)}), complete.memory)
+        assert "ticked" not in [mark.code for mark in again.marks]
 
     def test_what_was_never_proven_is_not_proven_again(self) -> None:
         said, memory = self.of(stands("R1", "unverified", renewing=True), {})

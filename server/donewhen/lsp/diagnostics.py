@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from donewhen.core.errors import DoneWhenError
-from donewhen.lsp.marks import Mark, Surroundings, collect, shown
+from donewhen.lsp.marks import Mark, Memory, Surroundings, code_paths, collect, shown
 from donewhen.lsp.places import file_path
 from donewhen.lsp.positions import to_client
 
@@ -82,13 +82,14 @@ class Diagnostics:
             return ()
         if folder is None or view is None:
             return collect(path, parsed, None, {}, Surroundings()).marks
-        around = self._surroundings(folder, view)
-        collected = collect(path, parsed, view, folder.board.memories.get(path, {}), around)
+        memory = folder.board.memories.get(path, {})
+        around = self._surroundings(folder, view, memory)
+        collected = collect(path, parsed, view, memory, around)
         folder.board.memories[path] = collected.memory
         return collected.marks
 
-    def _surroundings(self, folder: Folder, view: RunView) -> Surroundings:
-        paths = {place.path for places in view.locations.values() for place in places}
+    def _surroundings(self, folder: Folder, view: RunView, memory: Memory) -> Surroundings:
+        paths = code_paths(memory) | {place.path for places in view.locations.values() for place in places}
         cited = {name for one in view.views if one.status not in ("met", "waived") for name in one.evidence_ids}
         run_id = view.state.run_id
         new = [name for name in sorted(cited) if (run_id, name) not in self._written]

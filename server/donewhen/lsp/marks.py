@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from donewhen.core.evidence import CheckResult, Problem
-from donewhen.core.verdict import RequirementView
+from donewhen.core.verdict import RequirementStatus, RequirementView
 from donewhen.engine.api import RunView
 from donewhen.lsp.goal_text import FileProblem, ParsedGoal, RequirementSource, Span
 
@@ -40,8 +40,21 @@ class Mark:
     related: tuple[Related, ...] = ()
 
 
-Memory = Mapping[str, Mark | None]
-"""The last settled mark of each requirement, by id; None where it had none."""
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """How a requirement stood when last settled: what is shown while its proof is being renewed."""
+
+    status: RequirementStatus
+    mark: Mark | None = None
+    """The mark on its own line; None where it had none."""
+    code: tuple[Mark, ...] = ()
+    """The marks on the lines that its evidence named, also of files that changed since."""
+    begun: float | None = None
+    """When that evidence was gathered."""
+
+
+Memory = Mapping[str, Remembered]
+"""What is remembered of each requirement, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +78,42 @@ def collect(path: str, parsed: ParsedGoal, view: RunView | None, memory: Memory,
     """The marks of the goal file `path` and of the code that its latest evidence names."""
     problems = [_problem(path, problem) for problem in parsed.problems]
     by_id = {one.requirement_id: one for one in view.views} if view is not None else {}
+    ticked = _ticked(path, parsed, by_id, memory)
     if view is None or not shown(view):
-        return Collected((*problems, *_ticked(path, parsed, by_id)), {})
+        return Collected((*problems, *ticked), {key: Remembered(one.status) for key, one in by_id.items() if _met(one)})
     marks: list[Mark] = []
-    remembered: dict[str, Mark | None] = {}
+    remembered: dict[str, Remembered] = {}
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
         if one is not None:
             mark = _requirement(path, source, one, view, memory, around)
-            remembered[one.requirement_id] = mark if not one.renewing else memory.get(one.requirement_id, mark)
+            last = memory.get(one.requirement_id) if one.renewing else None
+            last = last or Remembered(one.status, mark, _code(path, source, one, view, around), _begun(view, one))
+            last = replace(last, code=()) if _goal_file_only(view) else last
+            remembered[one.requirement_id] = last
             marks += [] if mark is None else [mark]
-            marks += _code(path, source, one, view, around)
+            marks += _unchanged(last, Related(path, source.text_span.start_line, source.requirement.text), around)
     marks += _findings(view)
-    return Collected((*problems, *marks, *_ticked(path, parsed, by_id)), remembered)
+    return Collected((*problems, *marks, *ticked), remembered)
+
+
+def code_paths(memory: Memory) -> set[str]:
+    """The files whose lines are remembered to have marks."""
+    return {mark.path for one in memory.values() for mark in one.code}
 
 
 def shown(view: RunView) -> bool:
     """After `complete` and `cancelled` nothing of a run is shown any more."""
     return view.state.end_status not in ("complete", "cancelled")
+
+
+def _goal_file_only(view: RunView) -> bool:
+    """An ended pursuit leaves no marks but the goal file's."""
+    return view.state.ended and view.state.mode == "pursue"
+
+
+def _met(one: RequirementView) -> bool:
+    return one.status in ("met", "waived")
 
 
 def _problem(path: str, problem: FileProblem) -> Mark:
@@ -99,7 +130,7 @@ def _requirement(
     if not one.renewing:
         return current
     known = one.requirement_id in memory
-    last = memory.get(one.requirement_id)
+    last = memory[one.requirement_id].mark if known else None
     if not known and (one.status == "unverified" or current is None):
         return current
     if not known and one.status == "unmet":
@@ -144,16 +175,22 @@ def _related(one: RequirementView, around: Surroundings) -> list[Related]:
 
 def _code(
     path: str, source: RequirementSource, one: RequirementView, view: RunView, around: Surroundings
-) -> list[Mark]:
-    """The lines of code that an unmet requirement's evidence names; an ended pursuit leaves only the goal file's."""
-    if one.status in ("met", "waived") or (view.state.ended and view.state.mode == "pursue"):
-        return []
-    begun = _begun(view, one)
+) -> tuple[Mark, ...]:
+    """The lines of code that an unmet requirement's evidence names."""
+    if _met(one):
+        return ()
     goal_place = Related(path, source.text_span.start_line, source.requirement.text)
+    related = (goal_place, *_related(one, around))
+    places = view.locations.get(one.requirement_id, ())[:MAX_CODE_MARKS]
+    return tuple(_place(place, source, one, view, related) for place in places)
+
+
+def _unchanged(last: Remembered, goal_place: Related, around: Surroundings) -> list[Mark]:
+    """The marks on code lines of files that are still as the evidence saw them."""
     return [
-        _place(place, source, one, view, (goal_place, *_related(one, around)))
-        for place in view.locations.get(one.requirement_id, ())[:MAX_CODE_MARKS]
-        if begun is None or around.changed_at.get(place.path, 0.0) <= begun
+        replace(mark, related=(goal_place, *mark.related[1:]))  # the requirement may have moved in the goal file
+        for mark in last.code
+        if last.begun is None or around.changed_at.get(mark.path, 0.0) <= last.begun
     ]
 
 
@@ -173,7 +210,7 @@ def _place(
 
 
 def _findings(view: RunView) -> list[Mark]:
-    if view.state.ended and view.state.mode == "pursue":
+    if _goal_file_only(view):
         kept = [known for known in view.state.open_findings if known.finding.path == view.state.goal.path]
     else:
         kept = list(view.state.open_findings)
@@ -191,18 +228,24 @@ def _findings(view: RunView) -> list[Mark]:
     ]
 
 
-def _ticked(path: str, parsed: ParsedGoal, by_id: Mapping[str, RequirementView]) -> Sequence[Mark]:
-    """A ticked box is no proof: said where it stands, unless the requirement is proven."""
+def _ticked(path: str, parsed: ParsedGoal, by_id: Mapping[str, RequirementView], memory: Memory) -> Sequence[Mark]:
+    """A ticked box is no proof: said where it stands, unless the requirement is proven, or was until its renewal."""
     marks: list[Mark] = []
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
         if source.checkbox is None or not source.requirement.ticked:
             continue
-        if one is None or (one.status not in ("met", "waived") and not one.renewing):
+        if one is None or _standing(one, memory) not in ("met", "waived"):
             start, end = _ends(source.checkbox)
             message = f"{source.requirement.label} is ticked, but it is not proven: a tick is no proof"
             marks.append(Mark(path, start, end, "information", "ticked", message))
     return marks
+
+
+def _standing(one: RequirementView, memory: Memory) -> RequirementStatus:
+    """The status that is shown: while the proof is renewed, the last settled one."""
+    last = memory.get(one.requirement_id) if one.renewing else None
+    return one.status if last is None else last.status
 
 
 def _ends(span: Span) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -195,14 +195,10 @@ class Session:
 
     def edited(self, path: Path) -> None:
         """The client changed a document: what is on disk is not what the person sees."""
-        self.told: set[str] = set()
-        """Messages that were shown, and need not be shown again."""
         self._edited_at[path] = time.time()
 
     def discarded(self, path: Path) -> None:
         """The document is closed, or is saved: the disk says when it changed."""
-        self.told: set[str] = set()
-        """Messages that were shown, and need not be shown again."""
         self._edited_at.pop(path, None)
 
     def closed(self, path: Path) -> None:
