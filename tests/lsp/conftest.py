@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from .editor import GOAL, Editor
 from .rawclient import RawClient
 
 PROBE = Path(__file__).with_name("probe_server.py")
@@ -42,3 +43,28 @@ def shared(_one_process: RawClient) -> Iterator[RawClient]:
 def ready(probe: RawClient) -> RawClient:
     probe.initialize()
     return probe
+
+
+@pytest.fixture(scope="module")
+def _editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    client = Editor(tmp_path_factory.mktemp("state"))
+    literals = {"codeAction": {"codeActionLiteralSupport": {}}}
+    client.start(capabilities={"textDocument": literals})
+    yield client
+    assert client.goodbye() == 0
+    client.close()
+
+
+@pytest.fixture
+def editor(_editor: Editor) -> Iterator[Editor]:
+    """One server for the tests that don't end it; each has a workspace folder of its own."""
+    yield _editor
+    assert not _editor.unread()
+    _editor.inbox.clear()
+
+
+@pytest.fixture
+def goal(tmp_path: Path) -> Path:
+    path = tmp_path / "GOAL.md"
+    path.write_text(GOAL, encoding="utf-8")
+    return path

@@ -12,6 +12,15 @@ from .rawclient import DEADLINE, Message, RawClient
 
 SERVE = [sys.executable, "-m", "donewhen", "serve", "--stdio"]
 NOISE = {"donewhen/snapshot", "textDocument/publishDiagnostics"}
+GOAL = """\
+# Ship it 🎯
+
+- [ ] `test -f done.txt` passes
+- [ ] 🎯🎯 says hi
+  - check: `grep -n hi words.txt`
+  - file: `words.txt`
+"""
+
 Diagnostics = list[dict[str, Any]]
 
 

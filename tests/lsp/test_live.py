@@ -4,48 +4,12 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
-from .editor import Editor, codes, wait_until
-
-GOAL = """\
-# Ship it 🎯
-
-- [ ] `test -f done.txt` passes
-- [ ] 🎯🎯 says hi
-  - check: `grep -n hi words.txt`
-  - file: `words.txt`
-"""
-
-
-@pytest.fixture(scope="module")
-def _editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    client = Editor(tmp_path_factory.mktemp("state"))
-    literals = {"codeAction": {"codeActionLiteralSupport": {}}}
-    client.start(capabilities={"textDocument": literals})
-    yield client
-    assert client.goodbye() == 0
-    client.close()
-
-
-@pytest.fixture
-def editor(_editor: Editor) -> Iterator[Editor]:
-    """One server for the tests that don't end it; each has a workspace folder of its own."""
-    yield _editor
-    assert not _editor.unread()
-    _editor.inbox.clear()
-
-
-@pytest.fixture
-def goal(tmp_path: Path) -> Path:
-    path = tmp_path / "GOAL.md"
-    path.write_text(GOAL, encoding="utf-8")
-    return path
+from .editor import GOAL, Editor, codes, wait_until
 
 
 @pytest.mark.conformance("C19")
@@ -261,58 +225,6 @@ def test_a_change_reaches_the_editor_within_100_ms(editor: Editor, goal: Path) -
         taken.append(time.monotonic() - before)
         editor.response(number)
     assert min(taken) < 0.1
-
-
-BAD_ARGUMENTS: list[tuple[str, Any, str]] = [
-    ("donewhen.goal.check", {}, "goalUri"),
-    ("donewhen.goal.check", {"goalUri": 7}, "goalUri"),
-    ("donewhen.goal.check", {"goalUri": "file:///w/GOAL.md", "goaluri": 1}, "goaluri"),
-    ("donewhen.goal.check", {"goal_uri": "file:///w/GOAL.md"}, "goalUri"),
-    ("donewhen.goal.check", {"goalUri": "https://example.org/GOAL.md"}, "goalUri"),
-    ("donewhen.goal.check", ["file:///w/GOAL.md"], ""),
-    ("donewhen.goal.set", {"objective": ""}, "objective"),
-    ("donewhen.goal.set", {"objective": "x", "start": "yes"}, "start"),
-    ("donewhen.run.pause", {"runId": None}, "runId"),
-    ("donewhen.run.resume", {"runId": "x", "maxIterations": "3"}, "maxIterations"),
-    ("donewhen.run.answer", {"runId": "x", "interruptId": "I1", "response": "maybe"}, "response"),
-    ("donewhen.run.override", {"runId": "x", "requirementId": "R1", "reason": ""}, "reason"),
-    ("donewhen.run.revert", {"runId": "x", "iteration": -1}, "iteration"),
-    ("donewhen.run.report", {"runId": "x", "format": "pdf"}, "format"),
-    ("donewhen.run.unknown", {}, "donewhen.run.unknown"),
-]
-
-
-@pytest.mark.parametrize(("command", "argument", "named"), BAD_ARGUMENTS)
-def test_bad_arguments_are_refused_and_named(editor: Editor, command: str, argument: Any, named: str) -> None:
-    error = editor.execute_error(command, argument)
-    assert error["code"] == -32602
-    assert named in error["message"]
-
-
-@pytest.mark.parametrize(
-    "params", [None, {}, {"command": 3}, {"command": "donewhen.run.status", "arguments": [{}, {}]}]
-)
-def test_a_command_takes_one_object(editor: Editor, params: Any) -> None:
-    assert editor.error("workspace/executeCommand", params)["code"] == -32602
-
-
-@pytest.mark.parametrize(
-    ("command", "more"),
-    [
-        ("donewhen.run.pause", {}),
-        ("donewhen.run.stop", {}),
-        ("donewhen.run.resume", {}),
-        ("donewhen.run.status", {}),
-        ("donewhen.run.report", {"format": "json"}),
-        ("donewhen.run.iteration", {"number": 1}),
-        ("donewhen.run.evidence", {"evidenceId": "E1"}),
-        ("donewhen.run.override", {"requirementId": "R1", "reason": "x"}),
-    ],
-)
-def test_an_unknown_run_is_said_to_be_unknown(editor: Editor, command: str, more: Any) -> None:
-    error = editor.execute_error(command, {"runId": "nope", **more})
-    assert error["code"] == -32803
-    assert "nope" in error["message"]
 
 
 def test_goals_are_drafted_with_the_checks_of_the_workspace(editor: Editor, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ DoneWhenError
 ├── UsageError             the call makes no sense here (exit 2)
 │   ├── AlreadyRunning     a run is active in this workspace folder
 │   ├── UnknownRun         no run of that id here
+│   ├── UnknownName        the run has no requirement, finding, evidence or iteration of that name
 │   ├── UnknownInterrupt   no open interrupt of that id
 │   ├── WrongAnswer        an answer of a kind that the interrupt doesn't take
 │   ├── NotResumable       complete and cancelled runs stay ended; capped ones need a raised limit
@@ -50,6 +51,10 @@ class AlreadyRunning(UsageError):
 
 class UnknownRun(UsageError):
     """No run of that id in this workspace."""
+
+
+class UnknownName(UsageError):
+    """The run has no requirement, integrity finding, evidence or iteration of that name."""
 
 
 class UnknownInterrupt(UsageError):

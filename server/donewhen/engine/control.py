@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from donewhen.core import errors
 from donewhen.core import events as e
-from donewhen.core.errors import DoneWhenError, PersonNeeded, UnknownInterrupt, UsageError, WrongAnswer
+from donewhen.core.errors import DoneWhenError, PersonNeeded, UnknownInterrupt, UnknownName, UsageError, WrongAnswer
 from donewhen.core.fold import fold
 from donewhen.core.state import RunState
 from donewhen.core.work import Answer, Interrupt, ResponseKind
@@ -214,7 +214,7 @@ class Control(Reading):
         found = next((known for known in state.findings if known.id == finding_id), None)
         if found is None:
             known = ", ".join(one.id for one in state.findings) or "there is none"
-            raise UsageError(f"run {run_id} has no integrity finding {finding_id} (known: {known})")
+            raise UnknownName(f"run {run_id} has no integrity finding {finding_id} (known: {known})")
         await self._record(run_id, e.FindingAccepted(finding_id, reason, undo))
         run = self._active.get(run_id)
         if run is not None and found.finding.kind == "goal_file" and not undo:
@@ -233,7 +233,7 @@ class Control(Reading):
         state = await self._steerable(run_id)
         known = next((one for one in state.findings if one.id == finding_id), None)
         if known is None:
-            raise UsageError(f"run {run_id} has no integrity finding {finding_id}")
+            raise UnknownName(f"run {run_id} has no integrity finding {finding_id}")
         checkpoint = await self._records.before_finding(run_id, known.finding.key)
         return await self._put_back(run_id, state.iteration, checkpoint, state.sequence, [known.finding.path], True)
 
@@ -293,7 +293,7 @@ class Control(Reading):
         found = state.goal.requirement(key)
         if found is None:
             labels = ", ".join(one.label for one in state.goal.requirements)
-            raise UsageError(f"run {run_id} has no requirement {key} (there are {labels})")
+            raise UnknownName(f"run {run_id} has no requirement {key} (there are {labels})")
         return found.id
 
     async def _record(self, run_id: str, event: e.Event) -> None:

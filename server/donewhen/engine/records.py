@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from donewhen.core import events as e
-from donewhen.core.errors import UnknownRun, UsageError
+from donewhen.core.errors import UnknownName, UnknownRun, UsageError
 from donewhen.core.evidence import CheckResult, Evidence
 from donewhen.core.evidence_text import evidence_markdown
 from donewhen.core.fold import begin, fold
@@ -65,7 +65,7 @@ class Records:
         return known
 
     async def iteration(self, run_id: str, number: int) -> IterationDetail:
-        """One iteration in full; 0 is the baseline audit. Raises UsageError where there is none."""
+        """One iteration in full; 0 is the baseline audit. Raises UnknownName where there is none."""
         await self.state(run_id)
         gathered = _Gathered(number)
         state: RunState | None = None
@@ -76,7 +76,7 @@ class Records:
                 gathered.verdict = assess(state)
                 gathered.seconds = state.iterations[-1].seconds if number and state.iterations else state.elapsed
         if not gathered.seen:
-            raise UsageError(f"run {run_id} has no iteration {number}")
+            raise UnknownName(f"run {run_id} has no iteration {number}")
         return gathered.detail()
 
     async def in_full(self, run_id: str) -> RunState:
@@ -91,13 +91,13 @@ class Records:
         return replace(state, iterations=tuple(known[number] for number in sorted(known)))
 
     async def checkpoint(self, run_id: str, iteration: int) -> tuple[str, int]:
-        """The tree after an iteration, and the sequence of its entry. Raises UsageError where none was kept."""
+        """The tree after an iteration, and the sequence of its entry. Raises UnknownName where none was kept."""
         found: tuple[str, int] | None = None
         for entry in await self._ledger.entries(run_id):
             if isinstance(entry.event, e.CheckpointTaken) and entry.event.iteration == iteration:
                 found = (entry.event.checkpoint, entry.sequence)
         if found is None:
-            raise UsageError(f"run {run_id} kept no files after iteration {iteration}")
+            raise UnknownName(f"run {run_id} kept no files after iteration {iteration}")
         return found
 
     async def before_finding(self, run_id: str, key: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from donewhen.lsp.strictness import Strict, Unlimited
+
+WorkerName = Literal["agent", "human", "command", "acp", "scripted"]
 
 
 class GoalSet(Strict):
@@ -27,17 +29,21 @@ class GoalUri(Strict):
 
 class RunStart(Strict):
     goal_uri: str
-    worker: str | None = None
+    worker: WorkerName | None = None
+
+
+Whole = Annotated[int, Field(ge=1)]
+Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class RunLimits(Strict):
     """Times are seconds, money US dollars; `unlimited` takes a limit away."""
 
     run_id: str
-    max_iterations: int | Unlimited | None = None
-    timeout_seconds: float | Unlimited | None = None
-    budget_usd: float | Unlimited | None = None
-    token_budget: int | Unlimited | None = None
+    max_iterations: Whole | Unlimited | None = None
+    timeout_seconds: Amount | Unlimited | None = None
+    budget_usd: Amount | Unlimited | None = None
+    token_budget: Whole | Unlimited | None = None
 
     @property
     def changes_limits(self) -> bool:

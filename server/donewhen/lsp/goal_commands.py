@@ -68,8 +68,10 @@ async def clear_goal(session: Session, argument: a.GoalUri) -> None:
 
 
 def goal_place(session: Session, uri: str) -> Place:
-    """The goal file that a command names. Raises InvalidParams for what can't be one."""
+    """The goal file that a command names: any `.md`. Raises InvalidParams for what can't be one."""
     path = required_path(uri, "goalUri")
+    if path.suffix.lower() != ".md":
+        raise InvalidParams(f"goalUri: {path.name} is no goal file: name a GOAL.md, a *.goal.md or another .md file")
     session.texts.named(uri)
     return session.place(path)
 

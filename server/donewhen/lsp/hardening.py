@@ -16,7 +16,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from donewhen.core.errors import DoneWhenError
+from donewhen.core.errors import (
+    DoneWhenError,
+    GoalFileError,
+    InvalidGoal,
+    UnknownInterrupt,
+    UnknownName,
+    UnknownRun,
+    WrongAnswer,
+)
 from donewhen.lsp import failures
 from donewhen.lsp.failures import ClientSilent, Refused
 from donewhen.lsp.hardening_requests import ASK_SECONDS, ServerRequests
@@ -29,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 Phase = Literal["new", "ready", "shut"]
 JsonObject = Mapping[str, Any]
+BAD_VALUES = (UnknownRun, UnknownName, UnknownInterrupt, WrongAnswer, InvalidGoal)
+"""What a request names and there isn't: its parameters are wrong. A goal file's own errors are no parameter's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +251,8 @@ def _refusal(method: str, problem: BaseException) -> Refused:
     """What the client is told: expected failures in their words, defects without a trace or a path."""
     if isinstance(problem, Refused):
         return problem
+    if isinstance(problem, BAD_VALUES) and not isinstance(problem, GoalFileError):
+        return Refused(failures.INVALID_PARAMS, str(problem))
     if isinstance(problem, DoneWhenError | ClientSilent):
         return Refused(failures.REQUEST_FAILED, str(problem))
     logger.error("%s failed", method, exc_info=problem)

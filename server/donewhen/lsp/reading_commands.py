@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from donewhen.core.errors import UsageError
+from donewhen.core.errors import UnknownName, UsageError
 from donewhen.lsp.failures import ClientSilent, InvalidParams
 from donewhen.lsp.places import locate, required_path
 from donewhen.lsp.plain import plain
@@ -39,7 +39,7 @@ async def evidence(session: Session, argument: a.RunEvidence) -> dict[str, Any]:
     folder = await folder_of(session, argument.run_id)
     found = await folder.runs.evidence(argument.run_id, argument.evidence_id)
     if found is None:
-        raise UsageError(f"run {argument.run_id} has no evidence {argument.evidence_id}")
+        raise UnknownName(f"run {argument.run_id} has no evidence {argument.evidence_id}")
     file = await folder.runs.evidence_file(argument.run_id, argument.evidence_id)
     document: dict[str, Any] = plain(found)
     document["observation"]["kind"] = _kind(type(found.observation).__name__)

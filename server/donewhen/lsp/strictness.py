@@ -27,8 +27,13 @@ def read(model: type[ModelT], value: Any) -> ModelT:
         return model.model_validate({} if value is None else value)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = ".".join(str(part) for part in first["loc"] if not _is_branch(part))
         raise InvalidParams(f"{where}: {_said(first['type'], first['msg'])}" if where else first["msg"]) from None
+
+
+def _is_branch(part: int | str) -> bool:
+    """True for what pydantic calls a branch of a union: no field of anybody's."""
+    return isinstance(part, str) and (not part.isidentifier() or part in ("int", "float"))
 
 
 def _said(kind: str, message: str) -> str:
