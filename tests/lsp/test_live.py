@@ -51,6 +51,7 @@ def test_a_failing_test_has_its_diagnostic_on_the_asserting_line(editor: Editor,
     evidence = mark["data"]["evidenceIds"][0]
     full = editor.execute("donewhen.run.evidence", {"runId": snapshot["runId"], "evidenceId": evidence})
     assert full["uri"] == related[1]
+    assert (full["kind"], full["observation"]["kind"]) == ("checkResult", "checkResult")
     assert "assert" in full["observation"]["output"]
     where = {"textDocument": {"uri": uri}, "position": {"line": 2, "character": 8}}
     assert [place["uri"] for place in editor.result("textDocument/definition", where)] == [full["uri"]]
@@ -268,6 +269,10 @@ def test_an_iteration_can_be_read_and_reverted(editor: Editor, goal: Path) -> No
     editor.snapshot(run_id, lambda s: s["lastRevertible"] == 1)
     detail = editor.execute("donewhen.run.iteration", {"runId": run_id, "number": 1})
     assert detail["changedFiles"] == [words.as_uri()]
+    (listed,) = editor.execute("donewhen.run.status", {"runId": run_id})["snapshots"]
+    assert listed["iterations"][0]["changedFiles"] == ["words.txt"]
+    assert detail["startedAt"] == listed["iterations"][0]["startedAt"]
+    assert not {"changed", "checkpoint", "before"} & set(detail)
     assert [check["passed"] for check in detail["checks"]] == [False, False]
     words.write_text("three\n")
     editor.snapshot(run_id, lambda s: s["lastRevertible"] == 2)

@@ -153,5 +153,6 @@ def test_json_is_the_snapshot_with_its_evidence() -> None:
     assert document["complete"] is True
     first = document["evidence"]["E1"]
     assert (first["kind"], first["revisionAfter"], first["turn"]) == ("checkResult", "rev1", 0)
+    assert first["observation"]["kind"] == "checkResult"
     assert first["observation"]["totals"] == {"passed": 12, "failed": 0, "skipped": 0, "source": "junit"}
     assert set(document["evidence"]) == {"E1", "E2"}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from donewhen.core.errors import UnknownName, UsageError
 from donewhen.lsp.failures import ClientSilent, InvalidParams
 from donewhen.lsp.places import locate, required_path
-from donewhen.lsp.plain import plain
 from donewhen.lsp.run_folders import folder_of
+from donewhen.wire.plain import plain_evidence, plain_iteration
 
 if TYPE_CHECKING:
     from donewhen.lsp import arguments as a
@@ -19,10 +19,7 @@ async def iteration(session: Session, argument: a.RunIteration) -> dict[str, Any
     """One iteration in full: the worker's steps, the checks, the verdict, the files."""
     folder = await folder_of(session, argument.run_id)
     detail = await folder.runs.iteration(argument.run_id, argument.number)
-    document: dict[str, Any] = plain(detail)
-    document["changedFiles"] = [(folder.root / path).as_uri() for path in detail.changed]
-    document["runId"] = argument.run_id
-    return document
+    return plain_iteration(detail, argument.run_id, folder.root)
 
 
 async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
@@ -41,8 +38,7 @@ async def evidence(session: Session, argument: a.RunEvidence) -> dict[str, Any]:
     if found is None:
         raise UnknownName(f"run {argument.run_id} has no evidence {argument.evidence_id}")
     file = await folder.runs.evidence_file(argument.run_id, argument.evidence_id)
-    document: dict[str, Any] = plain(found)
-    document["observation"]["kind"] = _kind(type(found.observation).__name__)
+    document = plain_evidence(found)
     document["uri"] = None if file is None else file.as_uri()
     if argument.show and file is not None and session.profile.show_document:
         params = {"uri": file.as_uri(), "takeFocus": True}
@@ -63,8 +59,3 @@ async def report(session: Session, argument: a.RunReport) -> dict[str, Any]:
     view = await folder.runs.report(argument.run_id)
     found = [await folder.runs.evidence(argument.run_id, name) for name in cited(view)]
     return {"text": render(argument.format, view, folder.root, [one for one in found if one is not None])}
-
-
-def _kind(name: str) -> str:
-    """`CheckResult` is `checkResult` on the wire."""
-    return name[0].lower() + name[1:]

@@ -5,16 +5,14 @@ Overrides are shown as what they are, never as proven.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic.alias_generators import to_camel
+from typing import Literal
 
 from donewhen.core.evidence import Evidence
 from donewhen.engine.api import RunView
+from donewhen.wire.plain import plain_evidence
 from donewhen.wire.report_junit import junit
 from donewhen.wire.report_markdown import markdown
 from donewhen.wire.snapshot import snapshot
@@ -44,21 +42,5 @@ def cited(view: RunView) -> tuple[str, ...]:
 def as_json(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The snapshot, with the evidence in full by id under `evidence`."""
     document = snapshot(view, root).model_dump(by_alias=True, mode="json")
-    document["evidence"] = {identity: _wire(one) for identity, one in evidence.items()}
+    document["evidence"] = {identity: plain_evidence(one) for identity, one in evidence.items()}
     return json.dumps(document, ensure_ascii=False)
-
-
-def _wire(value: Any) -> Any:
-    """A record as camelCase JSON; an observation says its kind."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {to_camel(f.name): _wire(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        if isinstance(value, Evidence):
-            fields["kind"] = to_camel(_snake(type(value.observation).__name__))
-        return fields
-    if isinstance(value, tuple | list):
-        return [_wire(item) for item in value]  # pyright: ignore[reportUnknownVariableType]  # items are JSON values
-    return value
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")

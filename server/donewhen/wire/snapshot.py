@@ -272,7 +272,7 @@ def _interrupt(one: Interrupt) -> WireInterrupt:
         tool=one.tool,
         input=dict(one.input),
         preview=one.preview,
-        asked_at=_time(one.asked_at),
+        asked_at=wire_time(one.asked_at),
     )
 
 
@@ -305,7 +305,7 @@ def _limits(state: RunState) -> WireLimits:
 def _iteration(one: IterationRecord) -> WireIteration:
     return WireIteration(
         number=one.number,
-        started_at=_time(one.started_at),
+        started_at=wire_time(one.started_at),
         seconds=round(one.seconds, 3),
         score=round(one.score, 4),
         met=one.met,
@@ -322,5 +322,6 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _time(at: float) -> str:
+def wire_time(at: float) -> str:
+    """A moment (epoch seconds) as every wire has it: ISO 8601 in UTC, to the millisecond."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
