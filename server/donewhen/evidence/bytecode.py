@@ -1,15 +1,18 @@
 """Keeps Python's bytecode honest.
 
-Python takes bytecode for current if the source has the size and the second of modification that it had. An edit
-within that second, or one whose time was set back, would be tested as the code that it replaced. The time of a
-file's last change of any kind (ctime) can't be set back, so it decides here. And bytecode that is not as a check left
-it was written by somebody else: a worker knows the folder as well as Python does.
+Bytecode that no check wrote was written by somebody else: a worker knows the folder as well as Python does. And
+Python takes bytecode for current if the source has the size and the second of modification that it had. An edit within
+that second, or one whose time was set back, would be tested as the code that it replaced. The time of a file's last
+change of any kind (ctime) can't be set back, so it decides here.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 _MARGIN_NS = 1_000_000_000
@@ -19,50 +22,131 @@ Signature = tuple[int, int, int, int]
 
 
 class Bytecode:
-    """The bytecode of one workspace in the cache at `prefix`: what a check wrote may be used by the next one."""
+    """The bytecode that checks in `root` use, in the cache at `prefix`, which workspaces share.
+
+    What was there when this process began to use the cache, and what its checks wrote since, may be used. Of the
+    workspace's own, only the latter.
+    """
 
     def __init__(self, prefix: Path, root: Path) -> None:
         self._source = root.resolve()
-        self._cache = prefix / self._source.relative_to(self._source.anchor)
-        self._written: dict[str, Signature] = {}
+        self._own = prefix / self._source.relative_to(self._source.anchor)
+        self._cache = _cache_at(prefix)
+        self._used = False
+
+    @contextlib.contextmanager
+    def check(self) -> Generator[None]:
+        """While a check is being made ready and runs: what appears in the cache meanwhile is not taken away by
+        checks beside it. What is there when none runs, and no check left it, is."""
+        self._cache.enter()
+        try:
+            yield
+        finally:
+            self._cache.leave()
 
     def sweep(self) -> None:
-        """Before a check: deletes what no check wrote, and what its source may have changed since it was compiled."""
-        for entry in _compiled(self._cache):
-            name = entry.name.split(".")[0] + ".py"
-            source = self._source / Path(entry.path).relative_to(self._cache).with_name(name)
-            try:
-                compiled = entry.stat()
-                own = self._written.get(entry.path) == _signature(compiled)
-                if own and source.stat().st_ctime_ns + _MARGIN_NS < compiled.st_ctime_ns:
+        """Before a check: deletes what no check wrote, and what its source may have changed since it was compiled.
+
+        Raises `OSError` where that can't be done: the check would prove nothing.
+        """
+        self._cache.sweep()
+        for path, compiled in _files(str(self._own), _THIRD_PARTY):
+            name = os.path.basename(path).split(".")[0] + ".py"  # noqa: PTH119  # for each file: Path takes longer
+            source = self._source / Path(path).relative_to(self._own).with_name(name)
+            with contextlib.suppress(OSError):  # the source is gone: so goes the bytecode
+                if self._used and source.stat().st_ctime_ns + _MARGIN_NS < compiled[3]:
                     continue
-            except OSError:
-                pass  # the source is gone: so goes the bytecode
-            Path(entry.path).unlink(missing_ok=True)
+            _delete(path)
+        self._used = True
 
     def keep(self) -> None:
         """After a check: what is there now is what checks wrote."""
-        written: dict[str, Signature] = {}
-        for entry in _compiled(self._cache):
-            try:
-                written[entry.path] = _signature(entry.stat())
-            except OSError:
-                continue
-        self._written = written
+        self._cache.keep()
 
 
-def _signature(stat: os.stat_result) -> Signature:
-    return (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+class _Cache:
+    """What may be used of one folder of bytecode, by all of this process's checks."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._lock = threading.Lock()
+        self._running = 0
+        self._due = True
+        self._known = dict(_files(prefix))
+
+    def enter(self) -> None:
+        with self._lock:
+            self._due = self._due or self._running == 0
+            self._running += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._running -= 1
+
+    def sweep(self) -> None:
+        """Once for checks side by side: by the first of them, before any of them starts."""
+        with self._lock:
+            if self._due:
+                self._delete_foreign()
+                self._due = False
+
+    def keep(self) -> None:
+        with self._lock:
+            self._known = dict(_files(self._prefix))
+
+    def close(self) -> None:
+        """At the end of the process: the next one trusts what it finds."""
+        with self._lock, contextlib.suppress(OSError):
+            self._delete_foreign()
+
+    def _delete_foreign(self) -> None:
+        for path, signature in _files(self._prefix):
+            if self._known.get(path) != signature:
+                _delete(path)
 
 
-def _compiled(folder: Path) -> Iterator[os.DirEntry[str]]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    for entry in entries:
+_caches: dict[str, _Cache] = {}
+
+
+def _cache_at(prefix: Path) -> _Cache:
+    key = str(prefix)
+    if key not in _caches:
+        _caches[key] = _Cache(key)
+        atexit.register(_caches[key].close)
+    return _caches[key]
+
+
+def _files(folder: str, passed_over: frozenset[str] = frozenset()) -> Iterator[tuple[str, Signature]]:
+    """Everything that is no folder, links to folders too, with what tells whether it was touched."""
+    for entry in _entries(folder):
         if entry.is_dir(follow_symlinks=False):
-            if entry.name not in _THIRD_PARTY:
-                yield from _compiled(Path(entry.path))
-        elif entry.name.endswith(".pyc"):
-            yield entry
+            if entry.name not in passed_over:
+                yield from _files(entry.path, passed_over)
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            stat = entry.stat(follow_symlinks=False)
+            yield entry.path, (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        return _listed(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except PermissionError:
+        Path(folder).chmod(0o700)  # Python would read files by name in a folder that can't be listed
+        return _listed(folder)
+
+
+def _listed(folder: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return list(entries)
+
+
+def _delete(path: str) -> None:
+    file = Path(path)
+    try:
+        file.unlink(missing_ok=True)
+    except PermissionError:
+        file.parent.chmod(0o700)
+        file.unlink(missing_ok=True)

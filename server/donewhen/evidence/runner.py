@@ -84,6 +84,10 @@ class CommandChecker:
             self.known_test_runs.add(check.id)
         if check.kind != "command":
             return _not_run(check, "it is a Python callable, which only the program that made it can run")
+        with self._bytecode.check():
+            return await self._run(check, timeout, token)
+
+    async def _run(self, check: Check, timeout: float, token: str) -> CheckResult:
         try:
             plan = await asyncio.to_thread(self._plan, check, timeout)
         except OSError as error:
