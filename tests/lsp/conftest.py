@@ -48,8 +48,12 @@ def ready(probe: RawClient) -> RawClient:
 @pytest.fixture(scope="module")
 def _editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
     client = Editor(tmp_path_factory.mktemp("state"))
-    literals = {"codeAction": {"codeActionLiteralSupport": {}}}
-    client.start(capabilities={"textDocument": literals})
+    able = {
+        "codeAction": {"codeActionLiteralSupport": {}},
+        "hover": {"contentFormat": ["markdown", "plaintext"]},
+        "publishDiagnostics": {"relatedInformation": True},
+    }
+    client.start(capabilities={"textDocument": able})
     yield client
     assert client.goodbye() == 0
     client.close()

@@ -81,6 +81,21 @@ def test_options_and_capabilities_are_read() -> None:
     assert read_profile({}).trusted is False
 
 
+@pytest.mark.parametrize(
+    ("able", "expected"),
+    [
+        ({}, (False, False)),
+        ({"hover": {"contentFormat": ["plaintext"]}}, (False, False)),
+        ({"hover": {"contentFormat": ["plaintext", "markdown"]}}, (True, False)),
+        ({"publishDiagnostics": {"relatedInformation": True}}, (False, True)),
+        ({"publishDiagnostics": {"relatedInformation": False}}, (False, False)),
+    ],
+)
+def test_what_the_client_can_show_is_understood(able: Any, expected: tuple[bool, bool]) -> None:
+    profile = read_profile({"capabilities": {"textDocument": able}})
+    assert (profile.markdown, profile.related_information) == expected
+
+
 def test_what_the_server_offers_is_valid_lsp() -> None:
     result = initialize_result("utf-8")
     typed = strict_converter().structure(result, types.InitializeResult)

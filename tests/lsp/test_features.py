@@ -10,13 +10,14 @@ from lsprotocol import types
 
 from donewhen.core.evidence import Outcome
 from donewhen.core.work import Interrupt
-from donewhen.lsp.actions import REASON, finding_actions, goal_actions, suggestion_actions
+from donewhen.lsp.actions import REASON, finding_actions, goal_actions, run_actions, suggestion_actions
 from donewhen.lsp.goal_view import GoalView
 from donewhen.lsp.hints import goal_hints
 from donewhen.lsp.hover import goal_hover, requirement_text
 from donewhen.lsp.interrupts import choices, text
 from donewhen.lsp.lenses import goal_lenses
 from donewhen.lsp.links import goal_links, matching
+from donewhen.lsp.markup import PLAIN
 from donewhen.lsp.progress import message, percentage
 from donewhen.lsp.symbols import goal_symbols
 
@@ -48,11 +49,13 @@ def test_what_can_be_done_stands_above_the_title(state: Any, expected: list[str]
 
 
 def test_each_requirement_has_its_status_and_its_evidence() -> None:
-    view = run_view({"R1": stands("R1", "unmet", ["E1"], decided_by="check", flaky=True), "R2": "waived"})
+    judged = stands("R3", "unmet", decided_by="judge", renewing=True)
+    checked = stands("R1", "unmet", ["E1", "E2"], decided_by="check", flaky=True)
+    view = run_view({"R1": checked, "R2": "waived", "R3": judged})
     found = titles(live(view))
-    assert (2, "R1 unmet · check · flaky") in found
-    assert (2, "Evidence E1") in found
-    assert (3, "R2 waived") in found
+    assert [title for line, title in found if line == 2] == ["R1 unmet · flaky · Evidence E1", "Evidence E2"]
+    assert [title for line, title in found if line == 3] == ["R2 waived"]
+    assert [title for line, title in found if line == 5] == ["R3 unmet · judge · being proven again"]
 
 
 def test_a_broken_goal_can_not_be_started_and_an_untrusted_one_neither() -> None:
@@ -63,7 +66,7 @@ def test_a_broken_goal_can_not_be_started_and_an_untrusted_one_neither() -> None
 
 def test_the_evidence_lens_asks_to_show_it() -> None:
     view = run_view({"R1": stands("R1", "unmet", ["E1"])})
-    (lens,) = [lens for lens in goal_lenses(live(view)) if lens.command and lens.command.title == "Evidence E1"]
+    (lens,) = [lens for lens in goal_lenses(live(view)) if lens.command and "Evidence E1" in lens.command.title]
     assert lens.command is not None
     assert lens.command.command == "donewhen.run.evidence"
     assert lens.command.arguments == [{"runId": "run1", "evidenceId": "E1", "show": True}]
@@ -112,6 +115,19 @@ def test_hover_tells_verdict_reason_evidence_and_cost() -> None:
     assert "exit 1, 1.2 s" in hover.contents.value
     assert "```text\nline 1\nE501 too long\n```" in hover.contents.value
     assert "iteration 2, 41 s, $0.00" in hover.contents.value
+
+
+def test_hover_is_plain_where_the_client_shows_no_markdown() -> None:
+    requirement = parsed().requirements[2].requirement
+    found = evidence(3, requirement, output="*loud* `word`\n", seconds=1.25)
+    one = stands("R3", "unmet", ["E3"], decided_by="check")
+    view = run_view({"R3": one}, results={requirement.checks[0].id: found}, iteration=2, elapsed=41.0)
+    hover = goal_hover(live(view), 5, PLAIN)
+    assert hover is not None
+    assert isinstance(hover.contents, types.MarkupContent)
+    assert hover.contents.kind == types.MarkupKind.PlainText
+    said = ["R3 · unmet · decided by check", "because of R3", "E3 · ruff check .: failed, exit 1, 1.2 s"]
+    assert hover.contents.value == "\n\n".join([*said, "*loud* `word`", "iteration 2, 41 s, $0.00"])
 
 
 def test_output_can_not_break_out_of_its_fence() -> None:
@@ -175,6 +191,21 @@ def test_ticking_changes_only_the_boxes_of_what_is_proven() -> None:
 
 def test_nothing_to_do_without_a_run() -> None:
     assert actions(live(None), 2) == {}
+
+
+@pytest.mark.parametrize(
+    ("view", "trusted", "expected"),
+    [
+        (None, True, ["Start", "Check now"]),
+        (None, False, []),
+        (run_view({}), True, ["Check now", "Pause", "Stop"]),
+        (run_view({}, paused="x"), True, ["Resume", "Check now", "Stop"]),
+    ],
+)
+def test_the_run_is_steered_by_actions_too(view: Any, trusted: bool, expected: list[str]) -> None:
+    found = run_actions(live(view, trusted=trusted))
+    assert [action.title for action in found] == expected
+    assert all(action.kind == "source.donewhen" and action.command is not None for action in found)
 
 
 def diagnostic(**more: Any) -> types.Diagnostic:

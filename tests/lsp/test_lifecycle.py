@@ -163,6 +163,19 @@ def test_a_client_that_never_answers_anything_is_served(editor: Editor, root: Pa
     assert editor.goodbye() == 0
 
 
+def test_a_client_that_declares_nothing_gets_plain_text_and_no_related_information(editor: Editor, root: Path) -> None:
+    editor.start(root=root)
+    uri = editor.open(root / "GOAL.md")
+    editor.execute("donewhen.goal.check", {"goalUri": uri})
+    (mark,) = editor.diagnostics(root / "GOAL.md", lambda all_: [one["severity"] for one in all_] == [1])
+    assert "relatedInformation" not in mark
+    where = {"textDocument": {"uri": uri}, "position": {"line": 2, "character": 8}}
+    contents = editor.result("textDocument/hover", where)["contents"]
+    assert contents["kind"] == "plaintext"
+    assert contents["value"].startswith("R1 · unmet")
+    assert editor.goodbye() == 0
+
+
 # ------------------------------------------------------------------------------- those who go away
 
 SLOW = "# G\n\n- [ ] `echo $$ > {0}.new; mv {0}.new {0}; sleep 100` passes\n"

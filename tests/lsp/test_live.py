@@ -105,6 +105,9 @@ def test_every_live_feature_answers_on_the_same_file(editor: Editor, goal: Path)
     assert link["target"] == (goal.parent / "words.txt").as_uri()
     context = {"diagnostics": [], "only": ["quickfix"]}
     actions = editor.result("textDocument/codeAction", document | {"range": whole, "context": context})
+    everything = document | {"range": whole, "context": {"diagnostics": []}}
+    titles = [action["title"] for action in editor.result("textDocument/codeAction", everything)]
+    assert titles[-2:] == ["Start", "Check now"]
     assert {"Waive R1", "Dispute R2"} <= {action["title"] for action in actions}
     waive = next(action["command"] for action in actions if action["title"] == "Waive R1")
     snapshot = editor.execute(waive["command"], waive["arguments"][0])
@@ -217,13 +220,16 @@ def test_a_change_reaches_the_editor_within_100_ms(editor: Editor, goal: Path) -
     uri = editor.open(goal)
     run_id = editor.execute("donewhen.goal.check", {"goalUri": uri})["runId"]
     taken: list[float] = []
+    told = time.monotonic()
     for number in range(6):
+        wait_until(lambda told=told: time.monotonic() - told > 0.1)  # more than ten a second would be held back
         undo, before = number % 2 == 1, time.monotonic()
         wanted = "unmet" if undo else "waived"
         argument = {"runId": run_id, "requirementId": "R1", "reason": "x", "undo": undo}
         number = editor.begin("workspace/executeCommand", {"command": "donewhen.run.override", "arguments": [argument]})
         editor.snapshot(run_id, lambda s, wanted=wanted: s["requirements"][0]["status"] == wanted)
-        taken.append(time.monotonic() - before)
+        told = time.monotonic()
+        taken.append(told - before)
         editor.response(number)
     assert min(taken) < 0.1
 

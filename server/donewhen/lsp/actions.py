@@ -1,4 +1,4 @@
-"""Code actions: repair the file, tick what is proven, waive, dispute, accept or revert, open the evidence."""
+"""Code actions: repair the file, tick what is proven, waive, dispute, accept or revert, open the evidence, start."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from lsprotocol import types
 from donewhen.lsp.diagnostics import SOURCE
 from donewhen.lsp.goal_text import RequirementSource
 from donewhen.lsp.goal_view import GoalView, goal_view
+from donewhen.lsp.lenses import run_commands
 from donewhen.lsp.places import file_path
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 QUICK_FIX = types.CodeActionKind.QuickFix
 REFACTOR = types.CodeActionKind.Refactor
+RUN = "source.donewhen"
+"""The kind of what concerns the whole goal: editors show no light bulb for it on every line."""
 REASON = "decided by a person in the editor"
 """Editors can't ask for text with a code action; clients that can (`clientFeatures.reasons`) add their own."""
 
@@ -32,6 +35,7 @@ async def actions(session: Session, params: types.CodeActionParams) -> list[type
         here = [one for one in ours if _touches(one.range, params.range)]
         found += suggestion_actions(goal.uri, here)
         found += goal_actions(goal, params.range.start.line, params.range.end.line, asks=session.profile.reasons)
+        found += run_actions(goal)
     wanted = params.context.only
     kept = [one for one in found if wanted is None or any(_is_kind(one, kind) for kind in wanted)]
     return list(kept) if session.profile.action_literals else [one.command for one in kept if one.command is not None]
@@ -49,6 +53,11 @@ def goal_actions(goal: GoalView, first: int, last: int, *, asks: bool = False) -
         title = "Tick what is proven" if len(edits) > 1 else "Tick the proven requirement"
         found.append(types.CodeAction(title, kind=REFACTOR, edit=edit))
     return found
+
+
+def run_actions(goal: GoalView) -> list[types.CodeAction]:
+    """What the lenses above the title offer, for editors that show no lenses."""
+    return [types.CodeAction(command.title, kind=RUN, command=command) for command in run_commands(goal)]
 
 
 def suggestion_actions(uri: str, diagnostics: list[types.Diagnostic]) -> list[types.CodeAction]:

@@ -48,7 +48,7 @@ def initialize_result(encoding: Encoding, *, pull: bool = True) -> dict[str, Any
             "inlayHintProvider": {"resolveProvider": False},
             "documentSymbolProvider": True,
             "definitionProvider": True,
-            "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor"]},
+            "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor", "source.donewhen"]},
             "completionProvider": {"triggerCharacters": ["`", ":", " ", "/"]},
             "documentLinkProvider": {"resolveProvider": False},
             **({"diagnosticProvider": pulled} if pull else {}),

@@ -39,6 +39,9 @@ class ClientProfile:
     show_document: bool = False
     hierarchical_symbols: bool = False
     action_literals: bool = False
+    markdown: bool = False
+    """Whether hover may be Markdown; plain text is what every client can show."""
+    related_information: bool = False
 
 
 def read_profile(params: object) -> ClientProfile:
@@ -68,6 +71,9 @@ def read_profile(params: object) -> ClientProfile:
         show_document=has("window", "showDocument", "support"),
         hierarchical_symbols=has("textDocument", "documentSymbol", "hierarchicalDocumentSymbolSupport"),
         action_literals=has.given("textDocument", "codeAction", "codeActionLiteralSupport"),
+        markdown="markdown" in has.sequence("textDocument", "hover", "contentFormat"),
+        related_information=has("textDocument", "publishDiagnostics", "relatedInformation")
+        or has("textDocument", "diagnostic", "relatedInformation"),
     )
 
 

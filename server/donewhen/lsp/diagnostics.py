@@ -106,7 +106,7 @@ class Diagnostics:
         wanted: dict[Path, list[types.Diagnostic]] = {}
         for (root, _), marks in self._marks.items():
             for mark in marks:
-                wanted.setdefault(root / mark.path, []).append(to_lsp(mark, root, self._session.texts))
+                wanted.setdefault(root / mark.path, []).append(self._to_lsp(mark, root))
         for path in {*wanted, *self._published}:
             now = wanted.get(path, [])
             if now != self._published.get(path, []):
@@ -115,6 +115,12 @@ class Diagnostics:
                 else:
                     self._session.showing.ask_to_pull_again()
         self._published = wanted
+
+    def _to_lsp(self, mark: Mark, root: Path) -> types.Diagnostic:
+        found = to_lsp(mark, root, self._session.texts)
+        if not self._session.profile.related_information:
+            found.related_information = None
+        return found
 
     def _send(self, path: Path, diagnostics: list[types.Diagnostic]) -> None:
         uri = self._session.texts.uri(path)

@@ -24,13 +24,14 @@ def goal_lenses(goal: GoalView) -> list[types.CodeLens]:
     title = goal.parsed.title_span
     line = title.start_line if title is not None else 0
     top = types.Range(goal.position(line, 0), goal.position(line, 0))
-    found = [types.CodeLens(top, command) for command in _run_commands(goal)]
+    found = [types.CodeLens(top, command) for command in run_commands(goal)]
     for source in goal.parsed.requirements:
         found += _requirement_lenses(goal, source)
     return found
 
 
-def _run_commands(goal: GoalView) -> list[types.Command]:
+def run_commands(goal: GoalView) -> list[types.Command]:
+    """What can be done with the goal now. An untrusted workspace has nothing that executes anything."""
     if goal.parsed.goal is None:
         return []
     start = types.Command("Start", "donewhen.run.start", arguments=[{"goalUri": goal.uri}])
@@ -55,18 +56,23 @@ def _run_commands(goal: GoalView) -> list[types.Command]:
 
 
 def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types.CodeLens]:
+    """The status, said once, with the first evidence; one more lens for each further evidence."""
     one = goal.status(source)
     if one is None or goal.view is None:
         return []
     line = source.text_span.start_line
     where = types.Range(goal.position(line, 0), goal.position(line, 0))
-    decided = "" if one.decided_by is None or one.status == "waived" else f" · {one.decided_by}"
-    again = " · being proven again" if one.renewing else ""
-    flaky = " · flaky" if one.flaky else ""
-    status = types.Command(f"{source.requirement.label} {one.status}{decided}{flaky}{again}", "")
-    found = [types.CodeLens(where, status)]
-    for evidence_id in one.evidence_ids[:3]:
-        argument = {"runId": goal.view.state.run_id, "evidenceId": evidence_id, "show": True}
-        command = types.Command(f"Evidence {evidence_id}", "donewhen.run.evidence", arguments=[argument])
-        found.append(types.CodeLens(where, command))
-    return found
+    parts = [f"{source.requirement.label} {one.status}"]
+    parts += ["judge"] if one.decided_by == "judge" else []
+    parts += ["flaky"] if one.flaky else []
+    parts += ["being proven again"] if one.renewing else []
+    commands = [
+        types.Command(
+            f"Evidence {evidence_id}",
+            "donewhen.run.evidence",
+            arguments=[{"runId": goal.view.state.run_id, "evidenceId": evidence_id, "show": True}],
+        )
+        for evidence_id in one.evidence_ids[:3]
+    ] or [types.Command("", "")]
+    commands[0].title = " · ".join([*parts, commands[0].title]) if commands[0].title else " · ".join(parts)
+    return [types.CodeLens(where, command) for command in commands]
