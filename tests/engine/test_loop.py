@@ -451,3 +451,26 @@ async def test_a16_what_a_cut_off_attempt_cost_belongs_to_its_iteration(world: W
     story.then(e.TurnAbandoned(1, "paused", Usage(5, 5, 0, 0.5)), e.TurnStarted(1, None))
     story.then(e.TurnFinished(1, TurnResult(usage=Usage(1, 1, 0, 0.25))))
     assert story.state.usage.usd == story.state.iterations[-1].usage.usd == 0.75
+
+
+async def test_a_check_that_differs_from_the_last_one_of_its_goal_is_flaky_too(world: World) -> None:
+    results = iter([False, True, False, True, True, True, True])
+    world.checker.behaviours["check"] = lambda of: next(results)
+    seen: list[str] = []
+    for _ in range(3):
+        view = await world.supervisor().check(GOAL)
+        seen.append(view.views[0].status)
+    assert seen == ["unmet", "unmet", "met"]
+    assert world.checker.ran == ["check"] * 6
+
+
+async def test_a_run_whose_supervisor_died_is_interrupted_for_every_reader(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    first = world.supervisor()
+    run_id = (await first.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    world.held.clear()  # as where the process is gone
+    other = world.supervisor()
+    assert [one.status for one in await other.summaries()] == ["interrupted"]
+    assert (await other.view(run_id)).state.status == "interrupted"
+    assert (await ended(other, run_id)).state.status == "interrupted"

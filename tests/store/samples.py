@@ -13,6 +13,7 @@ from donewhen.core.evidence import (
     ObservedDiff,
     ObservedFile,
     Outcome,
+    PastResult,
     Problem,
     TestCase,
     TestTotals,
@@ -127,7 +128,9 @@ OBSERVATIONS = (
 )
 
 SAMPLES: tuple[e.Event, ...] = (
-    e.RunStarted("run-1", "pursue", GOAL, OPTIONS, "rev1"),
+    e.RunStarted(
+        "run-1", "pursue", GOAL, OPTIONS, "rev1", frozenset({"c-1"}), (PastResult("c-1", "rev0", "env", True, 2),)
+    ),
     e.GoalAmended(GOAL),
     e.BaselineTaken(FACTS, "worker"),
     e.RevisionChanged("rev2", ("src/a.py",), "worker", 3),

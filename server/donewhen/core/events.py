@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from donewhen.core.evidence import Evidence
+from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.verdict import Verdict
@@ -47,6 +47,8 @@ class RunStarted:
     revision: str
     test_runs: frozenset[str] = frozenset()
     """Checks that reported a test earlier in this goal's history: they stay test runs."""
+    past: tuple[PastResult, ...] = ()
+    """What the checks said last, earlier in this goal's history."""
 
 
 @dataclass(frozen=True, slots=True)

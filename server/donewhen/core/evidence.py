@@ -112,6 +112,18 @@ class CheckResult:
 
 
 @dataclass(frozen=True, slots=True)
+class PastResult:
+    """What a check said in an earlier run of its goal, at one unmoved revision: a flaky check is remembered. `flaky`
+    counts how often in a row it has passed since it was found flaky, None where it was not."""
+
+    check_id: str
+    revision: str
+    environment: str
+    passed: bool
+    flaky: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EditorReport:
     """The editor's own diagnostics for the files that a requirement's `problems` globs name.
 

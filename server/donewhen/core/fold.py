@@ -53,6 +53,8 @@ def begin(entry: e.Entry) -> RunState:
         updated_at=entry.at,
         revision=event.revision,
         test_runs=event.test_runs,
+        past={one.check_id: one for one in event.past},
+        flaky={one.check_id: one.flaky for one in event.past if one.flaky is not None},
         file_limits=event.goal.limits,
     )
 
@@ -257,6 +259,7 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
     alive = at if state.redo is None and state.interrupted is None else state.last_alive
     return replace(
         state,
+        iteration_open=False,
         paused=event.reason,
         interrupted=None,
         pause_requested=None,
@@ -270,6 +273,7 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
     """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted (C21)."""
     return replace(
         state,
+        iteration_open=False,
         interrupted=event.reason,
         last_alive=event.alive_until + SIGN_OF_LIFE
         if state.turn is not None or state.redo is None
@@ -308,6 +312,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
 def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
     return replace(
         state,
+        iteration_open=False,
         ended=True,
         end_status=event.status,
         reason=event.reason,

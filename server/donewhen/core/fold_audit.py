@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from donewhen.core import events as e
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, PastResult
 from donewhen.core.fold_turn import recount
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import STABLE_PASSES
@@ -47,22 +47,30 @@ def _flaky(state: RunState, evidence: Evidence, result: CheckResult) -> dict[str
         flaky[key] = flaky[key] + 1 if result.passed else 0
         if flaky[key] >= STABLE_PASSES:
             del flaky[key]
-    elif before is not None and _differs(before, evidence, result):
+    elif _differs(state.past.get(key) if before is None else remembered(before), evidence, result):
         flaky[key] = 1 if result.passed else 0
     return flaky
 
 
-def _differs(before: Evidence, now: Evidence, result: CheckResult) -> bool:
+def _differs(before: PastResult | None, now: Evidence, result: CheckResult) -> bool:
     """Both decided, at one unmoved revision and in one environment, and not alike."""
-    earlier = before.observation
     return (
-        isinstance(earlier, CheckResult)
-        and before.revision == before.revision_after == now.revision == now.revision_after
-        and earlier.environment == result.environment
-        and earlier.outcome.decides
+        before is not None
+        and before.revision == now.revision == now.revision_after
+        and before.environment == result.environment
         and result.outcome.decides
-        and earlier.passed != result.passed
+        and before.passed != result.passed
     )
+
+
+def remembered(evidence: Evidence, flaky: int | None = None) -> PastResult | None:
+    """What later runs compare with; None where it decided nothing, or files changed meanwhile."""
+    result = evidence.observation
+    if not isinstance(result, CheckResult) or not result.outcome.decides:
+        return None
+    if evidence.revision != evidence.revision_after:
+        return None
+    return PastResult(result.check_id, evidence.revision, result.environment, result.passed, flaky)
 
 
 def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> RunState:

@@ -22,6 +22,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         redo=None,
         edits_kept=None,
         iteration=event.iteration,
+        iteration_open=True,
         iteration_began=state.iteration_began if again else state.elapsed,
         claim=None,
         answers=state.answers if again else (),
@@ -88,6 +89,7 @@ def recount(state: RunState) -> RunState:
     end."""
     if not state.iterations or state.iterations[-1].number != state.iteration:
         return state
-    seconds = state.elapsed - state.iteration_began
-    latest = replace(state.iterations[-1], revision=state.revision, seconds=seconds, **_counts(state))
+    latest = replace(state.iterations[-1], revision=state.revision, **_counts(state))
+    if state.iteration_open:
+        latest = replace(latest, seconds=state.elapsed - state.iteration_began)
     return replace(state, iterations=(*state.iterations[:-1], latest))

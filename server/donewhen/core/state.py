@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from donewhen.core.events import EndStatus, RunMode, RunOptions
-from donewhen.core.evidence import Evidence
+from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.verdict import RequirementVerdict
@@ -121,6 +121,8 @@ class RunState:
     iteration: int = 0
     iteration_began: float = 0.0
     """The run's seconds of work when the present iteration's turn began."""
+    iteration_open: bool = False
+    """False once the run stopped after it: what is looked at again later is no part of it."""
     cut_off_usage: Usage = field(default_factory=Usage)
     """What attempts at the present iteration cost that were cut off."""
     turns_ended: int = 0
@@ -149,6 +151,8 @@ class RunState:
     evidence_count: int = 0
     flaky: Mapping[str, int] = field(default_factory=dict[str, int])
     """Flaky checks: how often in a row they have passed since."""
+    past: Mapping[str, PastResult] = field(default_factory=dict[str, PastResult])
+    """What each check said last in an earlier run of the goal, by check id."""
     test_runs: frozenset[str] = frozenset()
     """Checks that ever reported a test: they stay test runs."""
 

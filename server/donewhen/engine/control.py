@@ -6,12 +6,21 @@ A run of another live process gets a request through the ledger; with a dead own
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 from donewhen.core import errors
 from donewhen.core import events as e
-from donewhen.core.errors import DoneWhenError, PersonNeeded, UnknownInterrupt, UnknownName, UsageError, WrongAnswer
+from donewhen.core.errors import (
+    DoneWhenError,
+    LedgerError,
+    PersonNeeded,
+    UnknownInterrupt,
+    UnknownName,
+    UsageError,
+    WrongAnswer,
+)
 from donewhen.core.fold import fold
 from donewhen.core.state import RunState
 from donewhen.core.work import Answer, Interrupt, ResponseKind
@@ -316,6 +325,14 @@ class Control(Reading):
         if state.mode != "pursue" or not state.active or (owner is not None and owner.run_id == run_id):
             return
         await self._record_death(state)
+
+    async def _find_dead(self) -> None:
+        """A run that looks pursued and that no live process owns is interrupted, for whoever reads it. Where that
+        can't be put on record, it shows as it was left."""
+        with contextlib.suppress(LedgerError):
+            for summary in await self._setup.ledger.runs():
+                if summary.status in ("running", "waiting") and summary.run_id not in self._active:
+                    await self._mark_interrupted(summary.run_id)
 
     async def _record_death(self, state: RunState) -> None:
         live = await self._setup.ledger.live(state.run_id)

@@ -45,9 +45,16 @@ class Reading:
 
     async def view(self, run_id: str) -> RunView:
         run = self._active.get(run_id)
-        return self._own_view(run) if run is not None else await self._records.view(run_id)
+        if run is not None:
+            return self._own_view(run)
+        view = await self._records.view(run_id)
+        if not view.state.active or view.state.mode == "audit":
+            return view
+        await self._find_dead()
+        return await self._records.view(run_id)
 
     async def views(self, goal_path: str | None = None) -> Sequence[RunView]:
+        await self._find_dead()
         cleared = self._records.cleared()
         found: list[RunView] = []
         for state in await self._records.newest():
@@ -59,6 +66,7 @@ class Reading:
         return found
 
     async def summaries(self) -> Sequence[RunSummary]:
+        await self._find_dead()
         return await self._setup.ledger.runs()
 
     async def iteration(self, run_id: str, number: int) -> IterationDetail:
@@ -184,6 +192,7 @@ class Reading:
 
     async def _tell_of_others(self) -> None:
         """Runs of other processes: those that are pursued, and those that changed since the last look."""
+        await self._find_dead()
         for summary in await self._setup.ledger.runs():
             if summary.run_id in self._active or summary.mode == "audit":
                 continue
@@ -199,6 +208,9 @@ class Reading:
         if known is not None and now != known:
             for listener in list(self._listeners):
                 listener(view)
+
+    async def _find_dead(self) -> None:
+        """Puts on record which runs lost their supervisor: see `control`."""
 
     async def _answer_requests(self) -> None:
         """Does what other processes ask of the runs that this one owns: see `control`."""

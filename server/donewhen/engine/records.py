@@ -9,9 +9,10 @@ from pathlib import Path
 
 from donewhen.core import events as e
 from donewhen.core.errors import UnknownName, UnknownRun, UsageError
-from donewhen.core.evidence import CheckResult, Evidence
+from donewhen.core.evidence import CheckResult, Evidence, PastResult
 from donewhen.core.evidence_text import evidence_markdown
 from donewhen.core.fold import begin, fold
+from donewhen.core.fold_audit import remembered
 from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.verdict import RequirementView
@@ -63,6 +64,18 @@ class Records:
             if state.goal.path == goal_path:
                 known |= state.test_runs
         return known
+
+    async def past(self, goal_path: str | None) -> tuple[PastResult, ...]:
+        """What each check of that goal said last, in the newest run or audit that ran it."""
+        known: dict[str, PastResult] = {}
+        states = [state for state in await self.newest() if state.goal.path == goal_path]
+        for state in sorted(states, key=lambda one: one.updated_at):
+            known.update(state.past)
+            for key, evidence in state.results.items():
+                result = remembered(evidence, state.flaky.get(key))
+                if result is not None:
+                    known[key] = result
+        return tuple(known.values())
 
     async def iteration(self, run_id: str, number: int) -> IterationDetail:
         """One iteration in full; 0 is the baseline audit. Raises UnknownName where there is none."""

@@ -169,7 +169,8 @@ class Supervisor(Control):
         try:
             tree = await parts.workspace.open(named_globs(goal), run_id if mode == "pursue" else None)
             known = await self._records.test_runs(goal.path)
-            started = e.RunStarted(run_id, mode, goal, options, tree.revision, known)
+            past = await self._records.past(goal.path)
+            started = e.RunStarted(run_id, mode, goal, options, tree.revision, known, past)
             run = await ActiveRun.begin(parts, token, self._run_changed, started)
         except BaseException:
             await parts.workspace.close()

@@ -80,7 +80,9 @@ class FileRunLock:
 
     def inside(self, run_id: str) -> bool:
         last = self.last_owner()
-        return last is not None and last.run_id == run_id and os.environ.get(TOKEN_VARIABLE) == last.token
+        if last is None or last.run_id != run_id:
+            return False
+        return os.environ.get(TOKEN_VARIABLE) == last.token or _descends_from(last)
 
     def inherited_descriptors(self) -> tuple[int, ...]:
         # Windows has no descriptors that children of subprocess could inherit: there the token alone finds them.
@@ -165,6 +167,14 @@ def _opened(file: Path) -> int:
             f"{file} can't be opened ({error}): make {file.parent} a folder that you may write to, "
             "or set another --state-dir"
         ) from error
+
+
+def _descends_from(owner: Owner) -> bool:
+    """Whether this process was started by the supervisor, however it hides the token: a person's terminal isn't."""
+    import psutil
+
+    parents = {parent.pid for parent in psutil.Process().parents()}
+    return owner.pid in parents or bool(parents & find_marked(f"{TOKEN_VARIABLE}={owner.token}"))
 
 
 def _refuse_own_family(token: str, mark: str) -> None:
