@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ import donewhen
 from donewhen.core.events import RunOptions
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
+from donewhen.lsp.hardening_requests import ServerRequests
 from donewhen.workspace.manifest import Manifest
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
 from tests.core.builders import goal, requirement
@@ -63,13 +64,26 @@ async def test_while_a_run_changes(steps: int) -> None:
     assert await ends_when_cancelled(task, steps)
 
 
+@pytest.mark.parametrize("steps", STEPS)
+async def test_while_a_client_is_asked(steps: int) -> None:
+    sent: list[Mapping[str, Any]] = []
+    requests = ServerRequests(sent.append)
+
+    async def for_ever() -> None:
+        while True:
+            await requests.ask("window/showMessageRequest", None)
+
+    task = await waiting(for_ever())
+    requests.take_reply({"id": sent[0]["id"], "result": None})
+    assert await ends_when_cancelled(task, steps)
+
+
 def test_nothing_that_a_run_waits_for_loses_cancellations() -> None:
     """`asyncio.wait_for` does, before Python 3.12; `asyncio.timeout` does not."""
     root = Path(donewhen.__file__).parent
-    files = [
-        file for part in ("engine", "workspace", "workers", "evidence", "store") for file in (root / part).rglob("*.py")
-    ]
-    assert files
+    parts = ("engine", "workspace", "workers", "evidence", "store", "lsp")
+    files = [file for part in parts for file in (root / part).rglob("*.py")]
+    assert {file.relative_to(root).parts[0] for file in files} == set(parts)
     found = [file.name for file in files for node in ast.walk(ast.parse(file.read_text("utf-8"))) if _waits_for(node)]
     assert not found, f"asyncio.wait_for in {found}: use asyncio.timeout"
 

@@ -31,7 +31,8 @@ class ServerRequests:
         self._waiting[number] = future
         self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         try:
-            return await asyncio.wait_for(future, timeout)
+            async with asyncio.timeout(timeout):
+                return await future
         except TimeoutError:
             self._withdraw(number)
             raise ClientSilent(f"the client did not answer {method} within {timeout} s") from None

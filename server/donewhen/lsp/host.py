@@ -123,6 +123,7 @@ def _import_board() -> type[Board]:
 
 async def _close(runs: Runs, reason: str) -> None:
     try:
-        await asyncio.wait_for(runs.close(reason), CLOSING_SECONDS)
+        async with asyncio.timeout(CLOSING_SECONDS):
+            await runs.close(reason)
     except Exception as problem:  # noqa: BLE001 - the process ends; what could not be closed is only told
         logger.warning("closing: %s", problem)

@@ -76,7 +76,8 @@ class StdioLink:
     async def close(self) -> None:
         self._queue.put(None)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._drained.wait(), 1.0)
+            async with asyncio.timeout(1.0):
+                await self._drained.wait()
 
     def _lost(self) -> None:
         ended, self._ended = self._ended, None
@@ -171,7 +172,8 @@ class TcpLink:
             self._task.cancel()
         self._writer.close()
         with contextlib.suppress(OSError, TimeoutError):
-            await asyncio.wait_for(self._writer.wait_closed(), 1.0)
+            async with asyncio.timeout(1.0):
+                await self._writer.wait_closed()
 
     async def _read(self, receive: Callable[[bytes], None], ended: Callable[[], None]) -> None:
         frames = FrameReader(strict=True)
@@ -211,7 +213,8 @@ async def listen(port: int, doorkeeper: Doorkeeper, converse: Converse) -> async
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         # A client that reconnects may come before the end of its last connection was noticed.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(free.wait(), RECONNECT_SECONDS)
+            async with asyncio.timeout(RECONNECT_SECONDS):
+                await free.wait()
         if not free.is_set():
             logger.warning("a second client was turned away: one is connected")
             writer.close()
