@@ -137,15 +137,14 @@ async def _editor_report(run: ActiveRun, requirement: Requirement) -> None:
 async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
     """What stands between the proof that was agreed on and the one that is run now (A10)."""
     state = run.state
+    if state.mode == "audit" or state.waits_for_person:
+        # Nothing is compared: an audit has no baseline, and what worker `human` changes is the person's.
+        return ()
     results = [e.observation for e in state.results.values() if isinstance(e.observation, CheckResult)]
     now = await run.parts.probes.facts(state.goal, run.parts.workspace, results)
-    if state.mode == "audit":
-        return ()
     baseline = state.baseline
-    if baseline is None or state.waits_for_person:
-        # Whatever worker `human` changes is the person's: it moves the baseline.
-        if now != baseline:
-            await run.append(BaselineTaken(now))
+    if baseline is None:
+        await run.append(BaselineTaken(now))
         return ()
     if state.person_paths:
         baseline = moved(baseline, now, state.person_paths)
