@@ -40,6 +40,14 @@ class Board:
             del self._views[run_id]
         self.memories.pop(goal_path, None)
 
+    def latest(self, view: RunView) -> RunView:
+        """The view of a run as it was read, unless the run stopped because its record can't grow: nothing on record
+        says so then."""
+        known = self._views.get(view.state.run_id)
+        if known is None or known.state.sequence < view.state.sequence or known.state.interrupted is None:
+            return view
+        return known if view.state.active else view
+
     def of_run(self, run_id: str) -> RunView | None:
         return self._views.get(run_id)
 

@@ -140,7 +140,7 @@ async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
 
 
 def shown(session: Session, folder: Folder, view: RunView) -> dict[str, Any]:
-    return snapshot_json(view, folder.root, session.texts)
+    return snapshot_json(folder.board.latest(view), folder.root, session.texts)
 
 
 def _refuse_limits(argument: a.RunLimits) -> None:
