@@ -40,7 +40,6 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "rich": ("cli",),
     "platformdirs": ("store", "config", "cli"),
     "cattrs": ("lsp",),
-    "junitparser": ("evidence", "wire"),
     "litellm": (),
 }
 POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"}
