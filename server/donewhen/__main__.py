@@ -38,6 +38,7 @@ def services() -> CliServices:
         demo_project=_demo_project,
         doctor_facts=_doctor_facts,
         goal_problems=_goal_problems,
+        has_record=_has_record,
     )
 
 
@@ -45,6 +46,12 @@ async def _open_runs(root: Path, state_dir: Path | None, settings: Settings) -> 
     from donewhen.composition import open_engine
 
     return await open_engine(root, state_dir, settings)
+
+
+def _has_record(root: Path, state_dir: Path | None) -> bool:
+    from donewhen.store.folders import has_record
+
+    return has_record(root, state_dir)
 
 
 def _serve(options: ServeOptions) -> int:

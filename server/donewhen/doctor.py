@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from donewhen.cli.services import CheckProgram, DoctorFacts
 from donewhen.core.errors import DoneWhenError
+from donewhen.core.goal import Check
+from donewhen.evidence.commandline import segments
 from donewhen.evidence.runner import CommandChecker
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
 from donewhen.store.folders import state_folder
 from donewhen.workspace.processes import SystemProcesses
+
+SHELL_WORDS = frozenset((*":.[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "test", "true"))
 
 
 def doctor_facts(root: Path) -> DoctorFacts:
@@ -23,7 +28,8 @@ def doctor_facts(root: Path) -> DoctorFacts:
         path = variables.get("PATH", "")
         python = shutil.which("python3", path=path) or shutil.which("python", path=path)
         environment = variables.get("VIRTUAL_ENV") or variables.get("CONDA_PREFIX")
-        checks, problems = _checks(root, path)
+        own, others = _goals(root)
+        checks, problems = _checks(root, own, checker)
         return DoctorFacts(
             interpreter=python,
             why=f"from {environment}" if environment else "the first on PATH",
@@ -32,23 +38,37 @@ def doctor_facts(root: Path) -> DoctorFacts:
             watcher=_watcher(),
             state_folder=_state_folder(problems),
             problems=tuple(problems),
+            goals=own,
+            goals_elsewhere=others,
         )
 
 
-def _checks(root: Path, path: str) -> tuple[tuple[CheckProgram, ...], list[str]]:
+def _goals(root: Path) -> tuple[tuple[str, ...], int]:
+    """The goal files that commands take by themselves, and how many there are in folders below."""
+    found = find_goals(root)
+    own = tuple(path for path in found if "/" not in path)
+    return own, len(found) - len(own)
+
+
+def _checks(root: Path, goals: Sequence[str], checker: CommandChecker) -> tuple[tuple[CheckProgram, ...], list[str]]:
     files = WorkspaceGoalFiles(root)
     found: dict[str, CheckProgram] = {}
     problems: list[str] = []
-    for goal_path in find_goals(root):
+    for goal_path in goals:
         try:
             goal = files.load(goal_path)
         except DoneWhenError as error:
-            problems.append(f"{goal_path}: {error}")
+            problems.append(str(error))
             continue
         for check in goal.checks:
-            word = check.command.split()[0] if check.command.split() else ""
-            found.setdefault(check.command, CheckProgram(check.command, shutil.which(word, path=path)))
+            found.setdefault(check.command, CheckProgram(check.command, _program(check, checker)))
     return tuple(found.values()), problems
+
+
+def _program(check: Check, checker: CommandChecker) -> str | None:
+    """What the shell starts; for a word of the shell's own, the shell."""
+    words = {part.words[0] for part in segments(check.command) if part.words}
+    return checker.program(check) or ("the shell" if words and words <= SHELL_WORDS else None)
 
 
 def _watcher() -> str:

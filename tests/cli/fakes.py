@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from donewhen.cli import CheckProgram, CliServices, DetectedCheck, DoctorFacts, ServeOptions, main
+from donewhen.cli import CheckProgram, CliServices, DetectedCheck, DoctorFacts, GoalProblem, ServeOptions, main
 from donewhen.cli.terminal import Terminal
 from donewhen.config import Settings
 from donewhen.core.errors import DoneWhenError, UnknownRun
@@ -158,7 +158,7 @@ class FakeRuns:
         return self._called("dispute", run_id, requirement, reason)
 
     async def revert(
-        self, run_id: str, iteration: int, paths: Sequence[str] | None = None, *, force: bool = False
+        self, run_id: str, iteration: int | None, paths: Sequence[str] | None = None, *, force: bool = False
     ) -> RevertOutcome:
         self.calls.append(("revert", run_id, iteration, paths, force))
         wanted = ("src/a.py", "src/b.py") if paths is None else tuple(paths)
@@ -239,6 +239,9 @@ class Typed:
         return self._lines.pop(0) if self._lines else None
 
 
+FACTS = DoctorFacts("/usr/bin/python", checks=(CheckProgram("ruff check .", None),))
+
+
 @dataclass
 class Desk:
     """A workspace folder with a command line in front of it."""
@@ -250,6 +253,9 @@ class Desk:
     typed: Sequence[str] = ()
     settings: Settings | None = None
     served: ServeOptions | None = None
+    problems: Sequence[GoalProblem] = ()
+    recorded: bool = False
+    facts: DoctorFacts = FACTS
     stdout: io.StringIO | None = None
     out: str = ""
     err: str = ""
@@ -279,8 +285,9 @@ class Desk:
             draft=lambda root, objective: f"# {objective or 'Goal'}\n",
             draft_path=lambda root, objective: root / ("slug.goal.md" if (root / "GOAL.md").exists() else "GOAL.md"),
             demo_project=lambda folder: Sample.made(folder),
-            doctor_facts=lambda root: DoctorFacts("/usr/bin/python", checks=(CheckProgram("ruff check .", None),)),
-            goal_problems=lambda path: [],
+            doctor_facts=lambda root: self.facts,
+            goal_problems=lambda path: self.problems,
+            has_record=lambda root, state_dir: self.recorded,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,10 +39,10 @@ class Place:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("DONEWHEN_")}
         return {**kept, "XDG_CONFIG_HOME": str(self._state)}
 
-    def run(self, *argv: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *argv: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.command(*argv), cwd=self.root, env=self.environment(), capture_output=True, text=True, timeout=60,
-            stdin=subprocess.DEVNULL, check=False,
+            self.command(*argv), cwd=cwd or self.root, env=self.environment(), capture_output=True, text=True,
+            timeout=60, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
 
     def start(self, *argv: str) -> subprocess.Popen[str]:
@@ -180,6 +181,20 @@ def test_another_process_reaches_the_run(place: Place) -> None:
     assert process.returncode == 1
     assert json.loads(output.splitlines()[-1])["status"] == "cancelled"
     assert json.loads(stopped.stdout)["status"] == "cancelled"
+
+
+def test_the_record_of_a_deleted_folder_can_be_read(place: Place) -> None:
+    place.goal("`exit 0` passes")
+    assert place.run("check").returncode == 0
+    shutil.rmtree(place.root)
+    for argv in (["status"], ["list"], ["status", "--json"]):
+        shown = place.run("--workspace", str(place.root), *argv, cwd=place.root.parent)
+        assert shown.returncode == 0, shown.stderr
+        assert "Goal" in shown.stdout
+    refused = place.run("--workspace", str(place.root), "check", cwd=place.root.parent)
+    assert refused.returncode == 2
+    assert "is gone" in refused.stderr
+    assert not place.root.exists()
 
 
 @posix

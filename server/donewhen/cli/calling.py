@@ -20,6 +20,10 @@ if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must
     from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
 
 
+OF_THE_RECORD = frozenset({"status", "list", "report", "pause", "stop"})
+"""Commands that need no workspace folder, as long as runs of it are on record."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """What a command is given. `root` is the workspace folder, absolute."""
@@ -83,7 +87,23 @@ def call_of(
         settings = _server_settings(flags, terminal, user_file)
     else:
         settings = load_settings(flags, terminal.environ, root, user_file=user_file, terminal=asked)
-    return Call(arguments, terminal, services, root, settings, user_file)
+    call = Call(arguments, terminal, services, root, settings, user_file)
+    _refuse_missing_folder(call)
+    return call
+
+
+def _refuse_missing_folder(call: Call) -> None:
+    """What is on record can be read after its folder is gone; nothing can be done in it. Raises UsageError."""
+    if call.root.is_dir():
+        return
+    command = call.arguments.command
+    gone = not call.root.exists() and call.services.has_record(call.root, call.state_dir)
+    if gone and command in OF_THE_RECORD:
+        return
+    if gone:
+        words = " and ".join(f"`{word}`" for word in ("list", "report"))
+        raise UsageError(f"the workspace {call.root} is gone: only its record is left, for {words}")
+    raise UsageError(f"the workspace {call.root} is not a folder: give one with --workspace")
 
 
 def _server_settings(flags: Mapping[str, str | None], terminal: Terminal, user_file: Path | None) -> Settings:
@@ -96,15 +116,20 @@ def _server_settings(flags: Mapping[str, str | None], terminal: Terminal, user_f
 
 
 def workspace_of(flag: str | None, environ: Mapping[str, str]) -> Path:
-    """The workspace folder: --workspace, else DONEWHEN_WORKSPACE, else the current one."""
+    """The workspace folder: --workspace, else DONEWHEN_WORKSPACE, else the current one. It may be gone."""
     named = flag or environ.get("DONEWHEN_WORKSPACE") or "."
     try:
-        root = Path(named).expanduser().resolve()
+        return (_here(environ) / Path(named).expanduser()).resolve()
     except (OSError, RuntimeError, ValueError) as problem:
         raise UsageError(f"the workspace {named} can't be found ({problem}): give one with --workspace") from problem
-    if not root.is_dir():
-        raise UsageError(f"the workspace {root} is not a folder: give one with --workspace")
-    return root
+
+
+def _here(environ: Mapping[str, str]) -> Path:
+    """The current folder; where it was deleted, the shell still knows its name."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path(environ.get("PWD", "."))
 
 
 def start_options(settings: Settings) -> StartOptions:

@@ -16,7 +16,7 @@ from typing import Literal
 from donewhen import __version__
 from donewhen.cli.calling import Call
 from donewhen.cli.services import DoctorFacts
-from donewhen.cli.wording import plain
+from donewhen.cli.wording import plain, shown_path
 
 State = Literal["ok", "missing", "problem"]
 SYMBOLS: dict[State, str] = {"ok": "✓", "missing": "-", "problem": "✗"}
@@ -79,15 +79,17 @@ def _record(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
     yield Finding(group, "folder", "ok", str(call.root))
     yield Finding(group, "watching", "ok" if facts.watcher else "missing", facts.watcher)
     yield _folder(group, str(call.state_dir or facts.state_folder))
-    goals = sorted(path.name for path in call.root.glob("*.md") if _is_goal(path))
-    how = "" if goals else "donewhen init"
-    yield Finding(group, "goal files", "ok" if goals else "missing", ", ".join(goals) or "none here", how)
+    yield _goals(group, facts)
     for problem in facts.problems:
         yield Finding(group, "problem", "problem", problem)
 
 
-def _is_goal(path: Path) -> bool:
-    return path.name == "GOAL.md" or path.name.endswith(".goal.md")
+def _goals(group: str, facts: DoctorFacts) -> Finding:
+    named = ", ".join(shown_path(path) for path in facts.goals) or "none here"
+    more = f" ({facts.goals_elsewhere} more in folders below)" if facts.goals_elsewhere else ""
+    return Finding(
+        group, "goal files", "ok" if facts.goals else "missing", named + more, "" if facts.goals else "donewhen init"
+    )
 
 
 def _folder(group: str, folder: str) -> Finding:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from donewhen.cli.calling import Call
-from donewhen.core.errors import UsageError
+from donewhen.cli.wording import count, one_line, shown_path
+from donewhen.core.errors import GoalFileError, UsageError
 
 Verb = Literal["status", "pause", "resume", "stop", "clear"]
 VERBS: tuple[Verb, ...] = ("status", "pause", "resume", "stop", "clear")
@@ -112,7 +113,12 @@ def write_draft(call: Call, objective: str, path: Path | None = None) -> Path:
 
 
 def say_problems(call: Call, path: str) -> None:
-    """What is wrong with a goal file, line by line, on standard error."""
-    for problem in call.services.goal_problems(call.root / path):
+    """What is wrong with a goal file, line by line, on standard error. Raises GoalFileError where it can't be used."""
+    problems = call.services.goal_problems(call.root / path)
+    for problem in problems:
         if problem.severity != "information":
-            call.terminal.say(f"{path}:{problem.line + 1}: {problem.severity}: {problem.message}")
+            place = f"{shown_path(path)}:{problem.line + 1}"
+            call.terminal.say(f"{place}: {problem.severity}: {one_line(problem.message, 1000)}")
+    errors = sum(problem.severity == "error" for problem in problems)
+    if errors:
+        raise GoalFileError(f"nothing was started: {shown_path(path)} has {count(errors, 'error')}, shown above")

@@ -140,7 +140,8 @@ def _refuse_unknown(argv: Sequence[str], parser: Parser, commands: dict[str, Par
     name = _command_word(argv)
     if name is not None and name not in commands:
         raise UsageError(f"there is no command {name!r}{_nearest(name, tuple(COMMANDS))}; see `donewhen --help`")
-    known = _option_strings(parser) | (_option_strings(commands[name]) if name else set[str]())
+    own = _option_strings(commands[name] if name else parser)
+    known = own | _option_strings(parser)
     for word in argv:
         option = word.partition("=")[0]
         if word == "--":
@@ -148,7 +149,7 @@ def _refuse_unknown(argv: Sequence[str], parser: Parser, commands: dict[str, Par
         looks_like_option = option.startswith("-") and not option[1:2].isdigit() and len(option) > 1
         if looks_like_option and option not in known:
             where = f"donewhen {name}" if name else "donewhen"
-            raise UsageError(f"there is no option {option!r}{_nearest(option, tuple(known))}; see `{where} --help`")
+            raise UsageError(f"there is no option {option!r}{_nearest(option, sorted(own))}; see `{where} --help`")
 
 
 def _command_word(argv: Sequence[str]) -> str | None:
@@ -166,5 +167,7 @@ def _option_strings(parser: argparse.ArgumentParser) -> set[str]:
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f": did you mean {near[0]!r}?" if near else ""
+    """Nothing is better than something that nobody meant. Dashes, which all options share, make nothing near."""
+    named = {name.lstrip("-"): name for name in known}
+    near = difflib.get_close_matches(word.lstrip("-"), tuple(named), n=1, cutoff=0.65)
+    return f": did you mean {named[near[0]]!r}?" if near else ""

@@ -9,7 +9,7 @@ from donewhen.cli.answers import worded_answer
 from donewhen.cli.calling import Call
 from donewhen.cli.outcome import COMPLETE, PERSON_NEEDED
 from donewhen.cli.progress import met_of_total
-from donewhen.cli.wording import one_line
+from donewhen.cli.wording import one_line, shown_path
 from donewhen.core.errors import UsageError
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RevertOutcome, Runs, RunView
@@ -95,7 +95,7 @@ async def revert(call: Call) -> int:
 
 
 async def _overwritten(call: Call, kept: Sequence[str]) -> bool:
-    call.terminal.say(f"edited since: {', '.join(kept)}\noverwrite them, after a checkpoint? [y/N]")
+    call.terminal.say(f"edited since: {', '.join(map(shown_path, kept))}\noverwrite them, after a checkpoint? [y/N]")
     return (await call.terminal.lines.next() or "").strip().casefold() in ("y", "yes")
 
 
@@ -105,9 +105,11 @@ def _say_reverted(call: Call, outcome: RevertOutcome) -> None:
         call.terminal.document({"changedFiles": changed, "kept": [(call.root / p).as_uri() for p in outcome.kept]})
         return
     for path in outcome.changed:
-        call.terminal.result(f"put back: {path}")
+        call.terminal.result(f"put back: {shown_path(path)}")
     for path in outcome.kept:
-        call.terminal.result(f"kept: {path} (a person edited it since; --force overwrites it, after a checkpoint)")
+        call.terminal.result(
+            f"kept: {shown_path(path)} (a person edited it since; --force overwrites it, after a checkpoint)"
+        )
     if not outcome.changed:
         call.terminal.say("nothing had to be put back" if not outcome.kept else "nothing was put back")
 
@@ -127,4 +129,4 @@ def _relative(name: str, root: Path) -> str:
         found = path.parent.resolve() / path.name
         if found.is_relative_to(root):
             return found.relative_to(root).as_posix()
-    raise UsageError(f"{name} is not in the workspace {root}")
+    raise UsageError(f"{shown_path(name)} is not in the workspace {root}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from donewhen.cli.wording import SYMBOLS, count, duration, money, one_line
+from donewhen.cli.wording import SYMBOLS, count, duration, money, one_line, shown_path
 from donewhen.core.goal import Requirement
 from donewhen.core.state import IterationRecord, KnownFinding
 from donewhen.core.verdict import RequirementView
@@ -93,7 +93,7 @@ def finding_line(known: KnownFinding) -> str:
     """`! F1 test_skipped tests/test_x.py:12: its message`."""
     finding = known.finding
     accepted = f" (accepted: {one_line(known.reason)})" if known.accepted else ""
-    place = f"{finding.path}:{finding.line + 1}" if finding.path else "workspace"
+    place = f"{shown_path(finding.path)}:{finding.line + 1}" if finding.path else "workspace"
     return f"! {known.id} {finding.kind} · {place}: {one_line(finding.message)}{accepted}"
 
 
@@ -137,7 +137,7 @@ def _turn_ended(record: IterationRecord, says: str) -> Iterator[str]:
     changed = record.changed
     if changed:
         more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
-        yield f"  changed: {one_line(', '.join(changed[:5]))}{more}"
+        yield f"  changed: {one_line(', '.join(map(shown_path, changed[:5])))}{more}"
 
 
 def _findings(before: RunView | None, after: RunView) -> Iterator[str]:

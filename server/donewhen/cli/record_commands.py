@@ -33,9 +33,19 @@ async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -
     else:
         for line in status_lines(view):
             call.terminal.result(line)
-        for line in what_next(view) if not view.owned and view.state.status != "waiting" else []:
+        for line in steering(view) if view.state.active else what_next(view):
             call.terminal.say(line)
     return 0
+
+
+def steering(view: RunView) -> list[str]:
+    """How to reach a run that goes on elsewhere, as commands."""
+    run_id = view.state.run_id
+    if view.state.mode == "audit":
+        return []
+    answers = [f"  donewhen answer {run_id} {i.id} approve|deny|text TEXT" for i in view.state.interrupts]
+    others = [f"  donewhen {word}" for word in (f"status {run_id} --follow", f"pause {run_id}", f"stop {run_id}")]
+    return ["it goes on in another process; steer it with:", *answers, *others]
 
 
 async def _follow(call: Call, runs: Runs, view: RunView) -> int:
@@ -63,7 +73,8 @@ def status_lines(view: RunView) -> list[str]:
     lines += [finding_line(known) for known in state.findings]
     lines += [f"{i.id} {i.kind}: {one_line(i.title, 500)}" for i in state.interrupts]
     lines += [f"now: {one_line(view.live.activity)}"] if state.active and view.live.activity else []
-    return lines + closing(view)
+    # Its first line has the word for how it ended.
+    return lines + closing(view)[1 if state.active and not state.reason else 0 :]
 
 
 async def list_runs(call: Call) -> int:

@@ -62,7 +62,8 @@ class CheckProgram:
 
 @dataclass(frozen=True, slots=True)
 class DoctorFacts:
-    """What checks run in here. `interpreter` is the Python that comes first on `path`, and `why` says why it."""
+    """What checks run in here. `interpreter` is the Python that comes first on `path`, and `why` says why it;
+    `goals` are the goal files of the workspace folder itself, whose checks are looked at."""
 
     interpreter: str | None = None
     why: str = ""
@@ -71,6 +72,8 @@ class DoctorFacts:
     watcher: str = ""
     state_folder: str = ""
     problems: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
+    goals_elsewhere: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class CliServices:
     `open_runs(root, state_dir, settings)` opens the runs of a workspace folder; their `close` ends it.
     `draft(root, objective)` is the text of a new goal file, `draft_path(root, objective)` where it goes.
     `demo_project(folder)` puts the sample into an empty folder.
+    `has_record(root, state_dir)` tells of a workspace folder, be it gone itself, whether runs of it are on record.
     """
 
     open_runs: Callable[[Path, Path | None, Settings], Awaitable[Runs]]
@@ -90,3 +94,4 @@ class CliServices:
     demo_project: Callable[[Path], DemoProject]
     doctor_facts: Callable[[Path], DoctorFacts]
     goal_problems: Callable[[Path], Sequence[GoalProblem]]
+    has_record: Callable[[Path, Path | None], bool]

@@ -18,12 +18,16 @@ EVIDENCE_FOLDER = "evidence"
 
 def state_folder(override: Path | None = None) -> Path:
     """The folder of all state of this user, or `override`; made 0700. Raises LedgerUnavailable."""
+    return private_folder(_state_path(override))
+
+
+def _state_path(override: Path | None) -> Path:
     if override is not None:
-        return private_folder(override.expanduser().absolute())
+        return override.expanduser().absolute()
     # platformdirs is needed only where nobody chose a folder.
     from platformdirs import user_state_path
 
-    return private_folder(user_state_path("donewhen", appauthor=False))
+    return user_state_path("donewhen", appauthor=False)
 
 
 def workspace_folder(state: Path, root: Path) -> Path:
@@ -35,6 +39,12 @@ def workspace_folder(state: Path, root: Path) -> Path:
     folder = private_folder(state / "workspaces" / _name(resolved))
     _describe(folder, resolved)
     return folder
+
+
+def has_record(root: Path, override: Path | None = None) -> bool:
+    """True where runs of that folder are on record, though it may be gone itself. Makes nothing."""
+    state = _state_path(override)
+    return ledger_file(state / "workspaces" / _name(root.resolve())).is_file()
 
 
 def ledger_file(folder: Path) -> Path:
@@ -58,10 +68,19 @@ def private_folder(path: Path) -> Path:
             raise PermissionError(f"no permission to write to {path}")  # one message for all causes
     except OSError as error:
         raise LedgerUnavailable(
-            f"the state folder {path} can't be used ({error.strerror or error}): make it a folder that you may write "
-            "to, or set another with --state-dir"
+            f"the state folder {path} can't be used, for {_hindrance(path, error)}: choose another with --state-dir"
         ) from error
     return path
+
+
+def _hindrance(path: Path, error: OSError) -> str:
+    """In words: the system's own speak of a file or folder without naming it."""
+    nearest = next((one for one in (path, *path.parents) if os.path.lexists(one)), path)
+    if not nearest.is_dir():
+        return f"{nearest} is {'a file' if nearest.is_file() else 'no folder'}"
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return f"you may not write to {nearest}"
+    return f"nothing can be made in {nearest} ({error.strerror or error})"
 
 
 def _name(root: Path) -> str:
