@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 from pathlib import Path
 
 import pytest
 
+from donewhen.cli.display import LinesDisplay
 from donewhen.cli.live_view import LiveDisplay
+from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import OutputClosed, Terminal, TypedLines
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding
 from donewhen.core.work import RunWarning
-from tests.cli.fakes import Typed, complete, desk, question, view
+from donewhen.engine.api import RunView
+from tests.cli.fakes import FakeRuns, Typed, complete, desk, question, view
 
 
 class Closed(io.StringIO):
@@ -25,6 +29,28 @@ class Closed(io.StringIO):
 
 def terminal(out: io.StringIO, **changes: bool) -> Terminal:
     return Terminal(out, io.StringIO(), Typed([]), {}, **changes)
+
+
+def test_a_message_is_broken_between_words_and_a_command_is_not() -> None:
+    desk = terminal(io.StringIO(), interactive=True)
+    command = "  donewhen answer " + "x" * 200
+    desk.say("word " * 100 + "\n" + command)
+    assert isinstance(desk.stderr, io.StringIO)
+    *words, last = desk.stderr.getvalue().splitlines()
+    assert len(words) > 1
+    assert {word for line in words for word in line.split(" ")} == {"word"}
+    assert last == command
+
+
+def test_what_stands_above_a_question_claims_no_more_to_run() -> None:
+    out = io.StringIO()
+    display = LiveDisplay(terminal(out, live=True))
+    display.show(view(red=True))
+    out.seek(0)
+    out.truncate()
+    display.hold()
+    assert "R1" in out.getvalue()
+    assert "running" not in out.getvalue().rpartition("R2")[2]
 
 
 def test_the_live_view_shows_all_of_a_run() -> None:
@@ -78,3 +104,28 @@ async def test_typed_lines_come_one_by_one_and_none_is_lost() -> None:
     os.close(write)
     assert [await lines.next(), await lines.next()] == ["three", None]
     os.close(read)
+
+
+class Waiting:
+    """A person who is asked, and types nothing."""
+
+    async def next(self) -> str | None:
+        await asyncio.Event().wait()
+        return None
+
+
+@pytest.mark.parametrize(
+    ("after", "said"), [(view(interrupts=()), True), (view(interrupts=(question(),), paused="Ctrl-C"), False)]
+)
+async def test_a_question_is_taken_back_only_where_it_was_answered(after: RunView, said: bool, tmp_path: Path) -> None:
+    asked = view(interrupts=(question(),))
+    err = io.StringIO()
+    desk = Terminal(io.StringIO(), err, Waiting(), {}, interactive=True)
+    questions = Questions(FakeRuns(tmp_path, [asked]), "run-1", desk, LinesDisplay(desk))
+    questions.update(asked)
+    assert questions.asking
+    await asyncio.sleep(0)
+    questions.update(after)
+    assert not questions.asking
+    assert ("I1 needs no answer any more" in err.getvalue()) is said
+    assert err.getvalue().endswith("\n")

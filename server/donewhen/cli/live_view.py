@@ -42,7 +42,8 @@ class LiveDisplay:
         if self._live is not None:
             self._live.stop()
             self._live = None
-            self._console.print(self._picture())
+        if self._view is not None:
+            self._console.print(standing(self._view))
 
     def note(self, text: str) -> None:
         self._note = text
@@ -65,15 +66,20 @@ class LiveDisplay:
 
 def picture(view: RunView, now: float | None) -> RenderableType:
     """All of a run as one renderable; `now` (epoch seconds) lets the clock run, None is its end."""
+    questions = [Text(f"{i.id} {i.kind}: {one_line(i.title)}", style="cyan") for i in view.state.interrupts]
+    return Group(standing(view), *questions, *_footer(view, now))
+
+
+def standing(view: RunView) -> RenderableType:
+    """Where its requirements stand, and what was found."""
     state = view.state
     table = Table.grid(padding=(0, 1))
     for one in view.views:
         table.add_row(*_requirement(view, one))
     findings = [Text(finding_line(f), style="magenta" if f.accepted else "red") for f in state.findings]
-    questions = [Text(f"{i.id} {i.kind}: {one_line(i.title)}", style="cyan") for i in state.interrupts]
     warnings = [Text(f"warning: {one_line(w.message)}", style="yellow") for w in state.warnings]
     title = Text(one_line(state.goal.title), style="bold")
-    return Group(title, *warnings, table, *findings, *questions, *_footer(view, now))
+    return Group(title, *warnings, table, *findings)
 
 
 def _requirement(view: RunView, one: RequirementView) -> tuple[Text, Text, Text]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sys
+import textwrap
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -52,10 +54,17 @@ class Terminal:
     def say(self, text: str) -> None:
         """A message for a person; whoever closed standard error does without."""
         try:
-            self.stderr.write(text + "\n")
+            self.stderr.write("\n".join(map(self._fitted, text.split("\n"))) + "\n")
             self.stderr.flush()
         except (OSError, ValueError):
             return
+
+    def _fitted(self, line: str) -> str:
+        """Broken between words where a person reads it; an indented line is a command, to be copied as it is."""
+        width = max(shutil.get_terminal_size().columns, 20)
+        if not self.interactive or line.startswith(" ") or len(line) <= width:
+            return line
+        return "\n".join(textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)) or line
 
 
 class TypedLines:
