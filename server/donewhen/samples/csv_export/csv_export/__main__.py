@@ -6,7 +6,7 @@ import sys
 from csv_export.writer import to_csv
 
 
-def main():
+def main() -> None:
     rows = json.load(sys.stdin)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     sys.stdout.write(to_csv(rows, columns))
