@@ -76,9 +76,10 @@ def _detect(root: Path) -> Sequence[DetectedCheck]:
 
 def _draft(root: Path, objective: str) -> str:
     from donewhen.goalfile.detect import detect, suggested
-    from donewhen.goalfile.draft import draft
+    from donewhen.goalfile.draft import draft, draft_without_objective
 
-    return draft(objective, [check.command for check in suggested(detect(root))])
+    commands = [check.command for check in suggested(detect(root))]
+    return draft(objective, commands) if objective else draft_without_objective(root.name, commands)
 
 
 def _draft_path(root: Path, objective: str) -> Path:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from donewhen.core.errors import InvalidGoal
-from donewhen.goalfile.draft import draft, draft_path, slug
+from donewhen.goalfile.draft import draft, draft_path, draft_without_objective, slug
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.statements import one_line
 
@@ -138,3 +138,11 @@ def test_a_draft_never_goes_to_an_existing_file(tmp_path: Path) -> None:
 def test_a_dangling_link_is_no_free_name(tmp_path: Path) -> None:
     (tmp_path / "GOAL.md").symlink_to(tmp_path / "elsewhere")
     assert draft_path(tmp_path, "Ship it").name == "ship-it.goal.md"
+
+
+@pytest.mark.parametrize("checks", [["python -m pytest -q", "ruff check ."], []])
+def test_without_an_objective_the_checks_are_the_goal(checks: list[str]) -> None:
+    goal = parse(draft_without_objective("my [app] `x`", checks), path="GOAL.md").goal
+    assert goal is not None
+    assert [check.command for check in goal.checks] == checks
+    assert len(goal.requirements) == (len(checks) or 1)

@@ -30,16 +30,19 @@ NOTHING_DETECTED = """\
 """
 
 
-def draft(objective: str, checks: Sequence[str], requirements: Sequence[str] = ()) -> str:
+def draft(
+    objective: str, checks: Sequence[str], requirements: Sequence[str] = (), *, objective_counts: bool = True
+) -> str:
     """The text of a goal file that parses back to this objective, these commands and requirements.
 
-    Without requirements the objective itself is one: checks that pass already would end a run at once. Raises
-    InvalidGoal for a blank objective.
+    Without requirements the objective itself is one: checks that pass already would end a run at once. With
+    `objective_counts` false it is not, where there are checks. Raises InvalidGoal for a blank objective.
     """
     title, prose = _title_and_prose(objective)
     commands = [command for command in dict.fromkeys(_plain(each) for each in checks) if command]
     wanted = [text for text in (_BOX.sub("", _plain(each)).strip() for each in requirements) if text]
-    if not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements):
+    own = objective_counts or not commands
+    if own and not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements):
         wanted = [_BOX.sub("", title).strip() or title]
     text = _assembled(title, prose, commands, wanted)
     if _keeps(text, title, commands, wanted):
@@ -47,6 +50,13 @@ def draft(objective: str, checks: Sequence[str], requirements: Sequence[str] = (
     # Markdown in the prose swallows what follows it (an open code fence, say): a quotation contains it.
     quoted = "\n".join(f"> {line}" for line in prose.splitlines())
     return _assembled(title, quoted, commands, wanted)
+
+
+def draft_without_objective(folder: str, checks: Sequence[str]) -> str:
+    """What `donewhen init` drafts where nobody said what for: the checks alone, or a line to be filled in."""
+    if not checks:
+        return draft("Say here what shall be true when it is done", ())
+    return draft(f"The checks of {one_line(folder) or 'this workspace'} pass", checks, objective_counts=False)
 
 
 def slug(objective: str) -> str:
