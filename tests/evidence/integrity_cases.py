@@ -8,5 +8,16 @@ from .integrity_cases_honest import HONEST_PYTHON
 from .integrity_cases_other_files import OTHER_FILES
 from .integrity_cases_python import DISHONEST_PYTHON
 from .integrity_cases_scripts import SCRIPTS
+from .integrity_cases_unchecked import UNCHECKED
 
-CASES = (*HONEST_PYTHON, *DISHONEST_PYTHON, *CONFIGS, *NAMED, *DEFINITIONS, *OTHER_FILES, *PROGRAMS, *SCRIPTS)
+CASES = (
+    *HONEST_PYTHON,
+    *DISHONEST_PYTHON,
+    *CONFIGS,
+    *NAMED,
+    *DEFINITIONS,
+    *OTHER_FILES,
+    *PROGRAMS,
+    *SCRIPTS,
+    *UNCHECKED,
+)

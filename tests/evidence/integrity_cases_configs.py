@@ -172,9 +172,6 @@ NAMED = (
     ),
     Case("conftest.py above pytest's root", {T: ADD}, {"../conftest.py": FIXTURES}),
     Case(
-        "files that ruff passes over", {T: ADD}, {".ignore": "src/\n"}, ("check_config .ignore:0",), ("ruff check .",)
-    ),
-    Case(
         "another shell for npm's scripts",
         {"package.json": '{"scripts": {"test": "node --test"}}', ".npmrc": "registry=https://example.org\n"},
         {".npmrc": "registry=https://example.org\nscript-shell=/tmp/fake\n"},

@@ -619,3 +619,27 @@ async def test_an_audit_costs_at_most_a_tenth_of_a_check_of_a_second(run: RunChe
     for _ in range(5):
         await run("true")
     assert (time.monotonic() - begun) / 5 < 0.1
+
+
+@pytest.mark.conformance("A8")
+@pytest.mark.parametrize(
+    "says",
+    [
+        "warning: No Python files found under the given path(s)",
+        "No Python files are present to be formatted. Nothing to do",
+        "No source files found.",
+        "No files matching the pattern 'src' were found.",
+        'go: warning: "./..." matched no packages',
+    ],
+)
+async def test_a_linter_that_checked_no_file_proves_nothing(run: RunCheck, write: Write, says: str) -> None:
+    write("said.txt", f"{says}\n")
+    result = await run("cat said.txt >&2")
+    assert (result.outcome, result.passed) == (Outcome.NO_REPORT, False)
+    assert result.reason == f"it checked no file: `{says}`"
+
+
+async def test_other_words_about_files_are_no_matter(run: RunCheck, write: Write) -> None:
+    write("test_a.py", "def test_one():\n    print('No Python files found')\n")
+    assert (await run("python -m pytest -q -s")).passed
+    assert (await run("echo 'it says so if no files were found'")).passed

@@ -25,6 +25,7 @@ from donewhen.core.integrity_facts import (
 )
 from donewhen.core.integrity_masks import gained, swallowed
 from donewhen.core.integrity_runs import compare_runs, moved_runs
+from donewhen.core.integrity_suppressions import compare_suppressions
 from donewhen.core.integrity_tests import compare_tests, digest_of, finding
 from donewhen.core.work import RunWarning
 
@@ -57,6 +58,7 @@ def compare(baseline: IntegrityFacts, now: IntegrityFacts) -> tuple[IntegrityFin
         *tests,
         *compare_runs(baseline, now, touched),
         *_compare_configs(baseline, now),
+        *compare_suppressions(baseline, now),
         *_compare_definitions(baseline, now),
         *_compare_files("check_program", baseline.shadows, now.shadows, _shadow_message),
         *_compare_files("environment", baseline.environment, now.environment, _environment_message),
@@ -78,6 +80,7 @@ def moved(baseline: IntegrityFacts, now: IntegrityFacts, paths: Collection[str])
         base,
         tests=_swapped(_collected_anew(base, now, wanted), now.tests, wanted),
         configs=_swapped(base.configs, now.configs, wanted),
+        suppressions=_swapped(base.suppressions, now.suppressions, wanted),
         protected=_swapped(base.protected, now.protected, wanted),
         definitions=_swapped_definitions(base.definitions, now.definitions, wanted),
         environment=_swapped(base.environment, now.environment, wanted),
@@ -142,6 +145,7 @@ def _amended(baseline: IntegrityFacts, now: IntegrityFacts) -> IntegrityFacts:
         goal_file=now.goal_file,
         definitions=(*baseline.definitions, *(d for d in now.definitions if d.check_id in new_checks)),
         configs=(*baseline.configs, *(f for f in now.configs if f.runner in new_runners)),
+        suppressions=(*baseline.suppressions, *(f for f in now.suppressions if f.runner in new_runners)),
         protected=(*baseline.protected, *(f for f in now.protected if other_globs and f.path not in known)),
         runners=tuple(sorted({*baseline.runners, *now.runners})),
         protect=now.protect,

@@ -166,8 +166,9 @@ class CheckRunFact:
 class IntegrityFacts:
     """What the probes read at one moment.
 
-    `shadows` are files of the workspace that would stand in for a runner (`pytest.py` in its root). `runners` and
-    `protect` say what was looked for: a configuration of a runner that was not looked for is no change.
+    `shadows` are files of the workspace that would stand in for a runner (`pytest.py` in its root). `suppressions`
+    are the lines of files that keep a linter from checking what it would (`# ruff: noqa`). `runners` and `protect` say
+    what was looked for: a configuration of a runner that was not looked for is no change.
     """
 
     tests: tuple[TestFileFact, ...] = ()
@@ -182,3 +183,4 @@ class IntegrityFacts:
     runs: tuple[CheckRunFact, ...] = ()
     runners: tuple[str, ...] = ()
     protect: tuple[str, ...] = ()
+    suppressions: tuple[FileFact, ...] = ()

@@ -21,7 +21,7 @@ class Observed:
     `test_run`: it must have executed a test to prove anything. `broken_report` says what is wrong with a report that
     was written; `not_installed` what is missing and how to get it. `no_tests_exit`: the runner's exit code for
     "there was no test". `printed_failures` counts the failed tests that runs printed whose report a later run of the
-    same command line has overwritten.
+    same command line has overwritten. `checked_nothing` is the line in which a linter says that it had no file.
     """
 
     process: ProcessResult
@@ -34,6 +34,7 @@ class Observed:
     no_tests_exit: int | None = None
     timeout: float = 0.0
     printed_failures: int = 0
+    checked_nothing: str | None = None
 
 
 Decision = tuple[Outcome, str]
@@ -41,7 +42,11 @@ Decision = tuple[Outcome, str]
 
 def decide_outcome(seen: Observed) -> Decision:
     """The outcome and its reason, for people."""
-    return _did_not_end(seen) or (_by_totals(seen, seen.totals) if seen.totals is not None else _by_exit(seen))
+    if decision := _did_not_end(seen):
+        return decision
+    if seen.checked_nothing is not None and _exit_as_expected(seen):
+        return Outcome.NO_REPORT, f"it checked no file: `{seen.checked_nothing}`"
+    return _by_totals(seen, seen.totals) if seen.totals is not None else _by_exit(seen)
 
 
 def _did_not_end(seen: Observed) -> Decision | None:

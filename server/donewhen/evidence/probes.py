@@ -28,6 +28,7 @@ from donewhen.evidence.probes_definitions import Definitions
 from donewhen.evidence.probes_environment import Environment
 from donewhen.evidence.probes_python import PythonNames, python_tests
 from donewhen.evidence.probes_scripts import script_tests
+from donewhen.evidence.probes_unchecked import Unchecked
 from donewhen.ports import Workspace
 
 _LARGEST = 1_000_000  # bytes: no person writes a test file larger than this
@@ -46,6 +47,7 @@ class WorkspaceProbes:
         self._tests: dict[str, tuple[tuple[object, ...], TestFileFact]] = {}
         self._configs: dict[str, tuple[str, tuple[FileFact, ...]]] = {}
         self._disk = Environment()
+        self._unchecked = Unchecked()
 
     async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
         view = await self._view(goal, workspace)
@@ -59,7 +61,7 @@ class WorkspaceProbes:
         digests = {path: workspace.digest(path) or "" for path in self._layout.kinds}
         protected = {p: workspace.digest(p) or "" for p in workspace.files(goal.protect)} if goal.protect else {}
         goal_digest = (workspace.digest(goal.path) or "") if goal.path else ""
-        return _View(workspace.root, digests, protected, goal_digest, dict(self._environment()))
+        return _View(workspace.root, paths, digests, protected, goal_digest, dict(self._environment()))
 
     def _read(self, goal: Goal, view: _View) -> IntegrityFacts:
         definitions = Definitions(view.root, goal, view.environment)
@@ -76,6 +78,7 @@ class WorkspaceProbes:
             environment=self._disk.startup_files(view.root, folders, view.environment, self._layout.startup_files()),
             goal_file=_goal_file(goal, view),
             shadows=self._disk.shadows(view.root, folders, view.environment, definitions.program_names()),
+            suppressions=self._unchecked.facts(view.root, view.paths, runners),
             runners=tuple(sorted(runners)),
             protect=goal.protect,
         )
@@ -139,6 +142,7 @@ class _View:
     """The workspace at one moment, for a thread to read."""
 
     root: Path
+    paths: Sequence[str]
     digests: Mapping[str, str]
     protected: Mapping[str, str]
     goal_digest: str

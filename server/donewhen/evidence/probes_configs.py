@@ -201,7 +201,7 @@ RULES: tuple[ConfigRule, ...] = (
     ConfigRule("pytest", "setup.cfg", _sections("tool:pytest", "pytest", "coverage:*")),
     ConfigRule("pytest", "tox.ini", _sections("pytest", "coverage:*")),
     ConfigRule("unittest", ".unittest.cfg|unittest.cfg|nose2.cfg", _whole),
-    ConfigRule("ruff", "ruff.toml|.ruff.toml|.ignore", _whole),
+    ConfigRule("ruff", "ruff.toml|.ruff.toml", _whole),
     ConfigRule("ruff", "pyproject.toml", _tables("tool.ruff")),
     ConfigRule("mypy", "mypy.ini|.mypy.ini", _whole),
     ConfigRule("mypy", "pyproject.toml", _tables("tool.mypy")),

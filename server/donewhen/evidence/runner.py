@@ -11,6 +11,7 @@ from pathlib import Path
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem, TestCase, TestTotals
 from donewhen.core.goal import Check, Requirement
 from donewhen.evidence.bytecode import Bytecode
+from donewhen.evidence.checked_nothing import checked_nothing
 from donewhen.evidence.commandline import Segment, folders, segments
 from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.installed import not_installed
@@ -197,6 +198,7 @@ class CommandChecker:
             no_tests_exit=plan.runs.runner.no_tests_exit if plan.runs.runner else None,
             timeout=plan.timeout,
             printed_failures=_overwritten_failures(report, output, plan),
+            checked_nothing=checked_nothing(output, plan.parts, totals),
         )
 
 
