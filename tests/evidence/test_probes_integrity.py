@@ -122,3 +122,19 @@ def test_the_table_is_half_honest_work() -> None:
     assert len(CASES) >= 60
     assert honest * 2 >= len(CASES)
     assert len({case.name for case in CASES}) == len(CASES)
+
+
+def test_what_is_found_twice_is_told_once(bench: Bench) -> None:
+    test = "class ATest(TestCase):\n    def test_a(self):\n        self.assertTrue(f())\n"
+    twice = test.replace("    def", "    @unittest.expectedFailure\n    @unittest.expectedFailure\n    def")
+    found = bench.findings(
+        Case(
+            "twice",
+            {"test_a.py": test, "Makefile": "test:\n\tpytest\n"},
+            {"test_a.py": twice, "Makefile": "test:\n\tpytest\n\n.IGNORE:\n.IGNORE:\n"},
+            checks=("make test",),
+        )
+    )
+
+    assert sorted(f.kind for f in found) == ["exit_masked", "test_skipped"]
+    assert all(f.message.count(".IGNORE") + f.message.count("expectedFailure") == 1 for f in found)

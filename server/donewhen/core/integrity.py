@@ -299,7 +299,8 @@ def _definition_finding(was: DefinitionFact, current: DefinitionFact) -> Integri
     masks = gained(was.text, current.text)
     if masks:
         offset = masks[0][1]
-        message = f"`{current.name}` hides failures now: {', '.join(f'`{n}`' for n, _ in masks)} was added."
+        names = ", ".join(dict.fromkeys(f"`{name}`" for name, _ in masks))
+        message = f"`{current.name}` hides failures now: {names} was added."
         return finding("exit_masked", current.path, current.name, current.line + offset, message, fact)
     change = "is defined now" if not was.digest else "is no longer defined" if not current.digest else "has changed"
     line, came = _first_change(

@@ -73,7 +73,7 @@ def compare_tests(baseline: IntegrityFacts, now: IntegrityFacts) -> tuple[list[I
 
 def _is_skipped(place: _Place, keys: set[str]) -> bool:
     return any(
-        _skip_finding(place.file, skip, 0).key in keys for skip in place.file.skips if skip.scope == place.test.name
+        _skip_finding(place.file, skip).key in keys for skip in place.file.skips if skip.scope == place.test.name
     )
 
 
@@ -261,11 +261,11 @@ def _skips(
         before = old.get(file.path)
         if before is not None and before.skips == file.skips:
             continue
-        times: Counter[SkipFact] = Counter()
+        told: set[tuple[str, str]] = set()
         for skip in _new_skips(file, old, came_from):
-            alike = SkipFact(skip.scope, 0, skip.text)
-            found.append(_skip_finding(file, skip, times[alike]))
-            times[alike] += 1
+            if (skip.scope, skip.text) not in told:
+                found.append(_skip_finding(file, skip))
+            told.add((skip.scope, skip.text))
             names |= {t.simple_name for t in file.tests if _covers(skip, t.name)}
     return found, names
 
@@ -317,7 +317,7 @@ def _covers_name(scope: str, name: str) -> bool:
     return name == scope or name.startswith((f"{scope}.", f"{scope} > "))
 
 
-def _skip_finding(file: TestFileFact, skip: SkipFact, nth: int) -> IntegrityFinding:
+def _skip_finding(file: TestFileFact, skip: SkipFact) -> IntegrityFinding:
     what = f"{skip.scope} is" if skip.scope else "The tests of this file are"
-    name = f"{skip.scope}:{skip.text}" + (f":{nth}" if nth else "")
+    name = f"{skip.scope}:{skip.text}"
     return finding("test_skipped", file.path, name, skip.line, f"{what} skipped now: {skip.text}.", digest_of(name))

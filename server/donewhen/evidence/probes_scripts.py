@@ -56,6 +56,10 @@ _RUST = Language(
     re.compile(r"(?!)"),
     re.compile(r"[=!<>]=|assert(?:_eq|_ne)|#\[should_panic[^\]]*\]"),
 )
+_JS_OPTIONS = re.compile(r"\(\s*(?:\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)\s*,\s*\{([^{}]*)\}\s*,")
+_JS_OPTION = re.compile(
+    r"(?<![\w$])[\"']?(skip|todo|only|expectFailure)[\"']?\s*:\s*(?!false\b|undefined\b|null\b|0\b)"
+)
 _GO_GUARD = re.compile(r"if\s+([^{\n]+)\{\s*$")
 
 
@@ -120,10 +124,11 @@ def _javascript(text: str) -> tuple[list[TestFact], list[SkipFact]]:
         opening = text.index("(", match.end("each") if match["each"] else match.end("mark"))
         body = _block(text, opening, "(")
         name = " > ".join([*(n for _, n in suites), match["name"][1:-1]])
-        mark = _js_mark(match)
+        mark = _js_mark(match) or _js_option(body)
         if mark:
             scope = "" if mark == "only" else name
-            skips.append(SkipFact(scope, _line(text, match.start()), f"{match['word']}{match['mark']}"))
+            option = "" if _js_mark(match) else f" with {{{_js_option(body)}: true}}"
+            skips.append(SkipFact(scope, _line(text, match.start()), f"{match['word']}{match['mark']}{option}"))
         if match["word"].lstrip("xf") in ("describe", "context", "suite"):
             suites.append((opening + len(body), match["name"][1:-1]))
             continue
@@ -136,6 +141,13 @@ def _js_mark(match: re.Match[str]) -> str:
     if re.search(r"\.(?:skip|todo|failing|fails|skipIf|runIf)\b", match["mark"]) or match["word"].startswith("x"):
         return "skip"
     return "only" if ".only" in match["mark"] or match["word"].startswith("f") else ""
+
+
+def _js_option(body: str) -> str:
+    """Node's options after a test's name: `test('adds', {todo: true}, () => ...)`."""
+    options = _JS_OPTIONS.match(body)
+    option = _JS_OPTION.search(options[1]) if options is not None else None
+    return option[1] if option is not None else ""
 
 
 # -------------------------------------------------------------------------------------------- one test
