@@ -458,8 +458,10 @@ def test_revert_asks_at_a_terminal(typed: str, code: int, tmp_path: Path) -> Non
     call.runs.edited = ("src/a.py",)
     assert call("revert", RUN, "1") == code
     assert "src/a.py" in call.err
-    overwritten = ("revert", RUN, 1, ("src/a.py",), True)
-    assert (overwritten in call.runs.calls) == (code == 0)
+    assert call.runs.calls[1:] == (
+        [("revert", RUN, None, None, False), ("revert", RUN, 1, None, True)] if typed else []
+    )
+    assert f"donewhen revert {RUN} undo" in call.err
 
 
 @pytest.mark.parametrize("argv", [["revert", RUN, "last"], ["revert", RUN, "1", "/etc/passwd"]])

@@ -104,6 +104,16 @@ def test_the_exit_code_of_a_check(place: Place) -> None:
     assert "donewhen: error: " in empty.stderr
 
 
+@posix
+def test_the_check_that_still_runs_is_the_one_that_is_named(place: Place) -> None:
+    place.goal("`sleep 1; true` passes", "`true` passes")
+    process = place.start("run", "--json", "--worker-command", "true")
+    shown = first(process, lambda s: s["requirements"][1]["status"] == "met")
+    assert shown["requirements"][0]["status"] == "unverified"
+    assert "running `sleep 1; true`" in shown["activity"]
+    process.communicate(timeout=DEADLINE)
+
+
 @pytest.mark.conformance("C2")
 def test_a_command_worker_is_driven_to_proof(place: Place) -> None:
     place.goal("`test -f done.txt` passes")
@@ -230,6 +240,31 @@ def test_a_person_is_asked_on_a_terminal(place: Place) -> None:
     shown = _until(master, b"complete")
     assert process.wait(DEADLINE) == 0
     os.close(master)
+
+
+@posix
+def test_what_a_person_lets_a_revert_overwrite_is_undone_with_the_rest(place: Place) -> None:
+    import pty
+
+    place.goal("`test -f b.txt` passes")
+    (place.root / "a.txt").write_text("first")
+    assert place.run("run", "--worker-command", "echo worker > a.txt; echo worker > b.txt").returncode == 0
+    (place.root / "a.txt").write_text("person")
+    run_id = place.newest()["runId"]
+    master, terminal = pty.openpty()
+    process = subprocess.Popen(
+        place.command("revert", run_id, "0"), cwd=place.root, stdin=terminal, stdout=terminal, stderr=terminal,
+        env={**place.environment(), "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(terminal)
+    _until(master, b"[y/N]")
+    os.write(master, b"y\n")
+    _until(master, b"undo it with")
+    assert process.wait(DEADLINE) == 0
+    os.close(master)
+    assert ((place.root / "a.txt").read_text(), (place.root / "b.txt").exists()) == ("first", False)
+    assert place.run("revert", run_id, "undo").returncode == 0
+    assert ((place.root / "a.txt").read_text(), (place.root / "b.txt").exists()) == ("person", True)
 
 
 def _until(master: int, wanted: bytes) -> bytes:

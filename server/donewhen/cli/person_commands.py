@@ -88,10 +88,23 @@ async def revert(call: Call) -> int:
     async with call.runs() as runs:
         outcome = await runs.revert(given.run_id, iteration, paths, force=given.force)
         if outcome.kept and call.interactive and await _overwritten(call, outcome.kept):
-            rest = await runs.revert(given.run_id, iteration, outcome.kept, force=True)
-            outcome = RevertOutcome((*outcome.changed, *rest.changed), rest.kept)
+            outcome = await _forced(runs, given.run_id, iteration, paths, outcome)
     _say_reverted(call, outcome)
+    if outcome.changed and iteration is not None and not call.json:
+        call.terminal.say(f"undo it with:\n  donewhen revert {given.run_id} undo")
     return PERSON_NEEDED if outcome.kept else COMPLETE
+
+
+async def _forced(
+    runs: Runs, run_id: str, iteration: int | None, paths: Sequence[str] | None, before: RevertOutcome
+) -> RevertOutcome:
+    """All of it as one revert, so that one undo takes all of it back."""
+    if iteration is None:
+        rest = await runs.revert(run_id, None, before.kept, force=True)
+        return RevertOutcome((*before.changed, *rest.changed), rest.kept)
+    if before.changed:
+        await runs.revert(run_id, None)
+    return await runs.revert(run_id, iteration, paths, force=True)
 
 
 async def _overwritten(call: Call, kept: Sequence[str]) -> bool:

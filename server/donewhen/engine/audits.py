@@ -8,7 +8,8 @@ be its own output (docs/architecture.md, "Checks that write files").
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from donewhen.core.events import (
     AuditAbandoned,
@@ -78,10 +79,12 @@ def _other_environment(run: ActiveRun) -> Sequence[Check]:
 async def _side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
     places = asyncio.Semaphore(max(1, run.state.options.parallel_checks))
     failed: list[BaseException] = []
+    running: list[str] = []
 
     async def one(check: Check) -> None:
         async with places:
-            await _check(run, check, alone=len(checks) == 1)
+            with _told(run, running, check):
+                await _check(run, check, alone=len(checks) == 1)
 
     tasks = [asyncio.ensure_future(one(check)) for check in checks]
     try:
@@ -97,7 +100,25 @@ async def _side_by_side(run: ActiveRun, checks: Sequence[Check]) -> None:
 
 async def _one_by_one(run: ActiveRun, checks: Sequence[Check]) -> None:
     for check in checks:
-        await _check(run, check, alone=True)
+        with _told(run, [], check):
+            await _check(run, check, alone=True)
+
+
+@contextmanager
+def _told(run: ActiveRun, running: list[str], check: Check) -> Generator[None]:
+    """Says what is running: of several commands the one that began first, for it is the one that is waited for."""
+    running.append(check.command)
+    _tell(run, running)
+    try:
+        yield
+    finally:
+        running.remove(check.command)
+        _tell(run, running)
+
+
+def _tell(run: ActiveRun, running: Sequence[str]) -> None:
+    if running:
+        run.say(f"running `{running[0]}`" + (f" and {len(running) - 1} more" if running[1:] else ""))
 
 
 async def _check(run: ActiveRun, check: Check, *, alone: bool) -> None:
@@ -105,7 +126,6 @@ async def _check(run: ActiveRun, check: Check, *, alone: bool) -> None:
     was so declared before."""
     parts, state = run.parts, run.state
     before, turn = state.revision, state.turns_ended
-    run.say(f"running `{check.command}`")
     await run.append(CheckStarted(check.id, before))
     result = await parts.checker.run(
         check, timeout=state.goal.limits.check_timeout, token=run.token, test_run=check.id in state.test_runs
