@@ -133,7 +133,7 @@ def _javascript(text: str) -> tuple[list[TestFact], list[SkipFact]]:
             suites.append((opening + len(body), match["name"][1:-1]))
             continue
         skips += _skip_calls(text, opening, body, name, _JS.skip)
-        tests.append(_test(text, name, match.start(), opening, body, bool(mark), _JS))
+        tests.append(_test(text, name, match.start(), opening, _without_options(body), bool(mark), _JS))
     return tests, skips
 
 
@@ -148,6 +148,15 @@ def _js_option(body: str) -> str:
     options = _JS_OPTIONS.match(body)
     option = _JS_OPTION.search(options[1]) if options is not None else None
     return option[1] if option is not None else ""
+
+
+def _without_options(body: str) -> str:
+    """They are no part of what a test does; spaces stand in for them, so that every place stays where it is."""
+    options = _JS_OPTIONS.match(body)
+    if options is None:
+        return body
+    start, end = options.start(1) - 1, options.end()
+    return body[:start] + re.sub(r"[^\n]", " ", body[start:end]) + body[end:]
 
 
 # -------------------------------------------------------------------------------------------- one test
