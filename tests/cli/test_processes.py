@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -43,6 +44,13 @@ class Place:
         return subprocess.run(
             self.command(*argv), cwd=cwd or self.root, env=self.environment(), capture_output=True, text=True,
             timeout=60, stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+
+    def shell(self, command: str) -> subprocess.CompletedProcess[str]:
+        environment = {**self.environment(), "PWD": str(self.root)}
+        return subprocess.run(
+            ["/bin/sh", "-c", command], cwd=self.root, env=environment, capture_output=True, text=True, timeout=60,
+            check=False,
         )  # fmt: skip
 
     def start(self, *argv: str) -> subprocess.Popen[str]:
@@ -201,6 +209,11 @@ def test_the_record_of_a_deleted_folder_can_be_read(place: Place) -> None:
         shown = place.run("--workspace", str(place.root), *argv, cwd=place.root.parent)
         assert shown.returncode == 0, shown.stderr
         assert "Goal" in shown.stdout
+    if os.name == "posix":
+        place.root.mkdir()
+        inside = shlex.join(place.command("list"))
+        shown = place.shell(f'rm -r "$PWD"; {inside}')
+        assert (shown.returncode, "Goal" in shown.stdout) == (0, True), shown.stderr
     refused = place.run("--workspace", str(place.root), "check", cwd=place.root.parent)
     assert refused.returncode == 2
     assert "is gone" in refused.stderr

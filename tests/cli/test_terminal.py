@@ -8,9 +8,10 @@ import os
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from donewhen.cli.display import LinesDisplay
-from donewhen.cli.live_view import LiveDisplay
+from donewhen.cli.live_view import LiveDisplay, picture
 from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import OutputClosed, Terminal, TypedLines
 from donewhen.core.integrity import IntegrityFinding
@@ -40,6 +41,16 @@ def test_a_message_is_broken_between_words_and_a_command_is_not() -> None:
     assert len(words) > 1
     assert {word for line in words for word in line.split(" ")} == {"word"}
     assert last == command
+
+
+def test_what_a_low_terminal_cuts_off_is_not_what_the_run_does_now() -> None:
+    def drawn(height: int) -> list[str]:
+        out = io.StringIO()
+        Console(file=out, width=100).print(picture(view(red=True), now=0.0, height=height))
+        return out.getvalue().splitlines()
+
+    assert "of 2 met" in drawn(40)[-1]
+    assert "of 2 met" in drawn(5)[0]
 
 
 def test_what_stands_above_a_question_claims_no_more_to_run() -> None:

@@ -101,8 +101,7 @@ def _refuse_missing_folder(call: Call) -> None:
     if gone and command in OF_THE_RECORD:
         return
     if gone:
-        words = " and ".join(f"`{word}`" for word in ("list", "report"))
-        raise UsageError(f"the workspace {call.root} is gone: only its record is left, for {words}")
+        raise UsageError(f"the workspace {call.root} is gone: only its record is left, for `list` and `report`")
     raise UsageError(f"the workspace {call.root} is not a folder: give one with --workspace")
 
 

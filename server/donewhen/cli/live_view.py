@@ -60,14 +60,18 @@ class LiveDisplay:
     def _picture(self) -> RenderableType:
         if self._view is None:
             return Text("")
-        shown = picture(self._view, now=time.time())
+        shown = picture(self._view, now=time.time(), height=self._console.height)
         return Group(shown, Text(self._note, style="bold")) if self._note else shown
 
 
-def picture(view: RunView, now: float | None) -> RenderableType:
-    """All of a run as one renderable; `now` (epoch seconds) lets the clock run, None is its end."""
+def picture(view: RunView, now: float | None, height: int | None = None) -> RenderableType:
+    """All of a run as one renderable; `now` (epoch seconds) lets the clock run, None is its end. Where it may not fit
+    into `height` lines, of which the last are cut, what it does now comes first."""
     questions = [Text(f"{i.id} {i.kind}: {one_line(i.title)}", style="cyan") for i in view.state.interrupts]
-    return Group(standing(view), *questions, *_footer(view, now))
+    foot = [*questions, *_footer(view, now)]
+    if height is not None and 2 * len(view.views) + len(view.state.findings) + len(foot) + 2 > height:
+        return Group(*foot, standing(view))
+    return Group(standing(view), *foot)
 
 
 def standing(view: RunView) -> RenderableType:

@@ -68,7 +68,7 @@ def private_folder(path: Path) -> Path:
             raise PermissionError(f"no permission to write to {path}")  # one message for all causes
     except OSError as error:
         raise LedgerUnavailable(
-            f"the state folder {path} can't be used, for {_hindrance(path, error)}: choose another with --state-dir"
+            f"the state folder {path} can't be used: {_hindrance(path, error)}; choose another with --state-dir"
         ) from error
     return path
 
