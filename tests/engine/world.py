@@ -9,11 +9,11 @@ from pathlib import Path
 
 from donewhen.core.errors import AlreadyRunning, GoalFileError, WorkerFailed
 from donewhen.core.events import RunOptions
-from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem
+from donewhen.core.evidence import CheckResult, EditorReport, Problem
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import FileFact, IntegrityFacts
 from donewhen.core.work import TurnResult
-from donewhen.engine.api import RunView, StartOptions
+from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.clock import SystemClock
 from donewhen.engine.runs import Supervisor, changed_limits
 from donewhen.engine.setup import EngineSetup, Start
@@ -116,6 +116,8 @@ class MemoryLock:
     async def end_leftovers(self, token: str, within: float = 2.0) -> int:
         return 0
 
+
+GOAL = "GOAL.md"
 
 Play = Callable[[Turn, TurnContext, "World"], "TurnResult | None"]
 
@@ -242,4 +244,8 @@ async def until(supervisor: Supervisor, run_id: str, reached: Callable[[RunView]
     raise AssertionError("the run ended before")
 
 
-__all__ = ["Outcome"]
+async def pursue(world: World, *plays: object, limits: LimitChanges | None = None) -> RunView:
+    world.worker.plays = list(plays) or [idle]  # type: ignore[arg-type]
+    supervisor = world.supervisor()
+    view = await supervisor.start(GOAL, StartOptions(limits=limits or LimitChanges()))
+    return await ended(supervisor, view.state.run_id)

@@ -93,7 +93,11 @@ def _asked_for(state: RunState) -> Action | None:
 def _completed(state: RunState) -> Action | None:
     if not proven(state):
         return None
-    return Stop("complete", "every requirement is proven") if state.confirmed else Confirm()
+    if not state.confirmed:
+        return Confirm()
+    # An override is always shown as such, never as proven.
+    waived = " or waived by a person" if state.waived else ""
+    return Stop("complete", f"every requirement is proven{waived}")
 
 
 def _out_of(state: RunState, now: float) -> Action | None:

@@ -1,0 +1,235 @@
+"""Overrides, the judge, amendments and resumption, as stories (C10, C20, C21, A1, A6, A9, A10, A13)."""
+
+from __future__ import annotations
+
+import pytest
+
+from donewhen.core import events as e
+from donewhen.core.decide import Ask, AskJudge, Confirm, Pause, RunAudit, RunWorker, Stop, decide
+from donewhen.core.errors import NotResumable
+from donewhen.core.evidence import Evidence
+from donewhen.core.fold import fold_all
+from donewhen.core.goal import Limits
+from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.proof import assess
+from donewhen.core.resume import check_resumable
+from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.core.work import Answer, Claim, ResponseKind
+from tests.core.builders import R0, Story, failing, goal, passing, requirement
+
+CHECK = "pytest -q"
+GOOD = passing(CHECK, tests=3)
+BAD = failing(CHECK)
+UNDECIDED = goal(requirement(1, "it reads well"))
+FINDING = IntegrityFinding("k1", "test_skipped", "tests/test_a.py", 3, "test_a is skipped", "fact1")
+
+
+def next_of(story: Story) -> object:
+    return decide(story.state, story.at)
+
+
+def statuses(story: Story) -> list[str]:
+    return [view.status for view in assess(story.state)]
+
+
+@pytest.mark.conformance("A10")
+def test_a10_an_open_integrity_finding_blocks_completion_until_it_is_accepted() -> None:
+    story = Story().audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,))
+    assert next_of(story) == RunWorker(2)
+    story.then(e.FindingAccepted("F1", "meant"))
+    assert next_of(story) == Confirm()
+    story.then(e.FindingAccepted("F1", "", undo=True))
+    assert next_of(story) == RunWorker(2)
+
+
+@pytest.mark.conformance("A10")
+def test_a10_an_acceptance_holds_for_the_fact_that_was_accepted_only() -> None:
+    story = (
+        Story().audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,)).then(e.FindingAccepted("F1", "meant"))
+    )
+    other = IntegrityFinding("k1", "test_skipped", "tests/test_a.py", 3, "two are skipped", "fact2")
+    story.turn(edits="rev2").audit(GOOD, findings=(other,))
+    assert [known.accepted for known in story.state.findings] == [False]
+    assert story.state.findings[0].id == "F1"
+
+
+def judged(story: Story, finding: str, *evidence_ids: str, revision_after: str | None = None) -> Story:
+    asked = next_of(story)
+    assert isinstance(asked, AskJudge)
+    ids = tuple(one.id for one in asked.requirements)
+    verdict = Verdict(tuple(RequirementVerdict(one, finding, "because", evidence_ids) for one in ids))  # type: ignore[arg-type]
+    revision = story.state.revision
+    return story.then(
+        e.JudgeStarted(ids, revision), e.JudgeFinished(ids, revision, revision_after or revision, verdict)
+    )
+
+
+JUDGED = goal(requirement(1, "it works", CHECK, sole=True), requirement(2, "it reads well"))
+
+
+def story_for_the_judge() -> Story:
+    return Story(JUDGED, judge="model").audit(BAD).turn(edits="rev1").audit(GOOD)
+
+
+def test_the_judge_is_not_asked_while_a_finding_is_open() -> None:
+    story = Story(JUDGED, judge="model").audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,))
+    assert next_of(story) == RunWorker(2)
+
+
+def test_a_verdict_with_fresh_evidence_decides() -> None:
+    assert next_of(judged(story_for_the_judge(), "met", "E2")) == Confirm()
+
+
+@pytest.mark.conformance("A1")
+@pytest.mark.parametrize("citations", [(), ("E99",), ("E1",), ("E2", "E99")])
+def test_a_verdict_without_fresh_evidence_on_record_is_unverified(citations: tuple[str, ...]) -> None:
+    assert statuses(judged(story_for_the_judge(), "met", *citations)) == ["met", "unverified"]
+
+
+@pytest.mark.conformance("A9")
+def test_a09_a_verdict_is_dropped_where_the_revision_moved_while_the_judge_thought() -> None:
+    story = judged(story_for_the_judge(), "met", "E2", revision_after="rev9")
+    assert not story.state.judged
+
+
+@pytest.mark.conformance("A6")
+def test_a06_an_outage_uses_up_no_iteration_and_then_pauses() -> None:
+    story = story_for_the_judge()
+    for _ in range(3):
+        assert isinstance(next_of(story), AskJudge)
+        story.then(e.JudgeFailed("502"))
+    assert next_of(story) == Pause("the judge could not be asked: 502")
+    assert story.state.iteration == 1
+    assert "could not be asked" in assess(story.state)[1].reason
+
+
+@pytest.mark.conformance("C10")
+def test_c10_a_verdict_that_does_not_name_each_requirement_once_is_no_verdict() -> None:
+    story = story_for_the_judge()
+    wanted = JUDGED.requirements[1].id
+    other = Verdict((RequirementVerdict("r-other", "met", "", ("E2",)),))
+    story.then(e.JudgeStarted((wanted,), "rev1"), e.JudgeFinished((wanted,), "rev1", "rev1", other))
+    assert statuses(story) == ["met", "unverified"]
+
+
+@pytest.mark.conformance("C19", "A3")
+def test_a_stop_comes_before_everything_else() -> None:
+    story = Story().audit(GOOD).then(e.StopRequested("enough"))
+    assert next_of(story) == Stop("cancelled", "enough")
+
+
+def test_amending_keeps_unchanged_requirements_and_removes_the_others() -> None:
+    kept, gone, new = requirement(1, "a", "one"), requirement(2, "b", "two"), requirement(2, "c", "three")
+    story = Story(goal(kept, gone)).audit(passing("one"), passing("two"))
+    story.then(e.GoalAmended(goal(kept, new)))
+    assert statuses(story) == ["met", "unverified"]
+    assert next_of(story) == RunAudit(0)
+
+
+@pytest.mark.conformance("C20")
+@pytest.mark.parametrize(
+    ("status", "limits", "message"),
+    [
+        ("complete", Limits(), "is complete"),
+        ("cancelled", Limits(), "is cancelled"),
+        ("capped", Limits(max_iterations=1), "higher max_iterations"),
+        ("timed_out", Limits(timeout=1.0), "higher timeout"),
+        ("capped", Limits(max_iterations=2), None),
+        ("capped", Limits(max_iterations=None), None),
+        ("stalled", Limits(), None),
+        ("crashed", Limits(), None),
+    ],
+)
+def test_c20_what_can_be_resumed(status: str, limits: Limits, message: str | None) -> None:
+    story = Story(goal(requirement(1, "it works", CHECK, sole=True), max_iterations=1, timeout=1.0)).audit(BAD).turn()
+    story.then(e.RunEnded(status, ""))  # type: ignore[arg-type]
+    if message is None:
+        check_resumable(story.state, limits)
+    else:
+        with pytest.raises(NotResumable, match=message):
+            check_resumable(story.state, limits)
+
+
+@pytest.mark.conformance("C20", "C21", "A13")
+def test_c20_an_interrupted_turn_runs_again_as_the_same_iteration_with_its_counts() -> None:
+    story = Story().audit(BAD).turn(edits="rev1").audit(BAD).then(e.TurnStarted(2, "tree1"))
+    story.then(e.RunInterrupted("killed", story.at + 0.5), seconds=1000)
+    assert story.state.status == "interrupted"
+    elapsed = story.state.elapsed
+    assert elapsed < 60
+    story.then(e.RunResumed())
+    assert next_of(story) == RunWorker(2)
+    assert story.state.redo is not None
+    assert story.state.redo.checkpoint == "tree1"
+    assert story.state.elapsed == elapsed
+
+
+@pytest.mark.conformance("C20")
+@pytest.mark.parametrize(("response", "status"), [("approve", "blocked"), ("deny", None)])
+def test_c20_what_a_person_answered_while_a_run_was_paused_holds(response: ResponseKind, status: str | None) -> None:
+    story = Story().audit(BAD).turn(Claim("blocked", "no key")).audit(BAD)
+    asked = next_of(story)
+    assert isinstance(asked, Ask)
+    story.then(e.InterruptOpened(asked.interrupts[0]), e.RunPaused("waits for a person"))
+    story.then(e.InterruptAnswered("I1", Answer(response)), e.RunResumed()).audit(BAD)
+    following = next_of(story)
+    assert following == (RunWorker(2) if status is None else Stop("blocked", "no key"))
+
+
+@pytest.mark.conformance("C20")
+def test_c20_what_was_left_unproven_while_a_run_was_paused_is_not_asked_again() -> None:
+    story = Story(UNDECIDED).audit()
+    asked = next_of(story)
+    assert isinstance(asked, Ask)
+    story.then(e.InterruptOpened(asked.interrupts[0]), e.RunPaused("waits for a person"))
+    story.then(e.InterruptAnswered("I1", Answer("deny")), e.RunResumed()).audit()
+    stop = next_of(story)
+    assert isinstance(stop, Stop)
+    assert stop.status == "blocked"
+    story.then(e.RunEnded("blocked", stop.reason), e.RunResumed()).audit()
+    assert isinstance(next_of(story), Ask)
+
+
+@pytest.mark.conformance("A13", "A14")
+def test_a13_an_interrupted_run_stalls_and_crashes_after_as_many_turns_as_an_undisturbed_one() -> None:
+    stalling = Story().audit(BAD).turn().audit(BAD).turn().audit(BAD)
+    stalling.then(e.RunInterrupted("killed", stalling.at), e.RunResumed()).audit(BAD).turn().audit(BAD)
+    assert isinstance(stop := next_of(stalling), Stop)
+    assert stop.status == "stalled"
+    failing = Story().audit(BAD).turn(error="boom").turn(error="boom")
+    failing.then(e.RunInterrupted("killed", failing.at), e.RunResumed()).audit(BAD).turn(error="boom")
+    assert isinstance(stop := next_of(failing), Stop)
+    assert stop.status == "crashed"
+
+
+@pytest.mark.conformance("C21")
+def test_c21_an_audit_that_was_cut_off_is_not_counted_and_runs_again() -> None:
+    story = Story().audit(BAD).turn().then(e.AuditStarted(1, R0), e.AuditAbandoned(1, "cut off"))
+    assert story.state.audits == 1
+    assert next_of(story) == RunAudit(1)
+
+
+def test_worker_human_has_only_the_limits_that_were_set() -> None:
+    story = Story(goal(requirement(1, "it works", CHECK, sole=True)), worker="human").audit(BAD)
+    for _ in range(12):
+        story.turn().audit(BAD)
+    assert isinstance(next_of(story), RunWorker)
+    assert story.state.limit("timeout") is None
+
+
+def test_a_bare_audit_ends_without_a_status() -> None:
+    story = Story(worker=None, mode="audit").audit(GOOD)
+    assert next_of(story) == Stop(None, "everything is proven")
+    assert story.state.status is None
+
+
+def test_the_same_entries_give_the_same_state() -> None:
+    story = Story().audit(BAD).turn(edits="rev1").audit(GOOD)
+    entries = [e.Entry(number, 1000.0 + number - 1, event) for number, event in enumerate(story.events, 1)]
+    assert fold_all(entries) == story.state
+
+
+def test_evidence_of_another_revision_may_not_be_cited() -> None:
+    story = Story().then(e.EvidenceRecorded(Evidence("E5", "old", "old", 0, GOOD)))
+    assert "E5" not in story.state.recorded
+    assert story.state.evidence_count == 5

@@ -1,0 +1,214 @@
+"""What people do to runs and read of them, with everything in memory (C19, C20, A10, A16)."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from donewhen.core.errors import GoalFileError, NotTrusted, UsageError
+from donewhen.core.evidence import Problem
+from donewhen.core.work import TurnResult, Usage
+from donewhen.engine.api import LimitChanges, StartOptions
+from tests.core.builders import failing, goal, passing, requirement
+from tests.engine.world import GOAL, World, contains, ended, idle, pursue, returns, until, writes
+
+
+async def test_a_bare_check_has_no_status_and_is_allowed_during_a_run(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    supervisor, other = world.supervisor(), world.supervisor()
+    await supervisor.start(GOAL)
+    await world.worker.started.wait()
+    view = await other.check(GOAL)
+    assert (view.state.status, view.state.mode, [one.status for one in view.views]) == (None, "audit", ["unmet"])
+
+
+async def test_a_second_check_joins_the_first_and_the_last_one_to_leave_ends_it(world: World) -> None:
+    world.checker.gate = asyncio.Event()
+    supervisor = world.supervisor()
+    calls = [asyncio.ensure_future(supervisor.check(GOAL)) for _ in range(2)]
+    while not world.checker.running:  # noqa: ASYNC110  # what is under test has no event to wait for
+        await asyncio.sleep(0)
+    calls[0].cancel()
+    await asyncio.wait({calls[0]})
+    assert world.checker.running == 1
+    world.checker.gate.set()
+    assert (await calls[1]).state.ended
+    assert world.checker.ran == ["check"]
+
+
+async def test_an_untrusted_workspace_executes_nothing(world: World) -> None:
+    world.trusted = False
+    supervisor = world.supervisor()
+    with pytest.raises(NotTrusted, match="not trusted"):
+        await supervisor.check(GOAL)
+    with pytest.raises(NotTrusted):
+        await supervisor.start(GOAL)
+    assert world.checker.ran == []
+
+
+async def test_a_goal_file_that_can_not_be_used_starts_nothing(world: World) -> None:
+    with pytest.raises(GoalFileError):
+        await world.supervisor().start("other.md")
+    assert not world.held
+
+
+async def test_revert_puts_files_back_and_keeps_what_stood_there(world: World) -> None:
+    view = await pursue(world, writes("a.py", "one"), writes("a.py", "good"))
+    supervisor = world.supervisor()
+    outcome = await supervisor.revert(view.state.run_id, 1)
+    assert outcome.changed == ("a.py",)
+    assert world.workspace.read("a.py") == b"one"
+    assert await supervisor.file_at(view.state.run_id, 2, "a.py") == "good"
+    world.workspace.edit("a.py", b"mine", by="person")
+    assert (await supervisor.revert(view.state.run_id, 1)).kept == ("a.py",)
+    assert world.workspace.read("a.py") == b"mine"
+    await supervisor.revert(view.state.run_id, 1, force=True)
+    assert world.workspace.read("a.py") == b"one"
+
+
+async def test_a_revert_can_be_reverted_and_is_no_edit(world: World) -> None:
+    view = await pursue(world, writes("a.py", "one"), writes("a.py", "good"))
+    supervisor, run_id = world.supervisor(), view.state.run_id
+    for iteration, text in ((1, b"one"), (2, b"good"), (1, b"one")):
+        outcome = await supervisor.revert(run_id, iteration)
+        assert (outcome.changed, outcome.kept) == (("a.py",), ())
+        assert world.workspace.read("a.py") == text
+
+
+async def test_cost_adds_up_over_turns(world: World) -> None:
+    spent = TurnResult(usage=Usage(10, 5, 0, 0.25))
+    view = await pursue(world, returns(spent), returns(spent), writes("a.py", "good"))
+    assert view.state.usage == Usage(20, 10, 0, 0.5)
+    assert sum(one.usage.usd or 0.0 for one in view.state.iterations) == 0.5
+
+
+async def test_what_the_editor_reports_decides_a_problems_requirement(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "no errors", problems=("*.py",)))
+    world.checker.problems = (Problem("a.py", 0, "undefined name"),)
+    assert [one.status for one in (await world.supervisor().check(GOAL)).views] == ["unmet"]
+    world.checker.problems = ()
+    assert [one.status for one in (await world.supervisor().check(GOAL)).views] == ["met"]
+
+
+async def test_a_run_survives_a_worker_with_a_defect(world: World) -> None:
+    def defect(turn: object, context: object, of: World) -> None:
+        raise ZeroDivisionError("oops")
+
+    view = await pursue(world, defect)
+    assert view.state.status == "crashed"
+    assert "oops" in view.state.reason
+
+
+async def test_iteration_details_tell_what_the_worker_did_and_which_checks_ran(world: World) -> None:
+    view = await pursue(world, idle, writes("a.py", "good"))
+    detail = await world.supervisor().iteration(view.state.run_id, 2)
+    assert detail.changed == ("a.py",)
+    assert [(one.command, one.passed) for one in detail.checks] == [("check", True)]
+    assert [(one.number, one.status) for one in detail.verdict] == [(1, "met")]
+    before = await world.supervisor().iteration(view.state.run_id, 1)
+    assert [(one.number, one.status) for one in before.verdict] == [(1, "unmet")]
+    with pytest.raises(UsageError, match="no iteration 7"):
+        await world.supervisor().iteration(view.state.run_id, 7)
+
+
+def _never(of: World) -> object:
+    return replace(failing("check"), reason="exit code 2")
+
+
+async def test_a_flaky_check_is_unverified_until_it_passed_three_times(world: World) -> None:
+    results = iter([False, True, True, True, True])
+    world.checker.behaviours["check"] = lambda of: next(results)
+    view = await pursue(world, idle)
+    assert (view.state.status, view.state.iteration) == ("complete", 1)
+    assert world.checker.ran == ["check"] * 4
+    assert passing("check").passed
+
+
+@pytest.mark.conformance("A10")
+async def test_a10_a_goal_file_that_a_worker_changed_is_no_amendment_until_it_is_accepted(world: World) -> None:
+    easier = goal(requirement(1, "it exists", "exists", sole=True))
+    world.checker.behaviours["exists"] = contains("a.py", "bad")
+
+    def cheats(turn: object, context: object, of: World) -> None:
+        of.workspace.edit(GOAL, b"an easier goal")
+        of.goals[GOAL] = easier
+
+    world.worker.plays = [cheats, idle]  # type: ignore[list-item]
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    found = await until(supervisor, run_id, lambda view: bool(view.state.open_findings))
+    assert found.state.open_findings[0].finding.kind == "goal_file"
+    assert found.state.goal.requirements[0].text == "it works"
+    await supervisor.accept(run_id, "F1", "it was too hard")
+    view = await ended(supervisor, run_id)
+    assert (view.state.status, view.state.goal.requirements[0].text) == ("complete", "it exists")
+
+
+async def test_a_revert_can_be_undone(world: World) -> None:
+    view = await pursue(world, writes("a.py", "one"), writes("a.py", "good"))
+    supervisor = world.supervisor()
+    run_id = view.state.run_id
+    with pytest.raises(UsageError, match="nothing that could be undone"):
+        await supervisor.revert(run_id, None)
+    await supervisor.revert(run_id, 0)
+    assert world.workspace.read("a.py") == b"bad"
+    await supervisor.revert(run_id, None)
+    assert world.workspace.read("a.py") == b"good"
+
+
+@pytest.mark.conformance("C20")
+async def test_c20_approval_can_be_tightened_by_resume_and_never_loosened(world: World) -> None:
+    capped = await pursue(world, idle, limits=LimitChanges(max_iterations=1))
+    supervisor = world.supervisor()
+    run_id, more = capped.state.run_id, LimitChanges(max_iterations=2)
+    with pytest.raises(UsageError, match="tightened only"):
+        await supervisor.resume(run_id, more, StartOptions(approve="auto"))
+    assert (await supervisor.view(run_id)).state.status == "capped"
+    await supervisor.resume(run_id, more, StartOptions(approve="deny"))
+    assert (await ended(supervisor, run_id)).state.options.approve == "deny"
+
+
+async def test_a_receipt_has_every_iteration_and_the_time_of_its_audit(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=23, stall_after=None)
+    view = await pursue(world, idle)
+    assert len(view.state.iterations) == 20
+    receipt = await world.supervisor().report(view.state.run_id)
+    assert [record.number for record in receipt.state.iterations] == list(range(1, 24))
+    seconds = sum(record.seconds for record in receipt.state.iterations)
+    assert 0 < seconds <= receipt.state.elapsed
+
+
+@pytest.mark.conformance("A16")
+async def test_a16_what_a_cut_off_attempt_cost_belongs_to_its_iteration(world: World) -> None:
+    from donewhen.core import events as e
+    from tests.core.builders import Story
+
+    story = Story().audit(failing("pytest -q")).then(e.TurnStarted(1, None))
+    story.then(e.TurnAbandoned(1, "paused", Usage(5, 5, 0, 0.5)), e.TurnStarted(1, None))
+    story.then(e.TurnFinished(1, TurnResult(usage=Usage(1, 1, 0, 0.25))))
+    assert story.state.usage.usd == story.state.iterations[-1].usage.usd == 0.75
+
+
+async def test_a_check_that_differs_from_the_last_one_of_its_goal_is_flaky_too(world: World) -> None:
+    results = iter([False, True, False, True, True, True, True])
+    world.checker.behaviours["check"] = lambda of: next(results)
+    seen: list[str] = []
+    for _ in range(3):
+        view = await world.supervisor().check(GOAL)
+        seen.append(view.views[0].status)
+    assert seen == ["unmet", "unmet", "met"]
+    assert world.checker.ran == ["check"] * 6
+
+
+async def test_a_run_whose_supervisor_died_is_interrupted_for_every_reader(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    first = world.supervisor()
+    run_id = (await first.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    world.held.clear()  # as where the process is gone
+    other = world.supervisor()
+    assert [one.status for one in await other.summaries()] == ["interrupted"]
+    assert (await other.view(run_id)).state.status == "interrupted"
+    assert (await ended(other, run_id)).state.status == "interrupted"
