@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -308,3 +309,10 @@ class Sample:
 def desk(root: Path, *views: RunView, error: DoneWhenError | None = None, **other: Any) -> Desk:
     (root / "GOAL.md").write_text("# Ship the exporter\n")
     return Desk(root, FakeRuns(root, views, error), **other)
+
+
+def lines(text: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+# ----------------------------------------------------------------------------------------- init and check
