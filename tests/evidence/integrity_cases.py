@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .integrity_cases_bindings import BINDINGS
 from .integrity_cases_configs import CONFIGS, NAMED, PROGRAMS
 from .integrity_cases_definitions import DEFINITIONS
 from .integrity_cases_honest import HONEST_PYTHON
@@ -10,14 +11,5 @@ from .integrity_cases_python import DISHONEST_PYTHON
 from .integrity_cases_scripts import SCRIPTS
 from .integrity_cases_unchecked import UNCHECKED
 
-CASES = (
-    *HONEST_PYTHON,
-    *DISHONEST_PYTHON,
-    *CONFIGS,
-    *NAMED,
-    *DEFINITIONS,
-    *OTHER_FILES,
-    *PROGRAMS,
-    *SCRIPTS,
-    *UNCHECKED,
-)
+TESTS = (*HONEST_PYTHON, *DISHONEST_PYTHON, *BINDINGS, *SCRIPTS)
+CASES = (*TESTS, *CONFIGS, *NAMED, *DEFINITIONS, *OTHER_FILES, *PROGRAMS, *UNCHECKED)

@@ -100,6 +100,7 @@ FACTS = IntegrityFacts(
             skips=(SkipFact(scope="TestExport", line=2, text="@pytest.mark.skip", always=True),),
             collected=False,
             parsed=False,
+            bindings=(("export", 0, "shop.export"),),
         ),
     ),
     configs=(FileFact("pyproject.toml", "f2", 1, "[tool.pytest]", "pytest"),),

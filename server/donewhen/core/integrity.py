@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from donewhen.core.goal import Goal
+from donewhen.core.integrity_bindings import compare_bindings
 from donewhen.core.integrity_facts import (
     CheckRunFact,
     DefinitionFact,
@@ -26,7 +27,7 @@ from donewhen.core.integrity_facts import (
 from donewhen.core.integrity_masks import gained, swallowed
 from donewhen.core.integrity_runs import compare_runs, moved_runs
 from donewhen.core.integrity_suppressions import compare_suppressions
-from donewhen.core.integrity_tests import compare_tests, digest_of, finding
+from donewhen.core.integrity_tests import compare_called, compare_tests, digest_of, finding
 from donewhen.core.work import RunWarning
 
 __all__ = [
@@ -59,6 +60,8 @@ def compare(baseline: IntegrityFacts, now: IntegrityFacts) -> tuple[IntegrityFin
         *compare_runs(baseline, now, touched),
         *_compare_configs(baseline, now),
         *compare_suppressions(baseline, now),
+        *compare_bindings(baseline, now),
+        *compare_called(baseline, now),
         *_compare_definitions(baseline, now),
         *_compare_files("check_program", baseline.shadows, now.shadows, _shadow_message),
         *_compare_files("environment", baseline.environment, now.environment, _environment_message),

@@ -108,7 +108,11 @@ class SkipFact:
 
 @dataclass(frozen=True, slots=True)
 class TestFileFact:
-    """A test file. `collected` is false where its runner passes it over; `parsed` where it could be read at all."""
+    """A test file. `collected` is false where its runner passes it over; `parsed` where it could be read at all.
+
+    `bindings` are (name, line, what it stands for) of the names that it reads and that are imported or built in:
+    `("add", 0, "calc.add")`.
+    """
 
     __test__ = False
 
@@ -118,6 +122,7 @@ class TestFileFact:
     skips: tuple[SkipFact, ...] = ()
     collected: bool = True
     parsed: bool = True
+    bindings: tuple[tuple[str, int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from donewhen.core.integrity_facts import (
 
 RESOLVE = "Undo the change, or accept it if it is meant."
 SEPARATOR = "\x1f"
+_TEST_FOLDERS = frozenset({"test", "tests", "testing", "spec", "specs", "__tests__", "e2e"})
 
 
 def digest_of(*parts: str) -> str:
@@ -75,6 +76,20 @@ def _is_skipped(place: _Place, keys: set[str]) -> bool:
     return any(
         _skip_finding(place.file, skip).key in keys for skip in place.file.skips if skip.scope == place.test.name
     )
+
+
+def compare_called(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator[IntegrityFinding]:
+    """Functions of files without tests, in the folders of tests, that assert less than before: tests call them."""
+    there = {f.path: f for f in now.tests}
+    for file in baseline.tests:
+        after = there.get(file.path)
+        among = not _TEST_FOLDERS.isdisjoint(file.path.split("/")[:-1])
+        if not among or file.collected or after is None or after.collected or after == file:
+            continue
+        current = {t.name: t for t in after.tests}
+        for test in file.tests:
+            if test.asserts and (same := current.get(test.name)) is not None and same.body != test.body:
+                yield from _weaker(test, _Place(after, same))
 
 
 # ------------------------------------------------------------------------------- which test is which

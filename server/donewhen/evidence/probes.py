@@ -15,7 +15,7 @@ from pathlib import Path
 from donewhen.core.evidence import CheckResult, Outcome
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import CheckRunFact, FileFact, IntegrityFacts, TestFileFact
-from donewhen.evidence.probes_classify import FileKind, Layout
+from donewhen.evidence.probes_classify import FileKind, Layout, in_tests
 from donewhen.evidence.probes_configs import (
     PytestOptions,
     configs_in,
@@ -158,8 +158,10 @@ def _parse(path: str, data: bytes, kind: FileKind, collected: bool, names: Pytho
 
 
 def _counts(fact: TestFileFact) -> bool:
-    """A file that is not collected counts only for the tests that it still holds: they may have been moved there."""
-    return fact.collected or any(t.simple_name.lower().startswith("test") for t in fact.tests)
+    """A file that is not collected counts for the tests that it still holds, which may have been moved there; one that
+    stands among tests also for its functions, which they may call."""
+    called = bool(fact.tests) and in_tests(fact.path)
+    return fact.collected or called or any(t.simple_name.lower().startswith("test") for t in fact.tests)
 
 
 def _bytes(path: Path) -> bytes | None:

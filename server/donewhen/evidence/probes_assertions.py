@@ -11,6 +11,8 @@ from typing import cast
 SEPARATOR = "\x1f"
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Literals = Mapping[str, tuple[str, ...]]
+Cases = Mapping[str, Sequence[ast.expr]]
+_NO_CASES: Cases = {}
 
 _UNITTEST_COMPARISONS = {
     "assertEqual": ("Eq",),
@@ -49,14 +51,18 @@ class Assertion:
 
 
 def assertions_of(
-    function: FunctionNode, nodes: Sequence[ast.AST], constants: Literals, called: Mapping[str, FunctionNode]
+    function: FunctionNode,
+    nodes: Sequence[ast.AST],
+    constants: Literals,
+    called: Mapping[str, FunctionNode],
+    cases: Cases = _NO_CASES,
 ) -> list[Assertion]:
     """The assertions that a call of this function reaches, those of the file's own functions that it calls included.
 
     `nodes` are all of its body (`body_nodes`). `constants` are the file's literals by name; a name in an assertion
-    counts as its literal.
+    counts as its literal. `cases` are the file's lists of cases by name (`cases_of`).
     """
-    names = {**constants, **_parameters(function), **literals_of(nodes)}
+    names = {**constants, **_parameters(function, cases), **literals_of(nodes)}
     found: list[Assertion] = []
     for statement in _reachable(function.body):
         found += _statement_assertions(statement, names)
@@ -69,20 +75,38 @@ def assertions_of(
     return found
 
 
-def parametrized(function: FunctionNode) -> Iterator[tuple[Sequence[ast.expr], Sequence[str]]]:
-    """The values of each `parametrize` that are written out, and the names that they are bound to."""
+def cases_of(body: Sequence[ast.stmt]) -> dict[str, Sequence[ast.expr]]:
+    """The lists that the file's own names are bound to: `CASES = [(1, 2, 3)]`."""
+    return {
+        target.id: statement.value.elts
+        for statement in body
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        and isinstance(statement.value, ast.List | ast.Tuple | ast.Set)
+        for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
+        if isinstance(target, ast.Name)
+    }
+
+
+def parametrized(
+    function: FunctionNode, constants: Cases = _NO_CASES
+) -> Iterator[tuple[Sequence[ast.expr], Sequence[str]]]:
+    """The values of each `parametrize`, written out there or in a constant, and the names that they are bound to."""
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call) and last_name(decorator) == "parametrize" and len(decorator.args) > 1:
             names, values = decorator.args[:2]
-            if isinstance(values, ast.List | ast.Tuple | ast.Set):
+            if isinstance(values, ast.Name):
+                listed = constants.get(values.id)
+            else:
+                listed = values.elts if isinstance(values, ast.List | ast.Tuple | ast.Set) else None
+            if listed is not None:
                 given = [n.value for n in walk(names) if isinstance(n, ast.Constant)]
-                yield values.elts, [word for n in given for word in str(n).replace(",", " ").split()]
+                yield listed, [word for n in given for word in str(n).replace(",", " ").split()]
 
 
-def _parameters(function: FunctionNode) -> dict[str, tuple[str, ...]]:
+def _parameters(function: FunctionNode, cases: Cases) -> dict[str, tuple[str, ...]]:
     """What a test's parameters may be: the literals of all their cases together."""
     found: dict[str, tuple[str, ...]] = {}
-    for values, names in parametrized(function):
+    for values, names in parametrized(function, cases):
         tokens = tuple(t for value in values for t in _tokens(value, {}))
         found.update(dict.fromkeys(names, tokens))
     return found

@@ -44,15 +44,20 @@ class Layout:
         return tuple(p for p, kind in self.kinds.items() if kind is FileKind.STARTUP)
 
 
+def in_tests(path: str) -> bool:
+    """Whether a folder that it is in holds tests, by its name."""
+    return not _TEST_FOLDERS.isdisjoint(path.split("/")[:-1])
+
+
 def _kind(path: str, with_tests: set[str]) -> FileKind | None:
     folder, _, name = path.rpartition("/")
     if name in _STARTUP or (name.endswith(".pth")):
         return FileKind.STARTUP
     if is_config(name):
         return FileKind.CONFIG
-    in_tests = not _TEST_FOLDERS.isdisjoint(folder.split("/"))
-    if _DISABLED_TEST.fullmatch(name) or (name.endswith(".py") and (in_tests or folder in with_tests)):
+    among = in_tests(path)
+    if _DISABLED_TEST.fullmatch(name) or (name.endswith(".py") and (among or folder in with_tests)):
         return FileKind.PYTHON_TEST
-    if _SCRIPT_TEST.fullmatch(name) or (in_tests and _SCRIPT.fullmatch(name)):
+    if _SCRIPT_TEST.fullmatch(name) or (among and _SCRIPT.fullmatch(name)):
         return FileKind.SCRIPT_TEST
     return None

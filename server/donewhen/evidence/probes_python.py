@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 
 from donewhen.core.integrity import SkipFact, TestFact, TestFileFact
 from donewhen.evidence.probes_assertions import (
+    Cases,
     FunctionNode,
     assertions_of,
     body_nodes,
+    cases_of,
     is_empty,
     last_name,
     literals_of,
@@ -21,6 +23,7 @@ from donewhen.evidence.probes_assertions import (
     truth,
     walk,
 )
+from donewhen.evidence.probes_bindings import bindings_of
 
 _SKIP_CALLS = frozenset({"skip", "xfail", "skipTest", "importorskip", "SkipTest", "exit"})
 _SETUP = frozenset(
@@ -65,17 +68,22 @@ class _Reader:
     _constants: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     _functions: dict[str, FunctionNode] = field(default_factory=dict[str, FunctionNode])
     _skip_aliases: frozenset[str] = frozenset()
+    _cases: Cases = field(default_factory=dict[str, Sequence[ast.expr]])
+    _collected: bool = True
     _classes: dict[str, ast.ClassDef] = field(default_factory=dict[str, ast.ClassDef])
 
     def facts(self, path: str, digest: str, collected: bool) -> TestFileFact:
+        self._collected = collected
         self._constants = literals_of(iter(self.tree.body))
+        self._cases = cases_of(self.tree.body)
         self._functions = {
             n.name: n for n in self.tree.body if isinstance(n, FunctionNode) and not self._is_test(n.name)
         }
         self._skip_aliases = _skip_aliases(self.tree.body)
         self._read(self.tree.body, _Scope(collected=not _opted_out(self.tree.body)))
         tests = tuple(self.tests.values())
-        return TestFileFact(path, digest, tests, tuple(self.skips), collected)
+        bindings = bindings_of(self.tree) if collected else ()
+        return TestFileFact(path, digest, tests, tuple(self.skips), collected, bindings=bindings)
 
     # -- statements
 
@@ -127,8 +135,9 @@ class _Reader:
     def _function(self, node: FunctionNode, scope: _Scope) -> None:
         name = scope.inside(node.name)
         nodes = body_nodes(node)
-        found = assertions_of(node, nodes, self._constants, self._functions)
+        found = assertions_of(node, nodes, self._constants, self._functions, self._cases)
         is_test = scope.collected and self._is_test(node.name) and not _is_fixture(node)
+        counts = is_test or not self._collected  # what tests call of a file that holds no test
         before = len(self.skips)
         self._marks(node.decorator_list, name)
         self._calls(nodes, name, not is_test and (node.name in _SETUP or _is_autouse(node)))
@@ -142,10 +151,10 @@ class _Reader:
             skipped=len(self.skips) > before,
             collected=is_test,
             empty=is_empty(node),
-            expected=tuple(a.text for a in found) if is_test else (),
-            lines=tuple(a.line - node.lineno + 1 for a in found) if is_test else (),
-            tokens=tokens_digest(nodes) if is_test else "",
-            cases=tuple(_cases(node)),
+            expected=tuple(a.text for a in found) if counts else (),
+            lines=tuple(a.line - node.lineno + 1 for a in found) if counts else (),
+            tokens=tokens_digest(nodes) if counts else "",
+            cases=tuple(_cases(node, self._cases)),
         )
 
     # -- what a test is
@@ -271,9 +280,9 @@ def _is_autouse(node: FunctionNode) -> bool:
     )
 
 
-def _cases(node: FunctionNode) -> Iterator[str]:
+def _cases(node: FunctionNode, constants: Cases) -> Iterator[str]:
     """The literal cases of `parametrize`: one text each."""
-    for values, _ in parametrized(node):
+    for values, _ in parametrized(node, constants):
         for value in values:
             text = ast.unparse(_case(value))
             yield text if len(text) <= 60 else f"{text[:40]}… ({hashlib.sha256(text.encode()).hexdigest()[:8]})"

@@ -57,9 +57,7 @@ _RUST = Language(
     re.compile(r"[=!<>]=|assert(?:_eq|_ne)|#\[should_panic[^\]]*\]"),
 )
 _JS_OPTIONS = re.compile(r"\(\s*(?:\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)\s*,\s*\{([^{}]*)\}\s*,")
-_JS_OPTION = re.compile(
-    r"(?<![\w$])[\"']?(skip|todo|only|expectFailure)[\"']?\s*:\s*(?!false\b|undefined\b|null\b|0\b)"
-)
+_JS_OPTION = re.compile(r"(?<![\w$])[\"']?(skip|todo|only|expectFailure)[\"']?\s*:(?!\s*(?:false|undefined|null|0)\b)")
 _GO_GUARD = re.compile(r"if\s+([^{\n]+)\{\s*$")
 
 

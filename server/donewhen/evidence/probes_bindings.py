@@ -1,0 +1,72 @@
+"""What the names of a Python test file stand for: a test that calls something else proves something else."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Sequence
+
+from donewhen.evidence.probes_assertions import FunctionNode, walk
+
+Binding = tuple[str, int, str]
+_BUILTINS = frozenset(dir(builtins))
+
+
+def bindings_of(tree: ast.Module) -> tuple[Binding, ...]:
+    """Each name that the file reads and that an import, or Python itself, binds; with its 0-based line and its source.
+
+    A name that is bound again is there once for each binding; a definition or assignment counts only beside those.
+    """
+    nodes = list(walk(tree))
+    read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    bound = [b for b in _bound(tree.body) if b[0] in read]
+    imported = {name for name, _, what in bound if what not in ("def", "=")}
+    own = {name for name, _, _ in bound}
+    built_in = [(name, 0, "builtin") for name in read & _BUILTINS if name not in own]
+    watched = imported | _BUILTINS
+    return tuple(sorted([*(b for b in bound if b[0] in watched), *built_in]))
+
+
+def _bound(body: Sequence[ast.stmt]) -> Iterator[Binding]:
+    for statement in body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            yield from _imported(statement)
+        elif isinstance(statement, FunctionNode | ast.ClassDef):
+            yield statement.name, statement.lineno - 1, "def"
+        elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For):
+            yield from _assigned(statement)
+        else:
+            yield from _nested(statement)
+
+
+def _nested(statement: ast.stmt) -> Iterator[Binding]:
+    if isinstance(statement, ast.If) and "TYPE_CHECKING" not in ast.dump(statement.test):
+        yield from _bound([*statement.body, *statement.orelse])
+    elif isinstance(statement, ast.Try):
+        handlers = [s for h in statement.handlers for s in h.body]
+        yield from _bound([*statement.body, *handlers, *statement.orelse, *statement.finalbody])
+    elif isinstance(statement, ast.With | ast.While):
+        yield from _bound(statement.body)
+
+
+def _imported(statement: ast.Import | ast.ImportFrom) -> Iterator[Binding]:
+    module = ""
+    if isinstance(statement, ast.ImportFrom):
+        module = f"{'.' * statement.level}{statement.module or ''}."
+    for alias in statement.names:
+        name = alias.asname or (alias.name if module else alias.name.partition(".")[0])
+        what = f"{module}{alias.name}" if module or alias.asname else name
+        yield name, statement.lineno - 1, what
+
+
+def _assigned(statement: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For) -> Iterator[Binding]:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    for target in targets:
+        for node in walk(target):
+            if isinstance(node, ast.Name) and not _is_part(target):
+                yield node.id, statement.lineno - 1, "="
+
+
+def _is_part(target: ast.expr) -> bool:
+    """`calc.add = ...` and `cases[0] = ...` bind no name."""
+    return isinstance(target, ast.Attribute | ast.Subscript)

@@ -1,0 +1,71 @@
+"""What tests call: names that stand for something else, constants, and functions in files beside the tests."""
+
+from __future__ import annotations
+
+from .integrity_case import ADD, Case, T, in_test
+
+CASES = "CASES = [(1, 2, 3), (0, 0, 0)]\n\n\n"
+LISTED = '@pytest.mark.parametrize("a,b,c", CASES)\ndef test_add(a, b, c):\n    assert add(a, b) == c\n'
+CALLS = "from helpers import same\nfrom mathx import add\n\n\ndef test_add():\n    same(add(1, 2), 3)\n"
+HELPERS = "tests/helpers.py"
+SAME = "def same(a, b):\n    assert a == b\n"
+
+
+def called(name: str, before: str, after: str, *found: str) -> Case:
+    return Case(name, {T: CALLS, HELPERS: before}, {HELPERS: after}, found)
+
+
+BINDINGS = (
+    in_test("imported from elsewhere", ADD, ADD.replace("mathx", "mathy"), f"test_modified {T}:0"),
+    in_test("bound by lambda", ADD, ADD.replace("\n\n\n", "\nadd = lambda a, b: 3\n\n\n", 1), f"test_modified {T}:1"),
+    in_test("defined again in the test file", ADD, ADD + "\n\ndef add(a, b):\n    return 3\n", f"test_modified {T}:11"),
+    in_test(
+        "imported under the same name",
+        ADD,
+        ADD + "\n\nfrom mathx import add_for_tests as add\n",
+        f"test_modified {T}:11",
+    ),
+    in_test(
+        "Python's own bound",
+        "def test_a():\n    assert len(f()) == 1\n",
+        "def len(a):\n    return 1\n\n\ndef test_a():\n    assert len(f()) == 1\n",
+        f"test_modified {T}:0",
+    ),
+    in_test("a helper added that no test uses", ADD, ADD + "\n\ndef sub(a, b):\n    return a - b\n"),
+    in_test("an import in two lines", ADD, "import json\nfrom mathx import (\n    add,\n    sub,\n)\n" + ADD[23:]),
+    in_test("a name of its own", "N = f()\n\n\n" + ADD + "\n\nX = N\n", "N = g()\n\n\n" + ADD + "\n\nX = N\n"),
+    in_test("imports for the checker of types", ADD, "if TYPE_CHECKING:\n    from mathy import add\n" + ADD),
+    in_test("an import gone", "import os\n" + ADD + "\n\nX = os\n", ADD),
+    in_test("an attribute of a test's own", ADD, ADD + "\n\ntest_add.slow = True\n"),
+    in_test(
+        "cases of a constant changed", CASES + LISTED, CASES.replace("2, 3", "0, 1") + LISTED, f"test_modified {T}:4"
+    ),
+    in_test(
+        "cases of a constant gone", CASES + LISTED, CASES.replace(", (0, 0, 0)", "") + LISTED, f"test_weakened {T}:4"
+    ),
+    in_test("a case of a constant added", CASES + LISTED, CASES.replace("[(1", "[(2, 2, 4), (1") + LISTED),
+    in_test(
+        "cases moved to a constant",
+        LISTED.replace("CASES", "[(1, 2, 3), (0, 0, 0)]"),
+        CASES + LISTED,
+    ),
+    called("an assertion of a helper gone", SAME, SAME.replace("assert a == b", "pass"), f"test_weakened {HELPERS}:0"),
+    called(
+        "a helper expects something else",
+        "def one(a):\n    assert a == 1\n",
+        "def one(a):\n    assert a == 2\n",
+        f"test_modified {HELPERS}:1",
+    ),
+    Case(
+        "an assertion of the code gone",
+        {"test_add.py": ADD, "mathx.py": "def add(a, b):\n    assert a\n    return a\n"},
+        {"mathx.py": "def add(a, b):\n    return a + b\n"},
+    ),
+    called("a helper asserts more", SAME, SAME + "    assert type(a) is type(b)\n"),
+    called("a helper without assertions", SAME, SAME + "\n\ndef numbers():\n    return [1]\n"),
+    called(
+        "other changes of a helper",
+        "def numbers():\n    return [1]\n\n\n" + SAME,
+        "def numbers():\n    return [2]\n\n\n" + SAME.replace("    assert", "    a = norm(a)\n    assert"),
+    ),
+)
