@@ -225,7 +225,7 @@ PROGRAMS = (
         "a module that the runner loads of the library",
         {T: ADD},
         {"difflib.py": "import os\nos._exit(0)\n"},
-        ("check_program difflib.py:0",),
+        ("check_program difflib.py:0", "environment difflib.py:1"),
         ("python -m unittest",),
     ),
     Case("a folder called as a module", {T: ADD}, {"email/letter.txt": "a\n"}, (), ("python -m unittest",)),

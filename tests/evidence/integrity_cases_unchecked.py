@@ -67,4 +67,39 @@ UNCHECKED = (
         ("check_config src/a.ts:0",),
         ("npx tsc --noEmit",),
     ),
+    Case(
+        "a test that patches its runner",
+        {"a.py": A},
+        {"tests/test_b.py": "from _pytest.python import Function\nFunction.runtest = None\n"},
+        ("environment tests/test_b.py:0",),
+    ),
+    Case(
+        "code that patches a test case",
+        {"a.py": A},
+        {"a.py": A + "\n\nimport unittest\nunittest.TestCase.assertEqual = print\n"},
+        ("environment a.py:8",),
+    ),
+    Case("code that ends the runner", {"a.py": A}, {"a.py": A + "\n\nos._exit(0)\n"}, ("environment a.py:7",)),
+    Case("a new test of pytest's", {"a.py": A}, {"tests/test_b.py": "import pytest\nimport unittest\n"}),
+    Case("code that exits", {"a.py": A}, {"a.py": A + "\n\ndef stop():\n    raise SystemExit(0)\n"}),
+    Case(
+        "a plugin of pytest's, worked on",
+        {"a.py": "import pluggy\n" + A},
+        {"a.py": "import os\n\nimport pluggy\n\n\ndef f():\n    return 2\n"},
+    ),
+    Case(
+        "another file of a plugin of pytest's",
+        {"a.py": "import pluggy\n" + A},
+        {"b.py": A + "import pluggy\n"},
+    ),
+    Case(
+        "names for annotations",
+        {"a.py": A},
+        {"tests/test_b.py": "from _pytest.logging import LogCaptureFixture\n"},
+    ),
+    Case(
+        "a test case's own attribute",
+        {"a.py": A},
+        {"tests/test_b.py": "class T(unittest.TestCase):\n    maxDiff = None\n"},
+    ),
 )

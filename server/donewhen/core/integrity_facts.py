@@ -172,7 +172,8 @@ class IntegrityFacts:
     """What the probes read at one moment.
 
     `shadows` are files of the workspace that would stand in for a runner (`pytest.py` in its root). `suppressions`
-    are the lines of files that keep a linter from checking what it would (`# ruff: noqa`). `runners` and `protect` say
+    are the lines of files that keep a linter from checking what it would (`# ruff: noqa`), and,
+    with no runner, those that reach into a test runner (`import _pytest`). `runners` and `protect` say
     what was looked for: a configuration of a runner that was not looked for is no change.
     """
 

@@ -30,6 +30,15 @@ _SILENCED = {
     "tsc": r"^\s*//\s*@ts-nocheck\b",
     "biome": r"^\s*//\s*biome-ignore-all\b",
 }
+# Code of the workspace that reaches into the test runner, or ends it: it runs inside of the check.
+_REACHES = re.compile(
+    r"^\s*(?:from|import)\s+(?:_pytest|pluggy)\b(?!\.\w+\s+import\s+(?:(?:MonkeyPatch|LogCaptureFixture|"
+    r"CaptureFixture|FixtureRequest|TempPathFactory)(?:,\s*|\s*$))+)"  # names for annotations
+    r"|^\s*(?:_pytest|pytest|unittest)(?:\.\w+)+\s*=(?!=)|^\s*TestCase\.\w+\s*=(?!=)"
+    r"|\bsetattr\(\s*(?:_pytest|pytest|unittest|TestCase)\b|\bsys\.modules\[\s*[\"'](?:_?pytest|pluggy|unittest)\b"
+    r"|\bos\._exit\s*\(|^\s*from\s+os\s+import\b.*\b_exit\b",
+    re.MULTILINE,
+)
 _COMPILED = {name: re.compile(pattern, re.IGNORECASE | re.MULTILINE) for name, pattern in _SILENCED.items()}
 
 
@@ -45,11 +54,16 @@ class Unchecked:
         self._ignored: dict[tuple[str, IgnoreFile], FileFact | None] = {}
 
     def facts(self, root: Path, covered: Sequence[str], runners: Collection[str]) -> tuple[FileFact, ...]:
-        """One fact for each file that keeps a linter of `runners` from checking; its text are the lines that do."""
+        """One fact for each file that keeps a linter of `runners` from checking; its text are the lines that do. And
+        for each that reaches into a test runner, with no linter's name: those may be new."""
         if self._sources is None:
             self._sources = tuple(p for p in covered if p.endswith((*_PYTHON, *_SCRIPT)))
         linters = sorted(_ENDINGS.keys() & set(runners))
-        return (*self._ignoring(root, self._sources, linters), *self._silenced(root, self._sources, linters))
+        return (
+            *self._ignoring(root, self._sources, linters),
+            *self._silenced(root, self._sources, linters),
+            *self._matching(root, [p for p in covered if p.endswith(".py")], "", _REACHES),
+        )
 
     def _ignoring(self, root: Path, sources: Sequence[str], linters: Sequence[str]) -> Iterator[FileFact]:
         readers = [name for name in linters if name in _READ_GITIGNORE]
@@ -68,30 +82,34 @@ class Unchecked:
     def _silenced(self, root: Path, sources: Sequence[str], linters: Sequence[str]) -> Iterator[FileFact]:
         for linter in linters:
             if linter in _COMPILED:
-                for path in sources:
-                    if path.endswith(_ENDINGS[linter]):
-                        yield from filter(None, [self._silenced_by(root, path, linter)])
+                paths = [path for path in sources if path.endswith(_ENDINGS[linter])]
+                yield from self._matching(root, paths, linter, _COMPILED[linter])
 
-    def _silenced_by(self, root: Path, path: str, linter: str) -> FileFact | None:
+    def _matching(self, root: Path, paths: Iterable[str], name: str, pattern: re.Pattern[str]) -> Iterator[FileFact]:
+        for path in paths:
+            fact = self._matched(root, path, name, pattern)
+            if fact is not None:
+                yield fact
+
+    def _matched(self, root: Path, path: str, name: str, pattern: re.Pattern[str]) -> FileFact | None:
         file = os.path.join(root, path)  # noqa: PTH118  # called for each source: Path takes longer than stat
         try:
             stat = os.stat(file)  # noqa: PTH116
             signature = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-            known = self._read.get((path, linter))
+            known = self._read.get((path, name))
             if known is not None and known[0] == signature:
                 return known[1]
             text = "" if stat.st_size > _LARGEST else Path(file).read_text("utf-8-sig", "replace")
         except OSError:
             return None
-        fact = _silencing_fact(path, linter, text)
-        self._read[path, linter] = (signature, fact)
+        fact = _matching_fact(path, name, pattern, text)
+        self._read[path, name] = (signature, fact)
         return fact
 
 
-def _silencing_fact(path: str, linter: str, text: str) -> FileFact | None:
-    pattern = _COMPILED[linter]
+def _matching_fact(path: str, name: str, pattern: re.Pattern[str], text: str) -> FileFact | None:
     places = (match.start() + len(match[0]) - len(match[0].lstrip()) for match in pattern.finditer(text))
-    return _fact(path, linter, text.split("\n"), [text.count("\n", 0, place) for place in places])
+    return _fact(path, name, text.split("\n"), [text.count("\n", 0, place) for place in places])
 
 
 def _ignoring_fact(root: Path, file: IgnoreFile, sources: Sequence[str], linter: str) -> FileFact | None:
@@ -99,8 +117,8 @@ def _ignoring_fact(root: Path, file: IgnoreFile, sources: Sequence[str], linter:
     return _fact(file.path, linter, file.text.splitlines(), file.deciding(there))
 
 
-def _fact(path: str, linter: str, lines: Sequence[str], picked: Iterable[int]) -> FileFact | None:
+def _fact(path: str, name: str, lines: Sequence[str], picked: Iterable[int]) -> FileFact | None:
     start, text = excerpt(lines, picked)
     if not text:
         return None
-    return FileFact(path, hashlib.sha256(text.encode()).hexdigest()[:16], start, text, linter)
+    return FileFact(path, hashlib.sha256(text.encode()).hexdigest()[:16], start, text, name)
