@@ -68,4 +68,26 @@ BINDINGS = (
         "def numbers():\n    return [1]\n\n\n" + SAME,
         "def numbers():\n    return [2]\n\n\n" + SAME.replace("    assert", "    a = norm(a)\n    assert"),
     ),
+    Case(
+        "a module that stands in for the code",
+        {T: ADD, "mathx.py": "def add(a, b):\n    return 0\n"},
+        {"tests/mathx.py": "def add(a, b):\n    return a + b\n"},
+        ("check_program tests/mathx.py:0",),
+    ),
+    Case(
+        "a package that stands in for the code",
+        {T: ADD, "src/mathx/__init__.py": "def add(a, b):\n    return 0\n"},
+        {"mathx/__init__.py": "def add(a, b):\n    return a + b\n"},
+        ("check_program mathx/__init__.py:0",),
+    ),
+    Case(
+        "a module among the tests that is no product's",
+        {T: ADD, "mathx.py": "def add(a, b):\n    return 0\n"},
+        {"tests/numbers_for_tests.py": "N = 1\n"},
+    ),
+    Case(
+        "a module among tests of a package",
+        {T: ADD, "tests/__init__.py": "", "mathx.py": "def add(a, b):\n    return 0\n"},
+        {"tests/mathx.py": "N = 1\n"},
+    ),
 )

@@ -209,7 +209,7 @@ def _config_message(change: str, came: str, fact: FileFact) -> str:
 
 def _shadow_message(change: str, came: str, fact: FileFact) -> str:
     del came
-    return f"{fact.path} was {change}: it would stand in for the program that a check means."
+    return f"{fact.path} was {change}: it would stand in for the program or module that a check means."
 
 
 def _environment_message(change: str, came: str, fact: FileFact) -> str:

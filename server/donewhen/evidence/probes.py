@@ -28,6 +28,7 @@ from donewhen.evidence.probes_definitions import Definitions
 from donewhen.evidence.probes_environment import Environment
 from donewhen.evidence.probes_python import PythonNames, python_tests
 from donewhen.evidence.probes_scripts import script_tests
+from donewhen.evidence.probes_shadowing import shadowing_modules
 from donewhen.evidence.probes_unchecked import Unchecked
 from donewhen.ports import Workspace
 
@@ -70,14 +71,17 @@ class WorkspaceProbes:
         configs = self._read_configs(view)
         options = pytest_options(view.root)
         folders = definitions.folders()
+        tests = self._read_tests(view, options, definitions)
+        shadows = self._disk.shadows(view.root, folders, view.environment, definitions.program_names())
+        known = {f.path for f in shadows}
         return IntegrityFacts(
-            tests=self._read_tests(view, options, definitions),
+            tests=tests,
             configs=tuple(f for f in configs if f.runner in runners),
             protected=tuple(FileFact(path, digest) for path, digest in sorted(view.protected.items())),
             definitions=(*definitions.facts, *self._disk.programs(view.root, definitions, view.environment)),
             environment=self._disk.startup_files(view.root, folders, view.environment, self._layout.startup_files()),
             goal_file=_goal_file(goal, view),
-            shadows=self._disk.shadows(view.root, folders, view.environment, definitions.program_names()),
+            shadows=(*shadows, *(f for f in shadowing_modules(view.root, view.paths, tests) if f.path not in known)),
             suppressions=self._unchecked.facts(view.root, view.paths, runners),
             runners=tuple(sorted(runners)),
             protect=goal.protect,
