@@ -1,0 +1,66 @@
+"""Checks that write files, with the real runner on a real folder: coverage data and reports, a snapshot, a build."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from donewhen.composition import Surroundings, open_engine
+from donewhen.config import Settings
+from donewhen.engine.api import StartOptions
+from tests.engine.world import ended
+
+PYTHON = Path(sys.executable)
+FILES = {
+    "calc.py": "def add(a, b):\n    return a - b\n",
+    "test_calc.py": (
+        "import json, pathlib\nfrom calc import add\n\n\n"
+        "def test_snapshot():\n    kept = pathlib.Path('snapshot.json')\n    if not kept.exists():\n"
+        "        kept.write_text(json.dumps(add(1, 2)))\n    assert json.loads(kept.read_text()) == add(1, 2)\n\n\n"
+        "def test_add():\n    assert add(1, 2) == 3\n"
+    ),
+    "build.py": (
+        "import pathlib, time\nout = pathlib.Path('out')\nout.mkdir(exist_ok=True)\n"
+        "(out / 'calc.txt').write_text(pathlib.Path('calc.py').read_text())\n"
+        "(out / 'build.log').write_text(f'built at {time.time_ns()}')\n"
+    ),
+    "GOAL.md": (
+        "---\nmax_iterations: 2\n---\n# Add\n\n"
+        "- [ ] `python -m coverage run -m pytest -q -p no:cacheprovider && python -m coverage xml -q` passes\n"
+        "- [ ] `python build.py` passes\n"
+    ),
+}
+REPAIR = "rm -f snapshot.json && sed -i.bak s/-/+/ calc.py && rm calc.py.bak"
+
+
+def _project(root: Path, git: bool) -> Path:
+    root.mkdir()
+    for name, text in FILES.items():
+        (root / name).write_text(text, encoding="utf-8")
+    for command in (["git", "init", "-q"], ["git", "add", "."]) if git else ():
+        subprocess.run(command, cwd=root, check=True)
+    return root
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the worker's command is written for a POSIX shell")
+@pytest.mark.parametrize("git", [True, pytest.param(False, marks=pytest.mark.slow)])
+async def test_coverage_a_snapshot_and_a_build_are_proven(tmp_path: Path, git: bool) -> None:
+    root = _project(tmp_path / "w", git)
+    runs = await open_engine(root, tmp_path / "state", Settings(), Surroundings(interpreter=PYTHON))
+    try:
+        options = StartOptions(worker="command", worker_command=REPAIR)
+        view = await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)
+        assert (view.state.status, view.state.iteration, view.state.reason) == (
+            "complete",
+            1,
+            "every requirement is proven",
+        )
+        assert (root / "coverage.xml").exists()
+        assert (root / "snapshot.json").read_text(encoding="utf-8") == "3"
+        again = await runs.check("GOAL.md")
+        assert [one.status for one in again.views] == ["met", "met"]
+    finally:
+        await runs.close("the test ended")
