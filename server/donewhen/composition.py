@@ -22,6 +22,7 @@ from donewhen.engine.setup import EngineSetup, Start
 
 if TYPE_CHECKING:
     from donewhen.engine.runs import Supervisor
+    from donewhen.evidence.runner import CommandChecker
     from donewhen.ports import Judge, Ledger, Processes, Worker
 
 UNAVAILABLE_WORKERS = {
@@ -34,12 +35,13 @@ UNAVAILABLE_WORKERS = {
 class Surroundings:
     """What the front end knows of the place that runs happen in.
 
-    `environment` is that of whoever started Done When, `interpreter` the Python that the editor selected, `trusted`
+    `environment` is that of whoever started Done When, `interpreter` is asked for the Python that the editor
+    has selected at each start, `trusted`
     is asked before anything is executed.
     """
 
     environment: Callable[[], Mapping[str, str]] = lambda: dict(os.environ)
-    interpreter: Path | None = None
+    interpreter: Callable[[], Path | None] = lambda: None
     trusted: Callable[[], bool] = lambda: True
     watch: bool = True
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -97,10 +99,10 @@ def _setup(
         folder / "scratch",
         around.environment,
         editor,
-        interpreter=around.interpreter,
-        secrets=lambda: tuple(around.secrets.values()),
+        secrets=around.secrets.values,
         bytecode=bytecode,
     )
+    settled = _settling(checker, settings, around)
     return EngineSetup(
         root=root,
         state_folder=folder,
@@ -113,13 +115,25 @@ def _setup(
         checker=checker,
         probes=LazyProbes(checker.variables),
         goal_files=LazyGoalFiles(root),
-        settle=lambda goal, options: settle(goal, options, settings() if callable(settings) else settings),
+        settle=settled,
         worker=lambda options: make_worker(options, processes, checker.variables),
         judge=no_judge,
         trusted=around.trusted,
         mask=lambda text: Masker.of(around.environment(), around.secrets.values()).mask(text),
         forward_diagnostics=lambda path, number, found: editor.forward(path, number, cast("Sequence[Problem]", found)),
     )
+
+
+def _settling(
+    checker: CommandChecker, settings: Settings | Callable[[], Settings], around: Surroundings
+) -> Callable[[Goal, StartOptions], Start]:
+    """`settle` with what the editor has selected and set by then."""
+
+    def settled(goal: Goal, options: StartOptions) -> Start:
+        checker.select_interpreter(around.interpreter())
+        return settle(goal, options, settings() if callable(settings) else settings)
+
+    return settled
 
 
 def settle(goal: Goal, options: StartOptions, settings: Settings) -> Start:

@@ -24,17 +24,24 @@ def lsp_services(state_dir: Path | None) -> LspServices:
         import asyncio
 
         composition = await asyncio.to_thread(_composition)
-        interpreter = wanted.settings().get("interpreter")
         around = composition.Surroundings(
-            interpreter=Path(interpreter) if isinstance(interpreter, str) and interpreter else None,
+            interpreter=lambda: _interpreter(wanted.settings()),
             trusted=wanted.trusted,
             secrets=wanted.secrets(),
         )
-        settings = lambda: editor_settings(wanted.root, wanted.settings())  # noqa: E731
+
+        def settings() -> Settings:
+            return editor_settings(wanted.root, wanted.settings())
+
         where = wanted.state_dir or state_dir or settings().state_dir
         return await composition.open_engine(wanted.root, where, settings, around)
 
     return LspServices(open_workspace=open_workspace, goal_files=_goal_files)
+
+
+def _interpreter(editor: Mapping[str, Any]) -> Path | None:
+    selected = editor.get("interpreter")
+    return Path(selected) if isinstance(selected, str) and selected else None
 
 
 def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:

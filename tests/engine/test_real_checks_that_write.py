@@ -49,7 +49,7 @@ def _project(root: Path, git: bool) -> Path:
 @pytest.mark.parametrize("git", [True, pytest.param(False, marks=pytest.mark.slow)])
 async def test_coverage_a_snapshot_and_a_build_are_proven(tmp_path: Path, git: bool) -> None:
     root = _project(tmp_path / "w", git)
-    runs = await open_engine(root, tmp_path / "state", Settings(), Surroundings(interpreter=PYTHON))
+    runs = await open_engine(root, tmp_path / "state", Settings(), Surroundings(interpreter=lambda: PYTHON))
     try:
         options = StartOptions(worker="command", worker_command=REPAIR)
         view = await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from donewhen.goalfile.parse import parse
-from donewhen.goalfile.preflight import ticked_problems
 from tests.goalfile.test_parse import cut
 
 
@@ -97,13 +96,3 @@ def test_a_goal_without_requirements_says_how_to_get_some() -> None:
     (problem,) = parse("# Exports of all kinds are quoted\n").problems
     assert (problem.code, problem.severity) == ("no-evidence", "hint")
     assert "- [ ]" in problem.message
-
-
-def test_a_tick_is_no_proof() -> None:
-    parsed = parse("- [x] `a` passes\n- [x] `b` passes\n- [ ] `c` passes\n")
-    first, second, third = parsed.outline
-    (problem,) = ticked_problems(parsed, {first.id})
-    assert (problem.severity, problem.code, problem.span.start_line) == ("information", "ticked", 1)
-    assert "R2" in problem.message
-    assert cut(parsed, problem.span) == "[x]"
-    assert ticked_problems(parsed, {first.id, second.id, third.id}) == ()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.errors import LedgerUnavailable
-from donewhen.store.folders import evidence_folder, ledger_file, state_folder, workspace_folder
+from donewhen.store.folders import state_folder, workspace_folder
 
 
 def mode(path: Path) -> int:
@@ -63,14 +63,6 @@ def test_any_root_has_a_name(tmp_path: Path, name: str) -> None:
     assert folder.is_dir()
     assert len(folder.name) < 64
     assert json.loads((folder / "workspace.json").read_text("utf-8"))["root"] == str(Path(name))
-
-
-def test_evidence_files_are_private_to_a_run(tmp_path: Path) -> None:
-    folder = workspace_folder(tmp_path / "state", tmp_path)
-    kept = evidence_folder(folder, "../../run 1")
-    assert kept.parent == folder / "evidence"
-    assert mode(kept) == 0o700
-    assert ledger_file(folder).parent == folder
 
 
 def test_a_file_in_the_way_is_explained(tmp_path: Path) -> None:

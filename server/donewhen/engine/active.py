@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from donewhen.core.errors import LedgerError
-from donewhen.core.events import Event, InterruptOpened, RevisionChanged
+from donewhen.core.events import Event, InterruptOpened, RevisionChanged, RunStarted
 from donewhen.core.fold import begin, fold
 from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt
@@ -63,10 +63,11 @@ class ActiveRun:
         self._answers: dict[str, asyncio.Future[Answer]] = {}
 
     @classmethod
-    async def begin(cls, parts: Parts, token: str, on_change: Callable[[ActiveRun], None], started: Event) -> ActiveRun:
-        """Puts a new run on record; `started` is its RunStarted."""
-        run_id: str = getattr(started, "run_id")  # noqa: B009  # only RunStarted has one, and begin() checks it
-        entry = await parts.ledger.append(run_id, started, parts.clock.now())
+    async def begin(
+        cls, parts: Parts, token: str, on_change: Callable[[ActiveRun], None], started: RunStarted
+    ) -> ActiveRun:
+        """Puts a new run on record."""
+        entry = await parts.ledger.append(started.run_id, started, parts.clock.now())
         run = cls(parts, token, on_change, begin(entry))
         on_change(run)
         return run

@@ -102,7 +102,7 @@ class CommandChecker:
             plan.reports.discard()
 
     def select_interpreter(self, interpreter: Path | None) -> None:
-        """The person selected another Python in the editor; runs that have started keep theirs."""
+        """The Python that the person has selected in the editor: checks run with it from now on."""
         self._surroundings.interpreter = interpreter
 
     def program(self, check: Check) -> str | None:

@@ -7,7 +7,7 @@ import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Requirement
@@ -16,16 +16,6 @@ from donewhen.ports import Checker
 Validator = Callable[..., Any]
 """Called as `validator(response, agent, **kwargs)`; sync or async. Returns True, False, an object with `passed` and
 `feedback`, or a dict with `passed` (a real boolean) and optionally `feedback`."""
-
-
-class ValidationLike(Protocol):
-    """What a validator may return besides booleans and dicts."""
-
-    @property
-    def passed(self) -> bool: ...
-
-    @property
-    def feedback(self) -> str | None: ...
 
 
 @dataclass

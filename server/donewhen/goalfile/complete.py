@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
+from donewhen.goalfile.backticks import code_span
 from donewhen.goalfile.detect import DetectedCheck
-from donewhen.goalfile.edits import code_span
 from donewhen.goalfile.layout import LINE_BREAK
 from donewhen.goalfile.settings import BY_NAME, KEYS, UNLIMITED, Key
 from donewhen.goalfile.source import Span

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from donewhen.core.errors import InvalidGoal
-from donewhen.goalfile.edits import code_span
+from donewhen.goalfile.backticks import code_span
 from donewhen.goalfile.files import GOAL_FILE, GOAL_SUFFIX
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.statements import one_line

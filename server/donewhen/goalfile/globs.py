@@ -27,11 +27,6 @@ def plain_glob(glob: str) -> str:
     return bare
 
 
-def is_pattern(glob: str) -> bool:
-    """True where the glob can name more than one file."""
-    return any(character in glob for character in "*?[") or glob.endswith("/")
-
-
 def _is_absolute(glob: str) -> bool:
     return glob.startswith(("/", "~")) or bool(_DRIVE.match(glob))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource
+from donewhen.goalfile.source import FileProblem, RequirementSource
 
 _CODE = re.compile(r"`[^`]+`")
 _NUMBER = re.compile(r"\d")
@@ -54,20 +54,6 @@ _ALMOST_SOLE = re.compile(
 def preflight(requirements: Sequence[RequirementSource]) -> tuple[FileProblem, ...]:
     """Hints for requirements that are vague or unjudgeable, warnings for checks that can't fail."""
     return tuple(problem for source in requirements for problem in _about(source, requirements))
-
-
-def ticked_problems(parsed: ParsedGoalFile, met: Collection[str]) -> tuple[FileProblem, ...]:
-    """Information for every ticked requirement whose id is not in `met`: a tick is no proof."""
-    return tuple(
-        FileProblem(
-            source.checkbox or source.text_span,
-            "information",
-            "ticked",
-            f"{source.requirement.label} is ticked, but not proven: a tick is no evidence",
-        )
-        for source in parsed.requirements
-        if source.requirement.ticked and source.id not in met
-    )
 
 
 def _about(source: RequirementSource, all_of_them: Sequence[RequirementSource]) -> Iterator[FileProblem]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import logging
 import os
 import queue
@@ -139,6 +140,8 @@ def own_stdio() -> StdioLink:
     os.dup2(null, 0)
     os.close(null)
     os.dup2(2, 1)
+    # A pipe would keep stray output in its buffer until the server ends.
+    sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", closefd=False), line_buffering=True)
     if sys.platform == "win32":
         import msvcrt
 

@@ -52,11 +52,6 @@ def ledger_file(folder: Path) -> Path:
     return folder / LEDGER_FILE
 
 
-def evidence_folder(folder: Path, run_id: str) -> Path:
-    """Where files that are evidence of one run are kept (reports, full outputs); made 0700."""
-    return private_folder(folder / EVIDENCE_FOLDER / _readable(run_id))
-
-
 def private_folder(path: Path) -> Path:
     """Makes a folder, and those above it, for this user alone. Raises LedgerUnavailable with what to do."""
     try:

@@ -1,0 +1,36 @@
+"""Checks run in the project's environment: the interpreter that is selected in the editor now comes first."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from donewhen.composition import Surroundings, open_engine
+from donewhen.config import Settings
+
+
+def _interpreter(place: Path, exit_code: int) -> Path:
+    program = place / "python"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\nexit {exit_code}\n", encoding="utf-8")
+    program.chmod(0o755)
+    return program
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the interpreters are shell scripts")
+async def test_another_interpreter_counts_from_the_next_start_on(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / "GOAL.md").write_text("# G\n\n- [ ] `python tool.py` passes\n", encoding="utf-8")
+    selected = _interpreter(tmp_path / "good" / "bin", 0)
+    other = _interpreter(tmp_path / "bad" / "bin", 3)
+    around = Surroundings(interpreter=lambda: selected)
+    runs = await open_engine(root, tmp_path / "state", Settings(), around)
+    try:
+        assert [one.status for one in (await runs.check("GOAL.md")).views] == ["met"]
+        selected = other
+        assert [one.status for one in (await runs.check("GOAL.md")).views] == ["unmet"]
+    finally:
+        await runs.close("the test ended")
