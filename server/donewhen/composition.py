@@ -69,10 +69,10 @@ async def open_engine(
     for notice in ledger.notices:
         sys.stderr.write(f"donewhen: {notice}\n")
     bytecode = private_folder(everything / "pycache")
-    return Supervisor(_setup(root, folder, bytecode, ledger, settings, around or Surroundings()))
+    return Supervisor(engine_setup(root, folder, bytecode, ledger, settings, around or Surroundings()))
 
 
-def _setup(
+def engine_setup(
     root: Path,
     folder: Path,
     bytecode: Path,
