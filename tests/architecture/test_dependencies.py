@@ -14,9 +14,13 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "wire": ("wire", "core", "ports", "engine"),
     "config": ("config", "core"),
     **{adapter: (adapter, "core", "ports") for adapter in ADAPTERS},
+    "models": ("models", "core", "ports"),
+    "workers": ("workers", "models", "core", "ports"),
+    "judges": ("judges", "models", "core", "ports"),
     "samples": ("samples",),
     "lsp": ("lsp", "core", "ports", "engine", "wire"),
     "cli": ("cli", "core", "ports", "engine", "wire", "config"),
+    "testing": ("testing",),
 }
 COMPOSITION_ROOT = (
     "__main__",
@@ -31,7 +35,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pygls": ("lsp",),
     "lsprotocol": ("lsp",),
     "markdown_it": ("goalfile",),
-    "yaml": ("goalfile", "workers"),
+    "yaml": ("goalfile", "workers", "testing"),
     "pathspec": ("workspace",),
     "watchfiles": ("workspace", "doctor"),
     "psutil": ("workspace",),
@@ -40,7 +44,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "rich": ("cli",),
     "platformdirs": ("store", "config", "cli"),
     "cattrs": ("lsp",),
-    "litellm": (),
+    "litellm": ("models",),
 }
 POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"}
 
