@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from donewhen.core import calls as c
 from donewhen.core import events as e
+from donewhen.core.calls import Message, ToolCall
 from donewhen.core.evidence import (
     CheckResult,
     EditorReport,
@@ -76,7 +78,10 @@ OPTIONS = e.RunOptions(
     worker_command="do-it",
     script="work.json",
     preserve_context=False,
+    agent=e.AgentOptions("openai/gpt", "http://127.0.0.1:8000/v1", 0.5, 64_000, 50, 900_000),
+    judging=e.JudgeOptions(("anthropic/claude", "openai/gpt"), None, "unanimity", 0.0, "Be strict.", 4, 12_000),
 )
+MESSAGE = Message("assistant", "I look", (ToolCall("t1", "run_command", '{"command": "ls"}'),))
 FACTS = IntegrityFacts(
     tests=(
         TestFileFact(
@@ -141,7 +146,9 @@ SAMPLES: tuple[e.Event, ...] = (
     e.TurnStarted(1, "c0"),
     e.TurnFinished(
         1,
-        TurnResult(Claim("question", "Which?"), USAGE, "timeout", "digest", (WorkerStep("tool", "ls", False),), "did"),
+        TurnResult(
+            Claim("question", "Which?"), USAGE, "timeout", "digest", (WorkerStep("tool", "ls", False),), "did", True
+        ),
         ("src/a.py",),
     ),
     e.TurnAbandoned(1, "stopped", USAGE),
@@ -154,9 +161,24 @@ SAMPLES: tuple[e.Event, ...] = (
     e.AuditAbandoned(1, "stopped"),
     e.JudgeStarted(("r-2",), "rev2"),
     e.JudgeFinished(
-        ("r-2",), "rev2", "rev2", Verdict((RequirementVerdict("r-2", "met", "seen", ("E2",)),)), USAGE, "none"
+        ("r-2",),
+        "rev2",
+        "rev2",
+        Verdict((RequirementVerdict("r-2", "met", "seen", ("E2",)),)),
+        USAGE,
+        "none",
+        {"r-2": ("src/a.py",)},
+        True,
     ),
-    e.JudgeFailed("no connection", Usage(10, 0, 0, None)),
+    e.JudgeFailed("no connection", Usage(10, 0, 0, None), True),
+    e.ClaimJudged(True, "the service is gone", ("E2",)),
+    c.CallStarted("M1", "worker", "openai/gpt", Usage(100, 0, 0, 0.001), Usage(100, 4000, 0, 0.02)),
+    c.CallFinished("M1", USAGE, MESSAGE, "cut off"),
+    c.MessageKept(Message("user", "Go on.")),
+    c.ToolStarted("t1", "run_command", "ls"),
+    c.ToolFinished("t1", WorkerStep("run_command", "ls: exit 0"), Message("tool", "a.py", (), "t1")),
+    c.ConversationCompacted((Message("user", "So far: nothing."),), 40),
+    c.BudgetReached("the budget of $1.00 could be passed"),
     e.FindingAccepted("F1", "meant", True),
     e.RequirementWaived("r-2", "later", True),
     e.RequirementDisputed("r-2", "look again"),

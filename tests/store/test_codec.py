@@ -71,6 +71,12 @@ def test_golden_files_of_every_version_are_read(file: Path) -> None:
     assert decode(file.read_text("ascii"), int(file.parent.name[1:])) == NAMED[file.stem]
 
 
+@pytest.mark.parametrize("file", sorted(GOLDEN.glob("earlier/*.json")), ids=lambda file: file.stem)
+def test_entries_from_before_fields_were_added_are_read(file: Path) -> None:
+    """New fields have defaults: what an earlier release wrote in this version's format stays readable."""
+    assert type(decode(file.read_text("ascii"))) is type(NAMED[file.stem])
+
+
 # ------------------------------------------------------------------------------------------ round trips
 
 JSON = st.recursive(

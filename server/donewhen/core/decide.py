@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from donewhen.core.events import EndStatus
 from donewhen.core.goal import Requirement
 from donewhen.core.proof import assess, needed_judgements, proven, satisfied, undecidable, unmet_signature
-from donewhen.core.state import RunState
+from donewhen.core.state import MAX_OUTAGES, RunState
 from donewhen.core.work import Interrupt
 
 MAX_FAILURES = 3
-MAX_OUTAGES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,9 @@ class RunAudit:
 
 @dataclass(frozen=True, slots=True)
 class AskJudge:
+    """What the judge is asked: about requirements; without any, whether the evidence confirms the worker's claim that
+    it is blocked, or the goal impossible (C9)."""
+
     requirements: tuple[Requirement, ...]
 
 
@@ -73,6 +75,7 @@ def decide(state: RunState, now: float) -> Action:
         or _completed(state)
         or _out_of(state, now)
         or _audit(state)
+        or _unaffordable(state)
         or _judgement(state)
         or _bare(state)
         or _person(state)
@@ -117,13 +120,32 @@ def _audit(state: RunState) -> Action | None:
     return RunAudit(state.iteration) if state.audit_due and state.turn is None and state.redo is None else None
 
 
+def _unaffordable(state: RunState) -> Action | None:
+    """A call that could pass a budget was not made, and what needs no model is done."""
+    return Stop("over_budget", state.unaffordable) if state.unaffordable is not None else None
+
+
 def _judgement(state: RunState) -> Action | None:
+    if state.turn is not None or state.redo is not None:
+        return None
     wanted = needed_judgements(state)
-    if not wanted or state.turn is not None or state.redo is not None:
+    about_claim = _judge_confirms(state)
+    if not wanted and not about_claim:
         return None
     if state.outages >= MAX_OUTAGES:
         return Pause(f"the judge could not be asked: {state.outage_reason}")
     return AskJudge(wanted)
+
+
+def _judge_confirms(state: RunState) -> bool:
+    claim = state.claim
+    return (
+        claim is not None
+        and claim.state in ("blocked", "impossible")
+        and state.options.judge is not None
+        and state.claim_judged is None
+        and not state.open_findings
+    )
 
 
 def _bare(state: RunState) -> Action | None:
@@ -148,6 +170,8 @@ def _given_up(state: RunState) -> Action | None:
     cap, stall = state.limit("max_iterations"), state.limit("stall_after")
     if state.redo is not None:
         return None
+    if state.fatal is not None:
+        return Stop("crashed", state.fatal)
     if state.failures >= MAX_FAILURES:
         return Stop("crashed", f"the worker failed {state.failures} times in a row: {state.last_error}")
     if cap is not None and state.iteration >= cap:

@@ -18,11 +18,15 @@ DoneWhenError
 │   └── LedgerUnavailable  the state folder can't be written (full, read-only)
 ├── WorkspaceError         a file of the workspace can't be read or written
 │   └── ChangedMeanwhile   a guarded write found other content than was read
+├── ModelFailed            a model didn't answer; `kind` says why
+├── OverBudget             the next call to a model could pass a budget: it was not made
 ├── JudgeOutage            the judge couldn't be asked (A6)
 └── WorkerFailed           the worker's turn ended with an error (C8)
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 
 class DoneWhenError(Exception):
@@ -109,9 +113,39 @@ class ChangedMeanwhile(WorkspaceError):
         self.current = current
 
 
+FailureKind = Literal["auth", "context", "refused", "outage"]
+
+
+class ModelFailed(DoneWhenError):
+    """A model didn't answer.
+
+    `kind`: `auth` (no key, or one that isn't taken; the message says what to set), `context` (the prompt is too long),
+    `refused` (the request itself was not taken, so that asking again is no use), `outage` (everything else, after all
+    retries).
+    """
+
+    def __init__(self, message: str, kind: FailureKind = "outage") -> None:
+        super().__init__(message)
+        self.kind: FailureKind = kind
+
+
+class OverBudget(DoneWhenError):
+    """The next call to a model could pass a budget: it was not made, and the run ends `over_budget`."""
+
+
 class JudgeOutage(DoneWhenError):
-    """The judge couldn't be asked: an outage, never a verdict (A6)."""
+    """The judge couldn't be asked: an outage, never a verdict (A6). `final`: asking again is no use before a person
+    changed something."""
+
+    def __init__(self, message: str, *, final: bool = False) -> None:
+        super().__init__(message)
+        self.final = final
 
 
 class WorkerFailed(DoneWhenError):
-    """The worker's turn ended with an error; the iteration is recorded with it (C8)."""
+    """The worker's turn ended with an error; the iteration is recorded with it (C8). `final`: another turn is no use
+    before a person changed something, and the run ends."""
+
+    def __init__(self, message: str, *, final: bool = False) -> None:
+        super().__init__(message)
+        self.final = final

@@ -6,9 +6,19 @@ intent without a result as interrupted (invariant 2). Events carry no time: the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from donewhen.core.calls import (
+    BudgetReached,
+    CallFinished,
+    CallStarted,
+    ConversationCompacted,
+    MessageKept,
+    ToolFinished,
+    ToolStarted,
+)
 from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
@@ -25,6 +35,35 @@ END_STATUSES: tuple[EndStatus, ...] = (
 )  # fmt: skip
 
 
+PanelRule = Literal["majority", "unanimity"]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """Who judges, and how: each of `models` is a member of the panel, asked on its own; `rule` says what they must
+    agree on. `calls` bounds how often a member may look for itself, `tokens` its prompt."""
+
+    models: tuple[str, ...]
+    api_base: str | None = None
+    rule: PanelRule = "majority"
+    temperature: float | None = None
+    prompt: str | None = None
+    calls: int = 8
+    tokens: int = 24_000
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """The built-in agent's model and inner limits. `window` is the model's context in tokens, None: as it is known."""
+
+    model: str
+    api_base: str | None = None
+    temperature: float | None = None
+    window: int | None = None
+    tool_calls: int = 2_000
+    turn_tokens: int = 50_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """The settings that were frozen when the run started. `judge` is the judge's identity, None without one."""
@@ -36,6 +75,8 @@ class RunOptions:
     worker_command: str | None = None
     script: str | None = None
     preserve_context: bool = True
+    agent: AgentOptions | None = None
+    judging: JudgeOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +231,30 @@ class JudgeFinished:
     verdict: Verdict | None
     usage: Usage = field(default_factory=Usage)
     reason: str = ""
+    shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """By requirement id, the files that the judge saw for it; without an entry it may have seen anything."""
+    cached: bool = False
+    """The same evidence had been judged before: no model was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimJudged:
+    """What the judge says to the worker's claim that it is blocked, or that the goal is impossible. `confirmed` is None
+    where it can't tell: then a person is asked (C9)."""
+
+    confirmed: bool | None
+    reason: str
+    evidence_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeFailed:
-    """An outage: the judge could not be asked. It uses up no iteration (A6)."""
+    """An outage: the judge could not be asked. It uses up no iteration (A6). `final`: asking again is no use before a
+    person changed something."""
 
     reason: str
     usage: Usage = field(default_factory=Usage)
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +366,8 @@ Event = (
     RunStarted | GoalAmended | BaselineTaken | RevisionChanged | RevisionConfirmed | CheckpointTaken
     | TurnStarted | TurnFinished | TurnAbandoned | TurnRestored
     | AuditStarted | CheckStarted | CheckFinished | EvidenceRecorded | AuditFinished | AuditAbandoned
-    | JudgeStarted | JudgeFinished | JudgeFailed
+    | JudgeStarted | JudgeFinished | JudgeFailed | ClaimJudged
+    | CallStarted | CallFinished | MessageKept | ToolStarted | ToolFinished | ConversationCompacted | BudgetReached
     | FindingAccepted | RequirementWaived | RequirementDisputed
     | InterruptOpened | InterruptAnswered | InterruptClosed
     | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded

@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from donewhen.core import events as e
+from donewhen.core import fold_calls
 from donewhen.core.errors import LedgerError
 from donewhen.core.fold_audit import (
     audit_abandoned,
     audit_finished,
     audit_started,
     check_finished,
+    claim_judged,
     evidence_recorded,
     judge_failed,
     judge_finished,
@@ -243,7 +245,8 @@ def _limits_raised(state: RunState, event: e.LimitsRaised, at: float) -> RunStat
         for name in ("max_iterations", "timeout", "budget", "token_budget")
         if getattr(event.limits, name) != getattr(state.goal.limits, name)
     }
-    return replace(state, goal=replace(state.goal, limits=event.limits, explicit_limits=explicit))
+    goal = replace(state.goal, limits=event.limits, explicit_limits=explicit)
+    return replace(state, goal=goal, unaffordable=None)
 
 
 def _pause_requested(state: RunState, event: e.PauseRequested, at: float) -> RunState:
@@ -271,6 +274,7 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
 
 def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
     """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted (C21)."""
+    state = fold_calls.written_off(fold_calls.written_off(state, "worker"), "judge")
     return replace(
         state,
         iteration_open=False,
@@ -355,6 +359,8 @@ _FOLDS: dict[type, Fold] = {
     e.JudgeStarted: judge_started,
     e.JudgeFinished: judge_finished,
     e.JudgeFailed: judge_failed,
+    e.ClaimJudged: claim_judged,
+    **fold_calls.FOLDS,
     e.FindingAccepted: _finding_accepted,
     e.RequirementWaived: _requirement_waived,
     e.RequirementDisputed: _requirement_disputed,

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from donewhen.core import events as e
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, PastResult
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedCommand, PastResult
+from donewhen.core.fold_calls import charged, written_off
 from donewhen.core.fold_turn import recount
+from donewhen.core.globs import literal
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import STABLE_PASSES
-from donewhen.core.state import IterationRecord, Judged, KnownFinding, OpenAudit, RunState
+from donewhen.core.state import KEPT_COMMANDS, MAX_OUTAGES, Judged, KnownFinding, OpenAudit, RunState
 from donewhen.core.verdict import RequirementVerdict
-from donewhen.core.work import Usage
 
 
 def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState:
@@ -75,7 +76,10 @@ def remembered(evidence: Evidence, flaky: int | None = None) -> PastResult | Non
 
 def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> RunState:
     counted = _counted(state, event.evidence)
-    return replace(counted, recorded=_recorded(counted, event.evidence))
+    commands = state.commands
+    if isinstance(event.evidence.observation, ObservedCommand):
+        commands = (*commands, event.evidence)[-KEPT_COMMANDS:]
+    return replace(counted, recorded=_recorded(counted, event.evidence), commands=commands)
 
 
 def _counted(state: RunState, evidence: Evidence) -> RunState:
@@ -124,19 +128,20 @@ def judge_started(state: RunState, event: e.JudgeStarted, at: float) -> RunState
 
 def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunState:
     """Takes a verdict in: strictly, and not at all where the revision moved meanwhile (A9)."""
+    state = written_off(state, "judge")
     counted = replace(
         state,
         judging=(),
         outages=0,
         outage_reason="",
         judge_usage=state.judge_usage + event.usage,
-        iterations=_charged(state, event.usage),
+        iterations=charged(state, event.usage),
     )
     if not event.revision == event.revision_after == state.revision:
         return counted
     judged = dict(state.judged)
     for verdict in _verdicts(state, event):
-        scope = _scope(state, verdict.requirement_id)
+        scope = _scope(state, event, verdict.requirement_id)
         judged[verdict.requirement_id] = Judged(verdict, event.revision, scope)
     return recount(replace(counted, judged=judged))
 
@@ -161,24 +166,35 @@ def _cited(state: RunState, finding: RequirementVerdict) -> RequirementVerdict:
     return finding
 
 
-def _scope(state: RunState, requirement_id: str) -> tuple[str, ...]:
+def _scope(state: RunState, event: e.JudgeFinished, requirement_id: str) -> tuple[str, ...]:
+    """The files that the requirement names and those that the judge was shown for it. Where it names none, or what the
+    judge saw isn't known, everything (product.md, the soundness rule)."""
     requirement = state.goal.requirement(requirement_id)
-    return requirement.files if requirement is not None else ()
+    shown = event.shown.get(requirement_id)
+    if requirement is None or not requirement.files or shown is None:
+        return ()
+    return tuple(dict.fromkeys((*requirement.files, *(literal(path) for path in shown))))
 
 
-def _charged(state: RunState, usage: Usage) -> tuple[IterationRecord, ...]:
-    if not state.iterations:
-        return state.iterations
-    latest = state.iterations[-1]
-    return (*state.iterations[:-1], replace(latest, usage=latest.usage + usage))
+def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
+    """A confirmed claim ends the run; any other is for a person (C9)."""
+    state = replace(written_off(state, "judge"), judging=(), outages=0, outage_reason="")
+    claim = state.claim
+    if claim is None:
+        return state
+    cited = event.evidence_ids and all(state.recorded.get(key) == state.revision for key in event.evidence_ids)
+    if event.confirmed and cited and (claim.state == "blocked" or claim.state == "impossible"):
+        return replace(state, claim=None, ending=(claim.state, f"{claim.text} (the judge confirms: {event.reason})"))
+    return replace(state, claim_judged=event.reason)
 
 
 def judge_failed(state: RunState, event: e.JudgeFailed, at: float) -> RunState:
+    state = written_off(state, "judge")
     return replace(
         state,
         judging=(),
-        outages=state.outages + 1,
+        outages=MAX_OUTAGES if event.final else state.outages + 1,
         outage_reason=event.reason,
         judge_usage=state.judge_usage + event.usage,
-        iterations=_charged(state, event.usage),
+        iterations=charged(state, event.usage),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from donewhen.core import events as e
+from donewhen.core.calls import Message
+from donewhen.core.fold_calls import written_off
 from donewhen.core.proof import assess, unmet_signature
 from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, OpenTurn, RunState
 from donewhen.core.work import Claim, Usage
@@ -21,6 +23,11 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         turn=OpenTurn(event.iteration, event.checkpoint, at),
         redo=None,
         edits_kept=None,
+        fatal=None,
+        claim_judged=None,
+        conversation=_conversation(state, again),
+        conversation_before=_conversation(state, again),
+        first_checkpoint=state.first_checkpoint or event.checkpoint,
         iteration=event.iteration,
         iteration_open=True,
         iteration_began=state.iteration_began if again else state.elapsed,
@@ -36,6 +43,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
 def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState:
     """A turn that failed is recorded with its error and is not audited as if it had answered (C8, A4)."""
     result = event.result
+    off = written_off(state, "worker")
     failed = result.error is not None
     needs_person = not failed and result.claim.state != "finished"
     started = state.turn.started_at if state.turn is not None else at
@@ -43,7 +51,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         number=event.iteration,
         started_at=started,
         seconds=state.elapsed - state.iteration_began,
-        usage=result.usage + state.cut_off_usage,
+        usage=result.usage + off.unfinished_usage,
         revision=state.revision,
         changed=event.changed,
         summary=result.summary or result.claim.text,
@@ -51,28 +59,37 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         **_counts(state),
     )
     return replace(
-        state,
+        off,
         turn=None,
         turns_ended=state.turns_ended + 1,
         claim=Claim(result.claim.state, result.claim.text) if needs_person else None,
         late_answers={},
-        cut_off_usage=Usage(),
+        unfinished_usage=Usage(),
         failures=state.failures + 1 if failed else 0,
         last_error=result.error,
+        fatal=result.error if result.final else None,
         response_digest=result.response_digest,
-        worker_usage=state.worker_usage + result.usage,
+        worker_usage=off.worker_usage + result.usage,
         audit_due=not failed or bool(event.changed),
         iterations=(*state.iterations, record)[-KEPT_ITERATIONS:],
     )
 
 
 def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunState:
+    off = written_off(state, "worker")
     spent = replace(
-        state, worker_usage=state.worker_usage + event.usage, cut_off_usage=state.cut_off_usage + event.usage
+        off, worker_usage=off.worker_usage + event.usage, unfinished_usage=off.unfinished_usage + event.usage
     )
     if state.turn is None:
         return spent
     return replace(spent, turn=None, redo=state.turn, last_alive=at, late_answers={})
+
+
+def _conversation(state: RunState, again: bool) -> tuple[Message, ...]:
+    """A turn that runs again goes on from where it began; without preserved context each begins anew (C5)."""
+    if not state.options.preserve_context:
+        return ()
+    return state.conversation_before if again else state.conversation
 
 
 def turn_restored(state: RunState, event: e.TurnRestored, at: float) -> RunState:

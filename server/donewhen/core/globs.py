@@ -16,6 +16,11 @@ def any_matches(globs: Iterable[str], path: str) -> bool:
     return any(matches(glob, path) for glob in globs)
 
 
+def literal(path: str) -> str:
+    """The glob that matches this path, and nothing else but what lies in it."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
+
+
 @lru_cache(maxsize=1024)
 def _pattern(glob: str) -> re.Pattern[str]:
     text = glob.removeprefix("./").rstrip("/")

@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from donewhen.core.integrity_facts import IntegrityFacts, IntegrityFinding, TestFileFact
 from donewhen.core.integrity_tests import digest_of, finding
 
+_OWN = frozenset({"def", "="})
+
 
 def compare_bindings(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator[IntegrityFinding]:
-    """One finding for each name that the file read at the baseline and that something new binds."""
+    """One finding for each name that the file read at the baseline, from elsewhere, and that something new binds."""
     there = {f.path: f for f in now.tests}
     for file in baseline.tests:
         after = there.get(file.path)
         if after is None or after.bindings == file.bindings:
             continue
-        had = _by_name(file)
+        had = {name: sources for name, sources in _by_name(file).items() if not _OWN.issuperset(sources)}
         for name, current in sorted(_by_name(after).items()):
             came = {what: line for what, line in current.items() if what not in had.get(name, {})}
             if name in had and came:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from donewhen.core.calls import CallStarted, Message
 from donewhen.core.events import EndStatus, RunMode, RunOptions
 from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
@@ -22,6 +23,9 @@ RunStatus = (
 Phase = Literal["working", "checking", "judging"]
 
 KEPT_ITERATIONS = 20
+KEPT_COMMANDS = 40
+MAX_OUTAGES = 3
+"""Times in a row that the judge can't be asked before the run pauses (A6)."""
 SIGN_OF_LIFE = 1.0
 """Seconds after its last sign of life in which a run that crashed may still have worked: two heartbeats."""
 
@@ -123,21 +127,38 @@ class RunState:
     """The run's seconds of work when the present iteration's turn began."""
     iteration_open: bool = False
     """False once the run stopped after it: what is looked at again later is no part of it."""
-    cut_off_usage: Usage = field(default_factory=Usage)
-    """What attempts at the present iteration cost that were cut off."""
+    unfinished_usage: Usage = field(default_factory=Usage)
+    """What the present iteration's turn has cost so far, attempts at it that were cut off included."""
     turns_ended: int = 0
     turn: OpenTurn | None = None
     redo: OpenTurn | None = None
     """A turn that was cut off: it runs again as the same iteration."""
     claim: Claim | None = None
     """The last turn's claim, as long as it needs a person or the judge."""
+    claim_judged: str | None = None
+    """What the judge said to the claim where it did not confirm it: then a person is asked."""
     failures: int = 0
     last_error: str | None = None
+    fatal: str | None = None
+    """Why another turn is no use before a person changed something."""
     response_digest: str = ""
     answers: tuple[str, ...] = ()
     late_answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
     """Answers that came after the turn that asked was cut off, by the interrupt's subject: it gets each once, when it
     runs again. What it had been given before, and may have acted on, it asks for again."""
+
+    conversation: tuple[Message, ...] = ()
+    """What the worker's model was told and answered, as far as it wasn't compacted."""
+    conversation_before: tuple[Message, ...] = ()
+    """As it was when the present turn began: a turn that runs again starts from there."""
+    open_calls: Mapping[str, CallStarted] = field(default_factory=dict[str, CallStarted])
+    call_count: int = 0
+    unaffordable: str | None = None
+    """Why the next call to a model was not made: a budget. Holds until a limit is raised."""
+    commands: tuple[Evidence, ...] = ()
+    """The latest commands that the worker ran through the server."""
+    first_checkpoint: str | None = None
+    """The tree before the worker's first turn."""
 
     audit: OpenAudit | None = None
     audit_due: bool = True

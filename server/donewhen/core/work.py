@@ -56,7 +56,8 @@ class WorkerStep:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """The end of a worker's turn. `error` is set where the turn failed; then nothing else of it counts (C8).
+    """The end of a worker's turn. `error` is set where the turn failed; then nothing else of it counts (C8). `final`:
+    another turn is no use before a person changed something. `usage` is what was not accounted call by call.
 
     `response_digest` identifies what a library worker returned, or the command worker's output.
     """
@@ -67,6 +68,7 @@ class TurnResult:
     response_digest: str = ""
     steps: tuple[WorkerStep, ...] = ()
     summary: str = ""
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)

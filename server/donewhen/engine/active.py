@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from donewhen.core.errors import LedgerError
-from donewhen.core.events import Event, InterruptOpened, RevisionChanged, RunStarted
+from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunStarted
 from donewhen.core.fold import begin, fold
 from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt
@@ -35,6 +35,8 @@ class Parts:
     descriptors: Callable[[], tuple[int, ...]] = lambda: ()
     mask: Callable[[str], str] = lambda text: text
     retry_prompt: Callable[[str | None], str] | None = None
+    unsaved: Callable[[str], str | None] = lambda path: None
+    observe: Callable[[str, Entry], None] = lambda run_id, entry: None
 
 
 class ActiveRun:
@@ -56,6 +58,7 @@ class ActiveRun:
         self.leftovers = False
         """Set by recovery: processes of the run had outlived its supervisor, and may have written files."""
         self._evidence_count = state.evidence_count
+        self._call_count = state.call_count
         self._on_change = on_change
         self._changed = asyncio.Event()
         self._used: set[tuple[int, str]] = set()
@@ -69,6 +72,7 @@ class ActiveRun:
         """Puts a new run on record."""
         entry = await parts.ledger.append(started.run_id, started, parts.clock.now())
         run = cls(parts, token, on_change, begin(entry))
+        parts.observe(started.run_id, entry)
         on_change(run)
         return run
 
@@ -84,6 +88,7 @@ class ActiveRun:
     async def _append(self, event: Event, durable: bool) -> RunState:
         entry = await self.parts.ledger.append(self.run_id, event, self.parts.clock.now(), durable=durable)
         self.state = fold(self.state, entry)
+        self.parts.observe(self.run_id, entry)
         self.touch()
         return self.state
 
@@ -116,6 +121,11 @@ class ActiveRun:
         """The next free one; given out once, even where checks run side by side."""
         self._evidence_count = max(self._evidence_count, self.state.evidence_count) + 1
         return f"E{self._evidence_count}"
+
+    def call_id(self) -> str:
+        """The next free one for a call to a model."""
+        self._call_count = max(self._call_count, self.state.call_count) + 1
+        return f"M{self._call_count}"
 
     # ------------------------------------------------------------------------------------ workspace
 

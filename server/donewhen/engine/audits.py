@@ -121,7 +121,12 @@ def _tell(run: ActiveRun, running: Sequence[str]) -> None:
         run.say(f"running `{running[0]}`" + (f" and {len(running) - 1} more" if running[1:] else ""))
 
 
-async def _check(run: ActiveRun, check: Check, *, alone: bool) -> None:
+async def run_check(run: ActiveRun, check: Check) -> Evidence:
+    """One run of a check alone, outside of an audit: its result counts as any other."""
+    return await _check(run, check, alone=True)
+
+
+async def _check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
     """One run of one check. Alone, what changes is its own doing and is declared its output; side by side only what
     was so declared before."""
     parts, state = run.parts, run.state
@@ -133,6 +138,7 @@ async def _check(run: ActiveRun, check: Check, *, alone: bool) -> None:
     await run.noticed(await _after(run, check, alone), "person" if run.state.waits_for_person else "check")
     evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
     await run.append(CheckFinished(evidence))
+    return evidence
 
 
 async def _after(run: ActiveRun, check: Check, alone: bool) -> TreeState:

@@ -4,41 +4,75 @@ from __future__ import annotations
 
 import asyncio
 
-from donewhen.core.errors import JudgeOutage
-from donewhen.core.events import JudgeFailed, JudgeFinished, JudgeStarted
+from donewhen.core.errors import JudgeOutage, OverBudget
+from donewhen.core.events import ClaimJudged, JudgeFailed, JudgeFinished, JudgeStarted
 from donewhen.core.evidence import Evidence
 from donewhen.core.goal import Requirement
+from donewhen.core.proof import assess
 from donewhen.engine.active import ActiveRun
-from donewhen.ports import JudgeTask
+from donewhen.engine.audit_context import RevisionView
+from donewhen.ports import Judgement, JudgeTask
 
 FIRST_BACKOFF = 0.5
 
 
 async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> None:
-    """One question to the judge about these requirements. An outage is told apart from a verdict (A6)."""
-    judge = run.parts.judge
-    if judge is None:
-        await run.append(JudgeFailed("no judge is configured"))
+    """One question to the judge: about these requirements, without any about the worker's claim. An outage is told
+    apart from a verdict (A6)."""
+    if not requirements:
+        await _ask_about_claim(run)
         return
-    if run.state.outages:
-        await asyncio.sleep(FIRST_BACKOFF * 2 ** (run.state.outages - 1))
     asked = tuple(requirement.id for requirement in requirements)
     revision = run.state.revision
-    run.say(f"judging {len(asked)} requirements")
-    await run.append(JudgeStarted(asked, revision))
     task = JudgeTask(run.run_id, run.state.goal, requirements, revision, _evidence(run), dict(run.state.disputes))
-    try:
-        reply = await judge.judge(task, run.parts.workspace)
-    except JudgeOutage as outage:
-        await run.append(JudgeFailed(str(outage)))
+    reply = await _asked(run, task, f"judging {len(asked)} requirement{'s' if len(asked) > 1 else ''}")
+    if reply is None:
         return
+    await run.look("person" if run.state.waits_for_person else "check", everywhere=True)
+    reason = run.parts.mask(reply.reason)
+    await run.append(
+        JudgeFinished(
+            asked, revision, run.state.revision, reply.verdict, reply.usage, reason, dict(reply.shown), reply.cached
+        )
+    )
+
+
+async def _ask_about_claim(run: ActiveRun) -> None:
+    """Whether the evidence confirms that the worker is blocked, or that the goal is impossible (C9)."""
+    state = run.state
+    open_ids = {view.requirement_id for view in assess(state) if view.status not in ("met", "waived")}
+    unproven = tuple(r for r in state.goal.requirements if r.id in open_ids)
+    task = JudgeTask(run.run_id, state.goal, unproven, state.revision, _evidence(run), claim=state.claim)
+    reply = await _asked(run, task, "judging the worker's claim")
+    if reply is not None:
+        reason = run.parts.mask(reply.reason) or "the judge could not tell"
+        await run.append(ClaimJudged(reply.confirmed, reason, reply.evidence_ids))
+
+
+async def _asked(run: ActiveRun, task: JudgeTask, activity: str) -> Judgement | None:
+    """The judge's reply. None where there is none: that is on record then."""
+    judge = run.parts.judge
+    if judge is None:
+        await run.append(JudgeFailed("no judge is configured", final=True))
+        return None
+    if run.state.outages:
+        await asyncio.sleep(FIRST_BACKOFF * 2 ** (run.state.outages - 1))
+    run.say(activity)
+    await run.append(JudgeStarted(tuple(r.id for r in task.requirements), task.revision))
+    try:
+        return await judge.judge(task, RevisionView(run, task.revision))
+    except JudgeOutage as outage:
+        await run.append(JudgeFailed(run.parts.mask(str(outage)), final=outage.final))
+    except OverBudget as reached:
+        # The run ends for it (`decide`): that the judge was not asked is no outage.
+        await run.append(JudgeFailed(str(reached)))
     finally:
         run.say(None)
-    await run.look("person" if run.state.waits_for_person else "check", everywhere=True)
-    await run.append(JudgeFinished(asked, revision, run.state.revision, reply.verdict, reply.usage, reply.reason))
+    return None
 
 
 def _evidence(run: ActiveRun) -> tuple[Evidence, ...]:
+    """Fresh results and reports, and the commands that the worker ran, older ones included."""
     state = run.state
     known = [*state.results.values(), *state.editor.values()]
-    return tuple(evidence for evidence in known if evidence.fresh(state.revision))
+    return (*(evidence for evidence in known if evidence.fresh(state.revision)), *state.commands)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import traceback
 
-from donewhen.core.decide import Ask, AskJudge, AwaitPerson, Confirm, Pause, RunAudit, RunWorker, Stop, decide
+from donewhen.core.decide import (
+    Ask,
+    AskJudge,
+    AwaitPerson,
+    Confirm,
+    Pause,
+    RunAudit,
+    RunWorker,
+    Stop,
+    decide,
+)
 from donewhen.core.errors import DoneWhenError, LedgerError
 from donewhen.core.events import InterruptOpened, RevisionConfirmed, RunEnded, RunPaused
 from donewhen.engine.active import ActiveRun

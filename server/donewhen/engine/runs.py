@@ -114,6 +114,8 @@ class Supervisor(Control):
             await self._let_go(run)
         await self._end_background()
         self._setup.lock.release()
+        if self._setup.closing is not None:
+            await self._setup.closing()
 
     # -------------------------------------------------------------------------------- what it takes
 
@@ -224,6 +226,8 @@ class Supervisor(Control):
             descriptors=setup.lock.inherited_descriptors,
             mask=setup.mask,
             retry_prompt=setup.retry_prompt,
+            unsaved=setup.unsaved,
+            observe=setup.observe,
         )
 
     # ---------------------------------------------------------------------------------- supervising

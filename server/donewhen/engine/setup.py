@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from donewhen.core.events import RunOptions
+from donewhen.core.events import Entry, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
@@ -47,4 +47,10 @@ class EngineSetup:
     """Replaces the feedback that a worker is given before each retry (C6)."""
     mask: Callable[[str], str] = lambda text: text
     """Replaces secrets in what a worker says, before it is kept or shown (C13)."""
+    unsaved: Callable[[str], str | None] = lambda path: None
+    """The text that an editor holds for a file (posix path) where that differs from what is on disk (A20)."""
+    observe: Callable[[str, Entry], None] = lambda run_id, entry: None
+    """Told of every entry of every run of this process, for tracing."""
+    closing: Callable[[], Awaitable[None]] | None = None
+    """Awaited when the engine closes: ends what the workers and judges of all runs share."""
     forward_diagnostics: Callable[[str, int | None, Sequence[object]], None] = lambda path, version, problems: None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from donewhen.core.errors import WorkerFailed, WorkspaceError
+from donewhen.core.errors import OverBudget, WorkerFailed, WorkspaceError
 from donewhen.core.events import (
     CheckpointTaken,
     InterruptOpened,
@@ -18,38 +18,14 @@ from donewhen.core.events import (
 from donewhen.core.feedback import feedback_text, outputs_of
 from donewhen.core.proof import assess
 from donewhen.core.state import OpenTurn
-from donewhen.core.work import Answer, Claim, Interrupt, TurnResult
+from donewhen.core.work import Claim, Interrupt, TurnResult
 from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.places import locations
+from donewhen.engine.turn_context import Context
 from donewhen.engine.watching import amend_if_saved, watched
-from donewhen.ports import TreeState, Turn, Worker, Workspace
+from donewhen.ports import Turn, Worker
 
 MAX_LISTED = 10
-
-
-class _Context:
-    """Implements `ports.TurnContext`."""
-
-    def __init__(self, run: ActiveRun) -> None:
-        self._run = run
-
-    @property
-    def workspace(self) -> Workspace:
-        return self._run.parts.workspace
-
-    def activity(self, line: str) -> None:
-        self._run.say(line)
-
-    async def settled(self) -> TreeState:
-        tree = await self._run.parts.workspace.settled()
-        await self._run.noticed(tree, "person" if self._run.state.waits_for_person else "worker")
-        return tree
-
-    async def ask(self, interrupt: Interrupt) -> Answer:
-        return await self._run.ask(interrupt)
-
-    def inherited_descriptors(self) -> tuple[int, ...]:
-        return self._run.parts.descriptors()
 
 
 async def work(run: ActiveRun, iteration: int) -> None:
@@ -85,14 +61,18 @@ async def work(run: ActiveRun, iteration: int) -> None:
 
 
 async def _result(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult:
-    context = _Context(run)
+    context = Context(run)
     try:
         if worker.waits_for_person:
             return await worker.work(turn, context)
         return _masked(await watched(run, worker.work(turn, context), by="worker"), run.parts.mask)
     except WorkerFailed as failure:
         error = str(failure) or "the worker failed"
-        return _masked(TurnResult(Claim(), error=error, summary=f"failed: {error}"), run.parts.mask)
+        failed = TurnResult(Claim(), error=error, summary=f"failed: {error}", final=failure.final)
+        return _masked(failed, run.parts.mask)
+    except OverBudget as reached:
+        # What it did so far is audited: it may be enough.
+        return TurnResult(summary=f"stopped: {reached}")
 
 
 def _masked(result: TurnResult, mask: Callable[[str], str]) -> TurnResult:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.verdict import Finding, RequirementVerdict, Verdict
-from donewhen.ports import Judgement, JudgeTask, Workspace
+from donewhen.ports import AuditContext, Judgement, JudgeTask
 
 Reply = Judgement | Verdict
 
@@ -25,7 +25,7 @@ class CallableJudge:
     def identity(self) -> str:
         return self._identity
 
-    async def judge(self, task: JudgeTask, workspace: Workspace) -> Judgement:
+    async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
         """The callable's reply. Its JudgeOutage passes through; any other exception is its defect."""
         self.tasks.append(task)
         reply = self._ask(task)
@@ -49,12 +49,12 @@ class OutageJudge:
     def identity(self) -> str:
         return f"outage then {self._then.identity}"
 
-    async def judge(self, task: JudgeTask, workspace: Workspace) -> Judgement:
+    async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
         """Raises JudgeOutage while the outage lasts (A6)."""
         self.calls += 1
         if self._left is None or self.calls <= self._left:
             raise JudgeOutage(self._reason)
-        return await self._then.judge(task, workspace)
+        return await self._then.judge(task, context)
 
 
 def gullible_judge() -> CallableJudge:

@@ -6,7 +6,10 @@ Paths are posix, relative to the workspace's root, unless a name says otherwise.
 from __future__ import annotations
 
 from donewhen.ports.folder import Processes, ProcessResult, TreeState, Workspace
+from donewhen.ports.models import Model, ModelFacts, ModelReply, ModelRequest, Price, ToolSpec
 from donewhen.ports.proving import (
+    AuditContext,
+    Calls,
     Checker,
     GoalFiles,
     Judge,
@@ -21,6 +24,8 @@ from donewhen.ports.proving import (
 from donewhen.ports.records import Clock, Ledger, Live, Owner, Reply, Request, RunLock, RunSummary
 
 __all__ = [
+    "AuditContext",
+    "Calls",
     "Checker",
     "Clock",
     "GoalFiles",
@@ -29,8 +34,13 @@ __all__ = [
     "Judgement",
     "Ledger",
     "Live",
+    "Model",
+    "ModelFacts",
+    "ModelReply",
+    "ModelRequest",
     "OnChange",
     "Owner",
+    "Price",
     "Probes",
     "ProcessResult",
     "Processes",
@@ -38,6 +48,7 @@ __all__ = [
     "Request",
     "RunLock",
     "RunSummary",
+    "ToolSpec",
     "TreeState",
     "Turn",
     "TurnContext",

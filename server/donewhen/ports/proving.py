@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence
+from donewhen.core.calls import Message, ToolCall
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Observation, ObservedCommand
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import IntegrityFacts
 from donewhen.core.verdict import RequirementView, Verdict
-from donewhen.core.work import Answer, Interrupt, TurnResult, Usage
+from donewhen.core.work import Answer, Claim, Interrupt, TurnResult, Usage, WorkerStep
 from donewhen.ports.folder import TreeState, Workspace
 
 
@@ -61,6 +62,18 @@ class Turn:
     feedback; files stay as they are (C5)."""
 
 
+class Calls(Protocol):
+    """The account of calls to models: on record before each call and after it."""
+
+    async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
+        """Intent; returns the call's id. Raises OverBudget where `worst` could pass a budget: then no call is made."""
+        ...
+
+    async def end(
+        self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None
+    ) -> None: ...
+
+
 class TurnContext(Protocol):
     """What a worker may use during its turn."""
 
@@ -79,7 +92,44 @@ class TurnContext(Protocol):
         """Opens an interrupt (its id is assigned) and waits for a person's answer."""
         ...
 
+    async def permit(self, interrupt: Interrupt) -> Answer:
+        """As `ask` for an approval, where the run's `approve` says `ask`; `auto` approves and `deny` denies at once."""
+        ...
+
     def inherited_descriptors(self) -> tuple[int, ...]: ...
+
+    # What a worker that talks to a model needs besides.
+
+    @property
+    def calls(self) -> Calls: ...
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        """What was said so far, in earlier turns and this one; `calls.end`, `keep`, `tool_finished` add to it. Empty at
+        the start of each turn where context isn't preserved (C5)."""
+        ...
+
+    async def keep(self, message: Message) -> None:
+        """Adds what the model is told: the task of the turn, a nudge."""
+        ...
+
+    async def compact(self, messages: Sequence[Message], dropped: int) -> None:
+        """Replaces the whole conversation; `dropped` of its messages are gone."""
+        ...
+
+    async def tool_started(self, call: ToolCall, summary: str) -> None:
+        """Intent, on record before the tool has any effect."""
+        ...
+
+    async def tool_finished(self, call: ToolCall, step: WorkerStep, message: Message) -> None: ...
+
+    async def observe(self, command: Coroutine[Any, Any, ObservedCommand]) -> ObservedCommand:
+        """Runs a command that the worker asked for, and records it as evidence of what the server saw."""
+        ...
+
+    def unsaved(self, path: str) -> str | None:
+        """The text that an editor holds for a file, where that differs from what is on disk (A20)."""
+        ...
 
 
 class Worker(Protocol):
@@ -100,7 +150,12 @@ class Worker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
-    """What a judge is asked: evidence, never a worker's words."""
+    """What a judge is asked: evidence, never a worker's words.
+
+    `evidence` are check results, editor reports and observed commands; those that aren't fresh at `revision` can't be
+    cited. With a `claim` the question is another one: whether the evidence confirms that the worker is blocked, or that
+    the goal is impossible (C9); then `requirements` are those that are not proven.
+    """
 
     run_id: str
     goal: Goal
@@ -108,24 +163,72 @@ class JudgeTask:
     revision: str
     evidence: tuple[Evidence, ...]
     disputes: Mapping[str, str] = field(default_factory=dict[str, str])
+    claim: Claim | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A judge's reply: no verdict where it could not be used."""
+    """A judge's reply: no verdict where it could not be used, and `reason` says why.
+
+    `shown` are the files that it saw, by requirement id; without an entry it may have seen anything. `usage` is what
+    was not accounted call by call. `confirmed` answers a task with a claim, citing `evidence_ids`.
+    """
 
     verdict: Verdict | None
     usage: Usage = field(default_factory=Usage)
     reason: str = ""
+    shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    cached: bool = False
+    confirmed: bool | None = None
+    evidence_ids: tuple[str, ...] = ()
+
+
+class AuditContext(Protocol):
+    """What a judge may look at: the workspace as it was at the revision that is judged, and nothing else."""
+
+    @property
+    def calls(self) -> Calls: ...
+
+    @property
+    def root(self) -> str:
+        """The workspace folder, which no model needs to know: prompts show `.` for it."""
+        ...
+
+    def activity(self, line: str) -> None: ...
+
+    def files(self) -> Sequence[str]:
+        """The paths that the revision covers, sorted."""
+        ...
+
+    async def changed(self) -> Sequence[str]:
+        """The paths that differ from the run's baseline, as far as it is known; sorted."""
+        ...
+
+    async def diff(self) -> str:
+        """What changed since the run's baseline, unified, bounded, its cut marked; empty without a baseline."""
+        ...
+
+    async def read(self, path: str) -> bytes:
+        """A covered file as it was at the revision. Raises WorkspaceError where it isn't covered or has changed."""
+        ...
+
+    async def record(self, observation: Observation) -> Evidence:
+        """Puts what the judge is shown on record, so that it can be cited."""
+        ...
+
+    async def run_check(self, check: Check) -> Evidence:
+        """Runs a check of the goal once more; its result counts as any other."""
+        ...
 
 
 class Judge(Protocol):
-    """Audits evidence against requirements. Raises JudgeOutage where it can't be asked (A6)."""
+    """Audits evidence against requirements. Raises JudgeOutage where it can't be asked (A6), and lets OverBudget
+    through."""
 
     @property
     def identity(self) -> str: ...
 
-    async def judge(self, task: JudgeTask, workspace: Workspace) -> Judgement: ...
+    async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement: ...
 
 
 OnChange = Callable[[str], None]

@@ -1,0 +1,71 @@
+"""What a judge may look at (`ports.AuditContext`): the workspace as it was at one revision."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.core.events import EvidenceRecorded
+from donewhen.core.evidence import Evidence, Observation
+from donewhen.core.goal import Check
+from donewhen.engine.active import ActiveRun
+from donewhen.engine.audits import run_check
+from donewhen.engine.calling import CallAccount
+
+
+class RevisionView:
+    """The present files, each of them only as far as its content is the one that the revision names: what changed
+    since can't be read, and the verdict is dropped then anyway (A9)."""
+
+    def __init__(self, run: ActiveRun, revision: str) -> None:
+        self._run = run
+        self._revision = revision
+        self._changed: tuple[str, ...] | None = None
+        self.calls = CallAccount(run, "judge")
+
+    @property
+    def root(self) -> str:
+        return str(self._run.parts.workspace.root)
+
+    def activity(self, line: str) -> None:
+        self._run.say(line)
+
+    def files(self) -> Sequence[str]:
+        return self._run.parts.workspace.files()
+
+    async def changed(self) -> Sequence[str]:
+        base = self._run.state.first_checkpoint
+        if base is None:
+            return ()
+        if self._changed is None:
+            self._changed = tuple(sorted(await self._run.parts.workspace.changed_between(base, None)))
+        return self._changed
+
+    async def diff(self) -> str:
+        base = self._run.state.first_checkpoint
+        return "" if base is None else await self._run.parts.workspace.diff(base, None)
+
+    async def read(self, path: str) -> bytes:
+        workspace = self._run.parts.workspace
+        digest = workspace.digest(path)
+        if digest is None:
+            raise WorkspaceError(f"{path} is no file of this workspace that the revision covers")
+        try:
+            content = await asyncio.to_thread((workspace.root / path).read_bytes)
+        except OSError as error:
+            raise WorkspaceError(f"{path} can't be read: {error.strerror}") from error
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise WorkspaceError(f"{path} has changed since the audit: judge what you have")
+        return content
+
+    async def record(self, observation: Observation) -> Evidence:
+        run = self._run
+        # What is shown holds for the revision that it is shown of; if the files moved on since, it is not fresh.
+        evidence = Evidence(run.evidence_id(), self._revision, self._revision, run.state.turns_ended, observation)
+        await run.append(EvidenceRecorded(evidence), durable=False)
+        return evidence
+
+    async def run_check(self, check: Check) -> Evidence:
+        return await run_check(self._run, check)

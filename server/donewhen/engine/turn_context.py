@@ -1,0 +1,92 @@
+"""What a worker may use during its turn (`ports.TurnContext`)."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from typing import Any
+
+from donewhen.core.calls import ConversationCompacted, Message, MessageKept, ToolCall, ToolFinished, ToolStarted
+from donewhen.core.events import EvidenceRecorded
+from donewhen.core.evidence import Evidence, ObservedCommand
+from donewhen.core.feedback import keep_ends
+from donewhen.core.work import Answer, Interrupt, WorkerStep
+from donewhen.engine.active import ActiveRun
+from donewhen.engine.calling import CallAccount
+from donewhen.ports import TreeState, Workspace
+
+MAX_OBSERVED = 6_000
+"""Characters of a command's output that are kept as evidence: head and tail."""
+
+
+class Context:
+    """Implements `ports.TurnContext` for one turn of one run."""
+
+    def __init__(self, run: ActiveRun) -> None:
+        self._run = run
+        self.calls = CallAccount(run, "worker")
+
+    @property
+    def workspace(self) -> Workspace:
+        return self._run.parts.workspace
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        return self._run.state.conversation
+
+    def activity(self, line: str) -> None:
+        self._run.say(line)
+
+    async def settled(self) -> TreeState:
+        tree = await self._run.parts.workspace.settled()
+        await self._run.noticed(tree, self._by)
+        return tree
+
+    async def ask(self, interrupt: Interrupt) -> Answer:
+        return await self._run.ask(interrupt)
+
+    async def permit(self, interrupt: Interrupt) -> Answer:
+        approve = self._run.state.options.approve
+        if approve == "auto":
+            return Answer("approve")
+        if approve == "deny":
+            reason = "nobody is asked in this run (approve is deny): it was started without a person to answer"
+            return Answer("deny", reason=reason)
+        return await self._run.ask(interrupt)
+
+    def inherited_descriptors(self) -> tuple[int, ...]:
+        return self._run.parts.descriptors()
+
+    def unsaved(self, path: str) -> str | None:
+        return self._run.parts.unsaved(path)
+
+    async def keep(self, message: Message) -> None:
+        await self._run.append(MessageKept(message), durable=False)
+
+    async def compact(self, messages: Sequence[Message], dropped: int) -> None:
+        await self._run.append(ConversationCompacted(tuple(messages), dropped))
+
+    async def tool_started(self, call: ToolCall, summary: str) -> None:
+        await self._run.append(ToolStarted(call.id, call.name, self._run.parts.mask(summary)))
+
+    async def tool_finished(self, call: ToolCall, step: WorkerStep, message: Message) -> None:
+        """The result goes to disk with the next intent or reply: until then the turn would run again anyway."""
+        mask = self._run.parts.mask
+        shown = replace(step, summary=mask(step.summary))
+        await self._run.append(ToolFinished(call.id, shown, replace(message, text=mask(message.text))), durable=False)
+
+    async def observe(self, command: Coroutine[Any, Any, ObservedCommand]) -> ObservedCommand:
+        run = self._run
+        await run.look(self._by)
+        before, turn = run.state.revision, run.state.turns_ended
+        seen = await command
+        await run.look(self._by)
+        mask = run.parts.mask
+        kept = replace(seen, command=mask(seen.command), output=keep_ends(mask(seen.output), MAX_OBSERVED))
+        evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, kept)
+        await run.append(EvidenceRecorded(evidence), durable=False)
+        return seen
+
+    @property
+    def _by(self) -> Any:
+        return "person" if self._run.state.waits_for_person else "worker"

@@ -1,0 +1,87 @@
+"""Language models, as the built-in agent and the judge use them. See `donewhen.ports`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from donewhen.core.calls import Message
+from donewhen.core.work import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model is told of it; `parameters` is a JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One question to a model.
+
+    `schema` is the JSON schema that the reply's text must follow, as far as the model can be held to it. The first
+    `stable` messages are the same from call to call: providers that want their prompt caches marked get a mark there.
+    `timeout` is seconds for one attempt, `max_tokens` of the reply (None: as the model has it).
+    """
+
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec] = ()
+    schema: Mapping[str, Any] | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stream: bool = False
+    stable: int = 0
+    timeout: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What a model answered. `finish` is `stop`, `tool_calls`, `length` (cut off at `max_tokens`) or the provider's
+    own word; `usage` is what this call cost, retries included as far as it is known."""
+
+    message: Message
+    usage: Usage
+    finish: str = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens. `cached` is for input that the provider had cached, None: as `input`."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of a model; None is unknown. Tokens."""
+
+    window: int | None = None
+    max_output: int | None = None
+    price: Price | None = None
+
+
+class Model(Protocol):
+    """One model of one provider."""
+
+    @property
+    def name(self) -> str:
+        """As it was set, such as `anthropic/claude-sonnet-4-5`."""
+        ...
+
+    @property
+    def facts(self) -> ModelFacts: ...
+
+    def estimate(self, request: ModelRequest) -> tuple[Usage, Usage]:
+        """What the prompt costs, and what the whole call costs at worst. `usd` is None where the price is unknown."""
+        ...
+
+    async def complete(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        """The reply. `on_text` hears the text as it grows (whole so far), where it is streamed. Retries what a retry
+        can mend; raises ModelFailed. Cancelling takes effect at once."""
+        ...
