@@ -34,7 +34,8 @@ class LimitChanges:
 
 @dataclass(frozen=True, slots=True)
 class StartOptions:
-    """What a person says at the start of a run, over the goal file and the settings (protocol.md, "Options")."""
+    """What a person says at the start of a run, over the goal file and the settings (protocol.md, "Options"). `audit`:
+    of a bare audit, in which nobody works."""
 
     worker: str | None = None
     worker_command: str | None = None
@@ -46,6 +47,7 @@ class StartOptions:
     approve: Approve | None = None
     sandbox: Literal["auto", "on", "off"] | None = None
     limits: LimitChanges = field(default_factory=LimitChanges)
+    audit: bool = False
 
 
 @dataclass(frozen=True, slots=True)

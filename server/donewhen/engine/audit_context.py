@@ -52,11 +52,8 @@ class RevisionView:
         digest = workspace.digest(path)
         if digest is None:
             raise WorkspaceError(f"{path} is no file of this workspace that the revision covers")
-        try:
-            content = await asyncio.to_thread((workspace.root / path).read_bytes)
-        except OSError as error:
-            raise WorkspaceError(f"{path} can't be read: {error.strerror}") from error
-        if hashlib.sha256(content).hexdigest() != digest:
+        content = await asyncio.to_thread(workspace.read, path)
+        if content is None or hashlib.sha256(content).hexdigest() != digest:
             raise WorkspaceError(f"{path} has changed since the audit: judge what you have")
         return content
 

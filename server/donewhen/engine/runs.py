@@ -257,7 +257,7 @@ class Supervisor(Control):
         run.touch()
 
     async def _bare_audit(self, goal_path: str) -> RunView:
-        start = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions())
+        start = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True))
         options = replace(start.options, worker=None)
         run = await self._begin(new_run_id(), new_token(), "audit", start.goal, options, None)
         try:

@@ -61,6 +61,10 @@ class Workspace(Protocol):
         """sha256 of a covered file's bytes as of the last TreeState; None where it is absent or not covered."""
         ...
 
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes as they are now; None where there is none or it can't be read. Blocks: for a thread."""
+        ...
+
     def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
         """Declares that a check, running alone, wrote these paths and will write others each time: while their
         content is what it last wrote, they count as its output. Returns the paths that may not be (tracked by git,
@@ -142,4 +146,40 @@ class Processes(Protocol):
         output_limit: int = 262_144,
     ) -> ProcessResult:
         """Text is run by the platform's shell, a sequence as it is. No `stdin`: the null device."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CompanionEnd:
+    """How a companion ended. `exit_code` is negative for a signal, None where it never started or still had to be
+    killed; `errors` is the end of what it wrote to stderr, bounded."""
+
+    exit_code: int | None
+    errors: str = ""
+
+
+class Companion(Protocol):
+    """A process that lives as long as it is needed, and is talked to in lines."""
+
+    def send(self, line: bytes) -> None:
+        """Queues a line, its end included. Nothing happens where the process has ended."""
+        ...
+
+    async def ended(self) -> CompanionEnd:
+        """Waits for its end; every line that it wrote was handed on before."""
+        ...
+
+    async def close(self) -> None:
+        """Ends it within 2 s, with all its children: its input ends first. May be called again."""
+        ...
+
+
+class Companions(Protocol):
+    """Starts long-lived processes of the project's own (only `workspace/` does)."""
+
+    async def start(
+        self, argv: Sequence[str], *, environment: Mapping[str, str], on_line: Callable[[bytes], None]
+    ) -> Companion:
+        """`on_line` hears each line of its stdout, without the line's end. Raises WorkspaceError where it can't be
+        started. It inherits no lock and no terminal, and runs in the folder of the interpreter."""
         ...

@@ -205,6 +205,12 @@ class FolderWorkspace:
         entry = self._handed.get(path)
         return None if entry is None or entry.mode == NESTED else entry.digest.hex()
 
+    def read(self, path: str) -> bytes | None:
+        try:
+            return (self._root / path).read_bytes()
+        except OSError:
+            return None
+
     def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
         entries, refused = self._outputs.declare(check_id, paths, self._may_be_output, self._read)
         self._replace(self._manifest.with_entries(entries))
