@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     server = ScriptedModels(script, port=options.port, key=options.key, keep_bodies=False, heard=log.write)
     try:
         asyncio.run(_serve(server, options.until_stdin_closes))
-    except OSError as problem:
+    except (OSError, OverflowError) as problem:
         print(f"port {options.port} can't be used: {problem}", file=sys.stderr)
         return 2
     finally:

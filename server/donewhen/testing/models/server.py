@@ -68,7 +68,7 @@ class ScriptedModels:
     # ---- life
 
     async def start(self) -> None:
-        """Listens on loopback. Raises OSError where the port is taken."""
+        """Listens on loopback. Raises OSError where the port is taken, OverflowError where there is no such port."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._protocol, HOST, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
@@ -209,7 +209,7 @@ class _LoopThread:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         try:
             await self._server.start()
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             self._ready.set_exception(error)
             return
         self._ready.set_result(None)
