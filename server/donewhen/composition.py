@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from donewhen.config import Settings, goal_with_settings
+from donewhen.config import Settings
 from donewhen.core.errors import UsageError
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import Problem
 from donewhen.core.goal import Goal
-from donewhen.core.integrity import baseline_warnings
-from donewhen.core.work import RunWarning
-from donewhen.engine.api import LimitChanges, StartOptions
-from donewhen.engine.runs import changed_limits
+from donewhen.engine.api import StartOptions
 from donewhen.engine.setup import EngineSetup, Start
+from donewhen.settling import settle
 
 if TYPE_CHECKING:
     from donewhen.engine.runs import Supervisor
@@ -134,40 +132,6 @@ def _settling(
         return settle(goal, options, settings() if callable(settings) else settings)
 
     return settled
-
-
-def settle(goal: Goal, options: StartOptions, settings: Settings) -> Start:
-    """The goal with its limits settled and the options frozen, in the order of docs/protocol.md: what a person says
-    now, then flags and environment, the goal file, workspace and user settings, defaults."""
-    given, configured = settings.given, settings.configured
-    settled, notes = goal_with_settings(goal, settings)
-    limits = changed_limits(settled.limits, options.limits)
-    explicit = settled.explicit_limits | _named(options.limits)
-    settled = replace(settled, limits=limits, explicit_limits=explicit)
-    chosen = RunOptions(
-        worker=options.worker or given.worker or settled.worker or configured.worker or "human",
-        approve=options.approve or given.approve or configured.approve or "deny",
-        worker_command=options.worker_command or given.worker_command or configured.worker_command,
-        script=options.script or given.script or configured.script,
-    )
-    warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
-    known = {warning.code for warning in warnings}
-    warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in known)]
-    return Start(settled, chosen, tuple(dict.fromkeys(warnings)))
-
-
-def _named(changes: LimitChanges) -> frozenset[str]:
-    names = ("max_iterations", "timeout", "budget", "token_budget")
-    return frozenset(name for name in names if getattr(changes, name) is not None)
-
-
-def _unlimited(goal: Goal, options: RunOptions) -> list[RunWarning]:
-    """`unlimited` is the only way to have no limit, and shows a warning; for worker `human` it is the default."""
-    names = {"max_iterations": "iterations", "timeout": "time"}
-    open_ones = [word for name, word in names.items() if getattr(goal.limits, name) is None]
-    if not open_ones or options.worker == "human":
-        return []
-    return [RunWarning("unlimited", f"this run has no limit of {' and '.join(open_ones)}")]
 
 
 def make_worker(options: RunOptions, processes: Processes, environment: Callable[[], Mapping[str, str]]) -> Worker:

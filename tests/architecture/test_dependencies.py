@@ -29,6 +29,8 @@ COMPOSITION_ROOT = (
     "composition_lazy",
     "composition_lsp",
     "doctor",
+    "keys",
+    "settling",
     "",
 )
 THIRD_PARTY: dict[str, tuple[str, ...]] = {

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from donewhen.config.prices import ModelPrice, price_example, read_prices
 from donewhen.config.values import (
     BY_NAME,
+    CAPPED,
     LIMITS,
     SETTINGS,
     UNLIMITED,
@@ -35,10 +37,16 @@ _OUT_OF_REACH = frozenset({
 })  # fmt: skip
 """What a workspace file must not hold, beyond the settings that say `never` themselves."""
 
+CAPS = (*LIMITS, *CAPPED)
+"""What `[ceiling]` of the user's settings may hold."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What one source says; None is silence. Times are seconds, money US dollars."""
+    """What one source says; None is silence. Times are seconds, money US dollars.
+
+    `judge_model` is a panel as it is written, `judge_prompt` a text: what was a file is read.
+    """
 
     worker: str | None = None
     worker_command: str | None = None
@@ -53,6 +61,15 @@ class Choices:
     token_budget: int | Unlimited | None = None
     approve: Literal["auto", "ask", "deny"] | None = None
     sandbox: Literal["off", "auto", "on"] | None = None
+    temperature: float | None = None
+    window: int | None = None
+    judge_rule: Literal["majority", "unanimity"] | None = None
+    judge_temperature: float | None = None
+    judge_prompt: str | None = None
+    judge_calls: int | None = None
+    judge_tokens: int | None = None
+    max_tool_calls: int | None = None
+    max_turn_tokens: int | None = None
     check_timeout: float | None = None
     stall_after: int | Unlimited | None = None
     protect: tuple[str, ...] | None = None
@@ -77,13 +94,19 @@ class Settings:
     """All settings but the goal file's.
 
     `given` (flag, else environment) stands over the goal file, `configured` (`[tool.donewhen]`, else user settings)
-    under it. `ceiling` bounds the limits that workspace files set.
+    under it. `ceiling` bounds the limits that workspace files set. `prices` are the person's own, by model.
     """
 
     given: Choices = field(default_factory=Choices)
     configured: Choices = field(default_factory=Choices)
     ceiling: Choices = field(default_factory=Choices)
     warnings: tuple[SettingWarning, ...] = ()
+    prices: Mapping[str, ModelPrice] = field(default_factory=dict[str, ModelPrice])
+
+    def pick(self, name: str) -> Any:
+        """What is given, else configured, of a setting that no goal file holds; None where nobody says anything."""
+        value = getattr(self.given, name)
+        return getattr(self.configured, name) if value is None else value
 
     @property
     def approve(self) -> Literal["auto", "ask", "deny"]:
@@ -115,10 +138,12 @@ def load_settings(
     flag = _from_texts({n: (v, BY_NAME[n].option) for n, v in flags.items() if v is not None}, warnings)
     variables = {s.name: (environ[s.variable], s.variable) for s in SETTINGS if environ.get(s.variable)}
     environment = _from_texts(variables, warnings)
-    user, ceiling = _from_user(user_file or user_settings_file(), warnings)
-    user = user.over(Choices(approve="ask" if terminal else "deny", sandbox="auto"))
-    workspace = _from_workspace(root / "pyproject.toml", user, warnings) if root is not None else Choices()
-    return Settings(flag.over(environment), workspace.over(user), ceiling, tuple(warnings))
+    own = _from_user(user_file or user_settings_file(), warnings)
+    user = own.choices.over(Choices(approve="ask" if terminal else "deny", sandbox="auto"))
+    workspace = Choices()
+    if root is not None:
+        workspace = _capped(_from_workspace(root / "pyproject.toml", user, warnings), own.ceiling, warnings)
+    return Settings(flag.over(environment), workspace.over(user), own.ceiling, tuple(warnings), own.prices)
 
 
 def user_settings_file() -> Path:
@@ -162,6 +187,17 @@ def _within(limits: Limits, ceiling: Choices) -> tuple[Limits, tuple[SettingWarn
     return limits, tuple(warnings)
 
 
+def _capped(workspace: Choices, ceiling: Choices, warnings: list[SettingWarning]) -> Choices:
+    """What a workspace file sets that is no limit of a goal, within the user's ceiling too."""
+    for name in CAPPED:
+        top, value = getattr(ceiling, name), getattr(workspace, name)
+        if top is not None and value is not None and value > top:
+            workspace = replace(workspace, **{name: top})
+            message = f"{name} of [tool.donewhen] is {value}; your ceiling of {top} holds"
+            warnings.append(SettingWarning("ceiling", message))
+    return workspace
+
+
 def _plain(value: object) -> Any:
     return None if value == UNLIMITED else value
 
@@ -172,7 +208,7 @@ def _plain(value: object) -> Any:
 def _from_texts(texts: Mapping[str, tuple[str, str]], warnings: list[SettingWarning]) -> Choices:
     values: dict[str, object] = {}
     for name, (text, where) in texts.items():
-        values[name] = read_value(BY_NAME[name], text, where)
+        values[name] = read_value(BY_NAME[name], text, where, Path())
         _warn_unlimited(name, values[name], where, warnings)
     return _choices(values)
 
@@ -182,16 +218,26 @@ def _choices(values: Mapping[str, object]) -> Choices:
     return Choices(**cast(dict[str, Any], values))
 
 
-def _from_user(path: Path, warnings: list[SettingWarning]) -> tuple[Choices, Choices]:
+@dataclass(frozen=True, slots=True)
+class _UserFile:
+    """What the user's own settings hold."""
+
+    choices: Choices
+    ceiling: Choices
+    prices: Mapping[str, ModelPrice]
+
+
+def _from_user(path: Path, warnings: list[SettingWarning]) -> _UserFile:
     table = _toml(path)
+    prices = read_prices(table.pop("prices", {}), str(path))
     ceiling = table.pop("ceiling", {})
     if not isinstance(ceiling, dict):
         raise InvalidGoal(f"[ceiling] must be a table of limits (in {path})")
-    values = _read_table(table, str(path), warnings)
-    limits = {n: v for n, v in cast(dict[str, object], ceiling).items() if n in LIMITS}
+    values = _read_table(table, str(path), warnings, path.parent)
+    limits = {n: v for n, v in cast(dict[str, object], ceiling).items() if n in CAPS}
     for name in sorted(set(cast(dict[str, object], ceiling)) - set(limits)):
-        warnings.append(_unknown(name, f"[ceiling] of {path}", LIMITS))
-    return _choices(values), _choices(_read_table(limits, f"[ceiling] of {path}", warnings))
+        warnings.append(_unknown(name, f"[ceiling] of {path}", CAPS))
+    return _UserFile(_choices(values), _choices(_read_table(limits, f"[ceiling] of {path}", warnings)), prices)
 
 
 def _from_workspace(path: Path, user: Choices, warnings: list[SettingWarning]) -> Choices:
@@ -226,7 +272,7 @@ def _tightens(name: str, value: object, user: Choices, where: str, warnings: lis
     if setting.workspace != "tighten":
         return True
     order = setting.choices
-    if order.index(str(value)) >= order.index(str(getattr(user, name))):
+    if order.index(str(value)) >= order.index(str(getattr(user, name) or order[0])):
         return True
     message = f"`{name}` of {where} is ignored: a workspace file may only make it stricter"
     warnings.append(SettingWarning("ignored_setting", message))
@@ -249,14 +295,16 @@ def _toml(path: Path) -> dict[str, Any]:
         raise InvalidGoal(f"{path} can't be read: {problem}") from problem
 
 
-def _read_table(table: Mapping[str, object], where: str, warnings: list[SettingWarning]) -> dict[str, object]:
+def _read_table(
+    table: Mapping[str, object], where: str, warnings: list[SettingWarning], folder: Path | None = None
+) -> dict[str, object]:
     values: dict[str, object] = {}
     for name, value in table.items():
         setting = BY_NAME.get(name.replace("-", "_"))
         if setting is None:
             warnings.append(_unknown(name, where, tuple(BY_NAME)))
             continue
-        values[setting.name] = read_value(setting, written(setting, value, where), where)
+        values[setting.name] = read_value(setting, written(setting, value, where), where, folder)
         _warn_unlimited(setting.name, values[setting.name], where, warnings)
     return values
 
@@ -279,12 +327,14 @@ __all__ = [
     "LIMITS",
     "SETTINGS",
     "Choices",
+    "ModelPrice",
     "Setting",
     "SettingWarning",
     "Settings",
     "goal_with_settings",
     "load_settings",
     "parse_duration",
+    "price_example",
     "read_value",
     "user_settings_file",
 ]

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Limits
+from donewhen.core.panel import MOST, panel
 
 Unlimited = Literal["unlimited"]
-Kind = Literal["choice", "text", "whole", "duration", "money", "globs", "path"]
+Kind = Literal["choice", "text", "model", "panel", "prompt", "whole", "number", "duration", "money", "globs", "path"]
 FromWorkspace = Literal["may", "tighten", "never"]
 
 WORKERS = ("agent", "human", "command", "acp", "scripted")
 APPROVE = ("auto", "ask", "deny")
 SANDBOX = ("off", "auto", "on")
-"""From the loosest to the strictest, as `APPROVE` is."""
+JUDGE_RULES = ("majority", "unanimity")
+"""From the loosest to the strictest, as `APPROVE` and `SANDBOX` are."""
 
 UNLIMITED: Unlimited = "unlimited"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: how it is written, and what a workspace file may do with it. `flag`: it is an option of `run`."""
+    """One setting: how it is written, and what a workspace file may do with it. `flag`: it is an option of `run`.
+
+    A whole number is at least `least`, a number between `least` and `most`. `ceiling`: the user's ceiling bounds it.
+    """
 
     name: str
     kind: Kind
@@ -34,6 +40,9 @@ class Setting:
     choices: tuple[str, ...] = ()
     unlimited: bool = False
     flag: bool = True
+    least: int = 1
+    most: int | None = None
+    ceiling: bool = False
 
     @property
     def option(self) -> str:
@@ -48,8 +57,8 @@ SETTINGS = (
     Setting("worker", "choice", "who works on the goal", choices=WORKERS),
     Setting("worker_command", "text", "the command of the workers `command` and `acp`", "never"),
     Setting("script", "text", "the recording that the worker `scripted` plays (YAML)", "never"),
-    Setting("model", "text", "the model of the built-in agent"),
-    Setting("judge_model", "text", "the model that judges what no check decides"),
+    Setting("model", "model", "the model of the built-in agent, such as anthropic/NAME or openai/NAME"),
+    Setting("judge_model", "panel", "the model that judges what no check decides; several: A,B,C or 3*A"),
     Setting("api_base", "text", "where the worker's model is served", "never"),
     Setting("judge_api_base", "text", "where the judge's model is served", "never"),
     Setting("max_iterations", "whole", "worker turns at most (10)", unlimited=True),
@@ -58,6 +67,15 @@ SETTINGS = (
     Setting("token_budget", "whole", "tokens that it may use", unlimited=True),
     Setting("approve", "choice", "what happens when a worker needs approval", "tighten", APPROVE),
     Setting("sandbox", "choice", "whether commands are contained", "tighten", SANDBOX),
+    Setting("temperature", "number", "the temperature of the agent's model", least=0, most=2),
+    Setting("window", "whole", "the context of the agent's model, in tokens", least=4_000),
+    Setting("judge_rule", "choice", "what several judges must agree on (majority)", "tighten", JUDGE_RULES),
+    Setting("judge_temperature", "number", "the temperature of the judge's model", "never", least=0, most=2),
+    Setting("judge_prompt", "prompt", "instructions for the judge besides its own, or @FILE", "never"),
+    Setting("judge_calls", "whole", "how often a judge may look for itself (8)", least=0, ceiling=True),
+    Setting("judge_tokens", "whole", "the longest prompt of a judge, in tokens (24000)", least=2_000, ceiling=True),
+    Setting("max_tool_calls", "whole", "tool calls of the agent in one turn (2000)", flag=False, ceiling=True),
+    Setting("max_turn_tokens", "whole", "tokens of the agent in one turn (50000000)", flag=False, ceiling=True),
     Setting("check_timeout", "duration", "time for one check (10m)", flag=False),
     Setting("stall_after", "whole", "iterations without progress that end a run (3)", unlimited=True, flag=False),
     Setting("protect", "globs", "files that a worker must not change", flag=False),
@@ -65,13 +83,19 @@ SETTINGS = (
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 LIMITS = tuple(each.name for each in fields(Limits))
+CAPPED = tuple(setting.name for setting in SETTINGS if setting.ceiling)
+"""What the user's ceiling bounds besides `LIMITS`."""
 
 _DURATION = re.compile(r"(?:(\d{1,9}(?:\.\d+)?)h)?(?:(\d{1,9}(?:\.\d+)?)m)?(?:(\d{1,9}(?:\.\d+)?)s)?", re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
 _EXPECTED: dict[Kind, str] = {
     "choice": "one of ",
     "text": "text",
-    "whole": "a whole number of at least 1",
+    "model": "the name of a model without spaces, such as anthropic/NAME or openai/NAME",
+    "panel": f"a model, or up to {MOST} of them such as openai/A,openai/B or 3*openai/A",
+    "prompt": "text, or @FILE with a readable file of at most 100 KB",
+    "whole": "a whole number of at least ",
+    "number": "a number from ",
     "duration": "a time such as 90s, 30m, 2h or 1h30m",
     "money": "a number of US dollars greater than 0",
     "globs": 'a list of globs such as ["tests/**"]',
@@ -81,11 +105,11 @@ _EXPECTED: dict[Kind, str] = {
 
 def written(setting: Setting, value: object, where: str) -> str:
     """A TOML value as it would be written on the command line, where its type is right."""
-    numeric = setting.kind in ("whole", "money")
+    numeric = setting.kind in ("whole", "money", "number")
     if isinstance(value, list):
         items = cast(list[object], value)
-        if setting.kind == "globs" and items and all(isinstance(item, str) for item in items):
-            return "\n".join(map(str, items))
+        if setting.kind in _JOINED and items and all(isinstance(item, str) for item in items):
+            return _JOINED[setting.kind].join(map(str, items))
         raise _refused(setting, items, where)
     if isinstance(value, str) and (value == UNLIMITED or not (numeric or setting.kind == "globs")):
         return value
@@ -94,26 +118,52 @@ def written(setting: Setting, value: object, where: str) -> str:
     raise _refused(setting, value, where)
 
 
-def read_value(setting: Setting, text: str, where: str) -> object:
-    """The value of a setting written as `text`; raises InvalidGoal with a message that names the field (C1)."""
-    value: object = text
+_JOINED: dict[Kind, str] = {"globs": "\n", "panel": ","}
+"""How the members of a list are written as one text."""
+
+
+def read_value(setting: Setting, text: str, where: str, folder: Path | None = None) -> object:
+    """The value of a setting written as `text`; raises InvalidGoal with a message that names the field (C1).
+
+    `folder` is where `@FILE` is looked for, None: only an absolute path will do.
+    """
     if setting.unlimited and text.strip() == UNLIMITED:
         return UNLIMITED
     if setting.kind == "choice":
-        value = _choice(setting, text, where)
-    elif setting.kind == "whole":
-        value = int(text) if _WHOLE.fullmatch(text.strip()) else None
-    elif setting.kind == "duration":
-        value = parse_duration(text)
-    elif setting.kind == "money":
-        value = _number(text)
-    elif setting.kind == "globs":
-        value = tuple(text.split("\n"))
-    elif setting.kind == "path":
-        value = Path(text).expanduser() if text.strip() else None
-    if value is None or not text.strip():
+        return _choice(setting, text, where)
+    value = _prompt(text, folder) if setting.kind == "prompt" else _READERS[setting.kind](text)
+    if value is None or not text.strip() or not _within(setting, value):
         raise _refused(setting, text, where)
     return _checked(setting, value, where)
+
+
+def _panel_text(text: str) -> str | None:
+    return text.strip() if panel(text) else None
+
+
+def _model(text: str) -> str | None:
+    return text.strip() if panel(text) == (text.strip(),) else None
+
+
+def _prompt(text: str, folder: Path | None) -> str | None:
+    if not text.startswith("@"):
+        return text
+    path = Path(text[1:]).expanduser()
+    if not path.is_absolute() and folder is None:
+        return None
+    try:
+        content = ((folder or Path()) / path).read_bytes()
+        return content.decode("utf-8") if 0 < len(content) <= 100_000 and content.strip() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _within(setting: Setting, value: object) -> bool:
+    if setting.kind == "whole" and setting.name not in LIMITS:
+        return cast(int, value) >= setting.least
+    if setting.kind == "number":
+        return setting.least <= cast(float, value) <= (setting.most or float("inf"))
+    return True
 
 
 def _checked(setting: Setting, value: object, where: str) -> object:
@@ -141,6 +191,10 @@ def _number(text: str) -> float | None:
         return None
 
 
+def _whole(text: str) -> int | None:
+    return int(text) if _WHOLE.fullmatch(text.strip()) else None
+
+
 def parse_duration(text: str) -> float | None:
     """Seconds of `90s`, `30m`, `2h`, `1h30m`; None for anything else, bare numbers included."""
     match = _DURATION.fullmatch(text.replace(" ", ""))
@@ -150,7 +204,26 @@ def parse_duration(text: str) -> float | None:
     return hours * 3600 + minutes * 60 + seconds
 
 
+_READERS: dict[Kind, Callable[[str], object]] = {
+    "text": lambda text: text,
+    "model": _model,
+    "panel": _panel_text,
+    "whole": _whole,
+    "number": _number,
+    "duration": parse_duration,
+    "money": _number,
+    "globs": lambda text: tuple(text.split("\n")),
+    "path": lambda text: Path(text).expanduser(),
+}
+
+
 def _refused(setting: Setting, value: object, where: str) -> InvalidGoal:
-    expected = _EXPECTED[setting.kind] + (", ".join(setting.choices) if setting.kind == "choice" else "")
+    expected = _EXPECTED[setting.kind]
+    if setting.kind == "choice":
+        expected += ", ".join(setting.choices)
+    elif setting.kind == "whole":
+        expected += f"{setting.least:,}"
+    elif setting.kind == "number":
+        expected += f"{setting.least} to {setting.most}"
     unlimited = ", or unlimited" if setting.unlimited else ""
     return InvalidGoal(f"{setting.name} must be {expected}{unlimited}; it is {value!r} ({where})")

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Limits
+from donewhen.core.panel import MOST, panel
 from donewhen.goalfile.front_matter import RawEntry, Scalar
 from donewhen.goalfile.globs import glob_problem, plain_glob
 from donewhen.goalfile.source import FileProblem, ProblemSeverity
@@ -17,7 +18,7 @@ from donewhen.goalfile.source import FileProblem, ProblemSeverity
 WORKERS = ("agent", "human", "command", "acp", "scripted")
 UNLIMITED = "unlimited"
 
-Kind = Literal["worker", "text", "whole", "duration", "money", "globs"]
+Kind = Literal["worker", "text", "panel", "whole", "duration", "money", "globs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Key:
 KEYS = (
     Key("worker", "worker", "Who works on the goal.", WORKERS),
     Key("model", "text", "The model of the built-in agent, as litellm names it."),
-    Key("judge_model", "text", "The model that judges what no check decides."),
+    Key("judge_model", "panel", "The model that judges what no check decides; several: `A, B, C` or `3*A`."),
     Key("max_iterations", "whole", "How many worker turns at most; 10 if absent.", ("10", "3", "20"), unlimited=True),
     Key("timeout", "duration", "How long at most; `60m` if absent.", ("30m", "60m", "2h"), unlimited=True),
     Key("budget", "money", "US dollars that it may cost; no limit if absent.", ("5.00", "1.00"), unlimited=True),
@@ -48,7 +49,9 @@ BY_NAME = {key.name: key for key in KEYS}
 ELSEWHERE = frozenset([
     "api_base", "judge_api_base", "api_key", "judge_api_key", "prompt", "prompts", "price", "prices", "plugins",
     "validators", "server_path", "interpreter", "python", "worker_command", "allow", "allow_list", "approve",
-    "approval", "sandbox", "environment", "env", "network", "state_dir", "state_folder",
+    "approval", "sandbox", "environment", "env", "network", "state_dir", "state_folder", "judge_prompt",
+    "judge_temperature", "judge_rule", "judge_calls", "judge_tokens", "temperature", "window", "max_tool_calls",
+    "max_turn_tokens",
 ])  # fmt: skip
 """Settings that a workspace file may not hold: it could loosen what protects the person."""
 
@@ -134,7 +137,7 @@ def _read_value(key: Key, raw: RawEntry) -> object:
     if key.kind == "globs":
         return _globs(raw)
     scalar = _scalar(key, raw)
-    if scalar.text == UNLIMITED and key.kind not in ("text", "worker"):
+    if scalar.text == UNLIMITED and key.kind not in ("text", "panel", "worker"):
         if not key.unlimited:
             raise _BadValue(f"can't be unlimited: give {_EXPECTED[key.kind]}")
         return None
@@ -167,6 +170,12 @@ def _text(scalar: Scalar) -> str:
         raise _BadValue(f"must be the name of a model; it is {_short(scalar)}: put it in quotes if that is meant")
     if _UNSUITABLE.search(scalar.text) or len(scalar.text) > 200:
         raise _BadValue("must be the name of a model, without spaces")
+    return scalar.text
+
+
+def _panel(scalar: Scalar) -> str:
+    if scalar.kind != "str" or not panel(scalar.text):
+        raise _BadValue(f"must be {_EXPECTED['panel']}; it is {_short(scalar)}")
     return scalar.text
 
 
@@ -217,13 +226,14 @@ def _globs(raw: RawEntry) -> tuple[str, ...]:
 _EXPECTED: dict[Kind, str] = {
     "worker": f"one of {', '.join(WORKERS)}",
     "text": "the name of a model",
+    "panel": f"the name of a model, or up to {MOST} of them such as `A, B` or `3*A`",
     "whole": "a whole number of at least 1",
     "duration": "a time such as 90s, 30m, 2h or 1h30m",
     "money": "a number of US dollars greater than 0",
     "globs": 'a list of globs such as ["tests/**"]',
 }
 _READERS: dict[Kind, Callable[[Scalar], object]] = {
-    "worker": _worker, "text": _text, "whole": _whole, "duration": _duration, "money": _money,
+    "worker": _worker, "text": _text, "panel": _panel, "whole": _whole, "duration": _duration, "money": _money,
 }  # fmt: skip
 
 

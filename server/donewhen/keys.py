@@ -1,0 +1,56 @@
+"""Which key goes with a call to a model: none ever goes to another host than the one that it was set for.
+
+Keys come from the editor's secret storage (`donewhen/setSecret`), else from the environment; never from files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from donewhen.core.calls import CallRole
+from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.models.catalogue import at_its_provider, provider_of
+from donewhen.models.keys import OPTIONAL_KEYS, OWN_KEY, key_names
+
+
+def key_for(
+    role: CallRole, model: str, options: RunOptions, environ: Mapping[str, str], secrets: Mapping[str, str]
+) -> str | None:
+    """The key, or None where none is set: some servers need none, and some providers find credentials themselves.
+
+    What the editor handed over comes first, then the environment; in each, the first of `key_variables` that is set.
+    """
+    names = key_variables(role, model, options)
+    found = (source.get(name, "").strip() for source in (secrets, environ) for name in names)
+    return next((key for key in found if key), None)
+
+
+def key_variables(role: CallRole, model: str, options: RunOptions) -> tuple[str, ...]:
+    """The variables that may hold the key for a call, the first one first.
+
+    The worker's: DONEWHEN_API_KEY. The judge's: DONEWHEN_JUDGE_API_KEY (in a panel, for the provider of its first
+    member), and DONEWHEN_API_KEY where the judge is served by the worker's provider at the worker's API base, or where
+    no worker has a model. Last, the provider's usual ones, unless the API base is somebody else's.
+    """
+    if role == "worker":
+        base = options.agent.api_base if options.agent is not None else None
+        return (OWN_KEY["worker"], *_usual(model, base))
+    base = options.judging.api_base if options.judging is not None else None
+    return (*_of_the_judge(model, base, options.agent, options.judging), *_usual(model, base))
+
+
+def _of_the_judge(
+    model: str, base: str | None, agent: AgentOptions | None, judging: JudgeOptions | None
+) -> tuple[str, ...]:
+    provider = provider_of(model)
+    if judging is not None and provider_of(judging.models[0]) != provider:
+        return ()
+    shared = agent is None or (provider_of(agent.model), agent.api_base) == (provider, base)
+    return (OWN_KEY["judge"], OWN_KEY["worker"]) if shared else (OWN_KEY["judge"],)
+
+
+def _usual(model: str, base: str | None) -> tuple[str, ...]:
+    provider = provider_of(model)
+    # Providers in OPTIONAL_KEYS have no host of their own: their key is for the API base.
+    own = at_its_provider(model, base) or provider in OPTIONAL_KEYS
+    return key_names(provider) if own else ()

@@ -1,0 +1,194 @@
+"""A run as it will start: what a person says now, then flags and environment, the goal file, workspace and user
+settings, defaults (docs/protocol.md, "Options")."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+from donewhen.config import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
+from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.core.goal import Goal
+from donewhen.core.integrity import baseline_warnings
+from donewhen.core.panel import panel
+from donewhen.core.work import RunWarning
+from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.engine.runs import changed_limits
+from donewhen.engine.setup import Start
+from donewhen.ports import ModelFacts, Price
+
+INSTALL = "pip install 'donewhen[models]'"
+EXAMPLE = "--model provider/name, such as --model anthropic/claude-sonnet-4-5"
+
+
+def _installed() -> bool:
+    return find_spec("litellm") is not None
+
+
+def _facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) -> ModelFacts:
+    from donewhen.models.catalogue import facts_of  # lazy: it reads a file of prices
+
+    known = {name: Price(one.input, one.output, one.cached) for name, one in prices.items()}
+    return facts_of(model, api_base, known)
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What is known of models without asking one. `installed`: models can be used at all."""
+
+    installed: Callable[[], bool] = _installed
+    facts: Callable[[str, str | None, Mapping[str, ModelPrice]], ModelFacts] = _facts
+
+
+def settle(goal: Goal, options: StartOptions, settings: Settings, known: Knowledge | None = None) -> Start:
+    """The goal with its limits settled and the options frozen. Raises InvalidGoal, and UsageError for what can't start
+    here: a model without what it needs, a dollar budget that can't be kept."""
+    settled, notes = goal_with_settings(goal, settings)
+    limits = changed_limits(settled.limits, options.limits)
+    settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | _named(options.limits))
+    chosen = _chosen(settled, options, settings)
+    _refuse_impossible(settled, chosen, settings, known or Knowledge())
+    warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
+    said = {warning.code for warning in warnings}
+    warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in said)]
+    warnings += _not_independent(chosen)
+    return Start(settled, chosen, tuple(dict.fromkeys(warnings)))
+
+
+def relocated(options: RunOptions, settings: Settings) -> RunOptions:
+    """The frozen options with the API bases that flags and the environment name now: a server may have moved since,
+    the models stay."""
+    agent, judging, given = options.agent, options.judging, settings.given
+    if agent is not None and given.api_base is not None:
+        agent = replace(agent, api_base=given.api_base)
+    if judging is not None and given.judge_api_base is not None:
+        judging = replace(judging, api_base=given.judge_api_base)
+    return replace(options, agent=agent, judging=judging)
+
+
+def judge_identity(judging: JudgeOptions) -> str:
+    """Who judges, as it is shown and kept: `openai/a`, `2*openai/a, openai/b (unanimity)`."""
+    members = Counter(judging.models)
+    names = ", ".join(model if count == 1 else f"{count}*{model}" for model, count in members.items())
+    return names if len(judging.models) == 1 else f"{names} ({judging.rule})"
+
+
+# ------------------------------------------------------------------------------------------- choosing
+
+
+def _chosen(goal: Goal, options: StartOptions, settings: Settings) -> RunOptions:
+    given, configured = settings.given, settings.configured
+    # The goal holds what is configured where its file is silent.
+    model = options.model or given.model or goal.model
+    worker = options.worker or given.worker or goal.worker or ("agent" if model else "human")
+    judging = _judging(options.judge_model or given.judge_model or goal.judge_model, options, settings)
+    return RunOptions(
+        worker=None if options.audit else worker,
+        approve=options.approve or given.approve or configured.approve or "deny",
+        worker_command=options.worker_command or given.worker_command or configured.worker_command,
+        script=options.script or given.script or configured.script,
+        agent=_agent(model, options, settings) if worker == "agent" and not options.audit else None,
+        judging=judging,
+        judge=judge_identity(judging) if judging is not None else None,
+    )
+
+
+def _agent(model: str | None, options: StartOptions, settings: Settings) -> AgentOptions:
+    if model is None:
+        raise UsageError(f"worker agent needs a model: {EXAMPLE} (or DONEWHEN_MODEL)")
+    if panel(model) != (model,):
+        raise InvalidGoal(f"model must be the name of one model without spaces; it is {model!r}")
+    price = settings.prices.get(model)
+    agent = AgentOptions(model, options.api_base or settings.pick("api_base"), settings.pick("temperature"))
+    return _with(
+        agent,
+        window=settings.pick("window") or (price.window if price is not None else None),
+        tool_calls=settings.pick("max_tool_calls"),
+        turn_tokens=settings.pick("max_turn_tokens"),
+    )
+
+
+def _judging(text: str | None, options: StartOptions, settings: Settings) -> JudgeOptions | None:
+    if text is None:
+        return None
+    models = panel(text)
+    if not models:
+        raise InvalidGoal(f"judge_model must be a model, or several such as A,B,C or 3*A; it is {text!r}")
+    return _with(
+        JudgeOptions(models, options.judge_api_base or settings.pick("judge_api_base")),
+        rule=settings.pick("judge_rule"),
+        temperature=settings.pick("judge_temperature"),
+        prompt=settings.pick("judge_prompt"),
+        calls=settings.pick("judge_calls"),
+        tokens=settings.pick("judge_tokens"),
+    )
+
+
+OptionsT = TypeVar("OptionsT", AgentOptions, JudgeOptions)
+
+
+def _with(options: OptionsT, **values: Any) -> OptionsT:
+    """Silence leaves the default."""
+    return replace(options, **{name: value for name, value in values.items() if value is not None})
+
+
+# ------------------------------------------------------------------------------- refusing and warning
+
+
+def _refuse_impossible(goal: Goal, options: RunOptions, settings: Settings, known: Knowledge) -> None:
+    judged = options.judging is not None and any(not one.sole_check for one in goal.requirements)
+    if (options.agent is not None or judged) and not known.installed():
+        who = "worker agent" if options.agent is not None else f"the judge {options.judge}"
+        instead = ", or work yourself with --worker human" if options.agent is not None else ""
+        raise UsageError(f"{who} needs the models extra: {INSTALL}{instead}")
+    if goal.limits.budget is not None:
+        _refuse_unknown_price(goal.limits.budget, options, settings, known)
+
+
+def _refuse_unknown_price(budget: float, options: RunOptions, settings: Settings, known: Knowledge) -> None:
+    """A budget that nobody can keep is none."""
+    asked: list[tuple[str, str | None]] = []
+    if options.agent is not None:
+        asked.append((options.agent.model, options.agent.api_base))
+    if options.judging is not None:
+        asked += [(model, options.judging.api_base) for model in options.judging.models]
+    unknown = [m for m, base in dict.fromkeys(asked) if known.facts(m, base, settings.prices).price is None]
+    if unknown:
+        lines = "\n".join(price_example(model) for model in dict.fromkeys(unknown))
+        raise UsageError(
+            f"a budget of ${budget:.2f} can't be kept: the price of {', '.join(dict.fromkeys(unknown))} is unknown. "
+            f"Set it in {user_settings_file()} (US dollars per million tokens):\n{lines}\n"
+            "or limit tokens instead: --token-budget N without a --budget"
+        )
+
+
+def _named(changes: LimitChanges) -> frozenset[str]:
+    names = ("max_iterations", "timeout", "budget", "token_budget")
+    return frozenset(name for name in names if getattr(changes, name) is not None)
+
+
+def _unlimited(goal: Goal, options: RunOptions) -> list[RunWarning]:
+    """`unlimited` is the only way to have no limit, and shows a warning; for worker `human` it is the default."""
+    names = {"max_iterations": "iterations", "timeout": "time"}
+    open_ones = [word for name, word in names.items() if getattr(goal.limits, name) is None]
+    if not open_ones or options.worker in ("human", None):
+        return []
+    return [RunWarning("unlimited", f"this run has no limit of {' and '.join(open_ones)}")]
+
+
+def _not_independent(options: RunOptions) -> list[RunWarning]:
+    """C14."""
+    if options.agent is None or options.judging is None:
+        return []
+    from donewhen.core.independence import same_model
+
+    worker = options.agent.model
+    same = [model for model in dict.fromkeys(options.judging.models) if same_model(worker, model)]
+    if not same:
+        return []
+    message = f"worker and judge are the same model ({same[0]}), which tends to believe itself: set another judge_model"
+    return [RunWarning("not_independent", message)]

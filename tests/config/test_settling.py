@@ -1,0 +1,235 @@
+"""A run as it will start: who works, who judges, what is frozen, what is refused and what is warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from donewhen.config import Choices, ModelPrice, Settings
+from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.core.events import AgentOptions, JudgeOptions
+from donewhen.core.goal import Check, Goal, Limits, Requirement
+from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.engine.setup import Start
+from donewhen.ports import ModelFacts, Price
+from donewhen.settling import Knowledge, judge_identity, relocated, settle
+
+JUDGED = Goal("T", "text", (Requirement("r-1", 1, "the README tells it"),))
+CHECKED = Goal("T", "text", (Requirement("r-1", 1, "`make` passes", (Check.of("make"),), sole_check=True),))
+PRICED = "openai/priced"
+
+
+def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) -> ModelFacts:
+    known = model in prices or (model == PRICED and api_base is None)
+    return ModelFacts(price=Price(1, 2)) if known else ModelFacts()
+
+
+KNOWN = Knowledge(lambda: True, facts)
+NOT_INSTALLED = Knowledge(lambda: False, facts)
+
+
+def started(
+    goal: Goal = JUDGED, options: StartOptions | None = None, known: Knowledge = KNOWN, **sources: object
+) -> Start:
+    return settle(goal, options or StartOptions(), Settings(**sources), known)  # type: ignore[arg-type]
+
+
+# --------------------------------------------------------------------------------------------- who works
+
+
+def test_nobody_named_and_no_model_is_the_person() -> None:
+    start = started()
+    assert (start.options.worker, start.options.agent, start.options.judging, start.options.judge) == (
+        "human",
+        None,
+        None,
+        None,
+    )
+    assert not start.warnings
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        started(options=StartOptions(model="m")),
+        started(given=Choices(model="m")),
+        started(replace(JUDGED, model="m")),
+        started(configured=Choices(model="m")),
+    ],
+    ids=["said", "given", "goal", "configured"],
+)
+def test_a_model_makes_the_agent_the_worker(start: Start) -> None:
+    assert (start.options.worker, start.options.agent) == ("agent", AgentOptions("m"))
+
+
+def test_a_worker_that_is_named_stays_it() -> None:
+    configured = Choices(model="m", worker="human")
+    assert started(configured=configured).options.worker == "human"
+    assert started(configured=configured).options.agent is None
+    assert started(replace(JUDGED, worker="command"), configured=Choices(model="m")).options.worker == "command"
+    assert started(configured=configured, given=Choices(worker="agent")).options.agent == AgentOptions("m")
+
+
+def test_models_are_chosen_in_the_order_of_the_contract() -> None:
+    sources = [
+        (StartOptions(model="1", judge_model="j1"), Choices(), None),
+        (StartOptions(), Choices(model="2", judge_model="j2"), None),
+        (StartOptions(), Choices(), "3"),
+        (StartOptions(), Choices(), None),
+    ]
+    said = StartOptions()
+    given = Choices()
+    goal = JUDGED
+    found: list[tuple[str, str]] = []
+    for options, choices, of_goal in reversed(sources):
+        said = options if options.model else said
+        given = choices if choices.model else given
+        goal = replace(goal, model=of_goal, judge_model=f"j{of_goal}") if of_goal else goal
+        start = started(goal, said, given=given, configured=Choices(model="4", judge_model="j4"))
+        assert start.options.agent is not None
+        assert start.options.judging is not None
+        found.append((start.options.agent.model, start.options.judging.models[0]))
+    assert found == [("4", "j4"), ("3", "j3"), ("2", "j2"), ("1", "j1")]
+
+
+def test_the_agents_options_are_frozen() -> None:
+    given = Choices(model="m", api_base="http://a", temperature=0, window=9_000)
+    start = started(given=given, configured=Choices(max_tool_calls=7, max_turn_tokens=70, temperature=1))
+    assert start.options.agent == AgentOptions("m", "http://a", 0, 9_000, 7, 70)
+
+
+def test_the_window_may_come_with_the_price() -> None:
+    prices = {"m": ModelPrice(1, 2, window=5_000)}
+    start = started(given=Choices(model="m"), prices=prices)
+    assert start.options.agent is not None
+    assert start.options.agent.window == 5_000
+
+
+def test_an_agent_without_a_model_says_what_to_set() -> None:
+    with pytest.raises(UsageError, match=r"worker agent needs a model: --model provider/name.*DONEWHEN_MODEL"):
+        started(given=Choices(worker="agent"))
+
+
+def test_a_bare_audit_needs_nobody_who_works() -> None:
+    audit = StartOptions(audit=True)
+    start = started(CHECKED, audit, NOT_INSTALLED, given=Choices(worker="agent", judge_model="j"))
+    assert (start.options.worker, start.options.agent) == (None, None)
+    assert start.options.judge == "j"
+    assert not started(CHECKED, audit, configured=Choices(max_iterations="unlimited")).warnings
+
+
+# -------------------------------------------------------------------------------------------- who judges
+
+
+def test_the_judges_options_are_frozen() -> None:
+    given = Choices(judge_model="2*a, b", judge_api_base="http://j", judge_calls=0, judge_prompt="Be strict.")
+    configured = Choices(judge_rule="unanimity", judge_temperature=0, judge_tokens=5_000, api_base="http://w")
+    judging = started(given=given, configured=configured).options.judging
+    assert judging == JudgeOptions(("a", "a", "b"), "http://j", "unanimity", 0, "Be strict.", 0, 5_000)
+
+
+def test_a_judge_is_not_served_where_the_worker_is_unless_somebody_says_so() -> None:
+    judging = started(given=Choices(judge_model="j", model="m", api_base="http://w")).options.judging
+    assert judging == JudgeOptions(("j",))
+
+
+@pytest.mark.parametrize(
+    ("models", "identity"),
+    [
+        (("openai/a",), "openai/a"),
+        (("a", "a", "a"), "3*a (majority)"),
+        (("a", "b"), "a, b (majority)"),
+    ],
+)
+def test_the_identity_tells_who_judges(models: tuple[str, ...], identity: str) -> None:
+    assert judge_identity(JudgeOptions(models)) == identity
+
+
+@pytest.mark.parametrize("field", ["model", "judge_model"])
+def test_a_goal_without_a_file_may_be_wrong_about_models_too(field: str) -> None:
+    with pytest.raises(InvalidGoal, match=f"^{field} must be"):
+        started(replace(JUDGED, **{field: "a b"}))  # type: ignore[arg-type]
+
+
+@pytest.mark.conformance("C14")
+@pytest.mark.parametrize(("judge", "warned"), [("openai/m", True), ("openai/x, openai/m", True), ("openai/x", False)])
+def test_a_judge_that_is_the_workers_model_is_allowed_and_warned_of(judge: str, warned: bool) -> None:
+    start = started(given=Choices(model="openai/m", judge_model=judge))
+    assert [w.code for w in start.warnings] == (["not_independent"] if warned else [])
+    alone = started(given=Choices(worker="human", judge_model=judge))
+    assert not alone.warnings
+
+
+# ------------------------------------------------------------------------------------------- what is refused
+
+
+def test_models_that_arent_installed_are_refused_where_one_is_asked() -> None:
+    with pytest.raises(UsageError, match=r"worker agent needs .*donewhen\[models\]"):
+        started(known=NOT_INSTALLED, given=Choices(model="m"))
+    with pytest.raises(UsageError, match=r"the judge j needs .*donewhen\[models\]"):
+        started(known=NOT_INSTALLED, given=Choices(judge_model="j"))
+    assert started(CHECKED, known=NOT_INSTALLED, given=Choices(judge_model="j")).options.judge == "j"
+    assert started(known=NOT_INSTALLED).options.worker == "human"
+
+
+@pytest.mark.conformance("A16")
+@pytest.mark.parametrize(
+    ("given", "unknown"),
+    [
+        (Choices(model="openai/x"), ["openai/x"]),
+        (Choices(model=PRICED, judge_model="openai/j"), ["openai/j"]),
+        (Choices(model=PRICED, judge_model=f"2*openai/j,{PRICED}"), ["openai/j"]),
+        (Choices(model="openai/x", judge_model="openai/j"), ["openai/x", "openai/j"]),
+        (Choices(model=PRICED, api_base="http://elsewhere"), [PRICED]),
+        (Choices(worker="human", judge_model="openai/j"), ["openai/j"]),
+        (Choices(model=PRICED, judge_model=PRICED), []),
+        (Choices(worker="human", model="openai/x"), []),
+        (Choices(), []),
+    ],
+)
+def test_a_dollar_budget_needs_known_prices(given: Choices, unknown: list[str]) -> None:
+    """Whoever sets the budget, and tokens are counted without prices."""
+    limited = replace(JUDGED, limits=Limits(budget=5))
+    for goal, options in ((limited, StartOptions()), (JUDGED, StartOptions(limits=LimitChanges(budget=5)))):
+        if not unknown:
+            started(goal, options, given=given)
+            continue
+        with pytest.raises(UsageError) as refused:
+            started(goal, options, given=given)
+        assert all(f'[prices."{name}"]\ninput = ' in str(refused.value) for name in unknown)
+        assert "config.toml" in str(refused.value)
+        assert "--token-budget" in str(refused.value)
+    started(replace(JUDGED, limits=Limits(token_budget=5)), given=given)
+    priced = {name: ModelPrice(0, 0) for name in unknown}
+    started(limited, given=given, prices=priced)
+
+
+def test_the_packaged_catalogue_knows_prices() -> None:
+    settings = Settings(given=Choices(model="openai/gpt-4o"))
+    limited = replace(JUDGED, limits=Limits(budget=5))
+    assert settle(limited, StartOptions(), settings).options.worker == "agent"
+    mine = Settings(given=Choices(model="openai/gpt-4o", api_base="http://localhost:1"))
+    with pytest.raises(UsageError, match="price of openai/gpt-4o is unknown"):
+        settle(limited, StartOptions(), mine)
+    settle(limited, StartOptions(), replace(mine, prices={"openai/gpt-4o": ModelPrice(1, 2, 0.5)}))
+
+
+# -------------------------------------------------------------------------------------------------- resuming
+
+
+def test_a_resumed_run_follows_servers_that_moved_and_keeps_its_models() -> None:
+    first = started(given=Choices(model="m", judge_model="j", api_base="http://old")).options
+    now = Settings(
+        given=Choices(model="other", judge_model="other", api_base="http://new", judge_api_base="http://judge"),
+        configured=Choices(api_base="http://configured"),
+    )
+    assert first.agent is not None
+    assert first.judging is not None
+    moved = relocated(first, now)
+    assert moved.agent == replace(first.agent, api_base="http://new")
+    assert moved.judging == replace(first.judging, api_base="http://judge")
+    assert relocated(first, Settings(configured=now.configured)) == first
+    human = started().options
+    assert relocated(human, now) == human
