@@ -1,0 +1,85 @@
+"""What a model turned out not to take: it is asked for the most first, and for less where it refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from donewhen.models.failures import is_about_length
+from donewhen.models.protocol import Failure
+from donewhen.ports import ModelRequest
+
+Format = Literal["json_schema", "json_object", "none"]
+Limit = Literal["max_tokens", "max_completion_tokens", "none"]
+
+_FORMATS: Mapping[Format, Format] = {"json_schema": "json_object", "json_object": "none", "none": "none"}
+_LIMITS: Mapping[Limit, Limit] = {
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": "none",
+    "none": "none",
+}
+_ABOUT_FORMAT = re.compile(
+    r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|schema", re.IGNORECASE
+)
+_ABOUT_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
+_ABOUT_LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Abilities:
+    """What may still be sent to one model. Replies are parsed strictly in any case: a step down loses no safety."""
+
+    format: Format = "json_schema"
+    limit: Limit = "max_tokens"
+    temperature: bool = True
+
+    def step_down(self, failure: Failure, request: ModelRequest) -> bool:
+        """Whether something that the provider complains of was sent and now no longer is: then ask again."""
+        if failure.status not in (400, 404, 415, 422, 501) or (
+            is_about_length(failure) and not _limit_too_large(failure)
+        ):
+            return False
+        said = f"{failure.message} {failure.code}"
+        if request.max_tokens is not None and self.limit != "none" and _ABOUT_LIMIT.search(said):
+            self.limit = "none" if _limit_too_large(failure) else _LIMITS[self.limit]
+            return True
+        if request.temperature is not None and self.temperature and _ABOUT_TEMPERATURE.search(said):
+            self.temperature = False
+            return True
+        if request.schema is not None and self.format != "none" and _ABOUT_FORMAT.search(said):
+            self.format = _FORMATS[self.format]
+            return True
+        return False
+
+
+def parameters(request: ModelRequest, abilities: Abilities) -> dict[str, Any]:
+    """The request's parameters as litellm takes them, as far as the model takes them."""
+    found: dict[str, Any] = {}
+    if request.tools:
+        found["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": one.name, "description": one.description, "parameters": dict(one.parameters)},
+            }
+            for one in request.tools
+        ]
+    if request.schema is not None and (wanted := _response_format(request.schema, abilities.format)):
+        found["response_format"] = wanted
+    if request.temperature is not None and abilities.temperature:
+        found["temperature"] = request.temperature
+    if request.max_tokens is not None and abilities.limit != "none":
+        found[abilities.limit] = request.max_tokens
+    return found
+
+
+def _response_format(schema: Mapping[str, Any], format: Format) -> dict[str, Any] | None:
+    if format == "json_schema":
+        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema), "strict": True}}
+    return {"type": "json_object"} if format == "json_object" else None
+
+
+def _limit_too_large(failure: Failure) -> bool:
+    """Not the prompt is too long, but what the reply was allowed on top."""
+    return bool(_ABOUT_LIMIT.search(failure.message) and re.search(r"too large|at most|exceed", failure.message))

@@ -1,0 +1,212 @@
+"""The calls themselves: the only place that imports litellm."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+_SEND_EVERY = 0.04
+_NOTHING = "(nothing)"
+"""Stands for an assistant's empty message: some providers refuse one."""
+
+
+class Asking:
+    """litellm, imported and set to be quiet, offline and without retries of its own."""
+
+    def __init__(self) -> None:
+        gc.disable()  # 40 % of the import's time
+        try:
+            self._litellm: Any = importlib.import_module("litellm")
+        finally:
+            gc.freeze()
+            gc.enable()
+        self._litellm.suppress_debug_info = True
+        self._litellm.disable_hf_tokenizer_download = True
+        self._litellm.telemetry = False
+        self._litellm.drop_params = True
+        self._litellm.num_retries = 0
+
+    async def warm_up(self) -> None:
+        """Does once, against this process itself, what the first call would do late: litellm loads half of itself in
+        there."""
+        from donewhen.models.host_warmup import Mirror
+
+        with suppress(Exception):
+            async with Mirror() as mirror, asyncio.timeout(5):
+                for stream in (False, True):
+                    await self.ask(mirror.question(stream), [{"role": "user", "text": "?"}], lambda _: None)
+
+    async def ask(
+        self, asked: Mapping[str, Any], messages: list[Mapping[str, Any]], on_text: Callable[[str], None]
+    ) -> dict[str, Any]:
+        """The reply in `protocol.Answered`'s form. Raises whatever litellm raises."""
+        begun = time.perf_counter()
+        response = await self._litellm.acompletion(**_arguments(asked, messages))
+        if response is None:
+            raise UnprocessableError("the provider refused the request's parameters (422)")
+        if asked["stream"]:
+            reply = await _Stream(on_text).gather(response)
+            reply["cost"] = self._cost(asked["model"], reply.pop("usage_object"))
+        else:
+            reply = _whole(response)
+        reply["host_ms"] = round((time.perf_counter() - begun) * 1000, 3)
+        return reply
+
+    def _cost(self, model: str, usage: Any) -> float | None:
+        if usage is None:
+            return None
+        with suppress(Exception):
+            said = self._litellm.ModelResponse(model=model, usage=usage)
+            return self._litellm.completion_cost(completion_response=said, model=model)
+        return None
+
+
+class UnprocessableError(Exception):
+    """litellm gave up on a request that it had already shortened, without saying so."""
+
+    status_code = 422
+
+
+class EmptyStreamError(Exception):
+    """litellm takes a page of HTML for a stream without events."""
+
+
+def _arguments(asked: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> dict[str, Any]:
+    marks = set(asked["marks"])
+    arguments: dict[str, Any] = {
+        "model": asked["model"],
+        "messages": [_message(one, marked=index in marks) for index, one in enumerate(messages)],
+        "timeout": asked["timeout"],
+        "max_retries": 0,
+        "num_retries": 0,
+        "drop_params": True,
+        **asked["parameters"],
+    }
+    for name, value in (("api_key", asked["key"]), ("api_base", asked["api_base"])):
+        if value:
+            arguments[name] = value
+    if asked["stream"]:
+        arguments |= {"stream": True, "stream_options": {"include_usage": True}}
+    return arguments
+
+
+def _message(raw: Mapping[str, Any], *, marked: bool) -> dict[str, Any]:
+    """A message made anew: never what litellm once handed out, whose private fields would travel."""
+    text, calls = raw["text"], raw.get("calls", ())
+    content: Any = text or (None if calls else _NOTHING if raw["role"] == "assistant" else "")
+    if marked and content:
+        content = [{"type": "text", "text": content, "cache_control": {"type": "ephemeral"}}]
+    message: dict[str, Any] = {"role": raw["role"], "content": content}
+    if calls:
+        message["tool_calls"] = [
+            {"id": id_, "type": "function", "function": {"name": name, "arguments": _object(arguments)}}
+            for id_, name, arguments in calls
+        ]
+    if raw.get("answers"):
+        message["tool_call_id"] = raw["answers"]
+    return message
+
+
+def _object(arguments: str) -> str:
+    """What a model wrote as arguments, as providers take it back: a JSON object."""
+    with suppress(ValueError):
+        if isinstance(json.loads(arguments), dict):
+            return arguments
+    return json.dumps({"not_json": arguments}) if arguments.strip() else "{}"
+
+
+def _whole(response: Any) -> dict[str, Any]:
+    choice = response.choices[0]
+    hidden: Mapping[str, Any] = getattr(response, "_hidden_params", None) or {}
+    return {
+        "text": choice.message.content or "",
+        "calls": [
+            [call.id or "", call.function.name or "", call.function.arguments or ""]
+            for call in choice.message.tool_calls or ()
+        ],
+        "finish": choice.finish_reason or "stop",
+        **_tokens(getattr(response, "usage", None)),
+        "cost": hidden.get("response_cost"),
+        "wire_ms": _wire(hidden),
+    }
+
+
+def _wire(hidden: Mapping[str, Any]) -> float | None:
+    whole, own = hidden.get("_response_ms"), hidden.get("litellm_overhead_time_ms")
+    return None if whole is None or own is None else round(whole - own, 3)
+
+
+def _tokens(usage: Any) -> dict[str, int]:
+    details = getattr(usage, "prompt_tokens_details", None)
+    cached = getattr(details, "cached_tokens", None) or getattr(usage, "cache_read_input_tokens", None)
+    return {
+        "input": getattr(usage, "prompt_tokens", None) or 0,
+        "output": getattr(usage, "completion_tokens", None) or 0,
+        "cached": cached or 0,
+    }
+
+
+@dataclass(slots=True)
+class _Stream:
+    """A reply that grows. What is new is told at most every 40 ms."""
+
+    on_text: Callable[[str], None]
+    texts: list[str] = field(default_factory=list[str])
+    unsent: list[str] = field(default_factory=list[str])
+    calls: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    finish: str = ""
+    usage: Any = None
+    sent_at: float = 0.0
+
+    async def gather(self, chunks: Any) -> dict[str, Any]:
+        try:
+            async for chunk in chunks:
+                self._take(chunk)
+        finally:
+            with suppress(Exception):
+                await chunks.aclose()
+        if self.usage is None and not self.texts and not self.calls:
+            raise EmptyStreamError("the stream held no reply: a proxy's page, or a connection that was dropped")
+        if self.unsent:
+            self.on_text("".join(self.unsent))
+        return {
+            "text": "".join(self.texts),
+            "calls": [self.calls[index] for index in sorted(self.calls)],
+            "finish": self.finish or "stop",
+            **_tokens(self.usage),
+            "usage_object": self.usage,
+            "wire_ms": None,
+        }
+
+    def _take(self, chunk: Any) -> None:
+        self.usage = getattr(chunk, "usage", None) or self.usage
+        if not chunk.choices:
+            return
+        choice = chunk.choices[0]
+        self.finish = choice.finish_reason or self.finish
+        for part in choice.delta.tool_calls or ():
+            self._add_call(part)
+        if choice.delta.content:
+            self._add_text(choice.delta.content)
+
+    def _add_text(self, text: str) -> None:
+        self.texts.append(text)
+        self.unsent.append(text)
+        now = time.monotonic()
+        if now - self.sent_at >= _SEND_EVERY:
+            self.on_text("".join(self.unsent))
+            self.unsent.clear()
+            self.sent_at = now
+
+    def _add_call(self, part: Any) -> None:
+        call = self.calls.setdefault(part.index or 0, ["", "", ""])
+        call[0] = part.id or call[0]
+        call[1] += part.function.name or ""
+        call[2] += part.function.arguments or ""

@@ -1,0 +1,181 @@
+"""One model behind the model host: `ports.Model`, with its retries, its account, and what it turned out not to take."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from donewhen.core.calls import CallRole
+from donewhen.core.errors import ModelFailed
+from donewhen.core.work import Usage
+from donewhen.models.abilities import Abilities, parameters
+from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
+from donewhen.models.failures import meaning, wait_before
+from donewhen.models.keys import NO_KEY_NEEDED, missing_key, needs_key
+from donewhen.models.pricing import Estimator, dollars
+from donewhen.models.protocol import Answered, Call, CallFailed, Spent
+from donewhen.ports import ModelFacts, ModelReply, ModelRequest
+
+ATTEMPTS = 5
+_STEPS = 6
+"""How often in one call a parameter may be taken back that the model doesn't take."""
+
+
+class Host(Protocol):
+    """What asks once: `ModelHost`."""
+
+    async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered: ...
+
+
+class CallTracer(Protocol):
+    """Hears of every call, for spans. `start` returns what `end` gets back."""
+
+    def start(self, model: str, role: CallRole, request: ModelRequest) -> object: ...
+
+    def end(self, span: object, outcome: ModelReply | BaseException) -> None: ...
+
+
+class HostedModel:
+    """`facts` are the catalogue's where none are given; `custom_price`: their price is the user's own. `key` gives the
+    key at each call, so that one that was set meanwhile is used; `mask` hides secrets in what providers say. `sleep`,
+    `clock` (epoch seconds) and `jitter` (0 to 1) are for tests."""
+
+    def __init__(
+        self,
+        name: str,
+        host: Host,
+        *,
+        key: Callable[[], str | None] = lambda: None,
+        api_base: str | None = None,
+        facts: ModelFacts | None = None,
+        custom_price: bool = False,
+        role: CallRole = "worker",
+        mask: Callable[[str], str] = lambda text: text,
+        tracer: CallTracer | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.time,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._name = name
+        self._host = host
+        self._key = key
+        self._api_base = api_base
+        self._facts = facts_of(name, api_base) if facts is None else facts
+        self._role: CallRole = role
+        self._mask = mask
+        self._tracer = tracer
+        self._sleep, self._clock, self._jitter = sleep, clock, jitter
+        self._provider = provider_of(name)
+        self._own_base = at_its_provider(name, api_base)
+        self._custom_price = custom_price
+        self._abilities = Abilities()
+        self._estimator = Estimator(self._facts, marked=self._marks_prompts)
+        self.spent = Spent()
+        """Where the time of the last call went."""
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def facts(self) -> ModelFacts:
+        return self._facts
+
+    def estimate(self, request: ModelRequest) -> tuple[Usage, Usage]:
+        """See `ports.Model`. Tokens are guessed from characters, and after a reply from what that one counted."""
+        return self._estimator.estimate(request)
+
+    async def complete(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
+        """See `ports.Model`: five attempts within about a minute."""
+        if self._tracer is None:
+            return await self._complete(request, on_text)
+        span = self._tracer.start(self._name, self._role, request)
+        try:
+            reply = await self._complete(request, on_text)
+        except BaseException as error:
+            self._tracer.end(span, error)
+            raise
+        self._tracer.end(span, reply)
+        return reply
+
+    async def _complete(self, request: ModelRequest, on_text: Callable[[str], None] | None) -> ModelReply:
+        attempt, steps = 1, 0
+        while True:
+            try:
+                answered = await self._host.ask(self._call(request), _growing(on_text))
+                break
+            except CallFailed as failed:
+                if steps < _STEPS and self._abilities.step_down(failed.failure, request):
+                    steps += 1
+                    continue
+                said = meaning(failed.failure, self._mask, self._name, self._provider, self._role, self._api_base)
+                if attempt >= ATTEMPTS or not said.again:
+                    raise said.error from None
+                await self._sleep(wait_before(attempt, failed.failure, self._clock(), self._jitter()))
+                attempt += 1
+        return self._reply(request, answered)
+
+    def _call(self, request: ModelRequest) -> Call:
+        return Call(
+            model=self._name,
+            messages=tuple(request.messages),
+            key=self._key_now(),
+            api_base=self._api_base,
+            parameters=parameters(request, self._abilities),
+            marks=_marks(request) if self._marks_prompts else (),
+            stream=request.stream,
+            timeout=request.timeout,
+        )
+
+    def _key_now(self) -> str | None:
+        key = self._key()
+        if not key and self._own_base and needs_key(self._provider):
+            raise ModelFailed(missing_key(self._name, self._provider, self._role), "auth")
+        return key or (NO_KEY_NEEDED if self._api_base else None)
+
+    @property
+    def _marks_prompts(self) -> bool:
+        """Only Claude at Anthropic, Bedrock and Vertex AI wants its prompt caches marked; other endpoints may refuse a
+        request that is."""
+        if self._provider == "anthropic":
+            return True
+        return (self._provider or "").startswith(("bedrock", "vertex_ai")) and "claude" in self._name.lower()
+
+    def _reply(self, request: ModelRequest, answered: Answered) -> ModelReply:
+        self._estimator.learn(request, answered.input_tokens)
+        self.spent = answered.spent
+        given, taken = self._estimator.counted(request, answered)
+        usage = Usage(given, taken, answered.cached_tokens, self._cost(answered, given, taken))
+        return ModelReply(answered.message, usage, answered.finish)
+
+    def _cost(self, answered: Answered, given: int, taken: int) -> float | None:
+        """By the user's own price, else as litellm reckons where the provider counted, else by the catalogue's."""
+        known = answered.cost is not None and answered.input_tokens > 0
+        if known and self._own_base and not self._custom_price:
+            return answered.cost
+        return dollars(self._facts.price, given, taken, answered.cached_tokens)
+
+
+def _marks(request: ModelRequest) -> tuple[int, ...]:
+    """The system message, which outlives a compaction, and the last stable message."""
+    if request.stable < 1:
+        return ()
+    last = min(request.stable, len(request.messages)) - 1
+    return (0, last) if last > 0 and request.messages[0].role == "system" else (last,)
+
+
+def _growing(on_text: Callable[[str], None] | None) -> Callable[[str], None] | None:
+    """Hears what is new, tells the whole so far."""
+    if on_text is None:
+        return None
+    whole = ""
+
+    def add(text: str) -> None:
+        nonlocal whole
+        whole += text
+        on_text(whole)
+
+    return add

@@ -1,0 +1,303 @@
+"""The server's side of the model host: starts it when it is needed, hands calls to it, and survives its end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from donewhen.core.calls import Message
+from donewhen.core.errors import ModelFailed, WorkspaceError
+from donewhen.models.keys import without_keys
+from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in, line, message_out
+from donewhen.ports import Companion, Companions
+
+COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
+"""`-P`: a `litellm.py` that lies around is not taken for the library."""
+
+_INSTALL = "models need litellm, which is not installed: `pip install 'donewhen[models]'`"
+_GRACE = 15.0
+_KEPT_CHARACTERS = 16_000_000
+_NO_PROXY = ("localhost", "127.0.0.1", "::1")
+
+
+class ModelHost:
+    """One host process for all models, started lazily; after a crash the next call starts it anew.
+
+    `environment` is the server's: keys are taken out of it, what providers' own chains of credentials and proxies need
+    stays in. `ready_within` is seconds.
+    """
+
+    def __init__(
+        self,
+        companions: Companions,
+        environment: Mapping[str, str],
+        *,
+        command: Sequence[str] = COMMAND,
+        mask: Callable[[str], str] = lambda text: text,
+        ready_within: float = 90.0,
+    ) -> None:
+        self._companions = companions
+        self._environment = host_environment(environment)
+        self._command = tuple(command)
+        self._mask = mask
+        self._ready_within = ready_within
+        self._starting: asyncio.Task[_Session] | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def warm(self) -> None:
+        """Starts it in the background; a failure shows at the next call."""
+        if self._starting is None or self._gone():
+            self._starting = asyncio.ensure_future(self._start())
+            self._starting.add_done_callback(_seen)
+
+    async def ready(self) -> None:
+        """Waits until litellm is imported. Raises ModelFailed."""
+        session = await self._session()
+        async with self._bounded(self._ready_within, session):
+            await asyncio.shield(session.ready)
+
+    async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
+        """`on_text` hears what is new. Raises CallFailed where the call failed, ModelFailed where the host did.
+        Cancelling takes effect at once; the host then closes the connection."""
+        await self.ready()
+        session = await self._session()
+        number, future = session.begin(call, on_text)
+        try:
+            async with self._bounded(call.timeout + _GRACE, session):
+                return await future
+        finally:
+            session.finish(number)
+
+    async def close(self) -> None:
+        """Ends the process within 2 s; a later call starts it anew."""
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            with suppress(ModelFailed):
+                await (await starting).close()
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    def _gone(self) -> bool:
+        """A start that failed, or a session whose process ended."""
+        if self._starting is None or not self._starting.done():
+            return False
+        failed = self._starting.cancelled() or self._starting.exception() is not None
+        return failed or self._starting.result().over
+
+    async def _session(self) -> _Session:
+        self.warm()
+        assert self._starting is not None
+        return await asyncio.shield(self._starting)
+
+    async def _start(self) -> _Session:
+        session = _Session(self._mask)
+        try:
+            companion = await self._companions.start(self._command, environment=self._environment, on_line=session.take)
+        except WorkspaceError as error:
+            raise ModelFailed(f"the model host can't be started: {error}") from error
+        session.began(companion)
+        task = asyncio.ensure_future(session.watch())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return session
+
+    def _bounded(self, seconds: float, session: _Session) -> _Bounded:
+        return _Bounded(seconds, session)
+
+
+class _Bounded:
+    """A host that says nothing for far too long is ended; whoever waited gets an outage."""
+
+    def __init__(self, seconds: float, session: _Session) -> None:
+        self._timeout = asyncio.timeout(seconds)
+        self._session = session
+
+    async def __aenter__(self) -> None:
+        await self._timeout.__aenter__()
+
+    async def __aexit__(self, *exit_: Any) -> None:
+        try:
+            await self._timeout.__aexit__(*exit_)
+        except TimeoutError:
+            self._session.give_up()
+            raise ModelFailed("the model host doesn't answer; it was ended") from None
+
+
+@dataclass(slots=True)
+class _Pending:
+    future: asyncio.Future[Answered]
+    on_text: Callable[[str], None] | None
+
+
+class _Session:
+    """One life of the host process."""
+
+    def __init__(self, mask: Callable[[str], str]) -> None:
+        self._mask = mask
+        self._companion: Companion | None = None
+        self._pending: dict[int, _Pending] = {}
+        self._known = _Known()
+        self._last = 0
+        self.over = False
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.ready.add_done_callback(_seen)
+
+    def began(self, companion: Companion) -> None:
+        self._companion = companion
+
+    def begin(self, call: Call, on_text: Callable[[str], None] | None) -> tuple[int, asyncio.Future[Answered]]:
+        self._last += 1
+        pending = _Pending(asyncio.get_running_loop().create_future(), on_text)
+        if self.over:
+            pending.future.set_exception(ModelFailed("the model host ended"))
+            return self._last, pending.future
+        self._pending[self._last] = pending
+        new, numbers = self._known.numbers(call.messages)
+        self._send(_asked(self._last, call, new, numbers))
+        if forgotten := self._known.forget(len(call.messages)):
+            self._send({"forget": forgotten})
+        return self._last, pending.future
+
+    def finish(self, number: int) -> None:
+        """Nobody waits for the call any more; where it still runs it is cancelled."""
+        if self._pending.pop(number, None) is not None:
+            self._send({"cancel": number})
+
+    def take(self, raw: bytes) -> None:
+        """One line of the host."""
+        said = json.loads(raw)
+        if "id" in said:
+            self._hear(said)
+        elif "ready" in said and not self.ready.done():
+            self.ready.set_result(None)
+        elif "unusable" in said:
+            self._fail(_unusable(said["unusable"]))
+
+    async def watch(self) -> None:
+        """Until the process ends: then every call that waits has failed, and its children are gone."""
+        assert self._companion is not None
+        end = await self._companion.ended()
+        if end.exit_code not in (0, None) or self._pending or not self.ready.done():
+            last = self._mask(end.errors.strip()[-500:])
+            self._fail(ModelFailed(f"the model host ended (exit code {end.exit_code}) {last}".strip()))
+        self.over = True
+        await self._companion.close()
+
+    def give_up(self) -> None:
+        self._fail(ModelFailed("the model host doesn't answer; it was ended"))
+        task = asyncio.ensure_future(self.close())
+        task.add_done_callback(_seen)
+
+    async def close(self) -> None:
+        self._fail(ModelFailed("the model host was closed"))
+        if self._companion is not None:
+            await self._companion.close()
+
+    def _hear(self, said: Mapping[str, Any]) -> None:
+        pending = self._pending.get(said["id"])
+        if pending is None:
+            return  # it was cancelled meanwhile
+        if "text" in said:
+            if pending.on_text is not None:
+                pending.on_text(said["text"])
+            return
+        del self._pending[said["id"]]
+        if pending.future.done():
+            return
+        if "reply" in said:
+            pending.future.set_result(answered_in(said["reply"]))
+        else:
+            pending.future.set_exception(CallFailed(failure_in(said["failed"])))
+
+    def _fail(self, why: ModelFailed) -> None:
+        self.over = True
+        waiting = [pending.future for pending in self._pending.values()]
+        self._pending.clear()
+        for future in (self.ready, *waiting):
+            if not future.done():
+                future.set_exception(why)
+
+    def _send(self, value: Mapping[str, Any]) -> None:
+        if self._companion is not None:
+            self._companion.send(line(value))
+
+
+class _Known:
+    """The messages that the host has, by number; the least used are forgotten where they grow too many."""
+
+    def __init__(self) -> None:
+        self._numbers: OrderedDict[Message, int] = OrderedDict()
+        self._characters = 0
+        self._last = 0
+
+    def numbers(self, messages: Sequence[Message]) -> tuple[dict[int, Any], list[int]]:
+        """The numbers of a conversation, and those of its messages that the host doesn't have yet."""
+        new: dict[int, Any] = {}
+        numbers: list[int] = []
+        for message in messages:
+            number = self._numbers.get(message)
+            if number is None:
+                self._last = number = self._last + 1
+                self._numbers[message] = number
+                self._characters += _size(message)
+                new[number] = message_out(message)
+            else:
+                self._numbers.move_to_end(message)
+            numbers.append(number)
+        return new, numbers
+
+    def forget(self, needed: int) -> list[int]:
+        """What to drop, never one of the `needed` newest."""
+        dropped: list[int] = []
+        while self._characters > _KEPT_CHARACTERS and len(self._numbers) > needed:
+            message, number = self._numbers.popitem(last=False)
+            self._characters -= _size(message)
+            dropped.append(number)
+        return dropped
+
+
+def host_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The server's environment without keys, and without proxies for this machine itself."""
+    found = without_keys(environment)
+    for name in ("NO_PROXY", "no_proxy"):
+        told = [one.strip() for one in found.get(name, "").split(",") if one.strip()]
+        found[name] = ",".join([*told, *(one for one in _NO_PROXY if one not in told)])
+    return found
+
+
+def _asked(number: int, call: Call, new: Mapping[int, Any], numbers: Sequence[int]) -> dict[str, Any]:
+    return {
+        "ask": number,
+        "new": new,
+        "messages": numbers,
+        "model": call.model,
+        "key": call.key,
+        "api_base": call.api_base,
+        "parameters": call.parameters,
+        "marks": call.marks,
+        "stream": call.stream,
+        "timeout": call.timeout,
+    }
+
+
+def _size(message: Message) -> int:
+    return len(message.text) + sum(len(call.arguments) for call in message.calls)
+
+
+def _unusable(why: str) -> ModelFailed:
+    missing = why.startswith("ModuleNotFoundError") and "'litellm'" in why
+    return ModelFailed(
+        _INSTALL if missing else f"litellm can't be loaded: {why}; reinstall `donewhen[models]`", "refused"
+    )
+
+
+def _seen(done: asyncio.Future[Any]) -> None:
+    """Marks an exception as noticed: whoever waits gets it, and often nobody does."""
+    if not done.cancelled():
+        done.exception()

@@ -1,0 +1,102 @@
+"""Keys: which provider needs one, where it may come from, and what to say where it is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from donewhen.core.calls import CallRole
+
+OWN_KEY: Mapping[CallRole, str] = {"worker": "DONEWHEN_API_KEY", "judge": "DONEWHEN_JUDGE_API_KEY"}
+
+PROVIDER_KEYS: Mapping[str, tuple[str, ...]] = {
+    "ai21": ("AI21_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "cerebras": ("CEREBRAS_API_KEY",),
+    "codestral": ("CODESTRAL_API_KEY",),
+    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
+    "cohere_chat": ("COHERE_API_KEY", "CO_API_KEY"),
+    "dashscope": ("DASHSCOPE_API_KEY",),
+    "deepinfra": ("DEEPINFRA_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "fireworks_ai": ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY"),
+    "friendliai": ("FRIENDLI_TOKEN",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "github": ("GITHUB_API_KEY",),
+    "groq": ("GROQ_API_KEY",),
+    "huggingface": ("HF_TOKEN", "HUGGINGFACE_API_KEY"),
+    "hyperbolic": ("HYPERBOLIC_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "moonshot": ("MOONSHOT_API_KEY",),
+    "nebius": ("NEBIUS_API_KEY",),
+    "novita": ("NOVITA_API_KEY",),
+    "nvidia_nim": ("NVIDIA_NIM_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY", "OR_API_KEY"),
+    "perplexity": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
+    "replicate": ("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"),
+    "sambanova": ("SAMBANOVA_API_KEY",),
+    "together_ai": ("TOGETHERAI_API_KEY", "TOGETHER_AI_TOKEN", "TOGETHER_API_KEY"),
+    "xai": ("XAI_API_KEY",),
+    "zai": ("ZAI_API_KEY",),
+}
+"""The providers that take nothing but a key. Others have none (Ollama), or credentials of their own (Bedrock, Vertex
+AI, Azure), which litellm finds by itself."""
+
+OPTIONAL_KEYS: Mapping[str, tuple[str, ...]] = {
+    "azure": ("AZURE_API_KEY",),
+    "azure_ai": ("AZURE_AI_API_KEY",),
+    "databricks": ("DATABRICKS_API_KEY",),
+    "hosted_vllm": ("HOSTED_VLLM_API_KEY",),
+    "ollama": ("OLLAMA_API_KEY",),
+    "ollama_chat": ("OLLAMA_API_KEY",),
+}
+BASES: Mapping[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"),
+    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+}
+NO_KEY_NEEDED = "none"
+"""What is sent to an endpoint of the user's own where no key is set: clients refuse to send nothing."""
+
+_KEY_NAME = re.compile(r"API_?KEY|_KEY$|_TOKEN$|SECRET|PASSWORD", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"^(AWS|AZURE|GOOGLE|VERTEX\w*|GCLOUD|WATSONX|WX|OCI|SNOWFLAKE|DATABRICKS)_", re.IGNORECASE)
+
+
+def find_base(provider: str | None, environment: Mapping[str, str]) -> str | None:
+    """Where a provider's usual variables say that it is served. litellm would follow them unseen: so they are read
+    here, and treated as an `api_base`."""
+    return next((found for name in BASES.get(provider or "", ()) if (found := environment.get(name, "").strip())), None)
+
+
+def key_names(provider: str | None) -> tuple[str, ...]:
+    return PROVIDER_KEYS.get(provider or "", ()) or OPTIONAL_KEYS.get(provider or "", ())
+
+
+def needs_key(provider: str | None) -> bool:
+    """Whether the provider's own endpoint takes nothing without a key."""
+    return (provider or "") in PROVIDER_KEYS
+
+
+def missing_key(model: str, provider: str | None, role: CallRole) -> str:
+    """What to set, in a sentence."""
+    return f"there is no key for {model}: set {_alternatives(provider, role)}"
+
+
+def refused_key(model: str, provider: str | None, role: CallRole) -> str:
+    return f"the key for {model} was not accepted: check {_alternatives(provider, role)}"
+
+
+def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without every variable that looks like a key, but for those that providers' own credential chains read, and
+    without what would move a provider elsewhere or make litellm talk."""
+    hidden = {name for names in BASES.values() for name in names} | {"LITELLM_LOG", "DEBUG_OTEL"}
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in hidden and (_CREDENTIALS.match(name) or not _KEY_NAME.search(name))
+    }
+
+
+def _alternatives(provider: str | None, role: CallRole) -> str:
+    usual = key_names(provider)[:1]
+    return " or ".join((*usual, OWN_KEY[role]))

@@ -1,0 +1,107 @@
+"""Money and tokens: what a call may cost before it is made, and what it did cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from donewhen.core.calls import Message
+from donewhen.core.work import Usage
+from donewhen.models.protocol import Answered
+from donewhen.ports import ModelFacts, ModelRequest, Price
+
+_MILLION = 1_000_000
+_BYTES_PER_TOKEN = 3.0
+_MARGIN = 1.1
+_PER_MESSAGE = 6
+_ENOUGH_TO_LEARN = 2_000
+_REPLY_UNKNOWN = 16_384
+_CACHE_WRITE = 1.25
+"""What Anthropic takes for input that it puts into its cache, times the price of input."""
+
+
+class Estimator:
+    """Tokens from bytes: a third, which is more than any text in English or code needs, until a reply told better."""
+
+    def __init__(self, facts: ModelFacts, *, marked: bool = False) -> None:
+        self._facts = facts
+        self._marked = marked
+        self._tokens_per_byte = 1 / _BYTES_PER_TOKEN
+        self._tools: tuple[object, int] = (None, 0)
+
+    def estimate(self, request: ModelRequest) -> tuple[Usage, Usage]:
+        """What the prompt costs, and what the whole call costs at worst."""
+        given = self._prompt(request)
+        worst = round(given * _MARGIN)
+        reply = self._longest_reply(request, given)
+        price = self._facts.price
+        factor = _CACHE_WRITE if self._marked and request.stable else 1.0
+        return (
+            Usage(given, 0, 0, None if price is None else given * price.input / _MILLION),
+            Usage(worst, reply, 0, None if price is None else _at(price, worst * factor, reply)),
+        )
+
+    def counted(self, request: ModelRequest, answered: Answered) -> tuple[int, int]:
+        """Tokens of prompt and reply: as the provider counted them, else guessed, since none at all would be wrong."""
+        if answered.input_tokens:
+            return answered.input_tokens, answered.output_tokens
+        said = round(_message_bytes(answered.message) / _BYTES_PER_TOKEN)
+        return self._prompt(request), answered.output_tokens or said
+
+    def learn(self, request: ModelRequest, input_tokens: int) -> None:
+        """A reply counted its prompt: later prompts are measured by it."""
+        size = self._bytes(request)
+        if input_tokens > 0 and size >= _ENOUGH_TO_LEARN:
+            self._tokens_per_byte = min(1.0, max(1 / 8, input_tokens / size))
+
+    def _prompt(self, request: ModelRequest) -> int:
+        return round(self._bytes(request) * self._tokens_per_byte) + _PER_MESSAGE * len(request.messages)
+
+    def _bytes(self, request: ModelRequest) -> int:
+        return sum(_message_bytes(one) for one in request.messages) + self._tool_bytes(request)
+
+    def _tool_bytes(self, request: ModelRequest) -> int:
+        """Of tools and schema; the same from call to call, so measured once."""
+        if self._tools[0] is not request.tools:
+            size = sum(_size(one.name) + _size(one.description) + _json(one.parameters) for one in request.tools)
+            self._tools = (request.tools, size)
+        return self._tools[1] + (_json(request.schema) if request.schema is not None else 0)
+
+    def _longest_reply(self, request: ModelRequest, given: int) -> int:
+        bounds = [
+            bound
+            for bound in (
+                request.max_tokens or self._facts.max_output or _REPLY_UNKNOWN,
+                None if self._facts.window is None else max(self._facts.window - given, 1),
+            )
+            if bound is not None
+        ]
+        return min(bounds)
+
+
+def dollars(price: Price | None, given: int, taken: int, cached: int) -> float | None:
+    """What a call cost at a price, None where it is unknown."""
+    if price is None:
+        return None
+    saved = 0.0 if price.cached is None else min(cached, given) * (price.input - price.cached) / _MILLION
+    return _at(price, given, taken) - saved
+
+
+def _at(price: Price, given: float, taken: float) -> float:
+    return (given * price.input + taken * price.output) / _MILLION
+
+
+def _message_bytes(message: Message) -> int:
+    size = _size(message.text)
+    for call in message.calls:
+        size += _size(call.name) + _size(call.arguments)
+    return size
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def _json(value: Mapping[str, Any]) -> int:
+    return len(json.dumps(value))

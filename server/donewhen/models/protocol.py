@@ -1,0 +1,102 @@
+"""What the server and its model host say to each other: values, and their form as lines of JSON.
+
+To the host: `{"ask": id, "new": {number: message}, "messages": [number], ...}`, `{"cancel": id}` and
+`{"forget": [number]}`. A message travels once; after that its number stands for it. From the host: `{"ready": seconds}`
+or `{"unusable": why}`, then `{"id", "text"}` as a streamed reply grows, and one of `{"id", "reply"}` and
+`{"id", "failed"}` for each call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from donewhen.core.calls import Message, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One attempt to ask a model. `parameters` are litellm's own, such as `tools` and `temperature`; `marks` are the
+    messages after which a provider shall cache the prompt; `timeout` is seconds for all of it."""
+
+    model: str
+    messages: tuple[Message, ...]
+    key: str | None = field(default=None, repr=False)
+    api_base: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    marks: tuple[int, ...] = ()
+    stream: bool = False
+    timeout: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Where the milliseconds of a call went: in the host altogether, and of these on the wire (None: not known)."""
+
+    host: float = 0.0
+    wire: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A model's reply as litellm tells it. `cost` is in US dollars by litellm's catalogue, None where it knows none."""
+
+    message: Message
+    finish: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost: float | None
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call failed, as litellm tells it. `type` is the exception's name, `retry_after` the header as it came."""
+
+    type: str
+    message: str
+    status: int | None = None
+    code: str = ""
+    retry_after: str = ""
+
+
+class CallFailed(Exception):
+    """The host asked and got no reply."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+def message_out(message: Message) -> dict[str, Any]:
+    """A message in the host's form; what is empty is left out."""
+    out: dict[str, Any] = {"role": message.role, "text": message.text}
+    if message.calls:
+        out["calls"] = [[call.id, call.name, call.arguments] for call in message.calls]
+    if message.answers:
+        out["answers"] = message.answers
+    return out
+
+
+def answered_in(raw: Mapping[str, Any]) -> Answered:
+    calls = tuple(ToolCall(*call) for call in raw["calls"])
+    return Answered(
+        message=Message("assistant", raw["text"], calls),
+        finish=raw["finish"],
+        input_tokens=raw["input"],
+        output_tokens=raw["output"],
+        cached_tokens=raw["cached"],
+        cost=raw["cost"],
+        spent=Spent(raw["host_ms"], raw["wire_ms"]),
+    )
+
+
+def failure_in(raw: Mapping[str, Any]) -> Failure:
+    return Failure(raw["type"], raw["message"], raw["status"], raw["code"], raw["retry_after"])
