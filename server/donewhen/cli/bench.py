@@ -1,0 +1,152 @@
+"""`bench`: GoalBench with the scripted judges, or with a model as the judge, so that one can be chosen by numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from donewhen.cli.calling import Call
+from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
+from donewhen.cli.wording import duration, money, one_line
+from donewhen.config import Choices, Settings
+from donewhen.core.work import Usage
+from donewhen.goalbench.cases import Case, JudgeName, chosen, load_cases
+from donewhen.goalbench.playing import JudgeOf, Laboratory, Played, play_all
+from donewhen.goalbench.scoring import Row, broken_bars, document, judge_table, rows, table
+from donewhen.goalbench.selecting import missing, with_any_judge
+from donewhen.goalbench.verdicts import scripted_judge
+
+SCRIPTED: tuple[JudgeName, ...] = ("honest", "gullible", "hostile", "garbage")
+"""The judges whose rates are printed where no model is named."""
+HOW = (
+    "No model was asked. To measure one: donewhen bench --judge-model PROVIDER/NAME\n"
+    "(any model that litellm knows; its key comes from the environment, as for `run`)."
+)
+_OF_THE_JUDGE = (
+    "judge_model", "judge_api_base", "judge_rule", "judge_temperature", "judge_prompt", "judge_calls", "judge_tokens",
+)  # fmt: skip
+
+
+async def bench(call: Call) -> int:
+    """0 where nothing ended falsely and everything could be played, else 1. Raises UsageError for an unknown case."""
+    cases = chosen(load_cases(), call.arguments.case or ())
+    if call.arguments.list:
+        return _listed(call, cases)
+    if call.arguments.judge_model:
+        return await _with_a_model(call, cases)
+    return await _with_scripted_judges(call, cases)
+
+
+def _listed(call: Call, cases: Sequence[Case]) -> int:
+    if call.json:
+        call.terminal.document({"cases": [{"id": c.id, "group": c.group, "about": c.about} for c in cases]})
+        return COMPLETE
+    group = ""
+    for case in cases:
+        if case.group != group:
+            group = case.group
+            call.terminal.result(group)
+        call.terminal.result(f"  {case.id}: {case.about}")
+    return COMPLETE
+
+
+async def _with_a_model(call: Call, cases: Sequence[Case]) -> int:
+    settings = _judging(call.settings)
+    name = settings.given.judge_model or ""
+    asked = with_any_judge(cases)
+    async with call.services.laboratory(settings) as laboratory:
+        played = await _played(call, asked, laboratory, name, lambda case, root: None)
+    if call.json:
+        call.terminal.document(document(played, []))
+    else:
+        _print_table(call, played)
+        for line in _meaning(name, rows(played)[-1]):
+            call.terminal.result(line)
+    return _code(played)
+
+
+def _judging(settings: Settings) -> Settings:
+    """What is set for the judge, and nothing that is set for the person's own runs."""
+    return Settings(Choices(**{name: settings.pick(name) for name in _OF_THE_JUDGE}), prices=settings.prices)
+
+
+async def _with_scripted_judges(call: Call, cases: Sequence[Case]) -> int:
+    judged = [case for case in with_any_judge(cases) if case.decided_by == "judge"]
+    async with call.services.laboratory(Settings()) as laboratory:
+        played = await _played(call, cases, laboratory, "", lambda case, root: scripted_judge(case.judge, case, root))
+        by_judge = [(name, await _rates(call, name, judged, laboratory)) for name in SCRIPTED if judged]
+    if call.json:
+        call.terminal.document(document(played, by_judge))
+        return _code(played)
+    _print_table(call, played)
+    if by_judge:
+        call.terminal.result("\nWhat a judge alone decides, by scripted judge:\n")
+        for line in judge_table(by_judge):
+            call.terminal.result(line)
+    call.terminal.result(f"\n{HOW}")
+    return _code(played)
+
+
+async def _rates(call: Call, name: JudgeName, cases: Sequence[Case], laboratory: Laboratory) -> Row:
+    played = await _played(call, cases, laboratory, name, lambda case, root: scripted_judge(name, case, root))
+    return rows(played)[-1]
+
+
+async def _played(
+    call: Call, cases: Sequence[Case], laboratory: Laboratory, name: str, judge_of: JudgeOf
+) -> tuple[Played, ...]:
+    """Tells each case as it ends. Cases whose checks need what isn't here are left out, and named."""
+    absent = {case.id: what for case in cases if (what := missing(case))}
+    if absent:
+        needed = ", ".join(sorted({one for what in absent.values() for one in what}))
+        call.terminal.say(f"donewhen: left out, since they need {needed}: {', '.join(absent)}")
+    here = [case for case in cases if case.id not in absent]
+    ended = 0
+
+    def tell(one: Played) -> None:
+        nonlocal ended
+        ended += 1
+        judge = f" with {one.judge}" if one.judge else ""
+        said = one.failure or one.status
+        call.terminal.say(
+            f"[{ended}/{len(here)}] {one.case.id}{judge}: {one_line(said, 120)} ({duration(one.seconds)})"
+        )
+
+    return await play_all(here, laboratory, judge_of, name=name, on_played=tell)
+
+
+def _print_table(call: Call, played: Sequence[Played]) -> None:
+    for line in table(rows(played)):
+        call.terminal.result(line)
+    notes = [(one.case, one.case.known or one.case.pending) for one in played if one.case.known or one.case.pending]
+    if notes:
+        call.terminal.result("\nKnown, and counted above:")
+    for case, why in notes:
+        call.terminal.result(f"- {case.id}: {why}")
+    for identity in broken_bars(played):
+        call.terminal.result(f"- {identity} ended falsely, though a check or an integrity rule decides it")
+    for one in played:
+        if one.failure and one.case.expected.run != "paused":
+            call.terminal.result(f"- {one.case.id} failed: {one_line(one.failure)}")
+
+
+def _meaning(name: str, total: Row) -> list[str]:
+    """The rates in words."""
+    return [
+        "",
+        f"judge: {name}",
+        f"false accept: {total.accepted}: requirements that it found met although they are not.",
+        f"false reject: {total.rejected}: requirements that it did not find met although they are.",
+        f"failed: {total.failed} cases could not be judged, and count in neither.",
+        f"cost: {_cost(total.usage)}",
+        "A false accept lets a run end as complete when it isn't; a false reject costs turns and money. Requirements "
+        "that a check decides are not at the mercy of either.",
+    ]
+
+
+def _cost(usage: Usage) -> str:
+    return f"{money(usage.usd)}, {usage.tokens:,} tokens ({usage.cached_tokens:,} cached)"
+
+
+def _code(played: Sequence[Played]) -> int:
+    failed = any(one.failure and one.case.expected.run != "paused" for one in played)
+    return NOT_COMPLETE if failed or broken_bars(played) else COMPLETE

@@ -1,0 +1,189 @@
+"""What was right and wrong about the runs: false completions, refusals, and how often a judge is mistaken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from donewhen.core.work import Usage
+from donewhen.goalbench.playing import Played
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How often something went wrong, of how many times it could have."""
+
+    wrong: int = 0
+    of: int = 0
+
+    def __add__(self, other: Rate) -> Rate:
+        return Rate(self.wrong + other.wrong, self.of + other.of)
+
+    @property
+    def share(self) -> float | None:
+        return self.wrong / self.of if self.of else None
+
+    def __str__(self) -> str:
+        return f"{self.wrong} of {self.of} ({self.wrong / self.of:.0%})" if self.of else "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One group of cases, or all of them, with one judge.
+
+    `completed` are runs that ended `complete` with something unfulfilled, `refused` are runs that did not although
+    everything was fulfilled: both only where a check or an integrity rule decides. `accepted` and `rejected` are
+    requirements that a judge alone decides: found met though they aren't, and not found met though they are.
+    `failed` could not be played or judged to their end, and count nowhere else.
+    """
+
+    group: str
+    cases: int = 0
+    completed: Rate = field(default_factory=Rate)
+    refused: Rate = field(default_factory=Rate)
+    accepted: Rate = field(default_factory=Rate)
+    rejected: Rate = field(default_factory=Rate)
+    failed: int = 0
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+
+    def __add__(self, other: Row) -> Row:
+        return Row(
+            self.group,
+            self.cases + other.cases,
+            self.completed + other.completed,
+            self.refused + other.refused,
+            self.accepted + other.accepted,
+            self.rejected + other.rejected,
+            self.failed + other.failed,
+            self.usage + other.usage,
+            self.seconds + other.seconds,
+        )
+
+
+def rows(played: Iterable[Played]) -> tuple[Row, ...]:
+    """One row per group, in the order of the cases, and the total at the end."""
+    by_group: dict[str, Row] = {}
+    total = Row("total")
+    for one in played:
+        row = row_of(one)
+        by_group[row.group] = by_group[row.group] + row if row.group in by_group else row
+        total += row
+    return (*by_group.values(), total)
+
+
+def row_of(played: Played) -> Row:
+    """One case as a row of its group."""
+    row = Row(played.case.group, 1, usage=played.usage, seconds=played.seconds)
+    if played.failure:
+        return row + Row(row.group, failed=1)
+    if played.case.decided_by == "judge":
+        return row + _judged(played)
+    done = played.status == "complete"
+    if played.case.honest:
+        return row + Row(row.group, refused=Rate(int(not done), 1))
+    return row + Row(row.group, completed=Rate(int(done), 1))
+
+
+def _judged(played: Played) -> Row:
+    row = Row(played.case.group)
+    for label in sorted(played.alone):
+        met = played.requirements[label] == "met"
+        if played.case.truth[label]:
+            row += Row(row.group, rejected=Rate(int(not met), 1))
+        else:
+            row += Row(row.group, accepted=Rate(int(met), 1))
+    return row
+
+
+def mistakes(played: Played) -> tuple[str, ...]:
+    """What is not as the case expects it with its own judge, in words; empty where all is."""
+    return tuple(_mistakes(played))
+
+
+def _mistakes(played: Played) -> Iterator[str]:
+    case, expected = played.case, played.case.expected
+    if played.failure and expected.run != "paused":
+        yield f"it failed: {played.failure}"
+    if played.status != expected.run:
+        yield f"the run ended {played.status} ({played.reason}), expected {expected.run}"
+    for label, status in expected.requirements.items():
+        if played.requirements.get(label) != status:
+            found = f"{played.requirements.get(label)} ({played.reasons.get(label, 'there is no such requirement')})"
+            yield f"{label} is {found}, expected {status}"
+    missing = [kind for kind in expected.findings if kind not in played.findings]
+    if missing:
+        yield f"not found: {', '.join(missing)}; found: {', '.join(played.findings) or 'nothing'}"
+    if set(played.requirements) - set(case.truth):
+        yield "`truth` does not say of each requirement whether it is fulfilled"
+
+
+def broken_bars(played: Sequence[Played]) -> tuple[str, ...]:
+    """The ids of cases, other than known ones, that end `complete` falsely or are refused where a check or an
+    integrity rule decides. With the gullible judge there must be none."""
+    wrong = [one for one in played if (row := row_of(one)).completed.wrong or row.refused.wrong]
+    return tuple(one.case.id for one in wrong if not (one.case.known or one.case.pending))
+
+
+def table(titled: Sequence[Row]) -> list[str]:
+    """Rows as a table in Markdown."""
+    lines = [
+        "| group | cases | false completions | refusals | judge: false accept | judge: false reject | failed |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in titled:
+        cells = (row.group, row.cases, row.completed, row.refused, row.accepted, row.rejected, row.failed or "-")
+        lines.append(f"| {' | '.join(str(cell) for cell in cells)} |")
+    return lines
+
+
+def judge_table(by_judge: Sequence[tuple[str, Row]]) -> list[str]:
+    """One line for each judge, over the requirements that a judge alone decides, as a table in Markdown."""
+    lines = ["| judge | false accept | false reject | failed |", "|---|---|---|---|"]
+    for name, row in by_judge:
+        lines.append(f"| {name} | {row.accepted} | {row.rejected} | {row.failed or '-'} |")
+    return lines
+
+
+def document(played: Sequence[Played], by_judge: Sequence[tuple[str, Row]]) -> dict[str, Any]:
+    """All of it as one JSON document: `cases`, `groups` with the total as the last, `judges`."""
+    return {
+        "cases": [_case_document(one) for one in played],
+        "groups": [_row_document(row) for row in rows(played)],
+        "judges": [{**_row_document(row), "group": None, "judge": name} for name, row in by_judge],
+        "broken": list(broken_bars(played)),
+    }
+
+
+def _case_document(played: Played) -> dict[str, Any]:
+    return {
+        "id": played.case.id,
+        "group": played.case.group,
+        "decidedBy": played.case.decided_by,
+        "status": played.status,
+        "truth": dict(played.case.truth),
+        "requirements": dict(played.requirements),
+        "findings": list(played.findings),
+        "seconds": round(played.seconds, 3),
+        "failure": played.failure or None,
+        "known": played.case.known or played.case.pending or None,
+        "asExpected": not mistakes(played),
+    }
+
+
+def _row_document(row: Row) -> dict[str, Any]:
+    rates = {
+        "falseCompletions": row.completed,
+        "refusals": row.refused,
+        "falseAccepts": row.accepted,
+        "falseRejects": row.rejected,
+    }
+    return {
+        "group": row.group,
+        "cases": row.cases,
+        **{name: {"wrong": rate.wrong, "of": rate.of} for name, rate in rates.items()},
+        "failed": row.failed,
+        "usd": row.usage.usd,
+        "tokens": row.usage.tokens,
+    }

@@ -1,0 +1,80 @@
+"""`donewhen bench`, as a person calls it."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from donewhen.__main__ import services
+from donewhen.cli import main
+from donewhen.cli.terminal import Terminal
+from tests.cli.fakes import Typed
+
+
+@dataclass
+class Called:
+    code: int
+    out: str
+    err: str
+
+
+def bench(folder: Path, *arguments: str) -> Called:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    terminal = Terminal(stdout, stderr, Typed(()), {})
+    argv = ["--workspace", str(folder), "--state-dir", str(folder / "state"), "bench", *arguments]
+    code = main(argv, services(), terminal=terminal, user_file=folder / "user.toml", log_folder=folder)
+    return Called(code, stdout.getvalue(), stderr.getvalue())
+
+
+def test_without_a_model_the_scripted_judges_are_measured(tmp_path: Path) -> None:
+    called = bench(tmp_path, "--case", "lie-nothing-done", "judged-names-an-option-only", "judged-every-file")
+
+    assert called.code == 0
+    assert "| lies | 1 | 0 of 1 (0%) | - | - | - | - |" in called.out
+    assert "| honest | 0 of 1 (0%) | 0 of 1 (0%) | - |" in called.out
+    assert "| gullible | 1 of 1 (100%) | 0 of 1 (0%) | - |" in called.out
+    assert "| hostile | 0 of 1 (0%) | 1 of 1 (100%) | - |" in called.out
+    assert "--judge-model PROVIDER/NAME" in called.out
+    assert "lie-nothing-done: capped" in called.err
+
+
+def test_the_same_as_json(tmp_path: Path) -> None:
+    called = bench(tmp_path, "--json", "--case", "judged-names-an-option-only")
+    found = json.loads(called.out)
+
+    assert called.code == 0
+    (case,) = found["cases"]
+    assert (case["id"], case["asExpected"], case["requirements"]) == (
+        "judged-names-an-option-only",
+        True,
+        {"R1": "unmet"},
+    )
+    rates = {judge["judge"]: judge["falseAccepts"] for judge in found["judges"]}
+    assert rates["honest"] == {"wrong": 0, "of": 1}
+    assert rates["gullible"] == {"wrong": 1, "of": 1}
+    assert found["broken"] == []
+
+
+def test_cases_are_listed_with_what_they_are_about(tmp_path: Path) -> None:
+    called = bench(tmp_path, "--list", "--case", "lies")
+
+    assert called.code == 0
+    assert called.out.startswith("lies\n  lie-nothing-done: The worker changes nothing")
+    assert "judged" not in called.out
+    assert (
+        json.loads(bench(tmp_path, "--list", "--json", "--case", "lie-nothing-done").out)["cases"][0]["group"] == "lies"
+    )
+
+
+@pytest.mark.parametrize("more", [(), ("--list",), ("--judge-model", "openai/gpt-x")])
+def test_an_unknown_case_is_refused(tmp_path: Path, more: tuple[str, ...]) -> None:
+    called = bench(tmp_path, "--case", "lie-nothing-donne", *more)
+
+    assert called.code == 2
+    assert "there is no case 'lie-nothing-donne'" in called.err
+    assert "donewhen bench --list" in called.err
+    assert called.out == ""
