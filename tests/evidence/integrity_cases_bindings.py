@@ -20,6 +20,13 @@ BINDINGS = (
     in_test("bound by lambda", ADD, ADD.replace("\n\n\n", "\nadd = lambda a, b: 3\n\n\n", 1), f"test_modified {T}:1"),
     in_test("defined again in the test file", ADD, ADD + "\n\ndef add(a, b):\n    return 3\n", f"test_modified {T}:11"),
     in_test(
+        "defined instead of imported",
+        ADD,
+        ADD.replace("from mathx import add", "def add(a, b):\n    return 3"),
+        f"test_modified {T}:0",
+    ),
+    in_test("a definition of its own, imported now", "def same(a, b):\n    assert a == b\n\n\n" + CALLS[26:], CALLS),
+    in_test(
         "imported under the same name",
         ADD,
         ADD + "\n\nfrom mathx import add_for_tests as add\n",

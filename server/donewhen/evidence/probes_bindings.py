@@ -13,18 +13,16 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def bindings_of(tree: ast.Module) -> tuple[Binding, ...]:
-    """Each name that the file reads and that an import, or Python itself, binds; with its 0-based line and its source.
+    """Each name that the file reads and that it, or Python itself, binds; with its 0-based line and its source.
 
-    A name that is bound again is there once for each binding; a definition or assignment counts only beside those.
+    A name that is bound again is there once for each binding.
     """
     nodes = list(walk(tree))
     read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     bound = [b for b in _bound(tree.body) if b[0] in read]
-    imported = {name for name, _, what in bound if what not in ("def", "=")}
     own = {name for name, _, _ in bound}
     built_in = [(name, 0, "builtin") for name in read & _BUILTINS if name not in own]
-    watched = imported | _BUILTINS
-    return tuple(sorted([*(b for b in bound if b[0] in watched), *built_in]))
+    return tuple(sorted([*bound, *built_in]))
 
 
 def _bound(body: Sequence[ast.stmt]) -> Iterator[Binding]:
