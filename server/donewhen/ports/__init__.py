@@ -5,7 +5,16 @@ Paths are posix, relative to the workspace's root, unless a name says otherwise.
 
 from __future__ import annotations
 
-from donewhen.ports.folder import Processes, ProcessResult, TreeState, Workspace
+from donewhen.ports.files import FilesOf, FileText, Found, GuardedFiles, Hit
+from donewhen.ports.folder import (
+    Companion,
+    CompanionEnd,
+    Companions,
+    Processes,
+    ProcessResult,
+    TreeState,
+    Workspace,
+)
 from donewhen.ports.models import Model, ModelFacts, ModelReply, ModelRequest, Price, ToolSpec
 from donewhen.ports.proving import (
     AuditContext,
@@ -28,7 +37,15 @@ __all__ = [
     "Calls",
     "Checker",
     "Clock",
+    "Companion",
+    "CompanionEnd",
+    "Companions",
+    "FileText",
+    "FilesOf",
+    "Found",
     "GoalFiles",
+    "GuardedFiles",
+    "Hit",
     "Judge",
     "JudgeTask",
     "Judgement",

@@ -1,0 +1,147 @@
+"""The built-in agent: a model that works on the workspace with tools. What it says is a claim, never evidence."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+from donewhen.core.calls import Message
+from donewhen.core.errors import ModelFailed, WorkerFailed
+from donewhen.core.events import AgentOptions
+from donewhen.core.feedback import keep_ends
+from donewhen.core.work import Claim, TurnResult
+from donewhen.models.accounting import ask
+from donewhen.ports import FilesOf, Model, ModelReply, Processes, Turn, TurnContext
+from donewhen.workers.activity import LiveOutput, activity_line
+from donewhen.workers.agent_hands import Hands
+from donewhen.workers.agent_talk import Talk
+from donewhen.workers.prompt import NUDGE_CUT, NUDGE_EMPTY, NUDGE_LOOP, agent_system, agent_task
+from donewhen.workers.tools.tool import LARGEST_RESULT, SMALLEST_RESULT, Desk
+
+MAX_CLAIM = 10_000
+MAX_FRUITLESS = 3
+"""Replies in a row that are cut off before they do anything; two that are empty."""
+
+
+class AgentWorker:
+    """Asks the model what to do, does it, and tells it what came of it, until it reports or a limit is reached.
+
+    `files` gives the guarded files for a turn; `environment` gives the variables for its commands, without keys.
+    """
+
+    name = "agent"
+    waits_for_person = False
+
+    def __init__(
+        self,
+        model: Model,
+        options: AgentOptions,
+        files: FilesOf,
+        processes: Processes,
+        environment: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._model = model
+        self._options = options
+        self._files = files
+        self._processes = processes
+        self._environment = environment
+
+    async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+        """One turn. Raises WorkerFailed where the model can't be asked or answers nothing, OverBudget where it may not
+        be asked again."""
+        talk = Talk(agent_system(turn, context.workspace.root), context, self._options, self._model.facts)
+        files = self._files(turn, context)
+        largest = min(max(talk.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
+        desk = Desk(turn, context, files, self._processes, self._environment, largest)
+        return await _AgentTurn(self._model, self._options, talk, desk).play(agent_task(turn))
+
+
+class _AgentTurn:
+    """One turn: the model's replies, and what is done about each."""
+
+    def __init__(self, model: Model, options: AgentOptions, talk: Talk, desk: Desk) -> None:
+        self._model = model
+        self._options = options
+        self._talk = talk
+        self._context = desk.context
+        self._hands = Hands(desk, options.tool_calls)
+        self._tokens = 0
+        self._fruitless = 0
+
+    async def play(self, task: Message) -> TurnResult:
+        await self._talk.tell(task)
+        claim: Claim | None = None
+        while claim is None:
+            claim = self._spent() or await self._act(await self._reply())
+        text = keep_ends(claim.text, MAX_CLAIM)
+        prefix = "" if claim.state == "finished" else f"{claim.state}: "
+        return TurnResult(
+            Claim(claim.state, text),
+            response_digest=hashlib.sha256(f"{claim.state}\0{claim.text}".encode("utf-8", "replace")).hexdigest(),
+            steps=tuple(self._hands.steps),
+            summary=activity_line(prefix + text.strip().partition("\n")[0]),
+        )
+
+    async def _act(self, reply: ModelReply) -> Claim | None:
+        """Does what the reply asks for; the claim that ends the turn, or None to go on."""
+        message = reply.message
+        if not message.calls:
+            return await self._without_calls(message.text.strip(), cut=reply.finish == "length")
+        self._fruitless = 0
+        done = await self._hands.do(message.calls)
+        if done.looping and done.claim is None:
+            await self._talk.tell(Message("user", NUDGE_LOOP))
+        return done.claim
+
+    async def _without_calls(self, text: str, *, cut: bool) -> Claim | None:
+        """A reply in words ends the turn, unless there are none, or they were cut off (C8)."""
+        if text and not cut:
+            return Claim("finished", text)
+        self._fruitless += 1
+        if self._fruitless >= (MAX_FRUITLESS if cut else 2):
+            raise WorkerFailed("the model's replies are cut off before they do anything" if cut else NOTHING)
+        await self._talk.tell(Message("user", NUDGE_CUT if cut else NUDGE_EMPTY))
+        return None
+
+    def _spent(self) -> Claim | None:
+        limit = self._options.turn_tokens
+        if self._tokens < limit:
+            return None
+        return Claim("finished", f"The turn was ended: it used {self._tokens:,} tokens, and its limit is {limit:,}.")
+
+    async def _reply(self) -> ModelReply:
+        """The model's next reply; a prompt that was too long for it is shortened once."""
+        try:
+            return await self._ask()
+        except ModelFailed as failure:
+            if failure.kind != "context":
+                raise _failed(failure) from failure
+        await self._talk.shrink()
+        try:
+            return await self._ask()
+        except ModelFailed as failure:
+            raise _failed(failure) from failure
+
+    async def _ask(self) -> ModelReply:
+        request = await self._talk.request()
+        self._context.activity("thinking")
+        live = LiveOutput(self._context.activity)
+        try:
+            reply = await ask(self._model, request, self._context.calls, lambda text: live.hear(_last_line(text)))
+        finally:
+            live.close()
+        self._talk.heard(reply)
+        self._tokens += reply.usage.tokens
+        return reply
+
+
+NOTHING = "the model answered nothing"
+
+
+def _failed(failure: ModelFailed) -> WorkerFailed:
+    return WorkerFailed(str(failure), final=failure.kind in ("auth", "refused"))
+
+
+def _last_line(text: str) -> str:
+    lines = text[-1_000:].strip().splitlines()
+    return lines[-1] if lines else ""

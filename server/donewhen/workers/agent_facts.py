@@ -1,0 +1,189 @@
+"""What stays of messages that are left out of a conversation: files, commands, errors, and what a person said.
+
+The notes are themselves a message of the conversation, and are read from there again: nothing else has to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from donewhen.core.calls import Message, ToolCall
+from donewhen.core.feedback import keep_ends
+from donewhen.workers.activity import activity_line
+from donewhen.workers.prompt import NOTES_HEADING, answers_of, is_task, item, items
+from donewhen.workers.tools import TOOLS
+from donewhen.workers.tools.arguments import Arguments, WrongArguments, read_arguments
+from donewhen.workers.tools.commands import INSTEAD
+from donewhen.workers.tools.permission import DENIED, SAID
+
+FILES = "## Files that you changed"
+COMMANDS = "## Commands that you ran, and how each ended last"
+ERRORS = "## Errors that were not resolved"
+PERSON = "## What the person said"
+STEPS = "## What you did, oldest first"
+
+KEPT = {FILES: 200, COMMANDS: 40, ERRORS: 20, STEPS: 40}
+"""How many of each are kept, the latest; all that the person said is."""
+LONGEST = 400
+_BETWEEN = " | "
+_FAILED = ("error:", "not run:", "not written:")
+_CHANGED = ("made ", "wrote ", "edited ")
+_SHARES = (1.0, 0.5, 0.25, 0.1, 0.0)
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is worth knowing of a conversation's old part; the latest of each comes last."""
+
+    files: dict[str, str] = field(default_factory=dict[str, str])
+    commands: dict[str, str] = field(default_factory=dict[str, str])
+    errors: dict[str, str] = field(default_factory=dict[str, str])
+    said: list[str] = field(default_factory=list[str])
+    steps: list[str] = field(default_factory=list[str])
+
+    @classmethod
+    def of(cls, messages: Iterable[Message]) -> Facts:
+        """Reads messages in their order; notes among them are taken over."""
+        facts = cls()
+        open_calls: list[ToolCall] = []
+        for message in messages:
+            if is_notes(message):
+                facts._take_over(message.text)
+            elif is_task(message):
+                facts._heard(*answers_of(message))
+            elif message.role == "assistant":
+                open_calls = list(message.calls)
+            elif message.role == "tool" and open_calls:
+                facts._answered(_call_of(message, open_calls), message.text)
+        return facts
+
+    def messages(self, room: int) -> tuple[Message, ...]:
+        """The notes as one message of at most about `room` bytes, or none where there is nothing to say. What is old
+        goes first; what the person said goes last, and where something of it goes, that is marked."""
+        if not (self.files or self.commands or self.errors or self.said or self.steps):
+            return ()
+        for share in _SHARES:
+            text = self._text(share, self.said)
+            if len(text.encode("utf-8", "replace")) <= room:
+                return (Message("user", text),)
+        return (Message("user", self._text(0.0, _latest(self.said, room - 200))),)
+
+    def _text(self, share: float, said: Sequence[str]) -> str:
+        sections = {
+            FILES: list(self.files.values()),
+            COMMANDS: [f"{ended}{_BETWEEN}{command}" for command, ended in self.commands.items()],
+            ERRORS: [f"{line}{_BETWEEN}{error}" for line, error in self.errors.items()],
+            PERSON: list(said),
+            STEPS: self.steps,
+        }
+        parts = [NOTES_HEADING]
+        for heading, texts in sections.items():
+            count = len(texts) if heading == PERSON else int(KEPT[heading] * share)
+            if texts and count:
+                parts += [heading, *map(item, texts[-count:])]
+        return "\n".join(parts)
+
+    def _take_over(self, text: str) -> None:
+        lines = text.split("\n")
+        for at, heading in enumerate(lines):
+            if heading in (FILES, COMMANDS, ERRORS, PERSON, STEPS):
+                for one in items(lines[at + 1 :]):
+                    self._take(heading, one)
+
+    def _take(self, heading: str, text: str) -> None:
+        first, _, rest = text.partition(_BETWEEN)
+        if heading == FILES:
+            _latest_of(self.files, _path(text), text)
+        elif heading == COMMANDS:
+            _latest_of(self.commands, rest, first)
+        elif heading == ERRORS:
+            _latest_of(self.errors, first, rest)
+        elif heading == PERSON:
+            self._heard(text)
+        else:
+            self.steps.append(text)
+
+    def _answered(self, call: ToolCall, text: str) -> None:
+        first = text.split("\n", 1)[0].replace(_BETWEEN, " / ")
+        arguments = _arguments(call)
+        line = _line(call, arguments).replace(_BETWEEN, " / ")
+        self.steps.append(activity_line(f"{line}: {first}"))
+        if first.startswith(_FAILED):
+            _latest_of(self.errors, line, keep_ends(first, LONGEST))
+            self._heard_of(line, text)
+            return
+        self.errors.pop(line, None)
+        if call.name == "run_command" and arguments is not None:
+            _latest_of(self.commands, keep_ends(_ran(arguments, text), LONGEST), first[:LONGEST])
+        elif first.startswith(_CHANGED):
+            _latest_of(self.files, _path(first), first)
+            self._resolved(arguments)
+
+    def _resolved(self, arguments: Arguments | None) -> None:
+        """A file that was written: what failed about writing it is over."""
+        path = str((arguments or {}).get("path", ""))
+        for line in (f"write {path}", f"edit {path}"):
+            self.errors.pop(activity_line(line), None)
+
+    def _heard_of(self, line: str, text: str) -> None:
+        _, _, answer = text.partition(": ")
+        if answer.startswith((SAID, DENIED)):
+            self._heard(f"to `{line}`: {answer.removeprefix(SAID).strip()}")
+
+    def _heard(self, *texts: str) -> None:
+        self.said.extend(text for text in texts if text not in self.said)
+
+
+def is_notes(message: Message) -> bool:
+    """True for what `Facts.messages` made."""
+    return message.role == "user" and message.text.startswith(NOTES_HEADING)
+
+
+def _call_of(answer: Message, open_calls: list[ToolCall]) -> ToolCall:
+    """The call that a message answers; ids that a model gave twice are told apart by their order."""
+    at = next((at for at, call in enumerate(open_calls) if call.id == answer.answers), 0)
+    return open_calls.pop(at)
+
+
+def _arguments(call: ToolCall) -> Arguments | None:
+    tool = TOOLS.get(call.name)
+    try:
+        return read_arguments(call.arguments, tool.arguments) if tool else None
+    except WrongArguments:
+        return None
+
+
+def _line(call: ToolCall, arguments: Arguments | None) -> str:
+    tool = TOOLS.get(call.name)
+    return tool.line(arguments) if tool and arguments is not None else activity_line(f"{call.name} (not understood)")
+
+
+def _ran(arguments: Arguments, text: str) -> str:
+    """The command that ran: the model's, or what a person made of it."""
+    second = text.split("\n", 2)[1:2]
+    changed = second and second[0].startswith(INSTEAD)
+    return second[0].removeprefix(INSTEAD).strip() if changed else str(arguments["command"]).strip()
+
+
+def _path(line: str) -> str:
+    """The file that a line like `wrote a.py, 3 lines` is about."""
+    rest = line.split(" ", 1)[-1]
+    return rest.rpartition(" at line ")[0] or rest.rpartition(", ")[0] or rest
+
+
+def _latest_of(known: dict[str, str], key: str, value: str) -> None:
+    known.pop(key, None)
+    known[key] = value
+
+
+def _latest(said: Sequence[str], room: int) -> list[str]:
+    """The last of what was said, as far as it fits; that something is missing is said."""
+    kept: list[str] = []
+    left = room
+    for text in reversed(said):
+        left -= len(item(text).encode("utf-8", "replace")) + 1
+        if left < 0:
+            break
+        kept.insert(0, text)
+    return [f"[{len(said) - len(kept)} earlier ones are left out]", *kept]

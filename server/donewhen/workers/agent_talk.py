@@ -1,0 +1,101 @@
+"""What is said between the agent and its model in one turn: kept within the model's window."""
+
+from __future__ import annotations
+
+from donewhen.core.calls import Message
+from donewhen.core.events import AgentOptions
+from donewhen.ports import ModelFacts, ModelReply, ModelRequest, TurnContext
+from donewhen.workers.conversation import OVERHEAD, compacted, size_of
+from donewhen.workers.tools import SPECS
+
+WINDOW = 32_768
+"""Tokens of a model's window where nobody knows it."""
+FULL = 0.8
+"""The share of the window at which a conversation is made to fit again; the rest is for the reply."""
+ROOMY = 0.4
+"""The share that it takes then."""
+BYTES_PER_TOKEN = 3.5
+"""A guess, on the safe side for code; the model's own counts correct it downwards."""
+REPLY = 0.2
+LEAST_REPLY = 1_024
+_SPECS_SIZE = sum(OVERHEAD * 4 + len(repr(spec.parameters)) + len(spec.description) for spec in SPECS)
+
+
+class Talk:
+    """The conversation of a turn as the model gets it. Its size is kept up with each message, never measured anew."""
+
+    def __init__(self, system: Message, context: TurnContext, options: AgentOptions, facts: ModelFacts) -> None:
+        self._system = system
+        self._context = context
+        self._options = options
+        self._facts = facts
+        self._window = options.window or facts.window or WINDOW
+        self._bytes_per_token = BYTES_PER_TOKEN
+        self._fixed = _SPECS_SIZE + size_of(system)
+        self._measured = 0
+        self._size = 0
+        self._asked = 0
+
+    @property
+    def largest_result(self) -> int:
+        """Characters that the result of one tool call may have: an eighth of the window."""
+        return int(self._window * self._bytes_per_token / 8)
+
+    async def tell(self, message: Message) -> None:
+        """Adds what the model is told."""
+        await self._context.keep(message)
+
+    async def request(self) -> ModelRequest:
+        """The next question, compacted first where it nears the window."""
+        self._measure()
+        if self._fixed + self._size > self._room(FULL):
+            await self._compact(ROOMY)
+        self._asked = self._fixed + self._size
+        said = [message for message in self._context.conversation if _says_something(message)]
+        messages = (self._system, *said)
+        return ModelRequest(
+            messages,
+            SPECS,
+            temperature=self._options.temperature,
+            max_tokens=self._reply_tokens(),
+            stream=True,
+            stable=len(messages),
+        )
+
+    async def shrink(self) -> None:
+        """The model said that the prompt is too long: its window is smaller than was known."""
+        self._window = max(int(self._asked / self._bytes_per_token * FULL), LEAST_REPLY)
+        await self._compact(ROOMY)
+
+    def heard(self, reply: ModelReply) -> None:
+        """Learns from a reply how many bytes a token of this conversation has."""
+        if reply.usage.input_tokens > 0 and self._asked:
+            measured = self._asked / reply.usage.input_tokens
+            self._bytes_per_token = min(self._bytes_per_token, max(measured, 1.0))
+
+    def _measure(self) -> None:
+        conversation = self._context.conversation
+        self._size += sum(size_of(message) for message in conversation[self._measured :])
+        self._measured = len(conversation)
+
+    async def _compact(self, share: float) -> None:
+        before = self._context.conversation
+        after = compacted(before, self._room(share) - self._fixed)
+        if after.dropped or sum(map(size_of, after.messages)) < self._size:
+            await self._context.compact(after.messages, after.dropped)
+        self._measured = self._size = 0
+        self._measure()
+
+    def _room(self, share: float) -> int:
+        return int(self._window * share * self._bytes_per_token)
+
+    def _reply_tokens(self) -> int | None:
+        """A bound for the reply that leaves room for the prompt; None where the model's own isn't known."""
+        if self._facts.max_output is None:
+            return None
+        return min(self._facts.max_output, max(int(self._window * REPLY), LEAST_REPLY))
+
+
+def _says_something(message: Message) -> bool:
+    """Empty replies stay on record, but providers refuse them."""
+    return message.role != "assistant" or bool(message.text.strip() or message.calls)

@@ -1,0 +1,137 @@
+"""The tool that runs a command. The server sees it run: that it ran, and how it ended, is evidence."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from donewhen.core.evidence import ObservedCommand
+from donewhen.core.feedback import keep_ends
+from donewhen.core.work import Interrupt
+from donewhen.ports import ProcessResult
+from donewhen.workers.activity import LiveOutput, activity_line, plain
+from donewhen.workers.tools.arguments import Argument, Arguments
+from donewhen.workers.tools.permission import Permission, permission
+from donewhen.workers.tools.tool import Desk, Tool, ToolResult
+
+TIMEOUT = 120.0
+LONGEST_TIMEOUT = 3_600.0
+MAX_OUTPUT = 30_000
+"""Characters of a command's output that the model gets, at most."""
+MAX_RECORDED = 4_000
+"""Characters of a command's output that are handed over as evidence."""
+
+INSTEAD = "the person changed the command; this ran instead:"
+
+_TIMES = re.compile(r"\b\d+(?:\.\d+)?\s?(?:ms|s|sec|secs|seconds|minutes|m)\b|0x[0-9a-fA-F]+")
+
+
+def _line(arguments: Arguments) -> str:
+    return activity_line(f"run `{arguments['command']}`")
+
+
+async def _run_command(desk: Desk, arguments: Arguments) -> ToolResult:
+    command = str(arguments["command"])
+    if not command.strip():
+        return ToolResult("error: the command is empty", "run nothing", ok=False)
+    allowed = permission(await desk.context.permit(_approval(command)))
+    if not allowed.given:
+        return ToolResult(f"not run: {allowed.told}", f"{_line(arguments)}: not allowed", ok=False)
+    wanted = _edited(allowed, command)
+    timeout = min(float(arguments.get("timeout_seconds", TIMEOUT)), LONGEST_TIMEOUT)
+    desk.context.activity(activity_line(f"running `{wanted}`"))
+    result = await _observed(desk, wanted, timeout)
+    return _told(desk, wanted, result, changed=wanted != command)
+
+
+def _approval(command: str) -> Interrupt:
+    return Interrupt(
+        "",
+        "approval",
+        activity_line(f"Run `{command}`?"),
+        about="tool:run_command",
+        tool="run_command",
+        input={"command": command},
+        preview=command,
+    )
+
+
+def _edited(allowed: Permission, command: str) -> str:
+    """What the person made of the command; the model's own where it was let through as it was."""
+    if allowed.edited is None:
+        return command
+    changed = allowed.edited.get("command", allowed.text)
+    return changed if isinstance(changed, str) and changed.strip() else command
+
+
+@dataclass(slots=True)
+class _Ran:
+    """The result of a process, for whoever waits outside of the observation."""
+
+    result: ProcessResult | None = None
+
+
+async def _observed(desk: Desk, command: str, timeout: float) -> ProcessResult:
+    ran = _Ran()
+    await desk.context.observe(_run(desk, command, timeout, ran))
+    assert ran.result is not None  # observing runs it to its end, or raises
+    return ran.result
+
+
+async def _run(desk: Desk, command: str, timeout: float, ran: _Ran) -> ObservedCommand:
+    live = LiveOutput(desk.context.activity)
+    try:
+        result = await desk.processes.run(
+            command,
+            cwd=desk.context.workspace.root,
+            environment=desk.environment(),
+            token=desk.turn.token,
+            timeout=timeout,
+            on_line=live.hear,
+            output_limit=4 * MAX_OUTPUT,
+        )
+    finally:
+        live.close()
+    ran.result = result
+    return ObservedCommand(command, result.exit_code, result.seconds, keep_ends(plain(result.output), MAX_RECORDED))
+
+
+def _told(desk: Desk, command: str, result: ProcessResult, *, changed: bool) -> ToolResult:
+    ended = _ended(result)
+    output = plain(result.output).strip("\n")
+    note = f"{INSTEAD} {command}\n" if changed else ""
+    body = f"{note}{keep_ends(output, min(desk.largest, MAX_OUTPUT))}" if output else f"{note}(no output)"
+    same = _TIMES.sub("#", f"{result.exit_code} {body}")
+    return ToolResult(
+        f"{ended} after {result.seconds:.1f} s\n{body}",
+        activity_line(f"`{command}`: {ended}"),
+        ok=result.exit_code == 0,
+        repeats=same,
+    )
+
+
+def _ended(result: ProcessResult) -> str:
+    if result.spawn_error is not None:
+        return f"could not be started: {result.spawn_error}"
+    if result.timed_out:
+        return "timed out and was ended, with all that it had started,"
+    if result.exit_code is None:
+        return f"killed by signal {result.signal}"
+    return f"exit {result.exit_code}"
+
+
+RUN_COMMAND = Tool(
+    "run_command",
+    "Runs a command in the platform's shell, in the workspace's root, without a terminal and without input. You get "
+    "its exit code and its output, stdout and stderr together, the middle of long output cut. When it ends, all "
+    f"processes that it started are ended too. A person may have to allow it first. It is ended after {TIMEOUT:.0f} "
+    "seconds unless you give `timeout_seconds`.",
+    (
+        Argument("command", "the command line", aliases=("cmd",)),
+        Argument(
+            "timeout_seconds", f"at most {LONGEST_TIMEOUT:.0f}", "number", needed=False, aliases=("timeout",), least=0.1
+        ),
+    ),
+    _line,
+    _run_command,
+)

@@ -1,0 +1,117 @@
+"""The tool that replaces one piece of a file: exact, and only where it stands exactly once."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+
+from donewhen.core.feedback import keep_ends
+from donewhen.ports import FileText
+from donewhen.workers.activity import activity_line
+from donewhen.workers.tools.arguments import Argument, Arguments
+from donewhen.workers.tools.reading import PATH, absent
+from donewhen.workers.tools.tool import Desk, Tool, ToolResult, refused
+from donewhen.workers.tools.writing import replaced, standing
+
+MAX_PLACES = 10
+MAX_SHOWN = 4_000
+AROUND = 3
+_COMPARED = 5_000
+"""Lines of a file that are compared with the text that is not there."""
+
+
+def _line(arguments: Arguments) -> str:
+    return activity_line(f"edit {arguments['path']}")
+
+
+async def _edit_file(desk: Desk, arguments: Arguments) -> ToolResult:
+    name = str(arguments["path"])
+    desk.context.activity(activity_line(f"editing {name}"))
+    now = await standing(desk, name)
+    if now.refusal is not None:
+        return refused(now.refusal, _line(arguments))
+    if now.file is None:
+        return refused(f"{await absent(desk, now.path)}. To make a file use write_file", _line(arguments))
+    old, new = _in_manner(now.file, str(arguments["old"])), _in_manner(now.file, str(arguments["new"]))
+    why = await asyncio.to_thread(_refusal, now.file, old, new)
+    if why is not None:
+        return refused(why, _line(arguments))
+    at = _line_of(now.file.content, now.file.content.index(old))
+    content = now.file.content.replace(old, new)
+    written, why = await replaced(desk, "edit_file", {"path": now.path, "old": old, "new": new}, now, content)
+    if written is None:
+        return ToolResult(why, f"{_line(arguments)}: not written", ok=False)
+    note = "" if written.content == content else "; a person changed the edit when they allowed it: read it again"
+    return ToolResult(f"edited {now.path} at line {at}{note}", f"edited {now.path} at line {at}")
+
+
+def _in_manner(file: FileText, text: str) -> str:
+    return text.replace("\r\n", "\n") if file.newline == "\r\n" else text
+
+
+def _refusal(file: FileText, old: str, new: str) -> str | None:
+    """Why the edit can't be made, with what stands there instead; None where it can."""
+    if not old:
+        return "`old` is empty: send the piece of text that is to be replaced, or use write_file"
+    count = file.content.count(old)
+    if count > 1:
+        return _ambiguous(file, old, count)
+    if count == 0:
+        return f"`old` does not stand in {file.path}; nothing was written.{_nearest(file, old)}"
+    return "`old` and `new` are the same: nothing would change" if old == new else None
+
+
+def _ambiguous(file: FileText, old: str, count: int) -> str:
+    places: list[int] = []
+    at = file.content.find(old)
+    while at != -1 and len(places) < MAX_PLACES:
+        places.append(_line_of(file.content, at))
+        at = file.content.find(old, at + len(old))
+    lines = ", ".join(str(line) for line in places) + (", ..." if count > len(places) else "")
+    return (
+        f"`old` stands in {file.path} {count} times, at the lines {lines}; nothing was written. Take more of the lines "
+        "around it into `old`, so that it stands there once"
+    )
+
+
+def _nearest(file: FileText, old: str) -> str:
+    """The lines that resemble the text most, with their numbers."""
+    lines = file.content.split("\n")
+    wanted = [line.strip() for line in old.strip("\n").split("\n")]
+    anchor = max(wanted, key=len)
+    at = _closest(lines, anchor)
+    if at is None:
+        return f" No line of it resembles `{activity_line(anchor)}`: read the file again"
+    first = max(0, at - wanted.index(anchor) - AROUND)
+    shown = lines[first : at - wanted.index(anchor) + len(wanted) + AROUND]
+    numbered = "\n".join(f"{first + number}: {line}" for number, line in enumerate(shown, 1))
+    return f" Nearest to it stands, with the line numbers before each line:\n{keep_ends(numbered, MAX_SHOWN)}"
+
+
+def _closest(lines: list[str], anchor: str) -> int | None:
+    stripped = [line.strip()[:500] for line in lines[:_COMPARED]]
+    if anchor in stripped:
+        return stripped.index(anchor)
+    inside = [number for number, line in enumerate(stripped) if anchor and anchor in line]
+    if inside:
+        return inside[0]
+    close = difflib.get_close_matches(anchor[:500], [line for line in stripped if line], n=1, cutoff=0.5)
+    return stripped.index(close[0]) if close else None
+
+
+def _line_of(content: str, at: int) -> int:
+    return content.count("\n", 0, at) + 1
+
+
+EDIT_FILE = Tool(
+    "edit_file",
+    "Replaces one piece of a text file. `old` must stand there exactly once, character for character, with its "
+    "indentation and line ends; take lines around it in where it would not be unique.",
+    (
+        PATH,
+        Argument("old", "the text that stands there", aliases=("old_text", "old_string", "old_str")),
+        Argument("new", "the text that replaces it", aliases=("new_text", "new_string", "new_str")),
+    ),
+    _line,
+    _edit_file,
+)

@@ -1,0 +1,74 @@
+"""Which files a worker may not change, and which only with a person's leave."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from donewhen.core.feedback import keep_ends
+from donewhen.core.globs import any_matches
+from donewhen.core.work import Interrupt
+from donewhen.workers.tools.permission import Permission, permission
+from donewhen.workers.tools.tool import Desk
+
+ASKED = (
+    "**/.vscode/**",
+    "**/.idea/**",
+    "**/.devcontainer/**",
+    "**/.envrc",
+    "**/.husky/**",
+    "**/.pre-commit-config.yaml",
+    "**/.github/workflows/**",
+    "**/.github/actions/**",
+    "**/.gitlab-ci.yml",
+    "**/.gitlab-ci.yaml",
+    "**/.circleci/**",
+    "**/.buildkite/**",
+    "**/.drone.yml",
+    "**/.travis.yml",
+    "**/.woodpecker.yml",
+    "**/.woodpecker/**",
+    "**/appveyor.yml",
+    "**/.appveyor.yml",
+    "**/azure-pipelines.yml",
+    "**/azure-pipelines.yaml",
+    "**/bitbucket-pipelines.yml",
+    "**/Jenkinsfile",
+    "**/.gitmodules",
+)
+"""Files that make an editor, a shell, git or a build machine run something: in lower case, as they are compared."""
+
+MAX_PREVIEW = 20_000
+
+_ASKED = tuple(glob.lower() for glob in ASKED)
+
+
+def protected(desk: Desk, path: str) -> str | None:
+    """Why a file may not be changed at all, None where it may."""
+    if not any_matches(desk.turn.goal.protect, path):
+        return None
+    return f"{path} is protected by the goal: a change of it would keep the goal from completing. Leave it as it is"
+
+
+def asks(desk: Desk, path: str) -> bool:
+    """True where a person has to allow it: files that run something by themselves, and the goal itself."""
+    folded = path.lower()
+    goal = desk.turn.goal.path
+    return any_matches(_ASKED, folded) or (goal is not None and folded == goal.lower())
+
+
+async def allowed(desk: Desk, tool: str, given: Mapping[str, Any], path: str, before: str, after: str) -> Permission:
+    """A person's leave to change such a file; they see what would change."""
+    preview = keep_ends(await asyncio.to_thread(diff, path, before, after), MAX_PREVIEW)
+    asked = Interrupt(
+        "", "approval", f"Change {path}?", about=f"tool:{tool}", tool=tool, input=dict(given), preview=preview
+    )
+    return permission(await desk.context.permit(asked))
+
+
+def diff(path: str, before: str, after: str) -> str:
+    """What would change, unified."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm="", n=3)
+    return "\n".join(lines)

@@ -1,0 +1,107 @@
+"""The tool that reads a file, as an editor has it where somebody edits it right now."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.workers.activity import activity_line
+from donewhen.workers.tools.arguments import Argument, Arguments
+from donewhen.workers.tools.tool import Desk, Tool, ToolResult, refused
+
+MAX_LINES = 2_000
+MAX_TEXT = 60_000
+"""Characters of a file that one call gives, at most."""
+
+UNSAVED = "the text in the editor, which nobody saved yet: on disk is another; you can't change this file until it is"
+
+PATH = Argument("path", "relative to the workspace's root", aliases=("file_path", "filename", "file"))
+
+
+def _line(arguments: Arguments) -> str:
+    return activity_line(f"read {arguments['path']}")
+
+
+async def _read_file(desk: Desk, arguments: Arguments) -> ToolResult:
+    name = str(arguments["path"])
+    path = desk.files.path(name)
+    desk.context.activity(activity_line(f"reading {path}"))
+    held = desk.unsaved(name, path)
+    file = None if held is not None else await desk.files.read(path)
+    if file is None and held is None:
+        return refused(await absent(desk, path), _line(arguments))
+    if file is not None:
+        desk.saw(file)
+    content = held if held is not None else file.content if file is not None else ""
+    note = f"[{UNSAVED}]\n" if held is not None else ""
+    part = _part(content, arguments.get("start_line", 1), arguments.get("end_line"), desk.largest)
+    return ToolResult(f"{path}, {part.title}:\n{note}{part.text}", f"read {path}, {part.title}")
+
+
+class _Part:
+    """The lines of a text that are shown, and what they are."""
+
+    def __init__(self, lines: Sequence[str], first: int, total: int, cut: bool) -> None:
+        last = first + len(lines) - 1
+        self.title = "empty" if not total else f"lines {first}-{last} of {total}"
+        self.text = "\n".join(lines)
+        if last < total and cut:
+            self.text += f"\n[cut here: go on with start_line {last + 1}]"
+
+
+def _part(content: str, first: int, last: int | None, largest: int) -> _Part:
+    lines = content.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    total = len(lines)
+    if first > max(total, 1) or (last is not None and last < first):
+        raise WorkspaceError(f"there are no lines {first} to {last or 'the end'}: the file has {total}")
+    end = total if last is None else min(last, total)
+    wanted = lines[first - 1 : min(end, first - 1 + MAX_LINES)]
+    shown = _fitting(wanted, min(largest, MAX_TEXT))
+    return _Part(shown, first, total, cut=first + len(shown) - 1 < end)
+
+
+def _fitting(lines: Sequence[str], largest: int) -> list[str]:
+    """The first lines that fit; of a line that is too long by itself, its start."""
+    shown: list[str] = []
+    left = largest
+    for line in lines:
+        left -= len(line) + 1
+        if left < 0:
+            break
+        shown.append(line)
+    if lines and not shown:
+        shown.append(f"{lines[0][:largest]} [{len(lines[0]) - largest:,} more characters in this line]")
+    return shown
+
+
+async def absent(desk: Desk, path: str) -> str:
+    """That there is no such file, and which ones it may have meant."""
+    near = _near(path, await desk.files.list())
+    return f"there is no file {path or '.'}{f'; did you mean {near}?' if near else ''}"
+
+
+def _near(path: str, paths: Sequence[str]) -> str:
+    wanted = PurePosixPath(path)
+    same_name = [one for one in paths if PurePosixPath(one).name == wanted.name][:3]
+    folder = "" if str(wanted.parent) == "." else f"{wanted.parent}/"
+    beside = [one for one in paths if one.startswith(folder) and "/" not in one[len(folder) :]][:500]
+    close = difflib.get_close_matches(path, beside, n=3, cutoff=0.6)
+    return ", ".join(dict.fromkeys([*same_name, *close]))
+
+
+READ_FILE = Tool(
+    "read_file",
+    f"Reads a text file of the workspace, at most {MAX_LINES:,} lines at once. The first line of the answer names the "
+    "file and the lines; what follows is the text as it is. Read a file before you replace it.",
+    (
+        PATH,
+        Argument("start_line", "the first line, from 1", "integer", needed=False, least=1, aliases=("offset",)),
+        Argument("end_line", "the last line, included", "integer", needed=False, least=1),
+    ),
+    _line,
+    _read_file,
+)

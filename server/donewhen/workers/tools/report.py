@@ -1,0 +1,30 @@
+"""The tool that ends a turn: how it ended, in the worker's own words. A claim, never evidence."""
+
+from __future__ import annotations
+
+from donewhen.core.work import TURN_STATES, Claim
+from donewhen.workers.activity import activity_line
+from donewhen.workers.tools.arguments import Argument, Arguments
+from donewhen.workers.tools.tool import Desk, Tool, ToolResult
+
+
+def _line(arguments: Arguments) -> str:
+    return activity_line(f"report {arguments['state']}: {arguments['text']}")
+
+
+async def _report(desk: Desk, arguments: Arguments) -> ToolResult:
+    return ToolResult("noted; the turn ends", _line(arguments), claim=Claim(arguments["state"], arguments["text"]))
+
+
+REPORT = Tool(
+    "report",
+    "Ends your turn; call it last. finished: you believe that the goal is reached, or have done what you can in this "
+    "turn; the server then proves it. blocked: something outside your reach is missing. impossible: the goal "
+    "contradicts itself or can't be reached. question: a person has to decide; ask in `text`.",
+    (
+        Argument("state", "how the turn ended", choices=TURN_STATES, aliases=("status",)),
+        Argument("text", "what you did, what is missing, or the question", aliases=("message", "summary")),
+    ),
+    _line,
+    _report,
+)
