@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from donewhen.cli.services import CliServices, DemoProject, DetectedCheck, DoctorFacts, GoalProblem, ServeOptions
     from donewhen.config import Settings
     from donewhen.engine.api import Runs
+    from donewhen.goalbench.playing import Laboratory
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,6 +42,7 @@ def services() -> CliServices:
         doctor_facts=_doctor_facts,
         goal_problems=_goal_problems,
         has_record=_has_record,
+        laboratory=_laboratory,
     )
 
 
@@ -52,6 +56,12 @@ def _has_record(root: Path, state_dir: Path | None) -> bool:
     from donewhen.store.folders import has_record
 
     return has_record(root, state_dir)
+
+
+def _laboratory(settings: Settings) -> AbstractAsyncContextManager[Laboratory]:
+    from donewhen.composition_bench import laboratory
+
+    return laboratory(settings)
 
 
 def _serve(options: ServeOptions) -> int:

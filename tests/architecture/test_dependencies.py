@@ -18,13 +18,15 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "workers": ("workers", "models", "core", "ports"),
     "judges": ("judges", "models", "core", "ports"),
     "samples": ("samples",),
+    "goalbench": ("goalbench", "core", "ports", "engine", "config", "judges"),
     "lsp": ("lsp", "core", "ports", "engine", "wire"),
-    "cli": ("cli", "core", "ports", "engine", "wire", "config"),
+    "cli": ("cli", "core", "ports", "engine", "wire", "config", "goalbench"),
     "testing": ("testing",),
 }
 COMPOSITION_ROOT = (
     "__main__",
     "composition",
+    "composition_bench",
     "composition_goal_text",
     "composition_lazy",
     "composition_lsp",

@@ -12,6 +12,7 @@ from typing import Any
 
 from donewhen.cli import CheckProgram, CliServices, DetectedCheck, DoctorFacts, GoalProblem, ServeOptions, main
 from donewhen.cli.terminal import Terminal
+from donewhen.composition_bench import laboratory
 from donewhen.config import Settings
 from donewhen.core.errors import DoneWhenError, UnknownRun
 from donewhen.core.events import RunOptions
@@ -289,6 +290,7 @@ class Desk:
             doctor_facts=lambda root: self.facts,
             goal_problems=lambda path: self.problems,
             has_record=lambda root, state_dir: self.recorded,
+            laboratory=laboratory,
         )
 
 

@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "mcp": ("serving", "mcp"),
     "demo": ("demo", "demo"),
     "doctor": ("doctor", "doctor"),
+    "bench": ("bench", "bench"),
 }
 
 

@@ -33,6 +33,7 @@ COMMANDS = {
     "mcp": "serve the goal and its evidence as MCP tools",
     "demo": "show a run on a sample project; needs no model and no network",
     "doctor": "show what is installed and available here",
+    "bench": "measure judges: how often they accept what isn't done, and reject what is",
 }
 NOT_RESUMED = ("worker", "worker_command", "script")
 """A run keeps its worker: these options of `run` are none of `resume`."""
@@ -97,6 +98,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     _serve_arguments(commands["serve"])
     commands["mcp"].add_argument("--allow-write", action="store_true")
     commands["demo"].add_argument("--keep", action="store_true", help="keep the sample's folder")
+    _bench_arguments(commands["bench"])
 
 
 def _run_options(parser: Parser, without: Sequence[str]) -> None:
@@ -125,6 +127,13 @@ def _revert_arguments(parser: Parser) -> None:
     parser.add_argument("iteration", metavar="ITERATION", help="its number, or undo: what the last revert put aside")
     parser.add_argument("files", nargs="*", metavar="FILES")
     parser.add_argument("--force", action="store_true", help="overwrite later edits too, after a checkpoint")
+
+
+def _bench_arguments(parser: Parser) -> None:
+    parser.add_argument("--judge-model", metavar="MODEL", help="the model to measure; several: A,B,C or 3*A")
+    parser.add_argument("--judge-api-base", metavar="URL", help="where it is served")
+    parser.add_argument("--case", nargs="+", action="extend", metavar="ID", help="only these cases, or groups")
+    parser.add_argument("--list", action="store_true", help="list the cases and play none")
 
 
 def _serve_arguments(parser: Parser) -> None:

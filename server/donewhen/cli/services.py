@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -11,6 +12,7 @@ from donewhen.config import Settings
 
 if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
     from donewhen.engine.api import Runs
+    from donewhen.goalbench.playing import Laboratory
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class CliServices:
     `open_runs(root, state_dir, settings)` opens the runs of a workspace folder; their `close` ends it.
     `draft(root, objective)` is the text of a new goal file, `draft_path(root, objective)` where it goes.
     `demo_project(folder)` puts the sample into an empty folder.
+    `laboratory(settings)` is what GoalBench is played with; where the settings name a judge's model, it judges.
     `has_record(root, state_dir)` tells of a workspace folder, be it gone itself, whether runs of it are on record.
     """
 
@@ -95,3 +98,4 @@ class CliServices:
     doctor_facts: Callable[[Path], DoctorFacts]
     goal_problems: Callable[[Path], Sequence[GoalProblem]]
     has_record: Callable[[Path, Path | None], bool]
+    laboratory: Callable[[Settings], AbstractAsyncContextManager[Laboratory]]
