@@ -39,7 +39,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pygls": ("lsp",),
     "lsprotocol": ("lsp",),
     "markdown_it": ("goalfile",),
-    "yaml": ("goalfile", "workers", "testing"),
+    "yaml": ("goalfile", "workers", "testing", "goalbench"),
     "pathspec": ("workspace",),
     "watchfiles": ("workspace", "doctor"),
     "psutil": ("workspace",),
