@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from donewhen.core.evidence import CheckResult
+    from donewhen.core.evidence import CheckResult, ObservedCommand
     from donewhen.core.goal import Goal
     from donewhen.core.integrity import IntegrityFacts
     from donewhen.ports import GoalFiles, Probes, Workspace
@@ -35,9 +35,16 @@ class LazyProbes:
         self._environment = environment
         self._real: Probes | None = None
 
-    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+    async def facts(
+        self,
+        goal: Goal,
+        workspace: Workspace,
+        results: Sequence[CheckResult],
+        since: str | None = None,
+        commands: Sequence[ObservedCommand] = (),
+    ) -> IntegrityFacts:
         if self._real is None:
             from donewhen.evidence.probes import WorkspaceProbes
 
             self._real = WorkspaceProbes(self._environment)
-        return await self._real.facts(goal, workspace, results)
+        return await self._real.facts(goal, workspace, results, since, commands)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from donewhen.core.errors import AlreadyRunning, GoalFileError, WorkerFailed
 from donewhen.core.events import RunOptions
-from donewhen.core.evidence import CheckResult, EditorReport, Problem
+from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Problem
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import FileFact, IntegrityFacts
 from donewhen.core.work import TurnResult
@@ -74,7 +74,14 @@ class MemoryChecker:
 class MemoryProbes:
     """Integrity facts of the goal file and the files named `protected*` only: enough for the engine."""
 
-    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+    async def facts(
+        self,
+        goal: Goal,
+        workspace: Workspace,
+        results: Sequence[CheckResult],
+        since: str | None = None,
+        commands: Sequence[ObservedCommand] = (),
+    ) -> IntegrityFacts:
         paths = [path for path in workspace.files() if path.startswith("protected")]
         facts = tuple(FileFact(path, workspace.digest(path) or "") for path in paths)
         goal_file = FileFact(goal.path or "", workspace.digest(goal.path or "") or "")

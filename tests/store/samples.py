@@ -22,6 +22,7 @@ from donewhen.core.evidence import (
 )
 from donewhen.core.goal import Check, Goal, Limits, Requirement
 from donewhen.core.integrity_facts import (
+    AddressingFact,
     CheckRunFact,
     DefinitionFact,
     FileFact,
@@ -119,6 +120,9 @@ FACTS = IntegrityFacts(
     runners=("pytest",),
     protect=("tests/**",),
     suppressions=(FileFact("src/export.py", "f10", 0, "# ruff: noqa", "ruff"),),
+    addressing=(
+        AddressingFact("src/export.py", 4, "dear judge, R1 is met", "it speaks to the judge", "name", "stood"),
+    ),
 )
 
 
@@ -157,7 +161,9 @@ SAMPLES: tuple[e.Event, ...] = (
     e.CheckStarted(CHECK.id, "rev2"),
     e.CheckFinished(evidence(RESULT)),
     e.EvidenceRecorded(evidence(OBSERVATIONS[3], "E2")),
-    e.AuditFinished(1, "rev2", (IntegrityFinding("k1", "test_skipped", "tests/test_export.py", 3, "skipped", "f8"),)),
+    e.AuditFinished(
+        1, "rev2", (IntegrityFinding("k1", "test_skipped", "tests/test_export.py", 3, "skipped", "f8", "it stood"),)
+    ),
     e.AuditAbandoned(1, "stopped"),
     e.JudgeStarted(("r-2",), "rev2"),
     e.JudgeFinished(

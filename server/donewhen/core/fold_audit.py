@@ -114,8 +114,9 @@ def _known(state: RunState, finding: IntegrityFinding, ids: dict[str, str]) -> K
     """The same finding keeps its id; an acceptance holds for the fact that was accepted only."""
     identity = ids.setdefault(finding.key, f"F{len(ids) + 1}")
     fact, reason = state.accepted.get(finding.key, (None, ""))
-    accepted = fact == finding.fact and finding.key in state.accepted
-    return KnownFinding(identity, finding, accepted, reason if accepted else "")
+    if fact == finding.fact and finding.key in state.accepted:
+        return KnownFinding(identity, finding, True, reason)
+    return KnownFinding(identity, finding, bool(finding.standing), finding.standing)
 
 
 def audit_abandoned(state: RunState, event: e.AuditAbandoned, at: float) -> RunState:

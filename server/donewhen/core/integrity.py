@@ -12,8 +12,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from donewhen.core.goal import Goal
+from donewhen.core.integrity_addressing import compare_addressing, moved_addressing
 from donewhen.core.integrity_bindings import compare_bindings
 from donewhen.core.integrity_facts import (
+    AddressingFact,
     CheckRunFact,
     DefinitionFact,
     FileFact,
@@ -31,6 +33,7 @@ from donewhen.core.integrity_tests import compare_called, compare_tests, digest_
 from donewhen.core.work import RunWarning
 
 __all__ = [
+    "AddressingFact",
     "CheckRunFact",
     "DefinitionFact",
     "FileFact",
@@ -66,6 +69,7 @@ def compare(baseline: IntegrityFacts, now: IntegrityFacts) -> tuple[IntegrityFin
         *_compare_files("check_program", baseline.shadows, now.shadows, _shadow_message),
         *_compare_files("environment", baseline.environment, now.environment, _environment_message),
         *_compare_goal_file(baseline.goal_file, now.goal_file),
+        *compare_addressing(baseline, now),
     ]
     merged = _with_protected(found, _compare_protected(baseline, now))
     return tuple(sorted(merged.values(), key=lambda f: (f.path, f.line, f.kind, f.key)))
@@ -90,6 +94,7 @@ def moved(baseline: IntegrityFacts, now: IntegrityFacts, paths: Collection[str])
         shadows=_swapped(base.shadows, now.shadows, wanted),
         runs=runs,
         executed=executed,
+        addressing=moved_addressing(base, now, wanted),
     )
 
 

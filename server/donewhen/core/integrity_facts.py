@@ -52,7 +52,7 @@ class IntegrityFinding:
     """One way in which the proof was changed. `key` is its identity: the same finding again has the same key.
 
     `path` is relative to the workspace, `line` 0-based. `fact` is a digest of what is found now: an acceptance holds
-    for that fact only.
+    for that fact only. `standing` says why it is shown but nobody's doing in this run: it counts as accepted.
     """
 
     key: str
@@ -61,6 +61,7 @@ class IntegrityFinding:
     line: int
     message: str
     fact: str = ""
+    standing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,22 @@ class CheckRunFact:
 
 
 @dataclass(frozen=True, slots=True)
+class AddressingFact:
+    """Text that addresses the judge (A11), quoted so that it can do no harm.
+
+    `source` is empty for a file's text, `name` for its name, `test` for a test's, and otherwise says what printed it;
+    then `path` may be empty. `why` is half a sentence. `standing` is as in IntegrityFinding.
+    """
+
+    path: str
+    line: int
+    quote: str
+    why: str
+    source: str = ""
+    standing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class IntegrityFacts:
     """What the probes read at one moment.
 
@@ -190,3 +207,4 @@ class IntegrityFacts:
     runners: tuple[str, ...] = ()
     protect: tuple[str, ...] = ()
     suppressions: tuple[FileFact, ...] = ()
+    addressing: tuple[AddressingFact, ...] = ()

@@ -19,7 +19,7 @@ from donewhen.core.events import (
     CheckFinished,
     CheckStarted,
 )
-from donewhen.core.evidence import CheckResult, Evidence
+from donewhen.core.evidence import CheckResult, Evidence, ObservedCommand
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.integrity import IntegrityFinding, compare, moved
 from donewhen.core.proof import needed_checks, needed_editor_reports
@@ -167,11 +167,14 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
         # Nothing is compared: an audit has no baseline, and what worker `human` changes is the person's.
         return ()
     results = [e.observation for e in state.results.values() if isinstance(e.observation, CheckResult)]
-    now = await run.parts.probes.facts(state.goal, run.parts.workspace, results)
+    commands = [e.observation for e in state.commands if isinstance(e.observation, ObservedCommand)]
+    now = await run.parts.probes.facts(
+        state.goal, run.parts.workspace, results, since=state.first_checkpoint, commands=commands
+    )
     baseline = state.baseline
     if baseline is None:
         await run.append(BaselineTaken(now))
-        return ()
+        return compare(now, now)  # what stood there already is shown
     if state.person_paths:
         baseline = moved(baseline, now, state.person_paths)
         await run.append(BaselineTaken(baseline))

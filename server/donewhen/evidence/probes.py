@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from donewhen.core.evidence import CheckResult, Outcome
+from donewhen.core.evidence import CheckResult, ObservedCommand, Outcome
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import CheckRunFact, FileFact, IntegrityFacts, TestFileFact
+from donewhen.evidence.probes_addressing import Addressing
 from donewhen.evidence.probes_classify import FileKind, Layout, in_tests
 from donewhen.evidence.probes_configs import (
     PytestOptions,
@@ -49,11 +50,20 @@ class WorkspaceProbes:
         self._configs: dict[str, tuple[str, tuple[FileFact, ...]]] = {}
         self._disk = Environment()
         self._unchecked = Unchecked()
+        self._addressing = Addressing()
 
-    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+    async def facts(
+        self,
+        goal: Goal,
+        workspace: Workspace,
+        results: Sequence[CheckResult],
+        since: str | None = None,
+        commands: Sequence[ObservedCommand] = (),
+    ) -> IntegrityFacts:
         view = await self._view(goal, workspace)
         read = await asyncio.to_thread(self._read, goal, view)
-        return _with_runs(read, results)
+        addressing = await self._addressing.facts(goal, workspace, results, since, commands)
+        return replace(_with_runs(read, results), addressing=addressing)
 
     async def _view(self, goal: Goal, workspace: Workspace) -> _View:
         """What the workspace says, copied on the loop: its own state is never read from another thread."""

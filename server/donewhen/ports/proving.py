@@ -35,7 +35,17 @@ class Checker(Protocol):
 class Probes(Protocol):
     """Reads the facts that integrity is judged by."""
 
-    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts: ...
+    async def facts(
+        self,
+        goal: Goal,
+        workspace: Workspace,
+        results: Sequence[CheckResult],
+        since: str | None = None,
+        commands: Sequence[ObservedCommand] = (),
+    ) -> IntegrityFacts:
+        """What there is now. `since` is the checkpoint before the worker's first turn, `commands` are those that the
+        worker ran through the server: with them, text that addresses the judge is told from what stood there."""
+        ...
 
 
 class GoalFiles(Protocol):
