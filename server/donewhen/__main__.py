@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from donewhen.cli.services import CliServices, DemoProject, DetectedCheck, DoctorFacts, GoalProblem, ServeOptions
+    from donewhen.cli.services import (
+        Adviser,
+        CliServices,
+        DemoProject,
+        DetectedCheck,
+        DoctorFacts,
+        GoalHint,
+        GoalProblem,
+        ServeOptions,
+    )
     from donewhen.config import Settings
     from donewhen.engine.api import Runs
     from donewhen.goalbench.playing import Laboratory
@@ -42,6 +51,8 @@ def services() -> CliServices:
         doctor_facts=_doctor_facts,
         goal_problems=_goal_problems,
         has_record=_has_record,
+        goal_hints=_goal_hints,
+        open_adviser=_open_adviser,
         laboratory=_laboratory,
     )
 
@@ -84,12 +95,14 @@ def _detect(root: Path) -> Sequence[DetectedCheck]:
     return [DetectedCheck(found.command, found.why) for found in detect(root)]
 
 
-def _draft(root: Path, objective: str) -> str:
+def _draft(root: Path, objective: str, proposed: Sequence[str], model: str | None) -> str:
     from donewhen.goalfile.detect import detect, suggested
     from donewhen.goalfile.draft import draft, draft_without_objective
 
     commands = [check.command for check in suggested(detect(root))]
-    return draft(objective, commands) if objective else draft_without_objective(root.name, commands)
+    if not objective:
+        return draft_without_objective(root.name, commands)
+    return draft(objective, commands, proposed, proposed_by=model)
 
 
 def _draft_path(root: Path, objective: str) -> Path:
@@ -125,6 +138,19 @@ def _goal_problems(path: Path) -> Sequence[GoalProblem]:
         GoalProblem(one.span.start_line, severity.get(one.severity, "information"), one.message)  # pyright: ignore[reportArgumentType]  # the two values above, or the default
         for one in parsed.problems
     ]
+
+
+def _goal_hints(path: Path) -> Sequence[GoalHint]:
+    from donewhen.goalfile.parse import parse
+    from donewhen.goalfile.preflight import hints_of
+
+    return hints_of(parse(path.read_bytes(), path=path.name, name=path.stem))
+
+
+def _open_adviser(root: Path, settings: Settings) -> AbstractAsyncContextManager[Adviser | None]:
+    from donewhen.composition_advice import adviser
+
+    return adviser(root, settings)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ COMPOSITION_ROOT = (
     "__main__",
     "composition",
     "composition_bench",
+    "composition_advice",
     "composition_goal_text",
     "composition_lazy",
     "composition_lsp",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,8 @@ class Desk:
     settings: Settings | None = None
     served: ServeOptions | None = None
     problems: Sequence[GoalProblem] = ()
+    hints: Sequence[Hint] = ()
+    adviser: FakeAdviser | None = None
     recorded: bool = False
     facts: DoctorFacts = FACTS
     stdout: io.StringIO | None = None
@@ -284,14 +287,55 @@ class Desk:
             open_runs=open_runs,
             serve=serve,
             detect=lambda root: [DetectedCheck("python -m pytest -q", "tests/ has tests")],
-            draft=lambda root, objective: f"# {objective or 'Goal'}\n",
+            draft=self._draft,
             draft_path=lambda root, objective: root / ("slug.goal.md" if (root / "GOAL.md").exists() else "GOAL.md"),
             demo_project=lambda folder: Sample.made(folder),
             doctor_facts=lambda root: self.facts,
             goal_problems=lambda path: self.problems,
             has_record=lambda root, state_dir: self.recorded,
+            goal_hints=lambda path: self.hints,
+            open_adviser=self._open_adviser,
             laboratory=laboratory,
         )
+
+    def _draft(self, root: Path, objective: str, proposed: Sequence[str], model: str | None) -> str:
+        lines = [f"# {objective or 'Goal'}", *([f"<!-- {model} -->"] if model else []), *proposed]
+        return "\n".join(lines) + "\n"
+
+    @asynccontextmanager
+    async def _open_adviser(self, root: Path, settings: Settings) -> AsyncGenerator[FakeAdviser | None]:
+        self.settings = settings
+        yield self.adviser
+
+
+@dataclass(frozen=True)
+class Hint:
+    requirement_id: str | None
+    number: int | None
+    message: str
+
+
+@dataclass
+class FakeAdviser:
+    """A model that knows its answers, or fails."""
+
+    requirements: Sequence[str] = ()
+    found: Sequence[Hint] = ()
+    error: DoneWhenError | None = None
+    model: str = "openai/adviser"
+    asked: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
+
+    async def propose(self, objective: str, checks: Sequence[str]) -> Sequence[str]:
+        self.asked.append((objective, tuple(checks)))
+        if self.error is not None:
+            raise self.error
+        return self.requirements
+
+    async def hints(self, path: str) -> Sequence[Hint]:
+        self.asked.append((path,))
+        if self.error is not None:
+            raise self.error
+        return self.found
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from donewhen.core.errors import UsageError
 from tests.cli.fakes import complete, desk
 
 ALL = [
-    "init", "check", "run", "resume", "status", "list", "pause", "stop", "answer", "waive", "accept", "dispute",
-    "report", "revert", "serve", "mcp", "demo", "doctor",
+    "init", "preflight", "check", "run", "resume", "status", "list", "pause", "stop", "answer", "waive", "accept",
+    "dispute", "report", "revert", "serve", "mcp", "demo", "doctor", "bench",
 ]  # fmt: skip
 
 
@@ -107,7 +107,6 @@ def test_the_version_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         ["mcp"],
         ["report", "run-1", "--format", "html"],
         ["report", "run-1", "--format", "sarif"],
-        ["run", "--worker", "agent"],
         ["run", "--worker", "acp"],
     ],
 )

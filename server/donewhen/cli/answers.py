@@ -52,7 +52,8 @@ def choices(interrupt: Interrupt) -> str:
         return "`approve`, `deny [REASON]`, or a text for the worker"
     if interrupt.kind == "question":
         return "a text, `approve` or `deny`"
-    return "`approve`, `deny [REASON]` or `edit TEXT`"
+    edited = "edit COMMAND" if "command" in interrupt.input else "edit INPUT"
+    return f"`approve`, `deny [REASON]`, `{edited}`, or `text TEXT` for the worker instead of doing it"
 
 
 def _edited(text: str, interrupt: Interrupt | None) -> Mapping[str, Any] | None:

@@ -98,10 +98,13 @@ def the_goal(root: Path) -> str:
     raise UsageError(f"there is no goal in {root}: `donewhen init` drafts one")
 
 
-def write_draft(call: Call, objective: str, path: Path | None = None) -> Path:
-    """Drafts a goal file for `objective`; never overwrites. Raises UsageError."""
+def write_draft(
+    call: Call, objective: str, path: Path | None = None, proposed: Sequence[str] = (), model: str | None = None
+) -> Path:
+    """Drafts a goal file for `objective`; never overwrites. `proposed` are requirements that a model proposed. Raises
+    UsageError."""
     target = path or call.services.draft_path(call.root, objective)
-    text = call.services.draft(call.root, objective)
+    text = call.services.draft(call.root, objective, proposed, model)
     try:
         with target.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
@@ -112,11 +115,12 @@ def write_draft(call: Call, objective: str, path: Path | None = None) -> Path:
     return target
 
 
-def say_problems(call: Call, path: str) -> None:
+def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
     """What is wrong with a goal file, line by line, on standard error. Raises GoalFileError where it can't be used."""
     problems = call.services.goal_problems(call.root / path)
+    said = ("error",) if only_errors else ("error", "warning")
     for problem in problems:
-        if problem.severity != "information":
+        if problem.severity in said:
             place = f"{shown_path(path)}:{problem.line + 1}"
             call.terminal.say(f"{place}: {problem.severity}: {one_line(problem.message, 1000)}")
     errors = sum(problem.severity == "error" for problem in problems)

@@ -1,9 +1,11 @@
-"""`init` and `check`: a goal drafted, a workspace audited."""
+"""`init`, `preflight` and `check`: a goal drafted, looked at before a run, a workspace audited."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from donewhen.cli.calling import Call, refuse_missing_sandbox
 from donewhen.cli.display import Display, display_for
@@ -11,32 +13,90 @@ from donewhen.cli.goal_argument import goal_path, say_problems, the_goal, write_
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, exit_code
 from donewhen.cli.signals import ending_signals
 from donewhen.cli.terminal import OutputClosed
+from donewhen.cli.wording import one_line
+from donewhen.core.errors import DoneWhenError
 from donewhen.engine.api import Runs, RunView
 
 
-def init(call: Call) -> int:
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Requirements that a model proposed for an objective."""
+
+    model: str | None = None
+    requirements: tuple[str, ...] = ()
+
+
+async def init(call: Call) -> int:
     """Drafts GOAL.md; refuses where there is one."""
     objective = " ".join(call.arguments.objective).strip()
     detected = call.services.detect(call.root)
-    path = write_draft(call, objective, call.root / "GOAL.md")
+    path = call.root / "GOAL.md"
+    proposal = Proposal()
+    if objective and not path.exists():
+        proposal = await _proposal(call, objective, [check.command for check in detected])
+    write_draft(call, objective, path, proposal.requirements, proposal.model)
     if call.json:
         checks = [{"command": check.command, "why": check.why} for check in detected]
-        call.terminal.document({"goalUri": path.as_uri(), "path": str(path), "checks": checks})
+        proposed = list(proposal.requirements)
+        call.terminal.document({"goalUri": path.as_uri(), "path": str(path), "checks": checks, "proposed": proposed})
         return 0
     call.terminal.result(f"drafted {path}")
     for check in detected:
         call.terminal.result(f"  check: {check.command} ({check.why})")
-    if not detected:
+    for requirement in proposal.requirements:
+        call.terminal.result(f"  proposed: {one_line(requirement)}")
+    if not detected and not proposal.requirements:
         call.terminal.say("no checks were detected: add requirements such as - [ ] `COMMAND` passes")
     call.terminal.say("edit it, then: donewhen run")
     return 0
 
 
+async def _proposal(call: Call, objective: str, checks: Sequence[str]) -> Proposal:
+    """Empty where no model is configured, or it can't be asked: the person writes the goal either way."""
+    try:
+        async with call.services.open_adviser(call.root, call.settings) as adviser:
+            if adviser is None:
+                return Proposal()
+            call.terminal.say(f"asking {adviser.model} for requirements …")
+            return Proposal(adviser.model, tuple(await adviser.propose(objective, checks)))
+    except DoneWhenError as failed:
+        call.terminal.say(f"donewhen: warning: no requirements are proposed: {failed}")
+        return Proposal()
+
+
+async def preflight(call: Call) -> int:
+    """Hints on requirements that are vague, or that nothing can judge; nothing is started."""
+    path = _named_goal(call)
+    say_problems(call, path, only_errors=True)
+    hints = list(call.services.goal_hints(call.root / path))
+    try:
+        async with call.services.open_adviser(call.root, call.settings) as adviser:
+            if adviser is not None:
+                call.terminal.say(f"asking {adviser.model} …")
+                hints += await adviser.hints(path)
+    except DoneWhenError as failed:
+        call.terminal.say(f"donewhen: warning: the model gave no hints: {failed}")
+    if call.json:
+        found = [{"requirementId": one.requirement_id, "number": one.number, "message": one.message} for one in hints]
+        call.terminal.document({"hints": found})
+        return 0
+    for hint in hints:
+        label = "goal" if hint.number is None else f"R{hint.number}"
+        call.terminal.result(f"{label}: {one_line(hint.message, 500)}")
+    if not hints:
+        call.terminal.say("nothing to say: each requirement can be proven as it stands")
+    return 0
+
+
+def _named_goal(call: Call) -> str:
+    named = call.arguments.goal
+    return goal_path(named, call.root) if named else the_goal(call.root)
+
+
 async def check(call: Call) -> int:
     """One audit; 0 where everything is proven, 1 where something is not."""
     refuse_missing_sandbox(call)
-    named = call.arguments.goal
-    path = goal_path(named, call.root) if named else the_goal(call.root)
+    path = _named_goal(call)
     say_problems(call, path)
     display = display_for(call)
     async with call.runs() as runs:

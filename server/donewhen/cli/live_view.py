@@ -11,7 +11,7 @@ from rich.text import Text
 
 from donewhen.cli.progress import closing, finding_line, met_of_total, requirement_of, short_reason
 from donewhen.cli.terminal import Terminal
-from donewhen.cli.wording import SYMBOLS, duration, money, one_line
+from donewhen.cli.wording import SYMBOLS, duration, one_line, spending
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 
@@ -112,4 +112,4 @@ def _doing(view: RunView, now: float) -> list[str]:
     parts += [state.phase or state.status or "checking"]
     parts += [one_line(view.live.activity, 60)] if view.live.activity else []
     parts += [met_of_total(view), duration(state.elapsed_at(now))]
-    return [*parts, money(state.usage.usd)] if state.usage.usd != 0 else parts
+    return [*parts, *spending(state.usage)]

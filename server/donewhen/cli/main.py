@@ -26,6 +26,7 @@ Command = Callable[[Call], int | Awaitable[int]]
 # Imported by name, so that a call pays only for the command that it is.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("goal_commands", "init"),
+    "preflight": ("goal_commands", "preflight"),
     "check": ("goal_commands", "check"),
     "run": ("run_commands", "run"),
     "resume": ("run_commands", "resume"),

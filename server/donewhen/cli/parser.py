@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NoReturn
 
 from donewhen import __version__
@@ -16,6 +16,7 @@ RESPONSES = ("approve", "deny", "edit", "text")
 
 COMMANDS = {
     "init": "draft GOAL.md with the checks detected here; never overwrites",
+    "preflight": "look at a goal before a run: what is vague, what nothing can judge",
     "check": "audit the workspace once, as it is, without a worker",
     "run": "pursue a goal: a goal file, or an objective to draft one from",
     "resume": "let a paused, interrupted or limited run go on",
@@ -35,8 +36,26 @@ COMMANDS = {
     "doctor": "show what is installed and available here",
     "bench": "measure judges: how often they accept what isn't done, and reject what is",
 }
-NOT_RESUMED = ("worker", "worker_command", "script")
-"""A run keeps its worker: these options of `run` are none of `resume`."""
+NOT_RESUMED = (
+    "worker", "worker_command", "script", "temperature", "window", "judge_rule", "judge_temperature", "judge_prompt",
+    "judge_calls", "judge_tokens",
+)  # fmt: skip
+"""A run keeps its worker and how it is judged: these options of `run` are none of `resume`."""
+
+ADVISING = ("model", "judge_model", "api_base", "judge_api_base")
+"""The options of `run` that say which model helps with writing a goal."""
+
+JUDGING: tuple[str, ...] = tuple(
+    setting.name for setting in SETTINGS if setting.flag and setting.name.startswith("judge_")
+)
+
+_WORKING = ("worker", "worker_command", "script", "model", "api_base", "temperature", "window")
+GROUPS = {
+    "who works": _WORKING,
+    "who judges": JUDGING,
+    "limits": ("max_iterations", "timeout", "budget", "token_budget"),
+    "safety": ("approve", "sandbox"),
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -83,11 +102,15 @@ def _common(parser: Parser) -> None:
 
 def _arguments(commands: dict[str, Parser]) -> None:
     commands["init"].add_argument("objective", nargs="*", metavar="OBJECTIVE")
+    _run_options(commands["init"], ADVISING)
+    commands["preflight"].add_argument("goal", nargs="?", metavar="GOAL")
+    _run_options(commands["preflight"], ADVISING)
     commands["check"].add_argument("goal", nargs="?", metavar="GOAL")
+    _run_options(commands["check"], JUDGING)
     commands["run"].add_argument("goal", nargs="*", metavar="GOAL or OBJECTIVE")
-    _run_options(commands["run"], ())
+    _run_options(commands["run"], [setting.name for setting in SETTINGS])
     commands["resume"].add_argument("run_id", nargs="?", metavar="RUN_ID")
-    _run_options(commands["resume"], NOT_RESUMED)
+    _run_options(commands["resume"], [setting.name for setting in SETTINGS if setting.name not in NOT_RESUMED])
     commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
     commands["status"].add_argument("--follow", action="store_true", help="follow it live until it ends or pauses")
     for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "report", "revert"):
@@ -101,12 +124,15 @@ def _arguments(commands: dict[str, Parser]) -> None:
     _bench_arguments(commands["bench"])
 
 
-def _run_options(parser: Parser, without: Sequence[str]) -> None:
-    for setting in SETTINGS:
-        if setting.flag and setting.name not in without:
+def _run_options(parser: Parser, names: Collection[str]) -> None:
+    """The settings of these names that are options, by what they are about."""
+    for title, members in GROUPS.items():
+        shown = [setting for setting in SETTINGS if setting.flag and setting.name in members and setting.name in names]
+        group = parser.add_argument_group(title) if shown else parser
+        for setting in shown:
             values = "|".join(setting.choices) or setting.name.rpartition("_")[2].upper()
             described = f"{setting.meaning} [{setting.variable}]"
-            parser.add_argument(setting.option, metavar=values, dest=setting.name, help=described)
+            group.add_argument(setting.option, metavar=values, dest=setting.name, help=described)
 
 
 def _person_arguments(commands: dict[str, Parser]) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from donewhen.cli.wording import SYMBOLS, count, duration, money, one_line, shown_path
+from donewhen.cli.wording import SYMBOLS, bounded, count, duration, money, one_line, shown_path, spending
 from donewhen.core.goal import Requirement
-from donewhen.core.state import IterationRecord, KnownFinding
+from donewhen.core.state import IterationRecord, KnownFinding, RunState
 from donewhen.core.verdict import RequirementView
+from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunView
+
+MAX_PREVIEW = 12
+"""Lines of a preview beside other lines; a question shows more."""
 
 
 class Log:
@@ -53,12 +57,19 @@ def closing(view: RunView) -> list[str]:
     state = view.state
     counts = met_of_total(view)
     if state.mode == "audit":
-        return [f"{'proven' if _all_settled(view) else 'not proven'}: {counts}"]
-    spent = [f"{count(state.iteration, 'iteration')}", duration(state.elapsed)]
-    if state.usage.usd != 0:
-        spent.append(money(state.usage.usd))
+        word = "proven" if _all_settled(view) else "not proven"
+        return [" · ".join((f"{word}: {counts}", *spending(state.judge_usage)))]
+    spent = [f"{count(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
     reason = f": {one_line(state.reason)}" if state.reason else ""
-    return [f"{state.status}{reason}", f"{counts} · {' · '.join(spent)}"]
+    return [f"{state.status}{reason}", f"{counts} · {' · '.join(spent)}", *_apart(state)]
+
+
+def _apart(state: RunState) -> list[str]:
+    """Worker and judge apart, where both asked models."""
+    told = [(who, spending(usage)) for who, usage in (("worker", state.worker_usage), ("judge", state.judge_usage))]
+    if not all(parts for _, parts in told):
+        return []
+    return [" · ".join(f"{who} {', '.join(parts)}" for who, parts in told)]
 
 
 def met_of_total(view: RunView) -> str:
@@ -102,9 +113,13 @@ def _under_limits(view: RunView) -> str:
     if state.mode == "audit":
         return "a check without a worker"
     cap, timeout = state.limit("max_iterations"), state.limit("timeout")
-    parts = [f"worker {state.options.worker}"]
+    options, limits = state.options, state.goal.limits
+    parts = [f"worker {options.worker}" + (f" ({options.agent.model})" if options.agent is not None else "")]
+    parts += [f"judge {options.judge}"] if options.judge else []
     parts += [f"at most {count(int(cap), 'iteration')}"] if cap is not None else []
     parts += [duration(timeout)] if timeout is not None else []
+    parts += [money(limits.budget)] if limits.budget is not None else []
+    parts += [f"{limits.token_budget:,} tokens"] if limits.token_budget is not None else []
     return ", ".join(parts)
 
 
@@ -153,3 +168,9 @@ def _interrupts(before: RunView | None, after: RunView) -> Iterator[str]:
     for interrupt in after.state.interrupts:
         if interrupt.id not in known:
             yield f"{interrupt.id} {interrupt.kind}: {one_line(interrupt.title)}"
+            yield from preview_lines(interrupt)
+
+
+def preview_lines(interrupt: Interrupt) -> list[str]:
+    """What would be done where it is approved, as far as a few lines hold it."""
+    return [f"    {line}" for line in bounded(interrupt.preview, MAX_PREVIEW)] if interrupt.kind == "approval" else []

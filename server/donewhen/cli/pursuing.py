@@ -145,7 +145,8 @@ def what_next(view: RunView) -> list[str]:
     if exit_code(state) == PERSON_NEEDED:
         return [f"saved; go on with:{''.join(chr(10) + a for a in answers)}\n  donewhen resume {run_id}"]
     if state.status in ("capped", "timed_out", "over_budget"):
-        option = {"capped": "--max-iterations N", "timed_out": "--timeout T"}.get(state.status, "--budget USD")
+        spent = "--budget USD" if state.goal.limits.budget is not None else "--token-budget N"
+        option = {"capped": "--max-iterations N", "timed_out": "--timeout T"}.get(state.status, spent)
         return [f"nothing is lost; raise the limit to go on:\n  donewhen resume {run_id} {option}"]
     return [f"receipt: donewhen report {run_id}"] if state.ended else []
 

@@ -7,10 +7,13 @@ import asyncio
 from donewhen.cli.answers import choices, typed_answer
 from donewhen.cli.display import Display
 from donewhen.cli.terminal import Terminal
-from donewhen.cli.wording import one_line, plain
+from donewhen.cli.wording import bounded, one_line
 from donewhen.core.errors import UnknownInterrupt, UsageError
 from donewhen.core.work import Answer, Interrupt
 from donewhen.engine.api import Runs, RunView
+
+MAX_PREVIEW = 200
+"""Lines of a preview: more than this nobody reads before an answer."""
 
 
 class Questions:
@@ -88,6 +91,7 @@ class Questions:
 
 
 def _question(interrupt: Interrupt) -> str:
-    preview = f"\n{plain(interrupt.preview)}" if interrupt.preview else ""
+    shown = bounded(interrupt.preview, MAX_PREVIEW)
+    preview = "".join(f"\n{line}" for line in shown)
     tool = f" [{interrupt.tool}]" if interrupt.tool else ""
     return f"\n{interrupt.id}{tool} {one_line(interrupt.title, 500)}{preview}\n{choices(interrupt)}:"

@@ -7,7 +7,7 @@ from typing import Any
 
 from donewhen.cli.calling import Call
 from donewhen.cli.display import display_for
-from donewhen.cli.progress import closing, finding_line, requirement_line
+from donewhen.cli.progress import closing, finding_line, preview_lines, requirement_line
 from donewhen.cli.pursuing import Pursuit, what_next
 from donewhen.cli.wording import one_line, status_word, when
 from donewhen.core.errors import UsageError
@@ -43,7 +43,8 @@ def steering(view: RunView) -> list[str]:
     run_id = view.state.run_id
     if view.state.mode == "audit":
         return []
-    answers = [f"  donewhen answer {run_id} {i.id} approve|deny|text TEXT" for i in view.state.interrupts]
+    kinds = {"approval": "approve|deny|edit TEXT|text TEXT", "question": "approve|deny|text TEXT"}
+    answers = [f"  donewhen answer {run_id} {i.id} {kinds[i.kind]}" for i in view.state.interrupts]
     others = [f"  donewhen {word}" for word in (f"status {run_id} --follow", f"pause {run_id}", f"stop {run_id}")]
     return ["it goes on in another process; steer it with:", *answers, *others]
 
@@ -71,7 +72,8 @@ def status_lines(view: RunView) -> list[str]:
     lines = [f"{state.run_id} {status_word(state)} · {one_line(state.goal.title)}"]
     lines += [requirement_line(view, one) for one in view.views]
     lines += [finding_line(known) for known in state.findings]
-    lines += [f"{i.id} {i.kind}: {one_line(i.title, 500)}" for i in state.interrupts]
+    for asked in state.interrupts:
+        lines += [f"{asked.id} {asked.kind}: {one_line(asked.title, 500)}", *preview_lines(asked)]
     lines += [f"now: {one_line(view.live.activity)}"] if state.active and view.live.activity else []
     # Its first line has the word for how it ended.
     return lines + closing(view)[1 if state.active and not state.reason else 0 :]

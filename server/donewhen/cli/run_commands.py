@@ -10,9 +10,12 @@ from donewhen.cli.goal_argument import GoalVerb, Objective, Verb, say_problems, 
 from donewhen.cli.pursuing import Pursuit
 from donewhen.cli.record_commands import newest, show_status
 from donewhen.core.errors import UsageError
+from donewhen.core.panel import panel
+from donewhen.core.resume import resumable
+from donewhen.core.state import RunState
 from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
 
-UNAVAILABLE_WORKERS = ("agent", "acp")
+UNAVAILABLE_WORKERS = ("acp",)
 
 
 async def run(call: Call) -> int:
@@ -42,6 +45,7 @@ async def resume(call: Call) -> int:
     """Lets a run go on, with raised limits where some are given."""
     options = resume_options(call)
     async with call.runs() as runs:
+        await _refuse_other_models(call, runs)
         return await _resumed(call, runs, call.arguments.run_id, limit_changes(call.settings), options)
 
 
@@ -51,6 +55,33 @@ def resume_options(call: Call) -> StartOptions:
     refuse_missing_sandbox(call)
     approve = call.settings.given.approve
     return replace(start_options(call.settings), worker=None, worker_command=None, script=None, approve=approve)
+
+
+async def _refuse_other_models(call: Call, runs: Runs) -> None:
+    """A run keeps its models and its judge (C20); variables that name others are for new runs. Raises UsageError."""
+    model = getattr(call.arguments, "model", None)
+    judges = panel(getattr(call.arguments, "judge_model", None) or "")
+    state = await _to_resume(call.arguments.run_id, runs) if model or judges else None
+    if state is None:
+        return
+    agent, judging = state.options.agent, state.options.judging
+    if model and model != (agent.model if agent is not None else None):
+        was = f"works with {agent.model}" if agent is not None else f"has the worker {state.options.worker}"
+        raise UsageError(f"run {state.run_id} {was} and keeps it: leave --model out, or start a new run")
+    if judges and judges != (judging.models if judging is not None else None):
+        was = f"is judged by {state.options.judge}" if judging is not None else "has no judge"
+        raise UsageError(f"run {state.run_id} {was}, and that stays: leave --judge-model out, or start a new run")
+
+
+async def _to_resume(run_id: str | None, runs: Runs) -> RunState | None:
+    """The run that `resume` would take; None where there is none, which the engine says better."""
+    if run_id is not None:
+        return (await runs.view(run_id)).state
+    for summary in await runs.summaries():
+        state = (await runs.view(summary.run_id)).state
+        if resumable(state) or (state.mode == "pursue" and state.active):
+            return state
+    return None
 
 
 def checked_options(call: Call) -> StartOptions:
@@ -63,7 +94,7 @@ def checked_options(call: Call) -> StartOptions:
         options = replace(options, worker="scripted")
     if options.worker in UNAVAILABLE_WORKERS:
         raise UsageError(
-            f"the worker {options.worker!r} is not available in this version: use human, command or scripted"
+            f"the worker {options.worker!r} is not available in this version: use agent, human, command or scripted"
         )
     if options.worker == "command" and not options.worker_command:
         raise UsageError("the worker 'command' needs its command: --worker-command CMD")

@@ -41,6 +41,35 @@ class GoalProblem:
     message: str
 
 
+class GoalHint(Protocol):
+    """What could be better about a requirement of a goal, or about the goal where it names none."""
+
+    @property
+    def requirement_id(self) -> str | None: ...
+
+    @property
+    def number(self) -> int | None: ...
+
+    @property
+    def message(self) -> str: ...
+
+
+class Adviser(Protocol):
+    """A model that helps with writing a goal: whatever it says is a proposal, and starts nothing. Everything raises
+    DoneWhenError where the model can't be asked."""
+
+    @property
+    def model(self) -> str: ...
+
+    async def propose(self, objective: str, checks: Sequence[str]) -> Sequence[str]:
+        """Requirements for an objective, besides the checks that are there."""
+        ...
+
+    async def hints(self, path: str) -> Sequence[GoalHint]:
+        """What is vague about a goal file, or can't be judged. `path` is relative to the workspace."""
+        ...
+
+
 class DemoProject(Protocol):
     """A copy of the sample that `donewhen demo` works on: its folder, its goal file, what its worker plays."""
 
@@ -83,8 +112,11 @@ class CliServices:
     """What the commands call. All folders are absolute.
 
     `open_runs(root, state_dir, settings)` opens the runs of a workspace folder; their `close` ends it.
-    `draft(root, objective)` is the text of a new goal file, `draft_path(root, objective)` where it goes.
+    `draft(root, objective, proposed, model)` is the text of a new goal file, with the requirements that a model
+    proposed; `draft_path(root, objective)` is where it goes.
     `demo_project(folder)` puts the sample into an empty folder.
+    `goal_hints(path)` are the hints that need no model, `open_adviser(root, settings)` is the model that gives others:
+    None where none is configured.
     `laboratory(settings)` is what GoalBench is played with; where the settings name a judge's model, it judges.
     `has_record(root, state_dir)` tells of a workspace folder, be it gone itself, whether runs of it are on record.
     """
@@ -92,10 +124,12 @@ class CliServices:
     open_runs: Callable[[Path, Path | None, Settings], Awaitable[Runs]]
     serve: Callable[[ServeOptions], int]
     detect: Callable[[Path], Sequence[DetectedCheck]]
-    draft: Callable[[Path, str], str]
+    draft: Callable[[Path, str, Sequence[str], str | None], str]
     draft_path: Callable[[Path, str], Path]
     demo_project: Callable[[Path], DemoProject]
     doctor_facts: Callable[[Path], DoctorFacts]
     goal_problems: Callable[[Path], Sequence[GoalProblem]]
     has_record: Callable[[Path, Path | None], bool]
     laboratory: Callable[[Settings], AbstractAsyncContextManager[Laboratory]]
+    goal_hints: Callable[[Path], Sequence[GoalHint]]
+    open_adviser: Callable[[Path, Settings], AbstractAsyncContextManager[Adviser | None]]

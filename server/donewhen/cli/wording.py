@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 from donewhen.core.state import RunState
+from donewhen.core.work import Usage
 
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-_]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
@@ -54,6 +55,29 @@ def duration(seconds: float) -> str:
 def money(usd: float | None) -> str:
     """Money that a run cost: unknown is said, never shown as 0 (A16)."""
     return "cost unknown" if usd is None else f"${usd:.2f}"
+
+
+def spending(usage: Usage) -> list[str]:
+    """What models took: `$0.12`, `45.2k tokens (30k cached)`; nothing where none was asked."""
+    if not usage.tokens and usage.usd == 0:
+        return []
+    cached = f" ({_thousands(usage.cached_tokens)} cached)" if usage.cached_tokens else ""
+    return [money(usage.usd), f"{_thousands(usage.tokens)} tokens{cached}"]
+
+
+def _thousands(number: int) -> str:
+    """`950`, `45.2k`, `3M`."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if number >= size:
+            return f"{number / size:.1f}".removesuffix(".0") + letter
+    return str(number)
+
+
+def bounded(text: str, lines: int) -> list[str]:
+    """The lines of a preview, as many as fit, with a mark of what was cut."""
+    shown = plain(text).rstrip().splitlines()
+    cut = len(shown) - lines
+    return shown if cut <= 0 else [*shown[:lines], f"… {count(cut, 'more line')}"]
 
 
 def when(at: float) -> str:

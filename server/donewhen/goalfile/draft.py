@@ -31,12 +31,18 @@ NOTHING_DETECTED = """\
 
 
 def draft(
-    objective: str, checks: Sequence[str], requirements: Sequence[str] = (), *, objective_counts: bool = True
+    objective: str,
+    checks: Sequence[str],
+    requirements: Sequence[str] = (),
+    *,
+    objective_counts: bool = True,
+    proposed_by: str | None = None,
 ) -> str:
     """The text of a goal file that parses back to this objective, these commands and requirements.
 
     Without requirements the objective itself is one: checks that pass already would end a run at once. With
-    `objective_counts` false it is not, where there are checks. Raises InvalidGoal for a blank objective.
+    `objective_counts` false it is not, where there are checks. `proposed_by`: the requirements are what that model
+    proposed, and marked so. Raises InvalidGoal for a blank objective.
     """
     title, prose = _title_and_prose(objective)
     commands = [command for command in dict.fromkeys(_plain(each) for each in checks) if command]
@@ -44,12 +50,13 @@ def draft(
     own = objective_counts or not commands
     if own and not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements):
         wanted = [_BOX.sub("", title).strip() or title]
-    text = _assembled(title, prose, commands, wanted)
+    note = _note(proposed_by) if proposed_by and requirements else ""
+    text = _assembled(title, prose, commands, wanted, note)
     if _keeps(text, title, commands, wanted):
         return text
     # Markdown in the prose swallows what follows it (an open code fence, say): a quotation contains it.
     quoted = "\n".join(f"> {line}" for line in prose.splitlines())
-    return _assembled(title, quoted, commands, wanted)
+    return _assembled(title, quoted, commands, wanted, note)
 
 
 def draft_without_objective(folder: str, checks: Sequence[str]) -> str:
@@ -108,9 +115,16 @@ def _plain(text: str) -> str:
     return one_line(_UNUSABLE.sub("", text))
 
 
-def _assembled(title: str, prose: str, commands: Sequence[str], wanted: Sequence[str]) -> str:
+def _note(model: str) -> str:
+    name = re.sub(r"-{2,}|[<>]", "-", _plain(model))
+    return f"<!-- Proposed by {name}: edit them, or take them out. What stays has to be proven. -->"
+
+
+def _assembled(title: str, prose: str, commands: Sequence[str], wanted: Sequence[str], note: str) -> str:
     head = f"# {title}\n" + (f"\n{prose}\n" if prose else "")
     items = [f"- [ ] {code_span(command)} passes" for command in commands]
+    # A comment ends a list: blank lines keep it apart.
+    items += [*([""] if items else []), note, ""] if note else []
     items += [f"- [ ] {text}" for text in wanted]
     hint = "" if commands else f"\n{NOTHING_DETECTED}"
     return head + hint + ("\n" + "\n".join(items) + "\n" if items else "")

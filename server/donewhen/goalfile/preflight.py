@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from donewhen.goalfile.source import FileProblem, RequirementSource
+from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource
 
 _CODE = re.compile(r"`[^`]+`")
 _NUMBER = re.compile(r"\d")
@@ -49,6 +50,28 @@ _ALMOST_SOLE = re.compile(
     r"(?:pass(?:es)?|succeeds?|works?|runs?|(?:is|be)\s+(?:clean|green)|exits?|returns?\s+0)\b|check\s*:\s*`",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class GoalHint:
+    """What could be better about a requirement (about the goal where there is none). `line` is 0-based."""
+
+    requirement_id: str | None
+    number: int | None
+    message: str
+    line: int
+
+
+def hints_of(parsed: ParsedGoalFile) -> tuple[GoalHint, ...]:
+    """What can be said before a run about a goal file that can be used, errors apart."""
+    found: list[GoalHint] = []
+    for problem in parsed.problems:
+        if problem.severity != "error":
+            line = problem.span.start_line
+            source = parsed.requirement_at(line)
+            named = (source.id, source.number) if source is not None else (None, None)
+            found.append(GoalHint(*named, problem.message, line))
+    return tuple(found)
 
 
 def preflight(requirements: Sequence[RequirementSource]) -> tuple[FileProblem, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from donewhen.core.evidence import CheckResult, Evidence
+from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 
@@ -19,6 +20,7 @@ def junit(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     state = view.state
     findings = state.open_findings
     suite = Element("testsuite", name=printable(state.goal.title), time=f"{state.elapsed:.3f}")
+    _properties(suite, state)
     for one in view.views:
         _requirement(suite, view, one, evidence)
     for known in findings:
@@ -30,6 +32,22 @@ def junit(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     suites.append(suite)
     indent(suites)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suites, encoding="unicode") + "\n"
+
+
+def _properties(suite: Element, state: RunState) -> None:
+    """Who worked and judged, and what that took; a cost that nobody knows is left out."""
+    options, usage = state.options, state.usage
+    values = {
+        "worker": options.worker,
+        "model": options.agent.model if options.agent is not None else None,
+        "judge": options.judge,
+        "tokens": str(usage.tokens) if usage.tokens else None,
+        "usd": f"{usage.usd:.6f}" if usage.tokens and usage.usd is not None else None,
+    }
+    properties = SubElement(suite, "properties")
+    for name, value in values.items():
+        if value is not None:
+            SubElement(properties, "property", name=f"donewhen.{name}", value=printable(value))
 
 
 def _requirement(suite: Element, view: RunView, one: RequirementView, evidence: Mapping[str, Evidence]) -> None:
@@ -70,7 +88,7 @@ def _output(results: Iterable[CheckResult]) -> str:
 
 
 def _count(suite: Element) -> None:
-    suite.set("tests", str(len(suite)))
+    suite.set("tests", str(len(suite.findall("testcase"))))
     for attribute, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(len(suite.findall(f"testcase/{kind}"))))
 

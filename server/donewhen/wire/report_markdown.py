@@ -10,6 +10,7 @@ from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Observed
 from donewhen.core.proof import satisfied
 from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementView
+from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
 
 MARKS = {
@@ -27,7 +28,7 @@ _SPACE = re.compile(r"\s+")
 def markdown(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The whole receipt; it names no folder of this machine."""
     sections = [_heading(view), _requirements(view, evidence), _overrides(view), _integrity(view)]
-    sections += [_proofs(view, evidence), _iterations(view.state)]
+    sections += [_proofs(view, evidence), _iterations(view.state), _costs(view.state)]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -51,8 +52,11 @@ def _verdict(state: RunState) -> str:
 def _facts(state: RunState) -> Iterator[str]:
     yield f"run {code(state.run_id)}"
     yield f"revision {code(state.revision[:SHORT])}"
+    options = state.options
+    if options.judge:
+        yield f"judge {code(options.judge)}"
     if state.mode == "pursue":
-        yield f"worker {state.options.worker}"
+        yield f"worker {options.worker}" + (f" {code(options.agent.model)}" if options.agent is not None else "")
         yield f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"
         yield f"{state.elapsed:.1f} s"
         yield _cost(state)
@@ -62,7 +66,26 @@ def _cost(state: RunState) -> str:
     usage = state.usage
     if usage.usd is None:
         return f"cost unknown ({usage.tokens:,} tokens)"
-    return f"${usage.usd:.2f}" if usage.tokens or usage.usd else "no model used"
+    return _dollars(usage) if usage.tokens or usage.usd else "no model used"
+
+
+def _costs(state: RunState) -> list[str]:
+    """Worker and judge apart; a price that nobody knows is said, never taken for nothing (A16)."""
+    options = state.options
+    used = [
+        ("worker", options.agent.model if options.agent is not None else "", state.worker_usage),
+        ("judge", options.judge or "", state.judge_usage),
+    ]
+    rows = ["### Cost", "", "| | Model | Input | of it cached | Output | Cost |", "|---|---|---|---|---|---|"]
+    for who, model, usage in used:
+        if usage.tokens or usage.usd != 0:
+            counts = (f"{n:,}" for n in (usage.input_tokens, usage.cached_tokens, usage.output_tokens))
+            rows.append(f"| {' | '.join(cell(c) for c in (who, code(model), *counts, _dollars(usage)))} |")
+    return rows if len(rows) > 4 else []
+
+
+def _dollars(usage: Usage) -> str:
+    return "unknown" if usage.usd is None else f"${usage.usd:.2f}"
 
 
 def _requirements(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
@@ -152,7 +175,7 @@ def _iterations(state: RunState) -> list[str]:
         return []
     rows = ["### Iterations", "", "| | Met | Time | Cost | Changed |", "|---|---|---|---|---|"]
     for one in state.iterations:
-        usd = "unknown" if one.usage.usd is None else f"${one.usage.usd:.2f}"
+        usd = _dollars(one.usage)
         changed = ", ".join(code(path) for path in one.changed[:5]) + (" …" if len(one.changed) > 5 else "")
         if one.error:
             changed = f"failed: {text(one.error)}"

@@ -159,6 +159,8 @@ class Snapshot(Wire):
     iterations_total: int
     iterations: list[WireIteration]
     last_revertible: int | None
+    model: str | None = None
+    judge: str | None = None
 
 
 def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
@@ -197,6 +199,8 @@ def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
         iterations_total=state.iterations[-1].number if state.iterations else 0,
         iterations=[_iteration(one) for one in state.iterations],
         last_revertible=state.last_checkpoint[0] if state.last_checkpoint else None,
+        model=state.options.agent.model if state.options.agent is not None else None,
+        judge=state.options.judge,
     )
 
 

@@ -1,0 +1,301 @@
+"""Models on the command line: what is asked of them, what they cost, and what a run keeps."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from donewhen.cli.answers import choices, typed_answer
+from donewhen.cli.display import LinesDisplay
+from donewhen.cli.live_view import picture
+from donewhen.cli.parser import parse
+from donewhen.cli.progress import closing, opening
+from donewhen.cli.terminal import Terminal
+from donewhen.cli.wording import bounded, spending
+from donewhen.core.errors import JudgeOutage, UsageError
+from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.core.goal import Limits
+from donewhen.core.work import Answer, Interrupt, Usage
+from donewhen.engine.api import RunView
+from donewhen.ports import Live
+from tests.cli.fakes import GOAL, RUN, Desk, FakeAdviser, Hint, Typed, complete, desk, view
+
+OPTIONS = RunOptions(
+    "agent",
+    judge="openai/j",
+    agent=AgentOptions("anthropic/m"),
+    judging=JudgeOptions(("openai/j",)),
+)
+WORKER = Usage(40_000, 5_200, 30_000, 0.10)
+JUDGE = Usage(9_000, 500, 0, 0.02)
+
+
+def command(text: str = "git push") -> Interrupt:
+    return Interrupt(
+        "I1",
+        "approval",
+        f"Run `{text}`?",
+        about="tool:run_command",
+        tool="run_command",
+        input={"command": text},
+        preview=text,
+    )
+
+
+# ------------------------------------------------------------------------------------- init and preflight
+
+
+def bare(root: Path, adviser: FakeAdviser | None) -> Desk:
+    call = desk(root, adviser=adviser)
+    (root / "GOAL.md").unlink()
+    return call
+
+
+def test_init_puts_what_the_model_proposes_below_the_checks(tmp_path: Path) -> None:
+    call = bare(tmp_path, FakeAdviser(["The README tells it", "`--csv` is documented"]))
+    assert call("init", "Ship", "it") == 0
+    assert call.adviser is not None
+    assert call.adviser.asked == [("Ship it", ("python -m pytest -q",))]
+    text = (tmp_path / "GOAL.md").read_text()
+    assert "<!-- openai/adviser -->\nThe README tells it\n`--csv` is documented\n" in text
+    assert "proposed: The README tells it" in call.out
+    assert "edit it" in call.err
+
+
+def test_init_tells_what_was_proposed_as_json(tmp_path: Path) -> None:
+    call = bare(tmp_path, FakeAdviser(["The README tells it"]))
+    assert call("init", "Ship it", "--json") == 0
+    assert json.loads(call.out)["proposed"] == ["The README tells it"]
+
+
+def test_a_model_that_fails_keeps_nobody_from_a_draft(tmp_path: Path) -> None:
+    call = bare(tmp_path, FakeAdviser(error=JudgeOutage("no key for openai/adviser")))
+    assert call("init", "Ship it") == 0
+    assert "warning: no requirements are proposed: no key for openai/adviser" in call.err
+    assert (tmp_path / "GOAL.md").read_text() == "# Ship it\n"
+
+
+def test_init_asks_nobody_where_it_cant_draft_or_nothing_is_said(tmp_path: Path) -> None:
+    adviser = FakeAdviser(["x"])
+    assert desk(tmp_path, adviser=adviser)("init", "Ship it") == 2
+    assert bare(tmp_path, adviser)("init") == 0
+    assert adviser.asked == []
+    assert bare(tmp_path, None)("init", "Ship it") == 0
+
+
+def test_preflight_tells_hints_of_rules_and_of_the_model(tmp_path: Path) -> None:
+    adviser = FakeAdviser(found=[Hint("r-2", 2, "says nothing about empty files")])
+    call = desk(
+        tmp_path, adviser=adviser, hints=[Hint("r-1", 1, "“fast” is hard to prove"), Hint(None, None, "no list")]
+    )
+    assert call("preflight", "GOAL.md", "--judge-model", "openai/j") == 0
+    assert call.out.splitlines() == [
+        "R1: “fast” is hard to prove",
+        "goal: no list",
+        "R2: says nothing about empty files",
+    ]
+    assert call.settings is not None
+    assert call.settings.given.judge_model == "openai/j"
+    assert adviser.asked == [("GOAL.md",)]
+    assert call.runs.calls == []
+    assert call("preflight", "--json") == 0
+    assert json.loads(call.out)["hints"][0] == {
+        "requirementId": "r-1",
+        "number": 1,
+        "message": "“fast” is hard to prove",
+    }
+
+
+def test_preflight_does_without_a_model_and_survives_one_that_fails(tmp_path: Path) -> None:
+    assert desk(tmp_path)("preflight") == 0
+    call = desk(tmp_path, adviser=FakeAdviser(error=JudgeOutage("down")), hints=[Hint("r-1", 1, "vague")])
+    assert call("preflight") == 0
+    assert call.out == "R1: vague\n"
+    assert "the model gave no hints: down" in call.err
+
+
+# ------------------------------------------------------------------------------------------------ options
+
+
+def test_the_models_of_a_run_reach_the_engine(tmp_path: Path) -> None:
+    call = desk(tmp_path, complete(), environ={"DONEWHEN_JUDGE_MODEL": "3*openai/j", "DONEWHEN_API_BASE": "http://w"})
+    call("run", "--model", "openai/w", "--judge-rule", "unanimity", "--judge-calls", "0")
+    options = call.runs.calls[0][2]
+    assert (options.worker, options.model, options.judge_model, options.api_base) == (
+        None,
+        "openai/w",
+        "3*openai/j",
+        "http://w",
+    )
+    assert call.settings is not None
+    assert (call.settings.pick("judge_rule"), call.settings.pick("judge_calls")) == ("unanimity", 0)
+
+
+def test_the_agent_is_a_worker_like_others(tmp_path: Path) -> None:
+    call = desk(tmp_path, complete())
+    assert call("run", "--worker", "agent", "--model", "openai/w") == 0
+    assert call.runs.calls[0][2].worker == "agent"
+
+
+@pytest.mark.parametrize("option", ["--judge-rule", "--judge-prompt", "--temperature", "--window", "--judge-calls"])
+def test_how_a_run_is_judged_is_no_option_of_resume(option: str) -> None:
+    with pytest.raises(UsageError):
+        parse(["resume", option, "1"])
+
+
+@pytest.mark.conformance("C20")
+@pytest.mark.parametrize(
+    ("argv", "refused"),
+    [
+        (["--model", "anthropic/m"], None),
+        (["--judge-model", "openai/j"], None),
+        (["--api-base", "http://new"], None),
+        (["--model", "openai/other"], "works with anthropic/m and keeps it"),
+        (["--judge-model", "openai/other"], "is judged by openai/j, and that stays"),
+    ],
+)
+@pytest.mark.parametrize("named", [[RUN], []], ids=["named", "newest"])
+def test_a_resumed_run_keeps_its_models(named: list[str], argv: list[str], refused: str | None, tmp_path: Path) -> None:
+    call = desk(tmp_path, view(options=OPTIONS, paused="later"), environ={"DONEWHEN_MODEL": "openai/for-new-runs"})
+    code = call("resume", *named, *argv)
+    assert (code == 2) is (refused is not None)
+    assert (refused or "") in call.err
+    assert any(one[0] == "resume" for one in call.runs.calls) is (refused is None)
+
+
+def test_a_run_without_a_judge_gets_none_by_resuming(tmp_path: Path) -> None:
+    call = desk(tmp_path, view(paused="later"))
+    assert call("resume", RUN, "--judge-model", "openai/j") == 2
+    assert "has no judge" in call.err
+    assert call("resume", RUN, "--model", "openai/m") == 2
+    assert "has the worker human" in call.err
+
+
+# --------------------------------------------------------------------------------------------------- costs
+
+
+@pytest.mark.conformance("A16")
+@pytest.mark.parametrize(
+    ("usage", "told"),
+    [
+        (Usage(), []),
+        (WORKER, ["$0.10", "45.2k tokens (30k cached)"]),
+        (Usage(900, 50, 0, None), ["cost unknown", "950 tokens"]),
+        (Usage(0, 0, 0, None), ["cost unknown", "0 tokens"]),
+        (Usage(3_000_000, 0, 0, 0.0), ["$0.00", "3M tokens"]),
+    ],
+)
+def test_what_models_took_is_told_and_the_unknown_is_called_so(usage: Usage, told: list[str]) -> None:
+    assert spending(usage) == told
+
+
+def spent(worker: Usage = WORKER) -> RunView:
+    return view(options=OPTIONS, worker_usage=worker, judge_usage=JUDGE, iteration=1)
+
+
+def test_worker_and_judge_are_told_apart() -> None:
+    lines = closing(spent())
+    assert lines[1].endswith("$0.12 · 54.7k tokens (30k cached)")
+    assert lines[2] == "worker $0.10, 45.2k tokens (30k cached) · judge $0.02, 9.5k tokens"
+    unknown = closing(spent(replace(WORKER, usd=None)))
+    assert "cost unknown" in unknown[1]
+    assert "worker cost unknown" in unknown[2]
+    assert "judge $0.02" in unknown[2]
+    assert closing(view(mode="audit", judge_usage=JUDGE))[0].endswith("$0.02 · 9.5k tokens")
+
+
+def test_a_run_opens_with_who_works_and_judges_under_which_budgets() -> None:
+    goal = replace(GOAL, limits=Limits(budget=5, token_budget=200_000))
+    line = opening(view(options=OPTIONS, goal=goal))[1]
+    assert "worker agent (anthropic/m), judge openai/j" in line
+    assert line.endswith("$5.00, 200,000 tokens")
+
+
+def test_the_live_view_shows_what_is_done_and_spent_now() -> None:
+    from rich.console import Console
+
+    shown = replace(spent(), live=Live("running `make test`"))
+    out = io.StringIO()
+    Console(file=out, width=200).print(picture(shown, now=0.0))
+    assert "running `make test`" in out.getvalue()
+    assert "$0.12 · 54.7k tokens (30k cached)" in out.getvalue()
+
+
+def test_a_run_over_its_token_budget_says_how_to_go_on(tmp_path: Path) -> None:
+    tokens = replace(GOAL, limits=Limits(token_budget=10))
+    call = desk(tmp_path, view(ended=True, end_status="over_budget", reason="spent", goal=tokens))
+    call("run")
+    assert "--token-budget N" in call.err
+    money = replace(GOAL, limits=Limits(budget=10))
+    call = desk(tmp_path, view(ended=True, end_status="over_budget", reason="spent", goal=money))
+    call("run")
+    assert "--budget USD" in call.err
+
+
+# ----------------------------------------------------------------------------------------------- approvals
+
+
+def test_an_approval_is_asked_with_all_of_the_command(tmp_path: Path) -> None:
+    script = "set -e\nmake\n\x1b[2Jgit push --force"
+    call = desk(tmp_path, view(options=OPTIONS, interrupts=(command(script),)), interactive=True, typed=["edit make"])
+    assert call("run") == 0
+    assert "I1 [run_command]" in call.err
+    assert "set -e\nmake\ngit push --force\n" in call.err
+    assert "`edit COMMAND`" in call.err
+    assert ("answer", RUN, "I1", Answer("edit", text="make", input={"command": "make"})) in call.runs.calls
+
+
+@pytest.mark.parametrize(
+    ("argv", "answer"),
+    [
+        (["approve"], Answer("approve")),
+        (["deny", "not", "now"], Answer("deny", reason="not now")),
+        (["edit", "make -j2 test"], Answer("edit", text="make -j2 test", input={"command": "make -j2 test"})),
+        (["edit", '{"command": "ls", "timeout_seconds": 5}'], None),
+        (["text", "use the Makefile"], Answer("text", text="use the Makefile")),
+    ],
+)
+def test_an_approval_takes_every_kind_of_answer(argv: list[str], answer: Answer | None, tmp_path: Path) -> None:
+    call = desk(tmp_path, view(options=OPTIONS, interrupts=(command(),)))
+    assert call("answer", RUN, "I1", *argv) == 0
+    given = call.runs.calls[-1][3]
+    assert given == answer or (answer is None and given.input == {"command": "ls", "timeout_seconds": 5})
+
+
+@pytest.mark.conformance("A2")
+@pytest.mark.parametrize("line", ["", "sure", "ok go", "approved", "yes please do"])
+def test_only_a_clear_word_approves(line: str) -> None:
+    if line.startswith("yes"):
+        assert typed_answer(line, command()) == Answer("approve", reason="please do")
+        return
+    with pytest.raises(UsageError, match="approve"):
+        typed_answer(line, command())
+
+
+def test_a_tool_without_a_text_of_its_own_is_edited_as_json() -> None:
+    write = replace(command(), tool="write_file", input={"path": "a", "content": "b"})
+    assert "`edit INPUT`" in choices(write)
+    assert typed_answer('edit {"path": "c", "content": "b"}', write).input == {"path": "c", "content": "b"}
+    with pytest.raises(UsageError, match="JSON object"):
+        typed_answer("edit c", write)
+
+
+def test_where_nobody_is_asked_the_log_and_the_status_show_what_waits(tmp_path: Path) -> None:
+    waiting = view(options=OPTIONS, interrupts=(command("make\ngit push"),))
+    out = io.StringIO()
+    LinesDisplay(Terminal(out, io.StringIO(), Typed([]), {})).show(waiting)
+    assert "I1 approval: Run `make git push`?\n    make\n    git push\n" in out.getvalue()
+    call = desk(tmp_path, waiting)
+    assert call("status") == 0
+    assert "    git push\n" in call.out
+    assert f"donewhen answer {RUN} I1 approve|deny|edit TEXT|text TEXT" in call.err
+
+
+def test_a_long_preview_is_cut_with_a_mark() -> None:
+    assert bounded("a\nb\nc\n", 3) == ["a", "b", "c"]
+    assert bounded("a\nb\nc\nd", 2) == ["a", "b", "… 2 more lines"]
+    assert bounded("", 2) == []
