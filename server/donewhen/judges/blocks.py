@@ -1,0 +1,262 @@
+"""What there is to show to a judge, as blocks: check results, diagnostics, the diff, files, observed commands."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from donewhen.core.evidence import (
+    CheckResult,
+    EditorReport,
+    Evidence,
+    ObservedCommand,
+    ObservedDiff,
+    ObservedFile,
+    TestCase,
+)
+from donewhen.core.globs import any_matches
+from donewhen.core.goal import Requirement
+from donewhen.judges.excerpts import Lines
+from donewhen.judges.fencing import label
+from donewhen.judges.normalising import Normaliser
+from donewhen.judges.relevance import LineIndex, diff_lines, mentioned, mentions, path_score, requirement_words, words
+from donewhen.judges.sharing import Block
+
+MAX_COMMANDS = 8
+MAX_COMMAND_LINES = 24
+MAX_FAILED = 20
+MAX_PROBLEMS = 40
+LARGEST_FILE = 400_000
+OLD = "older than the last edit: it can't be cited"
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """All that was read for one question, so that making the prompt needs nothing else. `contents` are the files that
+    may be shown; `files` all that the revision covers."""
+
+    requirements: tuple[Requirement, ...]
+    revision: str
+    evidence: tuple[Evidence, ...]
+    files: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    diff: str = ""
+    contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    normaliser: Normaliser = field(default_factory=Normaliser)
+
+
+def blocks_of(material: Material) -> list[Block]:
+    """Every block, in an order that the evidence's ids have no part in: by requirement, kind, command or path."""
+    wanted = [requirement_words(requirement) for requirement in material.requirements]
+    found = [*_results(material, wanted), *_commands(material, wanted), *_diff(material, wanted)]
+    found += _files(material, wanted)
+    return sorted(found, key=lambda block: (min(block.owners), _ORDER.index(block.kind), block.name))
+
+
+_ORDER = ("check", "editor", "diff", "named", "changed", "command")
+
+
+def _everyone(material: Material) -> frozenset[int]:
+    return frozenset(range(len(material.requirements)))
+
+
+def _results(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
+    for evidence in material.evidence:
+        observation = evidence.observation
+        if isinstance(observation, CheckResult):
+            owners = _of_check(material, observation.check_id)
+            yield _check(material, evidence, observation, owners or _everyone(material), wanted)
+        elif isinstance(observation, EditorReport):
+            owners = _of_requirement(material, observation.requirement_id)
+            if owners:
+                yield _editor(material, evidence, observation, owners)
+
+
+def _of_check(material: Material, key: str) -> frozenset[int]:
+    return frozenset(at for at, r in enumerate(material.requirements) if any(check.id == key for check in r.checks))
+
+
+def _of_requirement(material: Material, key: str) -> frozenset[int]:
+    return frozenset(at for at, requirement in enumerate(material.requirements) if requirement.id == key)
+
+
+def _check(
+    material: Material,
+    evidence: Evidence,
+    result: CheckResult,
+    owners: frozenset[int],
+    wanted: Sequence[frozenset[str]],
+) -> Block:
+    clean = material.normaliser
+    fresh = evidence.fresh(material.revision)
+    head = [f"command: {label(clean.text(result.command), 600)}", f"result: {outcome(result)}"]
+    if result.totals is not None:
+        totals = result.totals
+        head.append(f"tests: {totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
+    if not fresh:
+        head.append(OLD)
+    tests = _tests(result, frozenset[str]().union(*(wanted[at] for at in sorted(owners))), clean)
+    output = Lines.of(clean.check_output(result)).raw
+    body = [*tests, *([f"output, {len(output)} lines:"] if tests and output else []), *output]
+    index = LineIndex(body, hot=[at for at, line in enumerate(body) if _tells_failure(line)])
+    return Block(
+        "check", "check result", f"{result.command}\0{result.check_id}", owners, tuple(head), Lines(body), evidence,
+        citable=fresh, rankings=_rankings(index, owners, wanted), head_share=0.2, tail_share=0.4,
+    )  # fmt: skip
+
+
+def outcome(result: CheckResult) -> str:
+    said = "passed" if result.passed else result.outcome.value.replace("_", " ")
+    return f"{said}, exit code {'none' if result.exit_code is None else result.exit_code}"
+
+
+def _tests(result: CheckResult, wanted: frozenset[str], clean: Normaliser) -> list[str]:
+    """The tests that failed, and of the others those whose names have to do with the requirements."""
+    bad = [test for test in result.tests if test.outcome in ("failed", "error")]
+    good = [test for test in result.tests if test.outcome not in ("failed", "error") and words(test.name) & wanted]
+    good.sort(key=lambda test: (-len(words(test.name) & wanted), test.path or "", test.name))
+    lines = [_test(test, clean) for test in bad[:MAX_FAILED]]
+    if len(bad) > MAX_FAILED:
+        lines.append(f"and {len(bad) - MAX_FAILED} more failed tests")
+    return lines + [_test(test, clean) for test in good[:MAX_FAILED]]
+
+
+def _test(test: TestCase, clean: Normaliser) -> str:
+    where = f" in {clean.text(test.path)}" if test.path else ""
+    said = clean.text(test.message.strip().partition("\n")[0])[:300]
+    return f"test {test.outcome}: {clean.text(test.name)}{where}{f': {said}' if said else ''}".replace("\n", " ")
+
+
+def _tells_failure(line: str) -> bool:
+    lowered = line[:200].lower()
+    return any(word in lowered for word in ("error", "fail", "assert", "traceback", "warning"))
+
+
+def _editor(material: Material, evidence: Evidence, report: EditorReport, owners: frozenset[int]) -> Block:
+    clean = material.normaliser
+    problems = sorted(report.problems, key=lambda p: (p.path, p.line, p.column, p.message))
+    lines = [
+        f"{clean.text(p.path)}:{p.line + 1}: {p.severity}: {clean.text(p.message)}".replace("\n", " ")
+        for p in problems[:MAX_PROBLEMS]
+    ]
+    if len(problems) > MAX_PROBLEMS:
+        lines.append(f"and {len(problems) - MAX_PROBLEMS} more")
+    fresh = evidence.fresh(material.revision)
+    said = f"{len(problems)} problems" if report.forwarded else "no editor forwards its diagnostics: nothing is known"
+    head = (f"result: {said}", *(() if fresh else (OLD,)))
+    return Block(
+        "editor", "editor diagnostics", "", owners, head, Lines(lines), evidence, citable=fresh and report.forwarded
+    )
+
+
+def _commands(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
+    """A bounded number of the commands that the server saw the worker run: fresh ones first, then the telling ones,
+    then the latest; of equal ones the latest alone."""
+    every = frozenset[str]().union(*wanted)
+    latest: dict[tuple[str, int | None, bool], tuple[int, Evidence, ObservedCommand]] = {}
+    for at, evidence in enumerate(material.evidence):
+        if isinstance(command := evidence.observation, ObservedCommand):
+            latest[command.command, command.exit_code, evidence.fresh(material.revision)] = at, evidence, command
+    ordered = sorted(
+        latest.values(),
+        key=lambda one: (not one[1].fresh(material.revision), -len(words(one[2].command) & every), -one[0]),
+    )
+    for rank, (_, evidence, command) in enumerate(ordered[:MAX_COMMANDS]):
+        yield _command(material, evidence, command, rank)
+
+
+def _command(material: Material, evidence: Evidence, command: ObservedCommand, rank: int) -> Block:
+    fresh = evidence.fresh(material.revision)
+    clean = material.normaliser
+    head = [
+        f"command: {label(clean.text(command.command), 300)}",
+        f"exit code: {'none' if command.exit_code is None else command.exit_code}",
+    ]
+    output = Lines.of(clean.command_output(command)).raw
+    if len(output) > MAX_COMMAND_LINES:
+        half = MAX_COMMAND_LINES // 2
+        cut = f"[... {len(output) - 2 * half} lines cut ...]"
+        output = [*output[:half], cut, *output[-half:]]
+    name = f"{command.command}\0{command.exit_code}\0{fresh}"
+    return Block(
+        "command", "command of the worker, as the server saw it", name, _everyone(material),
+        (*head, *(() if fresh else (OLD,))), Lines(output), evidence,
+        rank=rank, citable=fresh, head_share=0.3, tail_share=0.6,
+    )  # fmt: skip
+
+
+def _diff(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
+    if not material.diff.strip():
+        return
+    text = material.normaliser.text(material.diff)
+    lines = Lines.of(text)
+    starts = [at for at, line in enumerate(lines.raw) if line.startswith(("diff --git", "@@ "))]
+    owners = _everyone(material)
+    yield Block(
+        "diff", "changes since the run began", "", owners, (f"changed files: {len(material.changed)}",), lines,
+        ObservedDiff("baseline", material.changed, text),
+        rankings=(*_rankings(LineIndex(lines.raw), owners, wanted), tuple(starts)), paths=material.changed,
+    )  # fmt: skip
+
+
+def _files(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
+    changed_lines = diff_lines(material.diff)
+    failing = _failing_lines(material)
+    said = [mentioned(requirement) for requirement in material.requirements]
+    for path in sorted(material.contents):
+        named = frozenset(
+            at for at, r in enumerate(material.requirements) if any_matches(r.files, path) or mentions(said[at], path)
+        )
+        hot = changed_lines.get(path, frozenset[int]()) | failing.get(path, frozenset[int]())
+        yield _file(material, path, named, hot, wanted)
+
+
+def _file(
+    material: Material, path: str, named: frozenset[int], hot: frozenset[int], wanted: Sequence[frozenset[str]]
+) -> Block:
+    content = material.contents[path]
+    owners = named or _everyone(material)
+    digest = hashlib.sha256(content).hexdigest()
+    lines, said = file_lines(content, material.normaliser)
+    best = max((path_score(path, wanted[at]) for at in sorted(owners)), default=0)
+    index = LineIndex(lines.raw, hot)
+    return Block(
+        "named" if named else "changed", "file", path, owners,
+        (f"path: {label(material.normaliser.text(path))}", f"content: {said}"),
+        lines, ObservedFile(path, digest, len(content)), rank=-best - (2 if hot else 0),
+        rankings=_rankings(index, owners, wanted), paths=(path,),
+    )  # fmt: skip
+
+
+def file_lines(content: bytes, clean: Normaliser) -> tuple[Lines, str]:
+    """A file's lines, and in words what it is. Of a very large one head and tail alone, without line numbers."""
+    if b"\0" in content[:8192]:
+        return Lines(()), f"binary, {len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}"
+    if not content:
+        return Lines(()), "empty"
+    ends = ", CRLF line ends" if b"\r\n" in content else ""
+    if len(content) > LARGEST_FILE:
+        half = LARGEST_FILE // 2
+        cut = f"\n[... {len(content) - 2 * half:,} bytes cut ...]\n"
+        text = content[:half].decode("utf-8", "replace") + cut + content[-half:].decode("utf-8", "replace")
+        return Lines.of(clean.text(text)), f"{len(content):,} bytes, too large to be shown whole{ends}"
+    lines = Lines.of(clean.text(content.decode("utf-8", "replace")), numbered=True)
+    return lines, f"{len(lines)} lines{ends}"
+
+
+def _failing_lines(material: Material) -> dict[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for evidence in material.evidence:
+        observation = evidence.observation
+        if isinstance(observation, CheckResult | EditorReport):
+            for problem in observation.problems:
+                found.setdefault(problem.path, set()).add(problem.line)
+    return {path: frozenset(lines) for path, lines in found.items()}
+
+
+def _rankings(
+    index: LineIndex, owners: frozenset[int], wanted: Sequence[frozenset[str]]
+) -> tuple[tuple[int, ...], ...]:
+    """One ranking for each requirement that the text is for, so that each gets its own windows."""
+    return tuple(ranking for at in sorted(owners) if (ranking := index.ranked(wanted[at])))

@@ -1,0 +1,175 @@
+"""One conversation with a judge's model: looks, the reply, and one correction at most (C11, C12)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar, cast
+
+from donewhen.core.calls import Message, ToolCall
+from donewhen.core.events import JudgeOptions
+from donewhen.judges import prompts
+from donewhen.judges.excerpts import fitted, size
+from donewhen.judges.looking import Looking
+from donewhen.judges.reply import InvalidReply, NoObject, same, strict_json
+from donewhen.models.accounting import ask
+from donewhen.ports import Calls, Model, ModelReply, ModelRequest, ToolSpec
+
+T = TypeVar("T")
+MAX_REPLY = 400_000
+_LEAST_LOOK = 700
+
+
+@dataclass(frozen=True, slots=True)
+class Form(Generic[T]):
+    """What a reply must look like. `find` gets the object out of text, `read` checks it (both raise InvalidReply), and
+    `fault` says what is wrong with a reply that can still be used where it isn't corrected."""
+
+    instructions: str
+    schema: Mapping[str, Any]
+    find: Callable[[str], Mapping[str, Any]]
+    read: Callable[[Mapping[str, Any]], T]
+    fault: Callable[[T], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Generic[T]):
+    """How a conversation ended: `value` None where no reply could be used, and `problem` says why. `raw` is the reply
+    as JSON."""
+
+    value: T | None
+    problem: str = ""
+    raw: str = ""
+
+
+@dataclass(slots=True)
+class Conversation(Generic[T]):
+    """`room` is what may be added to the first messages, in bytes. Without `looking`, no tool is offered."""
+
+    model: Model
+    options: JudgeOptions
+    calls: Calls
+    form: Form[T]
+    room: int
+    looking: Looking | None = None
+    messages: list[Message] = field(default_factory=list[Message])
+    looks: int = 0
+    corrected: bool = False
+
+    async def hold(self, first: Sequence[Message]) -> Held[T]:
+        """Asks until there is a reply that can be used, or there was one correction. Raises ModelFailed, OverBudget."""
+        self.messages = list(first)
+        for _ in range(self.options.calls + 4):
+            reply = await self._ask()
+            if self._wants_to_look(reply):
+                await self._look(reply.message)
+                continue
+            held = self._read(reply)
+            if held.value is not None and (self.corrected or not held.problem):
+                return held
+            if self.corrected:
+                return held
+            self._correct(reply.message, held.problem)
+        return Held(None, "it only looked, and gave no verdict")
+
+    async def _ask(self) -> ModelReply:
+        tools = self._tools()
+        request = ModelRequest(
+            tuple(self.messages),
+            tools,
+            None if tools else self.form.schema,  # several providers refuse both, or never call a tool then
+            self.options.temperature,
+            stable=min(2, len(self.messages)),
+        )
+        return await ask(self.model, request, self.calls)
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        if self.looking is None:
+            return ()
+        own = prompts.give_verdict(self.form.schema)
+        return (*prompts.LOOKING_TOOLS, own) if self._may_look() else (own,)
+
+    def _may_look(self) -> bool:
+        return self.looks < self.options.calls and self.room >= _LEAST_LOOK
+
+    def _wants_to_look(self, reply: ModelReply) -> bool:
+        return self.looking is not None and any(call.name != prompts.GIVE_VERDICT for call in reply.message.calls)
+
+    async def _look(self, message: Message) -> None:
+        """Answers every call of the message; a verdict in it is not taken, since it was given before the look."""
+        assert self.looking is not None
+        self._add(replace(message, text=fitted(message.text, 1_000), calls=tuple(_short(c) for c in message.calls)))
+        for call in message.calls:
+            self._add(Message("tool", await self._answer(call), answers=call.id))
+
+    async def _answer(self, call: ToolCall) -> str:
+        assert self.looking is not None
+        if call.name == prompts.GIVE_VERDICT:
+            return prompts.VERDICT_ALONE
+        if not self._may_look():
+            return prompts.NO_LOOKS_LEFT if self.looks >= self.options.calls else prompts.NO_ROOM_LEFT
+        share = max(self.room // (self.options.calls - self.looks), min(self.room, 6_000))
+        self.looks += 1
+        text = await self.looking.answer(call, share - 120)
+        return text if self._may_look() else f"{text}\n{prompts.NO_LOOKS_LEFT}"
+
+    def _add(self, message: Message) -> None:
+        self.messages.append(message)
+        self.room -= size(message.text) + sum(size(call.arguments) + 60 for call in message.calls)
+
+    def _read(self, reply: ModelReply) -> Held[T]:
+        try:
+            found = self._object(reply)
+            value = self.form.read(found)
+        except InvalidReply as error:
+            return Held(None, str(error))
+        return Held(value, self.form.fault(value) or "", json.dumps(found, sort_keys=True))
+
+    def _object(self, reply: ModelReply) -> Mapping[str, Any]:
+        """The one object that the reply gives, by tool call or as text; both are taken only where they agree."""
+        if reply.finish == "length":
+            raise InvalidReply("it was cut off before its end")
+        message = reply.message
+        if len(message.text) + sum(len(call.arguments) for call in message.calls) > MAX_REPLY:
+            raise InvalidReply("it is far too long")
+        given = [strict_json(call.arguments) for call in message.calls if call.name == prompts.GIVE_VERDICT]
+        if len(given) != len(message.calls):
+            raise InvalidReply("it calls a tool that was not offered")
+        if not given:
+            return self.form.find(message.text)
+        first: object = given[0]
+        if any(not same(one, first) for one in given) or not isinstance(first, Mapping):
+            raise InvalidReply(f"call `{prompts.GIVE_VERDICT}` once, with one object")
+        found = cast("Mapping[str, Any]", first)
+        self._check_text_agrees(message.text, found)
+        return found
+
+    def _check_text_agrees(self, text: str, given: object) -> None:
+        if not text.strip():
+            return
+        try:
+            said = self.form.find(text)
+        except NoObject:
+            return
+        if not same(said, given):
+            raise InvalidReply("its text and its tool call differ")
+
+    def _correct(self, message: Message, problem: str) -> None:
+        self.corrected = True
+        text = prompts.CORRECTION.format(problem=problem)
+        room = max(self.room - size(text) - 200, 400)
+        self._add(
+            replace(
+                message, text=fitted(message.text, room // 2), calls=tuple(_short(c, room // 2) for c in message.calls)
+            )
+        )
+        for call in message.calls[:-1]:
+            self._add(Message("tool", "Not taken.", answers=call.id))
+        last = message.calls[-1:]
+        self._add(Message("tool", text, answers=last[0].id) if last else Message("user", text))
+
+
+def _short(call: ToolCall, room: int = 2_000) -> ToolCall:
+    """The call as it is kept in the conversation: what is far too long is left out."""
+    return call if size(call.arguments) <= room else replace(call, arguments="{}")

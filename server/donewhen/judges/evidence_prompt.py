@@ -1,0 +1,182 @@
+"""The question to a judge: requirements, and the evidence chosen for each within a bound (A12, A17, A18).
+
+Deterministic: the same files, results and observed commands give the same text, byte for byte. Evidence has ids of the
+prompt's own (E1, E2, ...), which `Question.sources` map to what they stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from donewhen.core.evidence import Evidence, Observation, ObservedDiff, ObservedFile
+from donewhen.core.goal import Goal, Requirement
+from donewhen.core.work import Claim
+from donewhen.judges.blocks import Material, blocks_of
+from donewhen.judges.excerpts import Lines, excerpt, fitted, size
+from donewhen.judges.fencing import boundary, label, neutralised
+from donewhen.judges.prompts import CLAIM_QUESTIONS
+from donewhen.judges.relevance import path_score, requirement_words
+from donewhen.judges.sharing import Block, shared
+
+BYTES_PER_TOKEN = 3.5
+LEAST_PER_REQUIREMENT = 1_600
+"""Bytes of a prompt that each requirement has at least, its own text included; more requirements make more calls."""
+
+_TEXTS = 0.35
+_OBJECTIVE = 0.1
+_LIST = 0.06
+_TOKEN = "\0" * 16  # stands for the boundary until it is known; untrusted text can't hold a NUL
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What an id of the prompt stands for: evidence on record, or an observation to record, as it was shown."""
+
+    id: str
+    evidence: Evidence | Observation
+    citable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`paths` are the files that the text shows."""
+
+    text: str
+    token: str
+    requirements: tuple[Requirement, ...]
+    sources: tuple[Source, ...]
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked about the material: the goal's words, disputes by requirement id, a claim."""
+
+    goal: Goal
+    disputes: Mapping[str, str] = field(default_factory=dict[str, str])
+    claim: Claim | None = None
+
+
+def bytes_of(tokens: int) -> int:
+    """How many bytes of text count as that many tokens: a conservative estimate."""
+    return int(tokens * BYTES_PER_TOKEN)
+
+
+def batches(requirements: Sequence[Requirement], room: int) -> list[tuple[Requirement, ...]]:
+    """The requirements in as many questions as are needed for each to have its least share of the room."""
+    most = max(1, room // LEAST_PER_REQUIREMENT)
+    count = -(-len(requirements) // most)
+    each = -(-len(requirements) // max(count, 1))
+    return [tuple(requirements[at : at + each]) for at in range(0, len(requirements), max(each, 1))]
+
+
+def question(asked: Asked, material: Material, room: int) -> Question:
+    """The question about these requirements, in at most `room` bytes."""
+    intro = _intro(asked, material, room)
+    ending = _ending(asked, material)
+    listing = _listing(material, int(room * _LIST))
+    rest = room - size(intro) - size(ending) - size(listing) - 400
+    kept, dropped = shared(blocks_of(material), rest)
+    shown = [(f"E{number}", block, excerpt(block.lines, given, block.rankings, block.head_share, block.tail_share))
+             for number, (block, given) in enumerate(kept, 1)]  # fmt: skip
+    pieces = [intro, _opening(), *(_block(key, block, body, material) for key, block, body in shown)]
+    text = "\n".join([*pieces, *([listing] if listing else []), *_left_out(dropped), ending])
+    token = boundary([text])
+    return Question(
+        text.replace(_TOKEN, token),
+        token,
+        material.requirements,
+        tuple(Source(key, _as_shown(block, body), block.citable) for key, block, body in shown),
+        tuple(dict.fromkeys(path for _, block, _ in shown for path in block.paths)),
+    )
+
+
+def _intro(asked: Asked, material: Material, room: int) -> str:
+    clean = material.normaliser
+    goal = asked.goal
+    objective = fitted(neutralised(clean.text(goal.objective)), int(room * _OBJECTIVE))
+    lines = ["# Goal", fitted(neutralised(clean.text(goal.title)), 300), objective, "", "# Requirements to judge"]
+    each = int(room * _TEXTS / max(len(material.requirements), 1))
+    for requirement in material.requirements:
+        lines.append(_requirement(requirement, asked.disputes.get(requirement.id), material, each))
+    return "\n".join(lines)
+
+
+def _requirement(requirement: Requirement, dispute: str | None, material: Material, room: int) -> str:
+    """The requirement as the person wrote it, with its details, in at most `room` bytes."""
+    clean = material.normaliser
+    parts = [requirement.text, *(f"  - {detail}" for detail in requirement.details)]
+    if requirement.files:
+        parts.append(f"  files: {', '.join(requirement.files)}")
+    if dispute:
+        parts.append(f"  A person disputes an earlier verdict on it: {dispute}")
+    text = fitted(neutralised(clean.text("\n".join(parts))), max(room - 8, 40))
+    return f"{requirement.label}: {text}"
+
+
+def _opening() -> str:
+    return (
+        f"\n# Evidence\nThe boundary is {_TOKEN}: each block starts with <evidence-{_TOKEN} and ends with "
+        f"</evidence-{_TOKEN}>."
+    )
+
+
+def _block(key: str, block: Block, body: str, material: Material) -> str:
+    everyone = len(block.owners) == len(material.requirements)
+    owners = "all" if everyone else " ".join(material.requirements[at].label for at in sorted(block.owners))
+    return fenced(_TOKEN, f'id="{key}" kind="{block.title}" for="{owners}"', block.head, body)
+
+
+def fenced(token: str, attributes: str, head: Sequence[str], body: str) -> str:
+    """One block of evidence. `attributes` and `head` are ours, or labels; `body` is neutralised and prefixed."""
+    lines = [f"<evidence-{token} {attributes}>", *head, *([body] if body else []), f"</evidence-{token}>"]
+    return "\n".join(lines)
+
+
+def _ending(asked: Asked, material: Material) -> str:
+    if asked.claim is None:
+        labels = ", ".join(requirement.label for requirement in material.requirements)
+        return f"\n# Question\nWhich of these requirements does the evidence show to be met: {labels}?"
+    what = CLAIM_QUESTIONS.get(asked.claim.state, CLAIM_QUESTIONS["blocked"])
+    words = excerpt(Lines.of(material.normaliser.text(asked.claim.text)), 1_200)
+    return "\n".join(
+        ["\n# Question", what, "Its words, which are a claim and no evidence:", f"<claim-{_TOKEN}>", words,
+         f"</claim-{_TOKEN}>", "Does the evidence itself confirm that?"]
+    )  # fmt: skip
+
+
+def _listing(material: Material, room: int) -> str:
+    """The names of files, for requirements that name none; telling names first where not all fit."""
+    if all(requirement.files for requirement in material.requirements) or not material.files:
+        return ""
+    wanted = frozenset[str]().union(*(requirement_words(requirement) for requirement in material.requirements))
+    ordered = sorted(material.files, key=lambda path: (-path_score(path, wanted), path))
+    kept: list[str] = []
+    left = room - 160
+    for path in ordered:
+        left -= size(shown := label(material.normaliser.text(path))) + 3
+        if left < 0:
+            break
+        kept.append(shown)
+    head = (
+        f'<evidence-{_TOKEN} kind="names of files; can\'t be cited">\nfiles: {len(material.files)}, shown: {len(kept)}'
+    )
+    return "\n".join([head, *(f"| {path}" for path in sorted(kept)), f"</evidence-{_TOKEN}>"])
+
+
+def _left_out(dropped: Sequence[Block]) -> list[str]:
+    if not dropped:
+        return []
+    names = [label(block.name.partition("\0")[0] or block.title, 60) for block in dropped[:4]]
+    more = f" and {len(dropped) - 4} more" if len(dropped) > 4 else ""
+    return [f"Left out for want of room: {', '.join(names)}{more}."]
+
+
+def _as_shown(block: Block, body: str) -> Evidence | Observation:
+    """What is recorded holds the text that the judge saw."""
+    if isinstance(block.source, ObservedFile):
+        return replace(block.source, excerpt=body)
+    if isinstance(block.source, ObservedDiff):
+        return replace(block.source, text=body)
+    return block.source

@@ -1,0 +1,72 @@
+"""Reading what a judge is to be shown, before the question is made of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.core.globs import any_matches
+from donewhen.core.goal import Requirement
+from donewhen.judges.blocks import Material
+from donewhen.judges.normalising import Normaliser
+from donewhen.judges.relevance import mentioned, mentions, path_score, requirement_words
+from donewhen.ports import AuditContext, JudgeTask
+
+MAX_NAMED = 8
+MAX_CHANGED = 16
+MAX_GUESSED = 3
+MAX_FILES = 60
+
+
+async def gather(
+    task: JudgeTask, requirements: tuple[Requirement, ...], context: AuditContext, normaliser: Normaliser, diff: str
+) -> Material:
+    """The material for these requirements, the files that are worth showing read."""
+    files, changed = tuple(context.files()), tuple(await context.changed())
+    chosen = await asyncio.to_thread(chosen_files, requirements, files, changed)
+    contents: dict[str, bytes] = {}
+    for path in chosen:
+        try:
+            contents[path] = await context.read(path)
+        except WorkspaceError:
+            continue  # it changed meanwhile, or can't be read: it is no evidence then
+    return Material(
+        requirements,
+        task.revision,
+        task.evidence,
+        tuple(sorted(files)),
+        tuple(sorted(changed)),
+        diff,
+        contents,
+        normaliser,
+    )
+
+
+def chosen_files(requirements: Sequence[Requirement], files: Sequence[str], changed: Sequence[str]) -> tuple[str, ...]:
+    """For each requirement the files that it names; those that changed; where neither gives one, the files whose paths
+    share words with a requirement. Bounded, each requirement's first choice before any second one."""
+    wanted = [requirement_words(requirement) for requirement in requirements]
+    every = frozenset[str]().union(*wanted)
+    moved = _best([path for path in changed if path in set(files)], every)[:MAX_CHANGED]
+    choices = [_named(one, files, own, set(changed)) for one, own in zip(requirements, wanted, strict=True)]
+    if not moved:
+        choices = [
+            choice or _best([path for path in files if path_score(path, own)], own)[:MAX_GUESSED]
+            for choice, own in zip(choices, wanted, strict=True)
+        ]
+    in_turn = [choice[place] for place in range(MAX_NAMED) for choice in choices if place < len(choice)]
+    return tuple(dict.fromkeys((*in_turn[: MAX_FILES - len(moved)], *moved)))
+
+
+def _named(requirement: Requirement, files: Sequence[str], wanted: frozenset[str], changed: set[str]) -> list[str]:
+    said = mentioned(requirement)
+    if not said and not requirement.files:
+        return []
+    found = [path for path in files if mentions(said, path) or any_matches(requirement.files, path)]
+    found.sort(key=lambda path: (not mentions(said, path), path not in changed, -path_score(path, wanted), path))
+    return found[:MAX_NAMED]
+
+
+def _best(paths: Sequence[str], wanted: frozenset[str]) -> list[str]:
+    return sorted(paths, key=lambda path: (-path_score(path, wanted), path))

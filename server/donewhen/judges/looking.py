@@ -1,0 +1,191 @@
+"""A judge's own looks at the workspace: read-only, bounded, and what they show is evidence like any other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from donewhen.core.calls import ToolCall
+from donewhen.core.errors import WorkspaceError
+from donewhen.core.evidence import CheckResult, Evidence, ObservedFile
+from donewhen.core.globs import matches
+from donewhen.core.goal import Check
+from donewhen.judges.blocks import file_lines, outcome
+from donewhen.judges.evidence_prompt import fenced
+from donewhen.judges.excerpts import Lines, excerpt, size
+from donewhen.judges.fencing import boundary, label
+from donewhen.judges.normalising import Normaliser
+from donewhen.judges.reply import InvalidReply, strict_json
+from donewhen.ports import AuditContext, JudgeTask
+
+MAX_LISTED = 200
+MAX_MATCHES = 40
+MAX_MATCHING_FILES = 8
+MAX_SEARCHED_BYTES = 20_000_000
+MAX_SEARCHED_FILE = 1_000_000
+
+
+@dataclass(slots=True)
+class Looking:
+    """The looks of one conversation. `evidence` maps the ids that it gave to real ones and grows; `roamed` is true once
+    a look depended on which files there are; `paths` are the files that it read."""
+
+    task: JudgeTask
+    context: AuditContext
+    normaliser: Normaliser
+    token: str
+    evidence: dict[str, str]
+    old: set[str]
+    paths: list[str] = field(default_factory=list[str])
+    roamed: bool = False
+
+    async def answer(self, call: ToolCall, room: int) -> str:
+        """What the tool says, in at most about `room` bytes. What the model asks wrongly is told to it."""
+        try:
+            arguments = _arguments(call)
+            self.context.activity(f"the judge looks: {call.name} {' '.join(str(v) for v in arguments.values())}"[:120])
+            if call.name == "read_file":
+                return await self._read_file(arguments, room)
+            if call.name == "search":
+                return await self._search(arguments, room)
+            if call.name == "list_files":
+                return self._list_files(arguments, room)
+            if call.name == "run_check":
+                return await self._run_check(arguments, room)
+        except (InvalidReply, WorkspaceError) as error:
+            return f"error: {self.normaliser.text(str(error))}"
+        return f"error: there is no tool {label(call.name, 40)}"
+
+    async def _read_file(self, arguments: Mapping[str, Any], room: int) -> str:
+        path = _text(arguments, "path").removeprefix("./")
+        start = arguments.get("start", 1)
+        if isinstance(start, bool) or not isinstance(start, int) or start < 1:
+            raise InvalidReply("`start` must be a line number from 1")
+        if path not in self.context.files():
+            raise InvalidReply(f"{label(path, 120)} is no file of the workspace; use list_files")
+        content = await self.context.read(path)
+        self.paths.append(path)
+        lines, said = file_lines(content, self.normaliser)
+        if start > len(lines) > 0:
+            raise InvalidReply(f"the file has {len(lines)} lines")
+        body = excerpt(lines, room - 300) if start == 1 else _from(lines, start, room - 300)
+        return await self._file_block(path, content, said, body)
+
+    async def _search(self, arguments: Mapping[str, Any], room: int) -> str:
+        wanted = _text(arguments, "text").casefold()
+        self.roamed = True
+        blocks: list[str] = []
+        left, matched, searched = room - 200, 0, 0
+        for path in self.context.files():
+            if len(blocks) >= MAX_MATCHING_FILES or left < 300 or searched > MAX_SEARCHED_BYTES:
+                blocks.append("[... there may be more: search for something narrower ...]")
+                break
+            content = await self._readable(path)
+            searched += len(content)
+            lines, said = file_lines(content, self.normaliser)
+            hits = [at for at, line in enumerate(lines.raw) if wanted in line.casefold()][: MAX_MATCHES - matched]
+            if hits:
+                matched += len(hits)
+                body = _only(lines, hits, min(left - 250, room // 2))
+                blocks.append(await self._file_block(path, content, f"{said}; the lines that match", body))
+                left -= size(blocks[-1]) + 1
+        return "\n".join(blocks) or "no line matches"
+
+    async def _readable(self, path: str) -> bytes:
+        try:
+            content = await self.context.read(path)
+        except WorkspaceError:
+            return b""
+        return b"" if len(content) > MAX_SEARCHED_FILE or b"\0" in content[:8192] else content
+
+    def _list_files(self, arguments: Mapping[str, Any], room: int) -> str:
+        glob = arguments.get("glob", "**")
+        if not isinstance(glob, str):
+            raise InvalidReply("`glob` must be a text")
+        self.roamed = True
+        found = [path for path in self.context.files() if glob in ("", "**") or matches(glob, path)]
+        shown: list[str] = []
+        left = room - 200
+        for path in found[:MAX_LISTED]:
+            left -= size(line := f"| {label(self.normaliser.text(path))}") + 1
+            if left < 0:
+                break
+            shown.append(line)
+        head = (f"files: {len(found)}, shown: {len(shown)}",)
+        return self._fenced('kind="names of files; can\'t be cited"', head, "\n".join(shown))
+
+    async def _run_check(self, arguments: Mapping[str, Any], room: int) -> str:
+        wanted = _text(arguments, "check").strip().strip("`")
+        checks = _checks(self.task, wanted)
+        if not checks:
+            known = ", ".join(label(check.command, 100) for check in self.task.goal.checks[:20]) or "none"
+            raise InvalidReply(f"the goal has no such check; it has {known}")
+        results = [await self.context.run_check(check) for check in checks]
+        return "\n".join(self._check_block(evidence, room // len(results)) for evidence in results)
+
+    def _check_block(self, evidence: Evidence, room: int) -> str:
+        result = evidence.observation
+        assert isinstance(result, CheckResult)
+        lines = Lines.of(self.normaliser.check_output(result))
+        head = (f"command: {label(self.normaliser.text(result.command), 600)}", f"result: {outcome(result)}")
+        body = excerpt(lines, room - 300 - sum(size(line) for line in head), head=0.2, tail=0.4)
+        return self._fenced(f'id="{self._known(evidence)}" kind="check result"', head, body)
+
+    async def _file_block(self, path: str, content: bytes, said: str, body: str) -> str:
+        observed = ObservedFile(path, hashlib.sha256(content).hexdigest(), len(content), body)
+        evidence = await self.context.record(observed)
+        head = (f"path: {label(self.normaliser.text(path))}", f"content: {said}")
+        return self._fenced(f'id="{self._known(evidence)}" kind="file"', head, body)
+
+    def _known(self, evidence: Evidence) -> str:
+        """The id by which the model can cite it."""
+        key = f"E{len(self.evidence) + 1}"
+        self.evidence[key] = evidence.id
+        if not evidence.fresh(self.task.revision):
+            self.old.add(key)
+        return key
+
+    def _fenced(self, attributes: str, head: tuple[str, ...], body: str) -> str:
+        token = boundary([self.token, attributes, *head, body])
+        return f"The boundary of this result is {token}.\n{fenced(token, attributes, head, body)}"
+
+
+def _checks(task: JudgeTask, wanted: str) -> tuple[Check, ...]:
+    """Checks that the goal names, and no others: by command, or all of a requirement."""
+    requirement = task.goal.requirement(wanted)
+    if requirement is not None:
+        return requirement.checks
+    return tuple(check for check in task.goal.checks if wanted in (check.command, check.id))[:1]
+
+
+def _arguments(call: ToolCall) -> Mapping[str, Any]:
+    value = strict_json(call.arguments or "{}")
+    if not isinstance(value, dict):
+        raise InvalidReply("the arguments must be an object")
+    return cast("dict[str, Any]", value)
+
+
+def _text(arguments: Mapping[str, Any], key: str) -> str:
+    value = arguments.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidReply(f"`{key}` must be a text")
+    return value
+
+
+def _from(lines: Lines, start: int, room: int) -> str:
+    """Lines from `start` on, as many as fit; the mark says where to read on."""
+    return _only(lines, range(start - 1, len(lines)), room)
+
+
+def _only(lines: Lines, wanted: range | list[int], room: int) -> str:
+    shown: list[str] = []
+    left = room - 60
+    for at in wanted:
+        left -= size(lines.shown(at)) + 1
+        if left < 0:
+            shown.append(f"[... cut: read_file from line {at + 1} shows more ...]")
+            break
+        shown.append(lines.shown(at))
+    return "\n".join(shown)

@@ -1,0 +1,170 @@
+"""Several judges, each asked on its own; what they must agree on is the panel's rule."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeVar
+
+from donewhen.core.errors import JudgeOutage
+from donewhen.core.events import PanelRule
+from donewhen.core.evidence import Evidence, Observation
+from donewhen.core.goal import Check
+from donewhen.core.verdict import Finding, RequirementVerdict, Verdict
+from donewhen.core.work import Usage
+from donewhen.ports import AuditContext, Calls, Judge, Judgement, JudgeTask
+
+V = TypeVar("V")
+_UNDECIDED: Finding = "unverified"
+
+
+class PanelJudge:
+    """Asks its members side by side. `majority` takes more than half of all members, `unanimity` every one; where they
+    don't agree so far, the requirement is `unverified`. A member that can't be asked counts as one that didn't agree;
+    where its voice could still decide, the whole is an outage (A6)."""
+
+    def __init__(self, members: Sequence[Judge], rule: PanelRule) -> None:
+        if not members:
+            raise ValueError("a panel has at least one member")
+        self._members = tuple(members)
+        self._rule: PanelRule = rule
+        self._needed = len(self._members) if rule == "unanimity" else len(self._members) // 2 + 1
+
+    @property
+    def identity(self) -> str:
+        return f"{self._rule} of {', '.join(member.identity for member in self._members)}"
+
+    async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
+        """What the members agree on. Raises JudgeOutage, and OverBudget where one may not be asked."""
+        shared = _OnceRecorded(context)
+        asked = [asyncio.ensure_future(member.judge(task, shared)) for member in self._members]
+        try:
+            await asyncio.wait(asked, return_when=asyncio.ALL_COMPLETED)
+        finally:
+            for one in asked:
+                one.cancel()
+            replies = await asyncio.gather(*asked, return_exceptions=True)
+        votes: list[tuple[str, Judgement]] = []
+        outages: list[JudgeOutage] = []
+        for member, reply in zip(self._members, replies, strict=True):
+            if isinstance(reply, JudgeOutage):
+                outages.append(reply)
+            elif isinstance(reply, BaseException):
+                raise reply
+            else:
+                votes.append((member.identity, reply))
+        return self._claim(votes, outages) if task.claim is not None else self._verdict(task, votes, outages)
+
+    def _verdict(
+        self, task: JudgeTask, votes: Sequence[tuple[str, Judgement]], outages: Sequence[JudgeOutage]
+    ) -> Judgement:
+        findings: list[RequirementVerdict] = []
+        for requirement in task.requirements:
+            said = [(name, _finding(reply, requirement.id)) for name, reply in votes]
+            findings.append(self._agreed(requirement.id, said, outages))
+        return Judgement(
+            Verdict(tuple(findings)),
+            usage=sum((reply.usage for _, reply in votes), Usage()),
+            shown=_shown([reply for _, reply in votes]),
+            cached=all(reply.cached for _, reply in votes) and not outages,
+        )
+
+    def _agreed(
+        self, key: str, said: Sequence[tuple[str, RequirementVerdict]], outages: Sequence[JudgeOutage]
+    ) -> RequirementVerdict:
+        votes: list[Finding] = [one.finding for _, one in said]
+        agreed: tuple[Finding, int] = _most(votes, _UNDECIDED)
+        finding, count = agreed
+        agreeing = [one for _, one in said if one.finding == finding]
+        if count >= self._needed:
+            if finding == _UNDECIDED:
+                return RequirementVerdict(key, _UNDECIDED, _who_said_what(said))
+            ids = tuple(dict.fromkeys(cited for one in agreeing for cited in one.evidence_ids))
+            told = "" if count == len(self._members) else f" ({count} of {len(self._members)} judges)"
+            return RequirementVerdict(key, finding, f"{agreeing[0].reason}{told}", ids)
+        self._refuse_open(count, outages)
+        return RequirementVerdict(key, "unverified", f"the judges don't agree: {_who_said_what(said)}")
+
+    def _refuse_open(self, count: int, outages: Sequence[JudgeOutage]) -> None:
+        """Raises where the members that could not be asked would decide."""
+        if outages and count + len(outages) >= self._needed:
+            reasons = "; ".join(dict.fromkeys(str(outage) for outage in outages))
+            asked = f"{len(outages)} of {len(self._members)} judges could not be asked"
+            raise JudgeOutage(f"{asked}: {reasons}", final=any(outage.final for outage in outages))
+
+    def _claim(self, votes: Sequence[tuple[str, Judgement]], outages: Sequence[JudgeOutage]) -> Judgement:
+        confirmed, count = _most([reply.confirmed for _, reply in votes], None)
+        said = "; ".join(f"{name}: {reply.reason}" for name, reply in votes)
+        if count < self._needed:
+            self._refuse_open(count, outages)
+            return Judgement(None, reason=f"the judges don't agree: {said}")
+        agreeing = [reply for _, reply in votes if reply.confirmed == confirmed]
+        ids = tuple(dict.fromkeys(cited for reply in agreeing for cited in reply.evidence_ids))
+        return Judgement(None, reason=agreeing[0].reason, confirmed=confirmed, evidence_ids=ids)
+
+
+class _OnceRecorded:
+    """The context, but what several members are shown is recorded once."""
+
+    def __init__(self, context: AuditContext) -> None:
+        self._context = context
+        self._known: dict[Observation, asyncio.Future[Evidence]] = {}
+
+    @property
+    def calls(self) -> Calls:
+        return self._context.calls
+
+    @property
+    def root(self) -> str:
+        return self._context.root
+
+    def activity(self, line: str) -> None:
+        self._context.activity(line)
+
+    def files(self) -> Sequence[str]:
+        return self._context.files()
+
+    async def changed(self) -> Sequence[str]:
+        return await self._context.changed()
+
+    async def diff(self) -> str:
+        return await self._context.diff()
+
+    async def read(self, path: str) -> bytes:
+        return await self._context.read(path)
+
+    async def record(self, observation: Observation) -> Evidence:
+        known = self._known.get(observation)
+        if known is None:
+            known = self._known[observation] = asyncio.ensure_future(self._context.record(observation))
+        return await asyncio.shield(known)
+
+    async def run_check(self, check: Check) -> Evidence:
+        return await self._context.run_check(check)
+
+
+def _finding(reply: Judgement, key: str) -> RequirementVerdict:
+    """A member's finding; a reply that could not be used, or that doesn't name it once, can't tell."""
+    found = [one for one in (reply.verdict.findings if reply.verdict else ()) if one.requirement_id == key]
+    if len(found) == 1:
+        return found[0]
+    return RequirementVerdict(key, "unverified", reply.reason or "its reply did not name the requirement")
+
+
+def _most(votes: Sequence[V], otherwise: V) -> tuple[V, int]:
+    """What most say, and how many say it; `otherwise` where nobody says anything."""
+    ordered = Counter(votes).most_common(1)
+    return ordered[0] if ordered else (otherwise, 0)
+
+
+def _who_said_what(said: Sequence[tuple[str, RequirementVerdict]]) -> str:
+    return "; ".join(f"{name} says {one.finding} ({one.reason})" for name, one in said)
+
+
+def _shown(replies: Sequence[Judgement]) -> dict[str, tuple[str, ...]]:
+    """All that any member saw; without an entry where one may have seen anything."""
+    keys = set(replies[0].shown) if replies else set[str]()
+    for reply in replies:
+        keys &= set(reply.shown)
+    return {key: tuple(dict.fromkeys(path for reply in replies for path in reply.shown[key])) for key in sorted(keys)}

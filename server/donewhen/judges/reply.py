@@ -1,0 +1,270 @@
+"""Reading a judge's reply, strictly: what is not exactly a verdict is none, and nothing is coerced (A1, C10, C11)."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from donewhen.core.verdict import FINDINGS, RequirementVerdict, Verdict
+
+_CITATION_KEYS = ("evidence_ids", "evidence", "evidenceIds")
+_VERDICT_KEYS = frozenset(("requirements", "score", "complete", "missing"))
+_CLAIM_KEYS = frozenset(("confirmed", "reason", *_CITATION_KEYS))
+_MAX_BRACKETS = 500
+_THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+
+
+class InvalidReply(Exception):
+    """The reply can't be used; the message says why, so that the model can correct it."""
+
+
+class NoObject(InvalidReply):
+    """The reply holds no object at all that could be meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citable:
+    """What a reply may name: `requirements` map labels and ids to ids; `evidence` maps the prompt's ids to the real
+    ones; `old` are ids of the prompt that can't be cited, for they are older than the last edit. Both grow while the
+    judge looks for itself."""
+
+    requirements: Mapping[str, str]
+    evidence: dict[str, str]
+    old: set[str] = field(default_factory=set[str])
+
+    def fault(self, cited: Sequence[str]) -> str | None:
+        """Why these citations can't prove anything, None where they can."""
+        if not cited:
+            return "it cites no evidence"
+        if unknown := [key for key in cited if key not in self.evidence]:
+            return f"it cites evidence that does not exist: {_named(unknown)}"
+        if old := [key for key in cited if key in self.old]:
+            return f"it cites evidence that is older than the last edit: {_named(old)}"
+        return None
+
+    def real(self, cited: Sequence[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.evidence[key] for key in cited if key in self.evidence))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadVerdict:
+    """A verdict with real evidence ids. `faults` say by requirement id what is wrong with its citations: such a
+    requirement counts as `unverified`."""
+
+    verdict: Verdict
+    faults: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class ReadClaim:
+    confirmed: bool
+    reason: str
+    evidence_ids: tuple[str, ...]
+
+
+def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
+    """The verdict that an object of JSON holds. Raises InvalidReply."""
+    _only_keys(value, _VERDICT_KEYS, "the object")
+    _check_whole(value)
+    entries = value["requirements"]
+    if not isinstance(entries, list) or not entries:
+        raise InvalidReply("`requirements` must be a list that names every requirement")
+    findings = [_finding(entry, citable) for entry in cast("list[object]", entries)]
+    _check_complete_list([finding for finding, _ in findings], citable)
+    _check_agreement(value["complete"], [finding for finding, _ in findings])
+    return _with_faults(findings, citable)
+
+
+def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
+    """The answer to the claim question. Raises InvalidReply, also where it confirms without usable citations."""
+    _only_keys(value, _CLAIM_KEYS, "the object")
+    confirmed, reason = value.get("confirmed"), value.get("reason")
+    if not isinstance(confirmed, bool):
+        raise InvalidReply("`confirmed` must be true or false")
+    if not isinstance(reason, str) or not reason.strip():
+        raise InvalidReply("`reason` must be a text")
+    cited = _citations(value, "the object")
+    fault = citable.fault(cited)
+    if confirmed and fault is not None:
+        raise InvalidReply(f"`confirmed` is true, but {fault}")
+    return ReadClaim(confirmed, reason.strip(), citable.real(cited))
+
+
+def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS) -> Mapping[str, Any]:
+    """The one JSON object in a reply: bare, in a code fence or in prose. Objects with none of `keys` are not meant.
+    Raises InvalidReply where there is none, or several that differ."""
+    text = _THOUGHTS.sub("", text).strip()
+    values: list[object] = [strict_json(text)] if _is_json(text) else _json_in(text)
+    meant = [value for value in values if _is_meant(value, keys)]
+    if not meant:
+        raise NoObject("the reply holds no JSON object of the schema")
+    if any(not same(value, meant[0]) for value in meant):
+        raise InvalidReply("the reply holds several JSON objects that differ: give exactly one")
+    if not isinstance(meant[0], dict):
+        raise InvalidReply("the reply is a list: give the object itself")
+    return cast("Mapping[str, Any]", meant[0])
+
+
+def _is_meant(value: object, keys: frozenset[str]) -> bool:
+    return not isinstance(value, dict) or bool(keys & set(cast("dict[str, Any]", value)))
+
+
+def same(one: object, other: object) -> bool:
+    """Equal as JSON: 1 is not true."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def claim_object(text: str) -> Mapping[str, Any]:
+    return only_object(text, frozenset(("confirmed",)))
+
+
+def strict_json(text: str) -> Any:
+    """JSON without what Python's reader allows besides: duplicate keys, NaN, Infinity. Raises InvalidReply."""
+    try:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidReply(f"it is not valid JSON: {error}") from None
+
+
+class _NotStrict(ValueError):
+    """Valid for Python's reader, but not for us."""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _NotStrict("a key appears twice in one object")
+    return found
+
+
+def _constant(name: str) -> Any:
+    raise _NotStrict(f"{name} is not a number of JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
+
+
+def _is_json(text: str) -> bool:
+    """True for text that is to be read as a whole; a fault in it is then a fault of the reply."""
+    try:
+        value = strict_json(text)
+    except InvalidReply:
+        return False
+    return isinstance(value, dict | list)
+
+
+def _json_in(text: str) -> list[object]:
+    """All JSON objects, and lists of objects, that stand in prose. What is JSON but for strictness is an error."""
+    found: list[object] = []
+    at = failed = 0
+    while (match := re.compile(r"[\[{]").search(text, at)) is not None:
+        at = match.start()
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except _NotStrict as error:
+            raise InvalidReply(f"it is not valid JSON: {error}") from None
+        except (ValueError, RecursionError):
+            at, failed = at + 1, failed + 1
+            if failed > _MAX_BRACKETS:
+                raise NoObject("the reply holds no JSON object of the schema") from None
+            continue
+        if isinstance(value, dict) or _holds_object(value):
+            found.append(cast("object", value))
+    return found
+
+
+def _holds_object(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(one, dict) for one in cast("list[object]", value))
+
+
+def _only_keys(value: Mapping[str, Any], allowed: frozenset[str], what: str) -> None:
+    if unknown := sorted(set(value) - allowed):
+        raise InvalidReply(f"{what} has keys that the schema does not know: {_named(unknown)}")
+
+
+def _check_whole(value: Mapping[str, Any]) -> None:
+    if missing := sorted(_VERDICT_KEYS - set(value)):
+        raise InvalidReply(f"the object lacks {_named(missing)}")
+    score = value["score"]
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score) or not 0 <= score <= 1:
+        raise InvalidReply("`score` must be a number from 0 to 1")
+    if not isinstance(value["complete"], bool):
+        raise InvalidReply("`complete` must be true or false")
+    if not isinstance(value["missing"], str):
+        raise InvalidReply("`missing` must be a text")
+    if value["complete"] and score == 0:
+        raise InvalidReply("`complete` is true, but `score` is 0")
+
+
+def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, tuple[str, ...]]:
+    """One entry, its citations as the prompt names them."""
+    if not isinstance(entry, dict):
+        raise InvalidReply("each entry of `requirements` must be an object")
+    fields = cast("dict[str, Any]", entry)
+    name = fields.get("id")
+    if not isinstance(name, str) or name not in citable.requirements:
+        raise InvalidReply(f"there is no requirement {_named([name])}: the ids are {_labels(citable)}")
+    _only_keys(fields, frozenset(("id", "status", "reason", *_CITATION_KEYS)), name)
+    status, reason = fields.get("status"), fields.get("reason")
+    if status not in FINDINGS:
+        raise InvalidReply(f"{name}: `status` must be one of {', '.join(FINDINGS)}")
+    if not isinstance(reason, str) or not reason.strip():
+        raise InvalidReply(f"{name}: `reason` must be a text")
+    cited = _citations(fields, name)
+    return RequirementVerdict(citable.requirements[name], status, reason.strip(), cited), cited
+
+
+def _citations(fields: Mapping[str, Any], what: str) -> tuple[str, ...]:
+    given = [key for key in _CITATION_KEYS if key in fields]
+    if len(given) != 1:
+        raise InvalidReply(f"{what}: give `evidence_ids` exactly once")
+    cited = fields[given[0]]
+    if not isinstance(cited, list) or not all(isinstance(one, str) for one in cast("list[object]", cited)):
+        raise InvalidReply(f'{what}: `evidence_ids` must be a list of ids, such as ["E1"]')
+    return tuple(dict.fromkeys(cast("list[str]", cited)))
+
+
+def _check_complete_list(findings: Sequence[RequirementVerdict], citable: Citable) -> None:
+    named = [finding.requirement_id for finding in findings]
+    if len(set(named)) != len(named):
+        raise InvalidReply(f"a requirement is named twice; name each exactly once: {_labels(citable)}")
+    if set(named) != set(citable.requirements.values()):
+        raise InvalidReply(f"a requirement is missing; name each exactly once: {_labels(citable)}")
+
+
+def _check_agreement(complete: bool, findings: Sequence[RequirementVerdict]) -> None:
+    all_met = all(finding.finding == "met" for finding in findings)
+    if complete and not all_met:
+        raise InvalidReply("`complete` is true, but a requirement is not met")
+    if all_met and not complete:
+        raise InvalidReply("`complete` is false, but every requirement is met")
+
+
+def _with_faults(findings: Sequence[tuple[RequirementVerdict, tuple[str, ...]]], citable: Citable) -> ReadVerdict:
+    """Real ids in place of the prompt's; what is `met` without usable citations becomes `unverified`, with a fault."""
+    faults: dict[str, str] = {}
+    read: list[RequirementVerdict] = []
+    for finding, cited in findings:
+        status, reason, fault = finding.finding, finding.reason, citable.fault(cited)
+        invented = any(key not in citable.evidence for key in cited)
+        if fault is not None and (status == "met" or invented):
+            faults[finding.requirement_id] = fault
+        if fault is not None and status == "met":
+            status, reason = "unverified", f"the judge says that it is met, but {fault}"
+        ids = () if status == "unverified" and finding.finding == "met" else citable.real(cited)
+        read.append(RequirementVerdict(finding.requirement_id, status, reason, ids))
+    return ReadVerdict(Verdict(tuple(read)), faults)
+
+
+def _labels(citable: Citable) -> str:
+    return ", ".join(key for key in citable.requirements if key.startswith("R"))
+
+
+def _named(values: Sequence[object]) -> str:
+    """Values of a reply in a message: short, and as JSON."""
+    shown = [json.dumps(value, default=str)[:40] for value in values[:5]]
+    return ", ".join(shown) + (", ..." if len(values) > 5 else "")

@@ -1,0 +1,64 @@
+"""Verdicts that a judge gave before, by the digest of all that it was asked (`ports.judging.VerdictCache`)."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from uuid import uuid4
+
+from donewhen.ports.judging import VerdictCache
+
+KEPT = 2_000
+_KEY = re.compile(r"[0-9a-f]{16,128}")
+
+
+class FileVerdicts(VerdictCache):
+    """One small file for each verdict, in a folder of the state folder; of more than `kept` the oldest go."""
+
+    def __init__(self, folder: Path, kept: int = KEPT) -> None:
+        self._folder = folder
+        self._kept = kept
+
+    def get(self, key: str) -> str | None:
+        try:
+            return self._path(key).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def put(self, key: str, text: str) -> None:
+        path = self._path(key)
+        fresh = path.with_name(f"{path.name}.{uuid4().hex}")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            fresh.write_text(text, encoding="utf-8")
+            fresh.replace(path)
+            self._prune()
+        except OSError:
+            fresh.unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        if _KEY.fullmatch(key) is None:
+            raise ValueError(f"a key is a digest in hexadecimal; it is {key!r}")
+        return self._folder / key
+
+    def _prune(self) -> None:
+        with os.scandir(self._folder) as entries:
+            known = [entry.path for entry in entries]
+        if len(known) > self._kept:
+            known.sort(key=lambda path: Path(path).stat().st_mtime_ns)
+            for path in known[: len(known) - self._kept]:
+                Path(path).unlink(missing_ok=True)
+
+
+class MemoryVerdicts(VerdictCache):
+    """As long as the process lives."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def get(self, key: str) -> str | None:
+        return self._known.get(key)
+
+    def put(self, key: str, text: str) -> None:
+        self._known[key] = text
