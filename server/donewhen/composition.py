@@ -19,12 +19,12 @@ from donewhen.engine.setup import EngineSetup, Start
 from donewhen.settling import settle
 
 if TYPE_CHECKING:
+    from donewhen.composition_models import FolderModels
     from donewhen.engine.runs import Supervisor
     from donewhen.evidence.runner import CommandChecker
-    from donewhen.ports import Judge, Ledger, Processes, Worker
+    from donewhen.ports import Ledger, Processes, Worker
 
 UNAVAILABLE_WORKERS = {
-    "agent": "worker agent needs a model, which this version can't use yet: use human, command or scripted",
     "acp": "worker acp is not available in this version: use command to run an agent's own command line",
 }
 
@@ -43,6 +43,8 @@ class Surroundings:
     trusted: Callable[[], bool] = lambda: True
     watch: bool = True
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+    unsaved: Callable[[str], str | None] = lambda path: None
+    """The text that an editor holds for a file, where that differs from what is on disk (A20)."""
 
 
 async def open_engine(
@@ -77,12 +79,14 @@ def engine_setup(
     ledger: Ledger,
     settings: Settings | Callable[[], Settings],
     around: Surroundings,
+    models: FolderModels | None = None,
 ) -> EngineSetup:
-    """The parts of the engine; `folder` is the workspace's own inside the state folder."""
+    """The parts of the engine; `folder` is the workspace's own inside the state folder, `models` stands in for those
+    that the settings name."""
     from donewhen.composition_lazy import LazyGoalFiles, LazyProbes
     from donewhen.engine.clock import SystemClock
     from donewhen.evidence.editor import EditorDiagnostics
-    from donewhen.evidence.masking import Masker
+    from donewhen.evidence.masking import Masking
     from donewhen.evidence.runner import CommandChecker
     from donewhen.workspace.folder import FolderWorkspace
     from donewhen.workspace.locks import FileRunLock
@@ -100,7 +104,9 @@ def engine_setup(
         secrets=around.secrets.values,
         bytecode=bytecode,
     )
-    settled = _settling(checker, settings, around)
+    masking = Masking(around.environment, around.secrets)
+    models = models or open_models(settings, around, folder, masking.mask)
+    settled = _settling(checker, settings, around, models)
     return EngineSetup(
         root=root,
         state_folder=folder,
@@ -114,27 +120,52 @@ def engine_setup(
         probes=LazyProbes(checker.variables),
         goal_files=LazyGoalFiles(root),
         settle=settled,
-        worker=lambda options: make_worker(options, processes, checker.variables),
-        judge=no_judge,
+        worker=lambda options: make_worker(options, processes, checker.variables, models),
+        judge=models.judge,
         trusted=around.trusted,
-        mask=lambda text: Masker.of(around.environment(), around.secrets.values()).mask(text),
+        mask=masking.mask,
+        unsaved=around.unsaved,
+        closing=models.close,
         forward_diagnostics=lambda path, number, found: editor.forward(path, number, cast("Sequence[Problem]", found)),
     )
 
 
+def open_models(
+    settings: Settings | Callable[[], Settings],
+    around: Surroundings,
+    folder: Path,
+    mask: Callable[[str], str] | None = None,
+) -> FolderModels:
+    """The models of one workspace folder; nothing is started. `folder` is where verdicts are remembered."""
+    from donewhen.composition_models import FolderModels
+    from donewhen.evidence.masking import Masking
+
+    hidden = mask or Masking(around.environment, around.secrets).mask
+    current = settings if callable(settings) else lambda: settings
+    return FolderModels(around.environment, around.secrets, current, hidden, folder / "verdicts")
+
+
 def _settling(
-    checker: CommandChecker, settings: Settings | Callable[[], Settings], around: Surroundings
+    checker: CommandChecker, settings: Settings | Callable[[], Settings], around: Surroundings, models: FolderModels
 ) -> Callable[[Goal, StartOptions], Start]:
     """`settle` with what the editor has selected and set by then."""
 
     def settled(goal: Goal, options: StartOptions) -> Start:
         checker.select_interpreter(around.interpreter())
-        return settle(goal, options, settings() if callable(settings) else settings)
+        start = settle(goal, options, settings() if callable(settings) else settings)
+        if start.options.judging is not None and any(not one.sole_check for one in start.goal.requirements):
+            models.warm()
+        return start
 
     return settled
 
 
-def make_worker(options: RunOptions, processes: Processes, environment: Callable[[], Mapping[str, str]]) -> Worker:
+def make_worker(
+    options: RunOptions,
+    processes: Processes,
+    environment: Callable[[], Mapping[str, str]],
+    models: FolderModels | None = None,
+) -> Worker:
     """The worker that the frozen options name. Raises UsageError with what to set."""
     name = options.worker
     if name == "human":
@@ -147,15 +178,12 @@ def make_worker(options: RunOptions, processes: Processes, environment: Callable
         if not options.worker_command:
             raise UsageError("worker command needs the command to run: --worker-command 'my-agent --prompt {prompt}'")
         return CommandWorker(options.worker_command, processes, environment)
+    if name == "agent" and models is not None:
+        return models.agent(options, processes, environment)
     if name == "scripted":
         from donewhen.workers.scripted import ScriptedWorker
 
         if not options.script:
             raise UsageError("worker scripted needs a recording: --script FILE")
         return ScriptedWorker.load(Path(options.script), processes, environment)
-    raise UsageError(UNAVAILABLE_WORKERS.get(name or "", f"unknown worker {name}: human, command or scripted"))
-
-
-def no_judge(options: RunOptions) -> Judge | None:
-    """Without a model nobody judges: what no check decides is asked of a person."""
-    return None
+    raise UsageError(UNAVAILABLE_WORKERS.get(name or "", f"unknown worker {name}: agent, human, command or scripted"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 MASK = "[masked]"
 
@@ -33,6 +34,7 @@ _BEARER = re.compile(r"\b(Bearer|Basic)(\s+)[A-Za-z0-9._~+/-]{12,}=*", re.IGNORE
 _URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,200}:)[^\s/@]{1,500}(@)", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
 def is_sensitive(name: str) -> bool:
     """True for the name of a variable that holds a key, a token or a password; never for a run's own tokens."""
     return name not in _RUN_TOKENS and _SENSITIVE.search(name) is not None
@@ -57,3 +59,22 @@ class Masker:
         text = _SHAPES.sub(MASK, text)
         text = _BEARER.sub(rf"\1\2{MASK}", text)
         return _URL_PASSWORD.sub(rf"\1{MASK}\2", text)
+
+
+class Masking:
+    """Masks by an environment and secrets that may change: what they hold is looked up each time."""
+
+    def __init__(self, environment: Callable[[], Mapping[str, str]], secrets: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._secrets = secrets
+        self._values: tuple[str, ...] | None = None
+        self._masker = Masker()
+
+    def mask(self, text: str) -> str:
+        values = (
+            *(value for name, value in self._environment().items() if is_sensitive(name)),
+            *self._secrets.values(),
+        )
+        if values != self._values:
+            self._values, self._masker = values, Masker(values)
+        return self._masker.mask(text)

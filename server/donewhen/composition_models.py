@@ -1,0 +1,123 @@
+"""Puts models together for one workspace folder: one host process, the agent, the judge, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from donewhen.config import Settings
+from donewhen.core.errors import UsageError
+from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.keys import key_for
+
+if TYPE_CHECKING:
+    from donewhen.core.calls import CallRole
+    from donewhen.models.hosted import HostedModel
+    from donewhen.models.hosting import ModelHost
+    from donewhen.ports import Judge, Processes, Worker
+
+
+class FolderModels:
+    """The models that runs in one folder use. Nothing is imported or started before a run needs it; `environment` is
+    that of whoever started Done When, `secrets` what the editor handed over."""
+
+    def __init__(
+        self,
+        environment: Callable[[], Mapping[str, str]],
+        secrets: Mapping[str, str],
+        settings: Callable[[], Settings],
+        mask: Callable[[str], str],
+        verdicts: Path,
+    ) -> None:
+        self._environment = environment
+        self._secrets = secrets
+        self._settings = settings
+        self._mask = mask
+        self._verdicts = verdicts
+        self._host: ModelHost | None = None
+
+    def warm(self) -> None:
+        """Starts the host in the background, so that the first call needn't wait."""
+        self._opened().warm()
+
+    async def close(self) -> None:
+        if self._host is not None:
+            await self._host.close()
+
+    def agent(self, options: RunOptions, processes: Processes, environment: Callable[[], Mapping[str, str]]) -> Worker:
+        """The built-in agent. Raises UsageError without its model."""
+        from donewhen.workers.agent import AgentWorker
+        from donewhen.workspace.guarded import GuardedFolder
+
+        if options.agent is None:
+            raise UsageError("worker agent needs a model: --model PROVIDER/NAME")
+        self.warm()
+        model = self._model("worker", options.agent.model, options.agent.api_base, options)
+        return AgentWorker(
+            model,
+            options.agent,
+            lambda turn, context: GuardedFolder(context.workspace, processes, environment, turn.token),
+            processes,
+            environment,
+        )
+
+    def judge(self, options: RunOptions) -> Judge | None:
+        """The judge or the panel that the frozen options name; None without one: then what no check decides is asked
+        of a person."""
+        chosen = options.judging
+        if chosen is None:
+            return None
+        from donewhen.judges.llm import LlmJudge
+        from donewhen.judges.panel import PanelJudge
+        from donewhen.store.verdicts import FileVerdicts
+
+        cache = FileVerdicts(self._verdicts)
+        members = [
+            LlmJudge(
+                self._model("judge", name, chosen.api_base, options),
+                chosen,
+                cache=cache,
+                mask=self._mask,
+                member=number,
+            )
+            for number, name in enumerate(chosen.models)
+        ]
+        return members[0] if len(members) == 1 else PanelJudge(members, chosen.rule)
+
+    def model(self, role: CallRole, name: str, api_base: str | None) -> HostedModel:
+        """A model outside of any run, as it is set now."""
+        agent = AgentOptions(name, api_base) if role == "worker" else None
+        judging = JudgeOptions((name,), api_base) if role == "judge" else None
+        return self._model(role, name, api_base, RunOptions(None, agent=agent, judging=judging))
+
+    def _model(self, role: CallRole, name: str, api_base: str | None, options: RunOptions) -> HostedModel:
+        from donewhen.models.catalogue import facts_of
+        from donewhen.models.hosted import HostedModel
+        from donewhen.ports import Price
+
+        prices = self._settings().prices
+        own = {key: Price(one.input, one.output, one.cached) for key, one in prices.items()}
+        windows = {key: one.window for key, one in prices.items() if one.window is not None}
+
+        def key() -> str | None:
+            return key_for(role, name, options, self._environment(), self._secrets)
+
+        return HostedModel(
+            name,
+            self._opened(),
+            key=key,
+            api_base=api_base,
+            facts=facts_of(name, api_base, own, windows),
+            custom_price=name in own,
+            role=role,
+            mask=self._mask,
+        )
+
+    def _opened(self) -> ModelHost:
+        from donewhen.models.hosting import ModelHost
+        from donewhen.workspace.companions import SystemCompanions
+
+        if self._host is None:
+            self._host = ModelHost(SystemCompanions(), self._environment(), mask=self._mask)
+        return self._host

@@ -1,0 +1,101 @@
+"""A workspace, the command line as a process of its own, and models that are played on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from donewhen.testing.models import ModelCall, Reply, ScriptedModels, says
+
+PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+
+
+def verdict(call: ModelCall, status: str = "met", **others: str) -> str:
+    """A verdict on every requirement that the prompt asks about; `others` are by label. Cites all that can be cited."""
+    labels = asked(call)
+    statuses = {label: others.get(label, status) for label in labels}
+    cited = citable(call)
+    return json.dumps(
+        {
+            "requirements": [
+                {"id": label, "status": found, "reason": f"seen: {found}", "evidence_ids": cited}
+                for label, found in statuses.items()
+            ],
+            "score": sum(found == "met" for found in statuses.values()) / len(statuses),
+            "complete": all(found == "met" for found in statuses.values()),
+            "missing": "" if all(found == "met" for found in statuses.values()) else "something is missing",
+        }
+    )
+
+
+def asked(call: ModelCall) -> list[str]:
+    """The labels that the schema of the reply allows, else those that the prompt names."""
+    found = re.findall(r'"(R\d+)"', json.dumps(call.body.get("response_format", {})))
+    found += re.findall(r'"(R\d+)"', json.dumps(call.body.get("tools", [])))
+    return list(dict.fromkeys(found or re.findall(r"\bR\d+\b", call.text)))
+
+
+def citable(call: ModelCall) -> list[str]:
+    return list(dict.fromkeys(re.findall(r"\bE\d+\b", call.text)))
+
+
+def judge_says(status: str = "met", **others: str) -> Any:
+    """A judge that finds the same at each audit."""
+    return lambda call: says(verdict(call, status, **others))
+
+
+class Site:
+    """One workspace with its own state folder; `models` are served while the test runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "workspace"
+        self.root.mkdir()
+        self.state = folder / "state"
+
+    def goal(self, text: str) -> None:
+        (self.root / "GOAL.md").write_text(text, encoding="utf-8")
+
+    def run(
+        self, models: ScriptedModels, *argv: str, approve: str = "auto", variables: dict[str, str] | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """`donewhen run --json` with worker and judge from the scripted server: exit code and final snapshot."""
+        command = [
+            "run", "--json", "--worker", "agent", "--model", "openai/worker", "--api-base", models.base_url,
+            "--judge-model", "openai/judge", "--judge-api-base", models.base_url, "--approve", approve, *argv,
+        ]  # fmt: skip
+        done = self.cli(*command, variables=variables)
+        lines = done.stdout.splitlines()
+        assert lines, done.stderr
+        return done.returncode, json.loads(lines[-1])
+
+    def cli(self, *argv: str, variables: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "donewhen", "--state-dir", str(self.state), *argv], cwd=self.root,
+            env=self.environment(variables), capture_output=True, text=True, timeout=110, stdin=subprocess.DEVNULL,
+            check=False,
+        )  # fmt: skip
+
+    def environment(self, variables: dict[str, str] | None = None) -> dict[str, str]:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("DONEWHEN_", "OPENAI_", "ANTHROPIC_", "OTEL_")) and "proxy" not in name.casefold()
+        }
+        return {**kept, "XDG_CONFIG_HOME": str(self.state), "PYTHONDONTWRITEBYTECODE": "1", **(variables or {})}
+
+
+def met(snapshot: dict[str, Any]) -> list[str]:
+    return [one["status"] for one in snapshot["requirements"]]
+
+
+def prompts(models: ScriptedModels, model: str) -> Sequence[ModelCall]:
+    return [exchange.call for exchange in models.requests if exchange.call and exchange.call.model == model]
+
+
+__all__ = ["PYTEST", "Reply", "Site", "judge_says", "met", "prompts", "verdict"]
