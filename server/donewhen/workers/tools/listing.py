@@ -8,7 +8,7 @@ from dataclasses import replace
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
 from donewhen.workers.tools.reading import absent
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult, refused
+from donewhen.workers.tools.tool import Desk, Tool, ToolResult, counted, refused
 
 MAX_FILES = 1_000
 MAX_HITS = 200
@@ -39,7 +39,9 @@ async def _list_files(desk: Desk, arguments: Arguments) -> ToolResult:
     shown = _bounded(paths[:MAX_FILES], desk.largest)
     rest = len(paths) - len(shown)
     more = [f"[{rest:,} more: narrow it by path or glob]"] if rest else []
-    return ToolResult("\n".join([f"{len(paths):,} files:", *shown, *more]), f"{_list_line(arguments)}: {len(paths):,}")
+    return ToolResult(
+        "\n".join([f"{counted(len(paths), 'file')}:", *shown, *more]), f"{_list_line(arguments)}: {len(paths):,}"
+    )
 
 
 def _search_line(arguments: Arguments) -> str:
@@ -56,10 +58,8 @@ async def _search(desk: Desk, arguments: Arguments) -> ToolResult:
     shown = _bounded((f"{hit.path}:{hit.line}: {hit.text}" for hit in found.hits), desk.largest)
     cut = found.more or len(shown) < len(found.hits)
     more = ["[more lines match: narrow it by pattern, path or glob]"] if cut else []
-    count = f"{len(shown)}{' of more' if cut else ''} lines match" if shown else "no line matches"
-    return ToolResult(
-        "\n".join([f"{count}:" if shown else count, *shown, *more]), f"{_search_line(arguments)}: {count}"
-    )
+    count = f"{counted(len(shown), 'hit')}{', there are more' if cut else ''}"
+    return ToolResult("\n".join([f"{count}:", *shown, *more]), f"{_search_line(arguments)}: {count}")
 
 
 def _bounded(lines: Iterable[str], largest: int) -> list[str]:

@@ -62,6 +62,11 @@ def refused(reason: str, summary: str, repeats: str | None = None) -> ToolResult
     return ToolResult(f"error: {reason}", f"{summary}: {activity_line(reason)}", ok=False, repeats=repeats)
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things, in words."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """One tool. `line` says in a line what a call does, for people; `does` raises WorkspaceError for what can't be

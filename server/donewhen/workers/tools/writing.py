@@ -14,7 +14,7 @@ from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
 from donewhen.workers.tools.guarding import allowed, asks, protected
 from donewhen.workers.tools.reading import PATH
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult, refused
+from donewhen.workers.tools.tool import Desk, Tool, ToolResult, counted, refused
 
 HEAD = 1_500
 
@@ -121,26 +121,26 @@ async def _write_file(desk: Desk, arguments: Arguments) -> ToolResult:
     if written is None:
         return ToolResult(why, f"{_line(arguments)}: not written", ok=False)
     verb = "wrote" if now.file else "made"
-    return ToolResult(_told(verb, written, content), f"{verb} {now.path}, {_lines(written)} lines")
+    return ToolResult(_told(verb, written, content), f"{verb} {now.path}, {_lines(written)}")
 
 
 def _unread(file: FileText) -> str:
     return (
         f"{file.path} is there already, and you have not read it: read it first, then replace it or edit a part. It "
-        f"has {_lines(file)} lines and begins:\n{file.content[:HEAD]}"
+        f"has {_lines(file)} and begins:\n{file.content[:HEAD]}"
     )
 
 
 def _told(verb: str, written: FileText, wanted: str) -> str:
     other = "" if written.content == wanted.replace("\r\n", "\n") or written.content == wanted else _OTHER
-    return f"{verb} {written.path}, {_lines(written)} lines{other}"
+    return f"{verb} {written.path}, {_lines(written)}{other}"
 
 
 _OTHER = "\nIts text is not the one that you sent: a person changed it when they allowed it. Read it before you go on"
 
 
-def _lines(file: FileText) -> int:
-    return file.content.count("\n") + (not file.content.endswith("\n") and bool(file.content))
+def _lines(file: FileText) -> str:
+    return counted(file.content.count("\n") + (not file.content.endswith("\n") and bool(file.content)), "line")
 
 
 WRITE_FILE = Tool(
