@@ -20,11 +20,16 @@ _LIMITS: Mapping[Limit, Limit] = {
     "max_completion_tokens": "none",
     "none": "none",
 }
+UNSAID = "UnprocessableError"
+"""The type of a failure that keeps its reason to itself: then one parameter after another is left out."""
+
 _ABOUT_FORMAT = re.compile(
     r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|schema", re.IGNORECASE
 )
 _ABOUT_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
 _ABOUT_LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"too large|at most|exceed", re.IGNORECASE)
+_REFUSALS = {400, 404, 415, 422, 501}
 
 
 @dataclass(slots=True)
@@ -37,21 +42,17 @@ class Abilities:
 
     def step_down(self, failure: Failure, request: ModelRequest) -> bool:
         """Whether something that the provider complains of was sent and now no longer is: then ask again."""
-        if failure.status not in (400, 404, 415, 422, 501) or (
-            is_about_length(failure) and not _limit_too_large(failure)
-        ):
+        if failure.status not in _REFUSALS or (is_about_length(failure) and not _limit_too_large(failure)):
             return False
-        said = f"{failure.message} {failure.code}"
-        if request.max_tokens is not None and self.limit != "none" and _ABOUT_LIMIT.search(said):
-            self.limit = "none" if _limit_too_large(failure) else _LIMITS[self.limit]
-            return True
-        if request.temperature is not None and self.temperature and _ABOUT_TEMPERATURE.search(said):
-            self.temperature = False
-            return True
-        if request.schema is not None and self.format != "none" and _ABOUT_FORMAT.search(said):
+        if request.schema is not None and self.format != "none" and _says(failure, _ABOUT_FORMAT):
             self.format = _FORMATS[self.format]
-            return True
-        return False
+        elif request.temperature is not None and self.temperature and _says(failure, _ABOUT_TEMPERATURE):
+            self.temperature = False
+        elif request.max_tokens is not None and self.limit != "none" and _says(failure, _ABOUT_LIMIT):
+            self.limit = "none" if _limit_too_large(failure) else _LIMITS[self.limit]
+        else:
+            return False
+        return True
 
 
 def parameters(request: ModelRequest, abilities: Abilities) -> dict[str, Any]:
@@ -80,6 +81,10 @@ def _response_format(schema: Mapping[str, Any], format: Format) -> dict[str, Any
     return {"type": "json_object"} if format == "json_object" else None
 
 
+def _says(failure: Failure, about: re.Pattern[str]) -> bool:
+    return failure.type == UNSAID or bool(about.search(f"{failure.message} {failure.code}"))
+
+
 def _limit_too_large(failure: Failure) -> bool:
     """Not the prompt is too long, but what the reply was allowed on top."""
-    return bool(_ABOUT_LIMIT.search(failure.message) and re.search(r"too large|at most|exceed", failure.message))
+    return bool(_ABOUT_LIMIT.search(failure.message) and _TOO_LARGE.search(failure.message))

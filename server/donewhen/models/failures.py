@@ -15,7 +15,7 @@ from donewhen.models.protocol import Failure
 LONGEST_WAIT = 120.0
 _SHOWN = 500
 _LENGTH = re.compile(
-    r"context[ _]?(?:length|window|size)|maximum (?:context|prompt|input)|prompt is too long|input is too long"
+    r"context[ _]?(?:length|window|size|limit)|maximum (?:context|prompt|input)|prompt is too long|input is too long"
     r"|too many (?:input )?tokens|reduce the length|exceeds? the (?:maximum|limit|model).*tokens"
     r"|request (?:entity )?too large",
     re.IGNORECASE | re.DOTALL,
@@ -28,6 +28,10 @@ _KEY = re.compile(
 _NO_CREDIT = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing|payment", re.IGNORECASE)
 _PROVIDER = re.compile(r"LLM Provider NOT provided|unmapped llm provider|unknown provider", re.IGNORECASE)
 _MODULE = re.compile(r"No module named '([\w.]+)'")
+_TOOLS = re.compile(
+    r"(?:tool|function)[ _]?(?:s|use|call\w*)?.{0,40}(?:not support|unsupported)|not support.{0,40}(?:tool|function)",
+    re.I,
+)
 _PASSING = {408, 409, 423, 425, 429, 529}
 
 
@@ -49,8 +53,9 @@ def meaning(
 ) -> Meaning:
     """The failure in the words of `ModelFailed`, secrets hidden."""
     kind = _kind(failure)
-    said = mask(" ".join(failure.message.split()))[:_SHOWN]
-    text = f"{_lead(kind, failure, model, provider, role, api_base)}: {said}"
+    text = _lead(kind, failure, model, provider, role, api_base)
+    if not _PROVIDER.search(failure.message):
+        text += f": {mask(' '.join(failure.message.split()))[:_SHOWN]}"
     return Meaning(ModelFailed(text, kind), again=kind == "outage")
 
 
@@ -105,6 +110,8 @@ def _why_refused(failure: Failure, model: str, api_base: str | None) -> str:
             f"`{model}` names no provider: write `provider/model`, such as `anthropic/claude-sonnet-4-5`, or "
             f"`openai/{model.rpartition('/')[2]}` with an api_base for an endpoint of your own"
         )
+    if _TOOLS.search(said):
+        return f"{model} can't call tools, and the built-in agent works with them: choose a model that can"
     if _NO_CREDIT.search(said):
         return f"the account for {model} has no credit left"
     if failure.status == 404:

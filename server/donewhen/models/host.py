@@ -105,7 +105,7 @@ class _Host:
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 # litellm raises anything, and each call must be answered
-            self._say({"id": number, "failed": described(error)})
+            self._say({"id": number, "failed": described(error, said["key"])})
         else:
             self._say({"id": number, "reply": reply})
 

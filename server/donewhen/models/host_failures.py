@@ -7,29 +7,35 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 _LONGEST = 2_000
+_SHORTEST_KEY = 8
+_AFTER = re.compile(r"[. ]*(?:Original exception:|LiteLLM Retried)")
 _PREFIXES = re.compile(
     r"^(?:litellm\.)?\w*(?:Error|Exception|Timeout): (?:\w+(?:Exception|Error) - )?|^\w+Exception - "
 )
 
 
-def described(error: BaseException) -> dict[str, Any]:
-    """The fields of `protocol.Failure`. A dropped stream tells the status of what dropped it."""
+def described(error: BaseException, key: str | None = None) -> dict[str, Any]:
+    """The fields of `protocol.Failure`; the key that providers like to repeat is hidden."""
     headers = _headers(error)
     status = getattr(error, "status_code", None)
     if isinstance(error, TimeoutError):
         status = 408
     return {
         "type": type(error).__name__,
-        "message": _plain(str(error)) or type(error).__name__,
+        "message": _plain(_without(str(error), key)) or type(error).__name__,
         "status": status if isinstance(status, int) else None,
         "code": _code(error),
         "retry_after": _retry_after(headers),
     }
 
 
+def _without(text: str, key: str | None) -> str:
+    return text.replace(key, "***") if key and len(key) >= _SHORTEST_KEY else text
+
+
 def _plain(text: str) -> str:
     """Without the names of exceptions that litellm stacks before the provider's words."""
-    text = text.strip()
+    text = _AFTER.split(text, maxsplit=1)[0].strip()
     while (shorter := _PREFIXES.sub("", text)) != text:
         text = shorter
     return text[:_LONGEST]

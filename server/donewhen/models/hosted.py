@@ -149,7 +149,7 @@ class HostedModel:
         self.spent = answered.spent
         given, taken = self._estimator.counted(request, answered)
         usage = Usage(given, taken, answered.cached_tokens, self._cost(answered, given, taken))
-        return ModelReply(answered.message, usage, answered.finish)
+        return ModelReply(answered.message, usage, _finish(answered))
 
     def _cost(self, answered: Answered, given: int, taken: int) -> float | None:
         """By the user's own price, else as litellm reckons where the provider counted, else by the catalogue's."""
@@ -159,12 +159,21 @@ class HostedModel:
         return dollars(self._facts.price, given, taken, answered.cached_tokens)
 
 
+def _finish(answered: Answered) -> str:
+    """Not every server says that it stopped for a tool."""
+    if answered.finish in ("stop", "tool_calls", "function_call"):
+        return "tool_calls" if answered.message.calls else "stop"
+    return answered.finish
+
+
 def _marks(request: ModelRequest) -> tuple[int, ...]:
     """The system message, which outlives a compaction, and the last stable message."""
     if request.stable < 1:
         return ()
-    last = min(request.stable, len(request.messages)) - 1
-    return (0, last) if last > 0 and request.messages[0].role == "system" else (last,)
+    # A message that only calls tools has no text to mark.
+    texts = [index for index, one in enumerate(request.messages[: request.stable]) if one.text]
+    ends = texts[:1] if request.messages[0].role == "system" else []
+    return tuple(sorted({*ends, *texts[-1:]}))
 
 
 def _growing(on_text: Callable[[str], None] | None) -> Callable[[str], None] | None:

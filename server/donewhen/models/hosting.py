@@ -21,6 +21,7 @@ COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
 """`-P`: a `litellm.py` that lies around is not taken for the library."""
 
 _INSTALL = "models need litellm, which is not installed: `pip install 'donewhen[models]'`"
+_ERRORS_SHOWN = 500
 _GRACE = 15.0
 _KEPT_CHARACTERS = 16_000_000
 _NO_PROXY = ("localhost", "127.0.0.1", "::1")
@@ -134,6 +135,23 @@ class _Pending:
     future: asyncio.Future[Answered]
     on_text: Callable[[str], None] | None
 
+    def hear(self, text: str) -> None:
+        """What a listener raises is its call's failure: here it would break the pipe for all of them."""
+        if self.on_text is None or self.future.done():
+            return
+        try:
+            self.on_text(text)
+        except Exception as error:  # noqa: BLE001 # handed on to whoever awaits the call
+            self.future.set_exception(error)
+
+    def end(self, said: Mapping[str, Any]) -> None:
+        if self.future.done():
+            return
+        if "reply" in said:
+            self.future.set_result(answered_in(said["reply"]))
+        else:
+            self.future.set_exception(CallFailed(failure_in(said["failed"])))
+
 
 class _Session:
     """One life of the host process."""
@@ -171,7 +189,10 @@ class _Session:
 
     def take(self, raw: bytes) -> None:
         """One line of the host."""
-        said = json.loads(raw)
+        try:
+            said = json.loads(raw)
+        except ValueError:
+            return  # not the host's: it writes whole lines of JSON
         if "id" in said:
             self._hear(said)
         elif "ready" in said and not self.ready.done():
@@ -184,7 +205,7 @@ class _Session:
         assert self._companion is not None
         end = await self._companion.ended()
         if end.exit_code not in (0, None) or self._pending or not self.ready.done():
-            last = self._mask(end.errors.strip()[-500:])
+            last = self._mask(end.errors).strip()[-_ERRORS_SHOWN:]
             self._fail(ModelFailed(f"the model host ended (exit code {end.exit_code}) {last}".strip()))
         self.over = True
         await self._companion.close()
@@ -204,16 +225,10 @@ class _Session:
         if pending is None:
             return  # it was cancelled meanwhile
         if "text" in said:
-            if pending.on_text is not None:
-                pending.on_text(said["text"])
-            return
-        del self._pending[said["id"]]
-        if pending.future.done():
-            return
-        if "reply" in said:
-            pending.future.set_result(answered_in(said["reply"]))
+            pending.hear(said["text"])
         else:
-            pending.future.set_exception(CallFailed(failure_in(said["failed"])))
+            del self._pending[said["id"]]
+            pending.end(said)
 
     def _fail(self, why: ModelFailed) -> None:
         self.over = True

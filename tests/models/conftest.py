@@ -1,0 +1,64 @@
+"""One model host for all tests of a session: importing litellm takes seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+import pytest
+import pytest_asyncio
+
+from donewhen.core.calls import Message
+from donewhen.models.hosted import HostedModel
+from donewhen.models.hosting import ModelHost
+from donewhen.ports import ModelFacts, ModelRequest, ToolSpec
+from donewhen.testing.models import Reply, ScriptedModels
+from donewhen.workspace.companions import SystemCompanions
+
+ASKED = Message("user", "What is still missing?")
+LOOK = ToolSpec("look", "Looks at a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
+NAME = "openai/scripted"
+
+
+def request(*messages: Message, **options: object) -> ModelRequest:
+    return ModelRequest(messages or (ASKED,), **options)  # type: ignore[arg-type]
+
+
+@dataclass
+class Pauses:
+    """A sleep that takes no time, and remembers."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+async def until(happens: Callable[[], bool]) -> None:
+    """Waits for a condition that nobody signals."""
+    async with asyncio.timeout(5):
+        while not happens():  # noqa: ASYNC110 # another process, or its end
+            await asyncio.sleep(0.01)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def host() -> AsyncIterator[ModelHost]:
+    host = ModelHost(SystemCompanions(), os.environ)
+    yield host
+    await host.close()
+
+
+@pytest.fixture
+def pauses() -> Pauses:
+    return Pauses()
+
+
+def scripted(*replies: Reply) -> ScriptedModels:
+    return ScriptedModels({"scripted": list(replies)})
+
+
+def model(host: ModelHost, server: ScriptedModels, pauses: Pauses | None = None, **options: object) -> HostedModel:
+    given = {"api_base": server.base_url, "facts": ModelFacts(), "sleep": pauses or Pauses(), **options}
+    return HostedModel(NAME, host, **given)  # type: ignore[arg-type]

@@ -1,0 +1,50 @@
+"""A host that speaks the protocol and knows no model: what its first argument says happens to each call.
+
+echo: answers with the last message; exit: ends; silent: never answers; noisy: prints lines that are no JSON first;
+unusable: tells why it can't work; mute: is never ready.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+
+def say(value: dict) -> None:
+    print(json.dumps(value), flush=True)
+
+
+def answer(said: dict, messages: dict) -> None:
+    text = messages[said["messages"][-1]]["text"]
+    reply = {"text": text, "calls": [], "finish": "stop", "input": 1, "output": 1, "cached": 0, "cost": None}
+    say({"id": said["ask"], "reply": {**reply, "host_ms": 1.0, "wire_ms": None}})
+
+
+def main() -> None:
+    kind, *more = sys.argv[1:]
+    if kind == "unusable":
+        say({"unusable": more[0]})
+        return
+    if kind == "child":
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        print(child.pid, file=sys.stderr, flush=True)
+    if kind != "mute":
+        say({"ready": 0.0})
+    messages: dict = {}
+    for raw in sys.stdin:
+        said = json.loads(raw)
+        print(raw[:60].strip(), file=sys.stderr, flush=True)
+        messages.update({int(number): message for number, message in said.get("new", {}).items()})
+        if kind == "exit":
+            print("the library crashed", file=sys.stderr, flush=True)
+            os._exit(7)
+        if kind == "noisy":
+            print("Give Feedback / Get Help", flush=True)
+        if "ask" in said and kind in ("echo", "noisy", "child"):
+            answer(said, messages)
+    time.sleep(0 if kind != "stays" else 60)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+"""What goes wrong with a provider: what is asked again and when, what isn't, and what the user is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from donewhen.core.errors import ModelFailed
+from donewhen.models.abilities import Abilities
+from donewhen.models.failures import LONGEST_WAIT, meaning, wait_before
+from donewhen.models.hosted import HostedModel
+from donewhen.models.hosting import ModelHost
+from donewhen.models.protocol import Failure
+from donewhen.testing.models import (
+    ModelCall,
+    Reply,
+    ScriptedModels,
+    breaks,
+    context_exceeded,
+    drops,
+    fails,
+    hangs,
+    html,
+    out_of_quota,
+    says,
+    truncated,
+    unsupported,
+)
+from tests.models.conftest import LOOK, NAME, Pauses, model, request, scripted
+
+loop = pytest.mark.asyncio(loop_scope="session")
+
+
+@loop
+@pytest.mark.parametrize(
+    ("broken", "stream"),
+    [
+        (fails(500), False),
+        (fails(503), True),
+        (fails(529), False),
+        (fails(429), False),
+        (html(), False),
+        (html(), True),
+        (html(502), False),
+        (truncated(), False),
+        (truncated(), True),
+        (drops(), False),
+        (drops(), True),
+        (drops(2, "a longer text that is cut off in the middle of it"), False),
+        (drops(2, "a longer text that is cut off in the middle of it"), True),
+        (breaks(), True),
+    ],
+)
+async def test_what_a_retry_can_mend_is_asked_again(host: ModelHost, broken: Reply, stream: bool) -> None:
+    pauses = Pauses()
+    async with scripted(broken, says("well")) as server:
+        heard: list[str] = []
+        reply = await model(host, server, pauses).complete(request(stream=stream), heard.append)
+    assert reply.message.text == "well"
+    assert not stream or heard[-1] == "well"
+    assert len(pauses.seconds) == 1
+    assert 0.8 <= pauses.seconds[0] <= 1.2
+
+
+@loop
+async def test_a_reply_that_does_not_come_in_time_is_asked_again(host: ModelHost) -> None:
+    async with scripted(hangs(), hangs(2), says("well")) as server:
+        reply = await model(host, server).complete(request(stream=True, timeout=0.3))
+    assert reply.message.text == "well"
+
+
+@loop
+@pytest.mark.parametrize("asked", [0.2, 7, "Fri, 31 Dec 1999 23:59:59 GMT"])
+async def test_what_the_provider_asks_for_is_waited(host: ModelHost, asked: float | str) -> None:
+    pauses = Pauses()
+    now = 946684799.0 - 33  # 33 s before that date
+    async with scripted(fails(429, retry_after=asked), says("well")) as server:
+        await model(host, server, pauses, clock=lambda: now).complete(request())
+    assert pauses.seconds == [asked if isinstance(asked, int | float) else 33.0]
+
+
+@loop
+async def test_an_outage_ends_after_five_attempts_within_a_minute(host: ModelHost) -> None:
+    pauses = Pauses()
+    async with scripted(*(fails(500) for _ in range(5))) as server:
+        with pytest.raises(ModelFailed, match=f"{NAME} can't be reached") as caught:
+            await model(host, server, pauses).complete(request())
+        server.verify()
+    assert caught.value.kind == "outage"
+    assert pauses.seconds == sorted(pauses.seconds)
+    assert 30 < sum(pauses.seconds) < 60
+
+
+@loop
+async def test_nobody_listens(host: ModelHost) -> None:
+    async with scripted() as server:
+        address = server.base_url
+    asked = model(host, server, api_base=address)
+    with pytest.raises(ModelFailed) as caught:
+        await asked.complete(request())
+    assert caught.value.kind == "outage"
+
+
+@loop
+@pytest.mark.parametrize(
+    ("reply", "kind", "told"),
+    [
+        (fails(401), "auth", "check OPENAI_API_KEY or DONEWHEN_API_KEY"),
+        (fails(403), "auth", "check OPENAI_API_KEY or DONEWHEN_API_KEY"),
+        (context_exceeded(), "context", "too long"),
+        (fails(413), "context", "too long"),
+        (out_of_quota(), "refused", "no credit left"),
+        (fails(404), "refused", "there is no model"),
+        (fails(400, "The messages are odd."), "refused", "The messages are odd."),
+        (fails(400, "m does not support tools"), "refused", "choose a model that can"),
+    ],
+)
+async def test_what_no_retry_mends_is_told_at_once(host: ModelHost, reply: Reply, kind: str, told: str) -> None:
+    pauses = Pauses()
+    async with scripted(reply) as server:
+        with pytest.raises(ModelFailed, match=told) as caught:
+            await model(host, server, pauses).complete(request(tools=(LOOK,)))
+        server.verify()
+    assert caught.value.kind == kind
+    assert not pauses.seconds
+
+
+@loop
+async def test_a_judge_is_told_of_the_judges_key(host: ModelHost) -> None:
+    async with scripted(fails(401)) as server:
+        with pytest.raises(ModelFailed, match="OPENAI_API_KEY or DONEWHEN_JUDGE_API_KEY"):
+            await model(host, server, role="judge").complete(request())
+
+
+@loop
+async def test_a_name_without_a_provider_is_told_how_to_write_it(host: ModelHost) -> None:
+    async with scripted() as server:
+        for name in ("llama-of-mine", "nobody/llama"):
+            with pytest.raises(ModelFailed, match="write `provider/model`") as caught:
+                await HostedModel(name, host, key=lambda: "k").complete(request())
+            assert caught.value.kind == "refused"
+        assert not server.requests
+
+
+@loop
+async def test_a_schema_that_is_not_taken_is_asked_for_in_words(host: ModelHost) -> None:
+    schema = {"type": "object"}
+    refused = unsupported("response_format")
+    async with scripted(refused, refused, says("{}"), says("{}")) as server:
+        asked = model(host, server)
+        await asked.complete(request(schema=schema))
+        await asked.complete(request(schema=schema))
+        kinds = [(one.body.get("response_format") or {}).get("type") for one in server.requests]
+    assert kinds == ["json_schema", "json_object", None, None]
+
+
+@loop
+async def test_each_parameter_that_is_not_taken_is_left_out_and_stays_out(host: ModelHost) -> None:
+    replies = [unsupported("temperature"), unsupported("max_tokens"), says("a"), says("b")]
+    async with scripted(*replies) as server:
+        asked = model(host, server)
+        for _ in range(2):
+            await asked.complete(request(temperature=0.0, max_tokens=50))
+        sent = [{*one.body} & {"temperature", "max_tokens", "max_completion_tokens"} for one in server.requests]
+    without = {"max_completion_tokens"}
+    assert sent == [{"temperature", "max_tokens"}, {"max_tokens"}, without, without]
+
+
+@loop
+async def test_a_refusal_without_a_reason_costs_one_parameter_after_another(host: ModelHost) -> None:
+    def refuse(call: ModelCall) -> Reply:
+        return fails(422, "unprocessable") if call.response_format else says("{}")
+
+    async with ScriptedModels({"scripted": refuse}) as server:
+        reply = await model(host, server).complete(request(schema={"type": "object"}))
+    assert reply.message.text == "{}"
+
+
+@loop
+async def test_what_was_not_sent_is_not_left_out(host: ModelHost) -> None:
+    async with scripted(unsupported("temperature")) as server:
+        with pytest.raises(ModelFailed, match="temperature"):
+            await model(host, server).complete(request())
+        server.verify()
+
+
+@loop
+@pytest.mark.conformance("C13")
+async def test_what_providers_say_is_masked(host: ModelHost) -> None:
+    async with scripted(fails(401, "sk-secret is wrong, and so is hunter2")) as server:
+        asked = model(host, server, key=lambda: "sk-secret", mask=lambda text: text.replace("hunter2", "*******"))
+        with pytest.raises(ModelFailed) as caught:
+            await asked.complete(request())
+    assert str(caught.value).endswith(": *** is wrong, and so is *******")
+
+
+def failure(message: str, status: int | None = 400, **more: str) -> Failure:
+    return Failure(more.pop("type", "BadRequestError"), message, status, **more)
+
+
+def kind_of(failed: Failure) -> str:
+    return meaning(failed, str, NAME, "openai", "worker").error.kind
+
+
+@pytest.mark.parametrize(
+    ("failed", "kind"),
+    [
+        (failure("prompt is too long: 210000 tokens > 200000 maximum"), "context"),
+        (failure("input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000"), "context"),
+        (failure("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."), "context"),
+        (failure("whatever", type="ContextWindowExceededError"), "context"),
+        (failure("Missing credentials. Please pass an `api_key`", 500, type="InternalServerError"), "auth"),
+        (failure("API key not valid. Please pass a valid API key."), "auth"),
+        (failure("Unable to locate credentials", 500), "auth"),
+        (failure("Your credit balance is too low to access the Anthropic API"), "refused"),
+        (failure("No module named 'boto3'", 500), "refused"),
+        (failure("blocked by the content policy"), "refused"),
+        (failure("slow down", 429), "outage"),
+        (
+            failure("Rate limit reached: 30000 tokens per minute. The request exceeds the limit of tokens", 429),
+            "outage",
+        ),
+        (failure("overloaded_error", 529), "outage"),
+        (failure("'NoneType' object is not subscriptable", None, type="TypeError"), "outage"),
+    ],
+)
+def test_the_words_of_providers_are_understood(failed: Failure, kind: str) -> None:
+    assert kind_of(failed) == kind
+
+
+def test_a_missing_package_is_named() -> None:
+    said = str(meaning(failure("No module named 'boto3.session'", 500), str, NAME, "bedrock", "worker").error)
+    assert "pip install boto3`" in said
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("7", 7.0), ("0.5", 0.5), ("86400", LONGEST_WAIT), ("Thu, 01 Jan 1970 00:00:40 GMT", 30.0), ("soon", 9.0)],
+)
+def test_the_wait_is_the_providers_within_bounds(header: str, seconds: float) -> None:
+    failed = Failure("RateLimitError", "slow", 429, retry_after=header)
+    assert wait_before(3, failed, now=10.0, jitter=0.5) == seconds
+
+
+def test_waits_spread() -> None:
+    failed = failure("slow", 429)
+    assert wait_before(1, failed, 0.0, 0.0) < 1.0 < wait_before(1, failed, 0.0, 1.0)
+
+
+def test_a_reply_limit_that_is_too_large_is_left_out_rather_than_the_prompt_cut() -> None:
+    abilities = Abilities()
+    failed = failure(
+        "'max_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 200."
+    )
+    assert abilities.step_down(failed, request(max_tokens=5000))
+    assert abilities.limit == "none"
+    assert not abilities.step_down(failed, request(max_tokens=5000))

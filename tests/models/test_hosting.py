@@ -1,0 +1,240 @@
+"""The life of the host process: lazy, warmed in the background, ended with its children, survived when it crashes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+
+from donewhen.core.calls import Message
+from donewhen.core.errors import ModelFailed
+from donewhen.models.hosting import ModelHost
+from donewhen.models.protocol import Call
+from donewhen.ports import Companion
+from donewhen.testing.models import hangs, says
+from donewhen.workspace.companions import SystemCompanion, SystemCompanions
+from tests.models.conftest import model, request, scripted, until
+
+STUB = str(Path(__file__).with_name("stub_host.py"))
+CALL = Call("openai/stub", (Message("user", "hello"),))
+
+
+@dataclass
+class Watched(SystemCompanions):
+    """Starts real processes, and remembers them."""
+
+    started: list[SystemCompanion] = field(default_factory=list)
+    environments: list[dict[str, str]] = field(default_factory=list)
+
+    async def start(self, argv: object, *, environment: object, on_line: Callable[[bytes], None]) -> SystemCompanion:
+        companion = await super().start(argv, environment=environment, on_line=on_line)  # type: ignore[arg-type]
+        self.started.append(companion)
+        self.environments.append(dict(environment))  # type: ignore[call-overload]
+        return companion
+
+
+@asynccontextmanager
+async def stub(*kind: str, **options: object) -> AsyncIterator[tuple[ModelHost, Watched]]:
+    watched = Watched()
+    host = ModelHost(watched, os.environ, command=(sys.executable, STUB, *kind), **options)  # type: ignore[arg-type]
+    try:
+        yield host, watched
+    finally:
+        await host.close()
+
+
+async def gone(pid: int) -> None:
+    await until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+
+
+async def test_nothing_is_started_before_it_is_needed_and_then_once() -> None:
+    async with stub("echo") as (host, watched):
+        assert not watched.started
+        await asyncio.gather(*(host.ask(CALL) for _ in range(5)))
+        assert len(watched.started) == 1
+
+
+async def test_a_message_travels_once() -> None:
+    async with stub("echo") as (host, watched):
+        sent: list[bytes] = []
+        messages = tuple(Message("user", f"message {n}") for n in range(100))
+        await host.ask(Call("openai/stub", messages[:50]))
+        keep_sent(watched.started[0], sent)
+        assert (await host.ask(Call("openai/stub", messages[:51]))).message.text == "message 50"
+        assert sent[0].count(b"message ") == 1
+
+
+def keep_sent(companion: SystemCompanion, sent: list[bytes]) -> None:
+    send = companion.send
+
+    def keep(line: bytes) -> None:
+        sent.append(line)
+        send(line)
+
+    companion.send = keep  # type: ignore[method-assign]
+
+
+async def test_what_a_library_prints_corrupts_nothing() -> None:
+    async with stub("noisy") as (host, _):
+        assert (await host.ask(CALL)).message.text == "hello"
+
+
+@pytest.mark.conformance("A6")
+async def test_a_crash_is_an_outage_and_the_next_call_starts_it_anew() -> None:
+    async with stub("exit", mask=lambda text: text.replace("library", "***")) as (host, watched):
+        for _ in range(2):
+            with pytest.raises(ModelFailed, match=r"(?s)exit code 7.*the \*\*\* crashed") as caught:
+                await host.ask(CALL)
+            assert caught.value.kind == "outage"
+        assert len(watched.started) == 2
+
+
+async def test_a_host_that_ended_while_idle_is_replaced_unnoticed() -> None:
+    async with stub("echo") as (host, watched):
+        await host.ask(CALL)
+        os.kill(watched.started[0].pid, 9)
+        await watched.started[0].ended()
+        await until(lambda: host_gone(host))
+        assert (await host.ask(CALL)).message.text == "hello"
+
+
+def host_gone(host: ModelHost) -> bool:
+    return host._gone()  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_a_host_that_is_never_ready_is_ended() -> None:
+    async with stub("mute", ready_within=0.2) as (host, watched):
+        with pytest.raises(ModelFailed, match="doesn't answer"):
+            await host.ask(CALL)
+        await gone(watched.started[0].pid)
+
+
+async def test_without_litellm_it_is_told_what_to_install() -> None:
+    async with stub("unusable", "ModuleNotFoundError: No module named 'litellm'") as (host, _):
+        with pytest.raises(ModelFailed, match=r"pip install 'donewhen\[models\]'") as caught:
+            await host.ask(CALL)
+        assert caught.value.kind == "refused"
+
+
+async def test_a_program_that_is_not_there_is_an_outage() -> None:
+    host = ModelHost(SystemCompanions(), os.environ, command=("no-such-program",))
+    with pytest.raises(ModelFailed, match="no-such-program"):
+        await host.ask(CALL)
+    await host.close()
+
+
+async def test_closing_ends_it_with_its_children_and_fails_who_waits() -> None:
+    async with stub("silent") as (host, watched):
+        waiting = asyncio.ensure_future(host.ask(CALL))
+        await until(lambda: bool(watched.started))
+        await host.ready()
+        begun = time.monotonic()
+        await host.close()
+        assert time.monotonic() - begun < 2
+        with pytest.raises(ModelFailed, match="closed"):
+            await waiting
+        await gone(watched.started[0].pid)
+
+
+@pytest.mark.parametrize("kind", ["child", "stays"])
+async def test_no_process_is_left_behind(kind: str) -> None:
+    async with stub(kind) as (host, watched):
+        await host.ready()
+        pid = watched.started[0].pid
+        children = [pid, *(one.pid for one in psutil.Process(pid).children(recursive=True))]
+        begun = time.monotonic()
+        await host.close()
+        assert time.monotonic() - begun < 2.5
+        for one in children:
+            await gone(one)
+
+
+async def test_a_companion_hands_on_lines_of_any_size() -> None:
+    lines: list[bytes] = []
+    program = "import sys; [print('x' * n) for n in (0, 5, 300_000)]; print('unfinished', end='')"
+    companion: Companion = await SystemCompanions().start(
+        (sys.executable, "-c", program), environment=os.environ, on_line=lines.append
+    )
+    assert (await companion.ended()).exit_code == 0
+    assert [len(one) for one in lines] == [0, 5, 300_000]
+    companion.send(b"nobody reads this\n")
+    await companion.close()
+
+
+# With the real host: one process for all of it.
+
+
+async def test_the_real_host_is_quiet_offline_and_keeps_keys_to_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes no library and no `.env` that lies around, and comes back when it is killed in a call."""
+    (tmp_path / "litellm.py").write_text("raise RuntimeError('the wrong litellm')")
+    (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://127.0.0.1:9\n")
+    monkeypatch.chdir(tmp_path)
+    guard = tmp_path / "guard"
+    guard.mkdir()
+    (guard / "sitecustomize.py").write_text(GUARD)
+    watched = Watched()
+    host = ModelHost(watched, {**os.environ, "PYTHONPATH": str(guard), "OPENAI_API_KEY": "sk-environment"})
+    async with scripted(says("well"), hangs(), says("again")) as server:
+        stalls = asyncio.ensure_future(longest_stalls())
+        host.warm()
+        asked = model(host, server, key=lambda: "sk-on-the-pipe")
+        assert (await asked.complete(request())).message.text == "well"
+        stalls.cancel()
+        busy, late = await stalls
+        assert busy < 0.05
+        assert late < 0.25
+        process = psutil.Process(watched.started[0].pid)
+        assert "sk-" not in str(process.cmdline()) + str(process.environ())
+
+        waiting = asyncio.ensure_future(asked.complete(request()))
+        await until(lambda: len(server.requests) == 2)
+        process.kill()
+        with pytest.raises(ModelFailed, match="the model host ended") as caught:
+            await waiting
+        assert caught.value.kind == "outage"
+        said = (await watched.started[0].ended()).errors
+        assert "sk-" not in said
+        assert "the guard stands" in said
+        assert "GUARD" not in said
+        assert "printed by a library" in said
+        assert (await asked.complete(request())).message.text == "again"
+    await host.close()
+    await gone(watched.started[1].pid)
+
+
+GUARD = """
+import os
+import sys
+def hook(event, arguments):
+    if event == "import" and arguments[0] == "openai":
+        os.write(1, b"printed by a library\\n")
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"):
+        if not any(local in str(arguments) for local in ("127.0.0.1", "localhost", "::1")):
+            print("GUARD", event, arguments, file=sys.stderr, flush=True)
+sys.addaudithook(hook)
+print("the guard stands", file=sys.stderr, flush=True)
+"""
+
+
+async def longest_stalls() -> tuple[float, float]:
+    """Until it is cancelled: the longest that the loop's thread was busy, and the longest that it was late, which on a
+    busy machine is longer."""
+    busy = late = 0.0
+    try:
+        while True:
+            at, worked = time.perf_counter(), time.thread_time()
+            await asyncio.sleep(0.005)
+            late = max(late, time.perf_counter() - at - 0.005)
+            busy = max(busy, time.thread_time() - worked)
+    except asyncio.CancelledError:
+        return busy, late
