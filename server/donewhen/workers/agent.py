@@ -22,6 +22,12 @@ MAX_CLAIM = 10_000
 MAX_FRUITLESS = 3
 """Replies in a row that are cut off before they do anything; two that are empty."""
 
+NOTHING = "the model answered nothing"
+TOO_LONG = (
+    "the goal does not fit into the model's window even without the conversation: shorten it, or set a model with a "
+    "larger window"
+)
+
 
 class AgentWorker:
     """Asks the model what to do, does it, and tells it what came of it, until it reports or a limit is reached.
@@ -69,7 +75,7 @@ class _AgentTurn:
         self._fruitless = 0
 
     async def play(self, task: Message) -> TurnResult:
-        await self._talk.tell(task)
+        await self._talk.begin(task)
         claim: Claim | None = None
         while claim is None:
             claim = self._spent() or await self._act(await self._reply())
@@ -120,6 +126,8 @@ class _AgentTurn:
         try:
             return await self._ask()
         except ModelFailed as failure:
+            if failure.kind == "context":
+                raise WorkerFailed(f"{TOO_LONG}: {failure}") from failure
             raise _failed(failure) from failure
 
     async def _ask(self) -> ModelReply:
@@ -133,9 +141,6 @@ class _AgentTurn:
         self._talk.heard(reply)
         self._tokens += reply.usage.tokens
         return reply
-
-
-NOTHING = "the model answered nothing"
 
 
 def _failed(failure: ModelFailed) -> WorkerFailed:

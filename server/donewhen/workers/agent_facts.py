@@ -58,16 +58,14 @@ class Facts:
                 facts._answered(_call_of(message, open_calls), message.text)
         return facts
 
-    def messages(self, room: int) -> tuple[Message, ...]:
-        """The notes as one message of at most about `room` bytes, or none where there is nothing to say. What is old
-        goes first; what the person said goes last, and where something of it goes, that is marked."""
-        if not (self.files or self.commands or self.errors or self.said or self.steps):
-            return ()
+    def message(self, room: int) -> Message:
+        """The notes, in at most about `room` bytes. What is old goes first; what the person said goes last, and where
+        something of it goes, that is marked."""
         for share in _SHARES:
             text = self._text(share, self.said)
             if len(text.encode("utf-8", "replace")) <= room:
-                return (Message("user", text),)
-        return (Message("user", self._text(0.0, _latest(self.said, room - 200))),)
+                return Message("user", text)
+        return Message("user", self._text(0.0, _latest(self.said, room - 200)))
 
     def _text(self, share: float, said: Sequence[str]) -> str:
         sections = {
@@ -82,6 +80,8 @@ class Facts:
             count = len(texts) if heading == PERSON else int(KEPT[heading] * share)
             if texts and count:
                 parts += [heading, *map(item, texts[-count:])]
+        if len(parts) == 1:
+            parts.append("(nothing)")
         return "\n".join(parts)
 
     def _take_over(self, text: str) -> None:
@@ -136,7 +136,7 @@ class Facts:
 
 
 def is_notes(message: Message) -> bool:
-    """True for what `Facts.messages` made."""
+    """True for what `Facts.message` made."""
     return message.role == "user" and message.text.startswith(NOTES_HEADING)
 
 

@@ -32,6 +32,7 @@ class Talk:
         self._window = options.window or facts.window or WINDOW
         self._bytes_per_token = BYTES_PER_TOKEN
         self._fixed = _SPECS_SIZE + size_of(system)
+        self._task = 0
         self._measured = 0
         self._size = 0
         self._asked = 0
@@ -41,6 +42,11 @@ class Talk:
         """Characters that the result of one tool call may have: an eighth of the window."""
         return int(self._window * self._bytes_per_token / 8)
 
+    async def begin(self, task: Message) -> None:
+        """Tells the model what the turn is about; that outlives every compaction."""
+        self._task = size_of(task)
+        await self.tell(task)
+
     async def tell(self, message: Message) -> None:
         """Adds what the model is told."""
         await self._context.keep(message)
@@ -49,7 +55,7 @@ class Talk:
         """The next question, compacted first where it nears the window."""
         self._measure()
         if self._fixed + self._size > self._room(FULL):
-            await self._compact(ROOMY)
+            await self._compact()
         self._asked = self._fixed + self._size
         said = [message for message in self._context.conversation if _says_something(message)]
         messages = (self._system, *said)
@@ -64,8 +70,9 @@ class Talk:
 
     async def shrink(self) -> None:
         """The model said that the prompt is too long: its window is smaller than was known."""
-        self._window = max(int(self._asked / self._bytes_per_token * FULL), LEAST_REPLY)
-        await self._compact(ROOMY)
+        smaller = int(self._asked / self._bytes_per_token * FULL)
+        self._window = min(self._window, max(smaller, LEAST_REPLY))
+        await self._compact()
 
     def heard(self, reply: ModelReply) -> None:
         """Learns from a reply how many bytes a token of this conversation has."""
@@ -78,9 +85,11 @@ class Talk:
         self._size += sum(size_of(message) for message in conversation[self._measured :])
         self._measured = len(conversation)
 
-    async def _compact(self, share: float) -> None:
+    async def _compact(self) -> None:
         before = self._context.conversation
-        after = compacted(before, self._room(share) - self._fixed)
+        # A long goal or feedback may take most of the room: the work itself gets half of what is left then.
+        least = (self._fixed + self._task + self._room(FULL)) // 2
+        after = compacted(before, max(self._room(ROOMY), least) - self._fixed)
         if after.dropped or sum(map(size_of, after.messages)) < self._size:
             await self._context.compact(after.messages, after.dropped)
         self._measured = self._size = 0

@@ -15,8 +15,10 @@ from donewhen.workers.prompt import is_task
 
 OVERHEAD = 24
 """Bytes that a message or a call costs besides its texts."""
-SHORTEST = 200
-"""Characters of an answer that are always kept while it is the latest."""
+LEAST_ANSWER = 300
+"""Bytes of an answer that are always kept while it is the latest, the mark of a cut included."""
+MARK = 50
+"""Bytes of the mark that says how much was cut."""
 MIN_NOTES = 1_000
 """Bytes that the notes may take in any case."""
 
@@ -39,8 +41,8 @@ def compacted(messages: Sequence[Message], room: int) -> Compacted:
     """The conversation in `room` bytes: notes of what is old, the task of the latest turn as it is, and as many of the
     latest messages as fit.
 
-    The latest calls and their answers are always kept, their answers shortened where they don't fit. More than `room`
-    is needed only where the task alone takes it.
+    The latest answers are shortened where they don't fit as they are. More than `room` is needed only where the task
+    alone takes it.
     """
     blocks = _blocks(messages)
     task = next((at for at in reversed(range(len(blocks))) if is_task(blocks[at][0])), None)
@@ -50,7 +52,8 @@ def compacted(messages: Sequence[Message], room: int) -> Compacted:
     kept = {at for at in range(len(blocks)) if at == task or (at >= first and blocks[at][0].role != "tool")}
     old = [message for at, block in enumerate(blocks) if at not in kept for message in block]
     stay = [message for at in sorted(kept) for message in _fitting(blocks[at], at == task, left - notes_room)]
-    return Compacted((*Facts.of(old).messages(notes_room), *stay), len(old))
+    notes = (Facts.of(old).message(notes_room),) if old else ()
+    return Compacted((*notes, *stay), len(old))
 
 
 def _blocks(messages: Sequence[Message]) -> list[list[Message]]:
@@ -65,28 +68,32 @@ def _blocks(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def _first_kept(blocks: Sequence[Sequence[Message]], task: int | None, room: int) -> int:
-    """From where on the blocks fit; the last one stays in any case."""
+    """From where on the blocks fit; the last one counts as what it has at least."""
     first = len(blocks)
     left = room
     while first > 0 and not is_notes(blocks[first - 1][0]):
-        left -= 0 if first - 1 == task else _size(blocks[first - 1])
-        if left < 0 and first < len(blocks):
+        block = blocks[first - 1]
+        if first - 1 != task:
+            left -= min(_size(block), max(_least(block), room)) if first == len(blocks) else _size(block)
+        if left < 0:
             break
         first -= 1
     return first
 
 
+def _least(block: Sequence[Message]) -> int:
+    """The size of a block whose answers are as short as they may become."""
+    return sum(size_of(m) - max(_bytes(m.text) - LEAST_ANSWER, 0) * (m.role == "tool") for m in block)
+
+
 def _fitting(block: Sequence[Message], is_task: bool, room: int) -> Sequence[Message]:
     """The block with its answers shortened as much as is needed."""
-    over = _size(block) - room
-    if is_task or over <= 0:
+    if is_task or _size(block) <= room:
         return block
     answers = [message for message in block if message.role == "tool"]
-    if not answers:
-        return block
-    fixed = sum(size_of(message) for message in block) - sum(_bytes(message.text) for message in answers)
-    each = max((room - fixed) // len(answers) - OVERHEAD * 2, SHORTEST)
-    return [replace(m, text=_ends(m.text, each)) if m.role == "tool" else m for m in block]
+    others = _size(block) - sum(_bytes(message.text) for message in answers)
+    each = max((room - others) // max(len(answers), 1), LEAST_ANSWER)
+    return [replace(m, text=_ends(m.text, each - MARK)) if m.role == "tool" else m for m in block]
 
 
 def _ends(text: str, room: int) -> str:
