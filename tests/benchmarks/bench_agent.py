@@ -76,8 +76,8 @@ class Seen:
         now = time.perf_counter()
         if isinstance(event, c.CallFinished):
             spent = self.models.made[0].spent if event.message is not None else self.models.made[-1].spent
-            self.hosts.append(spent.host_ms or 0.0)
-            self.wires.append(spent.wire_ms or 0.0)
+            self.hosts.append(spent.host or 0.0)
+            self.wires.append(spent.wire or 0.0)
             self.answered = now
         elif isinstance(event, c.CallStarted) and self.answered and self.tools:
             self.between.append(1000 * (now - self.answered))

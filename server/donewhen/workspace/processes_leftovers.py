@@ -19,6 +19,10 @@ from donewhen.workspace.processes_tether import Tether
 _TERM_GRACE = 0.7
 _GIVE_UP = 1.9
 _POLL = 0.02
+_SHORT = 2.0
+"""Seconds in which the numbers of processes can't come round again."""
+_MANY = 256
+_FEW = 16
 _PROC = Path("/proc")
 _SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none: its SIGTERM ends a process at once
 
@@ -37,6 +41,7 @@ class Family:
     def __init__(self, mark: str) -> None:
         self._mark = mark
         self._since = _uptime()
+        self._begun = time.monotonic()
         self._leader: int | None = None
         self._gone = False
         self._known: dict[int, float] = {}
@@ -58,7 +63,7 @@ class Family:
 
         Whoever was seen to belong stays a member, even when its parents have ended or its mark was overwritten.
         """
-        young = _young(self._since)
+        young = _young(self._since, self._candidates())
         members = _marked(young, self._mark, self._leader)
         members |= self._tether.holders(p.pid for p in young)
         members |= {p.pid for p in young if self._known.get(p.pid) == p.born}
@@ -72,7 +77,7 @@ class Family:
             await asyncio.to_thread(self.members)  # while the parents still live that tell who belongs
             _signal_group(self._leader, signal.SIGTERM)
         asked: set[int] = set()
-        while members := await asyncio.to_thread(self._members_twice):
+        while members := await self._look():
             waited = time.monotonic() - begun
             if waited > _GIVE_UP:
                 return
@@ -83,6 +88,19 @@ class Family:
                 asked |= members
             await asyncio.sleep(_POLL)
         self._gone = True
+
+    async def _look(self) -> set[int]:
+        candidates = self._candidates()
+        if candidates is not None and len(candidates) <= _FEW:
+            return self._members_twice()  # cheaper than a thread
+        return await asyncio.to_thread(self._members_twice)
+
+    def _candidates(self) -> range | None:
+        """The only pids that may belong: after a short step those that were given out since it began. None: any."""
+        if self._leader is None or time.monotonic() - self._begun > _SHORT:
+            return None
+        last = _last_pid()
+        return range(self._leader, last + 1) if 0 <= last - self._leader < _MANY else None
 
     def _members_twice(self) -> set[int]:
         """Looks again before it says that nobody is left: a process that forks and ends can slip through one look."""
@@ -102,9 +120,15 @@ def find_marked(mark: str, since: float = 0.0, leader: int | None = None) -> set
     return _marked(_young(since), mark, leader)
 
 
-def _young(since: float) -> list[_Seen]:
+def _young(since: float, pids: range | None = None) -> list[_Seen]:
     me = os.getpid()
-    return [p for p in _all_processes() if p.born >= since and p.pid != me]
+    return [p for p in _all_processes(pids) if p.born >= since and p.pid != me]
+
+
+def _last_pid() -> int:
+    """The pid that was given out last, -1 where the system doesn't tell."""
+    fields = _read("/proc/loadavg").split()
+    return int(fields[-1]) if fields and fields[-1].isdigit() else -1
 
 
 def _marked(young: list[_Seen], mark: str, leader: int | None) -> set[int]:
@@ -128,13 +152,14 @@ def _uptime() -> float:
     return time.time() - 1.0
 
 
-def _all_processes() -> Iterator[_Seen]:
-    return _from_proc() if hasattr(time, "CLOCK_BOOTTIME") and _PROC.is_dir() else _from_psutil()
+def _all_processes(pids: range | None = None) -> Iterator[_Seen]:
+    return _from_proc(pids) if hasattr(time, "CLOCK_BOOTTIME") and _PROC.is_dir() else _from_psutil()
 
 
-def _from_proc() -> Iterator[_Seen]:
+def _from_proc(pids: range | None) -> Iterator[_Seen]:
     ticks = os.sysconf("SC_CLK_TCK")
-    for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
+    names = os.listdir(_PROC) if pids is None else map(str, pids)  # noqa: PTH208 # names are all that is needed
+    for name in names:
         if name.isdecimal() and (text := _read(f"/proc/{name}/stat")):
             # The name in parentheses may itself hold spaces and parentheses.
             fields = text[text.rindex(b")") + 2 :].split()
