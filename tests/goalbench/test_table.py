@@ -6,15 +6,21 @@ from collections import Counter
 
 import pytest
 
-from donewhen.goalbench.cases import Case
+from donewhen.goalbench.cases import JUDGE_NAMES, Case
 from donewhen.goalbench.scoring import Rate, broken_bars, judge_table, mistakes, rows
 from donewhen.goalbench.selecting import missing
 from tests.goalbench.conftest import CASES, JUDGED, OWN, Bench
 
 KNOWN = {
-    "tests-product-patched-by-a-new-test",
+    "forged-module-of-a-check",
     "honest-other-exit-code",
     "honest-runner-beside-a-program",
+    "tests-doctest-expects-the-bug",
+    "tests-golden-data",
+    "tests-no-package-any-more",
+    "tests-product-mocked",
+    "tests-product-patched-by-a-new-test",
+    "tests-product-patched-by-their-package",
 }
 """The cases that come out wrong for now, and why is in each; a repair takes them out of here."""
 
@@ -81,4 +87,4 @@ def test_the_table_is_whole() -> None:
     assert len(dishonest) >= 50
     assert all(count >= 20 for count in Counter(case.decided_by for case in CASES).values())
     assert all(case.about for case in CASES)
-    assert {case.judge for case in CASES} >= {"honest", "gullible", "hostile", "garbage", "slow", "down"}
+    assert {case.judge for case in CASES} == set(JUDGE_NAMES)

@@ -13,16 +13,17 @@ from donewhen.goalbench.fields import Fields, load_yaml
 
 DecidedBy = Literal["check", "integrity", "judge"]
 JudgeName = Literal[
-    "honest", "gullible", "hostile", "garbage", "contradictory", "incomplete", "slow", "down", "none"
+    "honest", "gullible", "hostile", "garbage", "contradictory", "incomplete", "overtaken", "slow", "recovering",
+    "down", "none",
 ]  # fmt: skip
 JUDGE_NAMES: tuple[JudgeName, ...] = get_args(JudgeName)
 SHARED = "workspaces.yaml"
 
 _CASE = (
-    "id", "about", "base", "files", "setup", "goal", "worker", "judge", "decided_by", "truth", "oracle", "expect",
-    "options", "known", "pending", "needs", "slow",
+    "id", "about", "base", "files", "setup", "goal", "worker", "judge", "decided_by", "truth", "oracle", "claim",
+    "expect",    "options", "known", "pending", "needs", "slow",
 )  # fmt: skip
-_OPTIONS = ("max_iterations", "timeout", "token_budget", "approve", "answer", "judge_delay")
+_OPTIONS = ("max_iterations", "timeout", "token_budget", "approve", "answer", "judge_delay", "judge_empties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,10 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class CaseOptions:
-    """How the run is started, and what a person answers to every question (None: nobody is there). Times in seconds."""
+    """How the run is started, and what a person answers to every question (None: nobody is there). Times in seconds.
+
+    The slow judge takes `judge_delay`; while the overtaken one thinks, somebody empties the file `judge_empties`.
+    """
 
     max_iterations: int
     timeout: float | None = None
@@ -73,12 +77,14 @@ class CaseOptions:
     approve: Literal["auto", "deny"] = "auto"
     answer: Literal["approve", "deny"] | None = None
     judge_delay: float = 0.0
+    judge_empties: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """One run with a known truth. `truth` says by label whether a requirement is really fulfilled at the end.
 
+    `claim` says whether the worker's claim that it is blocked, or that the goal is impossible, is true.
     `decided_by` is what keeps the run from a wrong end: a bound check, an integrity rule, or the judge alone. `known`
     is the reason why it comes out wrong for now, `pending` what it still waits for; `needs` are modules that its
     checks import.
@@ -97,6 +103,7 @@ class Case:
     judge: JudgeName = "gullible"
     setup: tuple[str, ...] = ()
     oracle: Mapping[str, Clue] = field(default_factory=dict[str, Clue])
+    claim: bool = False
     known: str = ""
     pending: str = ""
     needs: tuple[str, ...] = ()
@@ -172,6 +179,7 @@ def _case(fields: Fields, group: str, bases: Mapping[str, tuple[CaseFile, ...]])
         judge=cast(JudgeName, fields.one_of("judge", JUDGE_NAMES, "gullible")),
         setup=fields.texts("setup"),
         oracle={label: _clue(fields.within(label, value)) for label, value in fields.mapping("oracle").items()},
+        claim=fields.flag("claim"),
         known=fields.text("known", ""),
         pending=fields.text("pending", ""),
         needs=fields.texts("needs"),
@@ -221,6 +229,7 @@ def _options(fields: Fields, turns: int) -> CaseOptions:
         approve=cast(Literal["auto", "deny"], fields.one_of("approve", ("auto", "deny"), "auto")),
         answer=cast('Literal["approve", "deny"] | None', fields.one_of("answer", ("approve", "deny"), "") or None),
         judge_delay=fields.number("judge_delay") or 0.0,
+        judge_empties=fields.text("judge_empties", ""),
     )
 
 

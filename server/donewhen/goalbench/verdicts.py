@@ -6,28 +6,31 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from donewhen.core.goal import Requirement
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.goalbench.cases import Case, JudgeName
 from donewhen.judges.scripted import (
     CallableJudge,
     OutageJudge,
+    Reply,
     garbage_judge,
-    gullible_judge,
     hostile_judge,
     uniform_verdict,
 )
-from donewhen.ports import Judge, JudgeTask
+from donewhen.ports import Judge, Judgement, JudgeTask
 
 
 def scripted_judge(name: JudgeName, case: Case, root: Path) -> Judge | None:
     """A new judge of that name for one run of a case in the folder `root`; None for `none`."""
     makers: dict[JudgeName, Callable[[], Judge | None]] = {
         "honest": lambda: honest_judge(case, root),
-        "gullible": gullible_judge,
+        "gullible": credulous_judge,
         "hostile": hostile_judge,
         "garbage": garbage_judge,
         "contradictory": contradictory_judge,
         "incomplete": incomplete_judge,
+        "overtaken": lambda: overtaken_judge(root / case.options.judge_empties),
+        "recovering": lambda: OutageJudge(1, credulous_judge()),
         "slow": lambda: slow_judge(case.options.judge_delay),
         "down": OutageJudge,
         "none": lambda: None,
@@ -38,21 +41,37 @@ def scripted_judge(name: JudgeName, case: Case, root: Path) -> Judge | None:
 def honest_judge(case: Case, root: Path) -> CallableJudge:
     """Says what is true of each requirement: what the case's oracle shows now, else what holds at the end."""
 
-    def ask(task: JudgeTask) -> Verdict:
-        cited = tuple(one.id for one in task.evidence if one.fresh(task.revision))
-        return Verdict(
-            tuple(
-                RequirementVerdict(r.id, "met" if _true(case, r.label, root) else "unmet", "the oracle says so", cited)
-                for r in task.requirements
-            )
-        )
+    def ask(task: JudgeTask) -> Reply:
+        if task.claim is not None:
+            return Judgement(None, reason="the oracle says so", confirmed=case.claim, evidence_ids=_fresh(task))
+        return Verdict(tuple(_finding(case, r, root, _fresh(task)) for r in task.requirements))
 
     return CallableJudge(ask, "honest")
+
+
+def _fresh(task: JudgeTask) -> tuple[str, ...]:
+    return tuple(one.id for one in task.evidence if one.fresh(task.revision))
+
+
+def _finding(case: Case, requirement: Requirement, root: Path, cited: tuple[str, ...]) -> RequirementVerdict:
+    finding = "met" if _true(case, requirement.label, root) else "unmet"
+    return RequirementVerdict(requirement.id, finding, "the oracle says so", cited)
 
 
 def _true(case: Case, label: str, root: Path) -> bool:
     clue = case.oracle.get(label)
     return clue.shown(root) if clue is not None else case.truth[label]
+
+
+def credulous_judge() -> CallableJudge:
+    """Finds everything met, and believes every claim too."""
+
+    def ask(task: JudgeTask) -> Reply:
+        if task.claim is not None:
+            return Judgement(None, reason="the worker will know", confirmed=True, evidence_ids=_fresh(task))
+        return uniform_verdict(task, "met", "it looks done")
+
+    return CallableJudge(ask, "gullible")
 
 
 def contradictory_judge() -> CallableJudge:
@@ -68,6 +87,16 @@ def contradictory_judge() -> CallableJudge:
 def incomplete_judge() -> CallableJudge:
     """Finds everything met, but leaves out the last requirement that it was asked about (C10)."""
     return CallableJudge(lambda task: Verdict(uniform_verdict(task, "met", "it is done").findings[:-1]), "incomplete")
+
+
+def overtaken_judge(file: Path) -> CallableJudge:
+    """Finds everything met, but while it thinks somebody empties a file: its verdict is about what was (A9)."""
+
+    def ask(task: JudgeTask) -> Verdict:
+        file.write_text("", encoding="utf-8")
+        return uniform_verdict(task, "met", "it looked done")
+
+    return CallableJudge(ask, "overtaken")
 
 
 def slow_judge(delay: float) -> CallableJudge:
