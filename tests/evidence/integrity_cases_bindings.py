@@ -25,6 +25,12 @@ BINDINGS = (
         ADD.replace("from mathx import add", "def add(a, b):\n    return 3"),
         f"test_modified {T}:0",
     ),
+    in_test(
+        "bound again by a function",
+        ADD,
+        ADD + "\n\ndef setup_module():\n    global add\n    add = None\n",
+        f"test_modified {T}:12",
+    ),
     in_test("a definition of its own, imported now", "def same(a, b):\n    assert a == b\n\n\n" + CALLS[26:], CALLS),
     in_test(
         "imported under the same name",

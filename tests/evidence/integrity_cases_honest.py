@@ -9,6 +9,19 @@ HONEST_PYTHON = (
     in_test("a test added", ADD, ADD + "\n\ndef test_more():\n    assert add(2, 2) == 4\n"),
     in_test("a skipped test added", ADD, ADD + "\n\n@pytest.mark.skip\ndef test_more():\n    assert add(2, 2) == 4\n"),
     in_test("comments and blank lines", ADD, ADD.replace("def test_zero", "# nothing\n\n\ndef test_zero")),
+    in_test(
+        "one of two assertions runs, whatever the condition says",
+        ADD,
+        ADD.replace(
+            "    assert add(0, 0) == 0",
+            "    if MINUS:\n        assert add(0, 0) == 0\n    else:\n        assert add(0, 0) == 0",
+        ),
+    ),
+    in_test(
+        "a condition taken away",
+        ADD.replace("    assert add(0, 0) == 0", "    if LARGE:\n        assert add(0, 0) == 0"),
+        ADD,
+    ),
     in_test("quotes", 'def test_a():\n    assert f() == "x"\n', "def test_a():\n    assert f() == 'x'\n"),
     in_test("a docstring", ADD, ADD.replace("def test_zero():\n", 'def test_zero():\n    """Zero."""\n')),
     in_test("an assertion added", ADD, ADD.replace("== 0\n", "== 0\n    assert add(0, 1) == 1\n")),

@@ -105,6 +105,12 @@ DISHONEST_PYTHON = (
         f"test_weakened {T}:0",
     ),
     in_test("emptied", ADD, ADD.replace("assert add(0, 0) == 0", "pass"), f"test_weakened {T}:7"),
+    in_test(
+        "asserted under a condition",
+        ADD,
+        ADD.replace("    assert add(0, 0) == 0", "    if add(0, 0) == 0:\n        assert add(0, 0) == 0"),
+        f"test_weakened {T}:7",
+    ),
     in_test("assert True", ADD, ADD.replace("assert add(0, 0) == 0", "assert True"), f"test_weakened {T}:7"),
     in_test("or True", ADD, ADD.replace("add(0, 0) == 0", "add(0, 0) == 0 or True"), f"test_weakened {T}:7"),
     in_test("a tuple asserted", ADD, ADD.replace("add(0, 0) == 0", "(add(0, 0) == 0, 'zero')"), f"test_weakened {T}:7"),

@@ -69,10 +69,10 @@ class TestFact:
     """One function of a test file as it stands there, tests and what is no test (`collected` false) alike.
 
     `name` is qualified by its classes or suites (`TestAdd.test_zero`), `body` a digest without comments and
-    formatting. `asserts` counts the assertions that can fail; `empty` says that the body does nothing. `expected`
-    holds one text per assertion: its literals and comparisons, apart by unit separators; `lines` their lines, counted
-    from `line`. `tokens` is a digest of all literals and comparisons of the body, `cases` the literal cases that it is
-    run with.
+    formatting. `asserts` counts the assertions that can fail and depend on no condition; `empty` says that the body
+    does nothing. `expected` holds one text per assertion, on conditions too: its literals and comparisons, apart by
+    unit separators; `lines` their lines, counted from `line`. `tokens` is a digest of all literals and comparisons of
+    the body, `cases` the literal cases that it is run with.
     """
 
     __test__ = False

@@ -88,7 +88,7 @@ def compare_called(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator[In
             continue
         current = {t.name: t for t in after.tests}
         for test in file.tests:
-            if test.asserts and (same := current.get(test.name)) is not None and same.body != test.body:
+            if test.expected and (same := current.get(test.name)) is not None and same.body != test.body:
                 yield from _weaker(test, _Place(after, same))
 
 
@@ -202,6 +202,8 @@ def _weaker(before: TestFact, after: _Place) -> Iterator[IntegrityFinding]:
 def _weakness(before: TestFact, after: TestFact) -> str:
     if after.empty and not before.empty:
         return "its body does nothing now"
+    if after.asserts < before.asserts and len(after.expected) >= len(before.expected):
+        return "what it asserts runs only under a condition now"
     if after.asserts < before.asserts:
         return f"{before.asserts} assertion{'s' if before.asserts > 1 else ''} before, {after.asserts} now"
     if len(after.cases) < len(before.cases):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 SEPARATOR = "\x1f"
@@ -40,10 +40,12 @@ _SKIPS = frozenset({"skip", "skipTest", "xfail"})
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One assertion that can fail: its 0-based line and its literals and comparisons, in no order."""
+    """One assertion that can fail: its 0-based line, its literals and comparisons in no order. `certain`: no condition
+    keeps it from being run."""
 
     line: int
     tokens: tuple[str, ...]
+    certain: bool = True
 
     @property
     def text(self) -> str:
@@ -64,14 +66,14 @@ def assertions_of(
     """
     names = {**constants, **_parameters(function, cases), **literals_of(nodes)}
     found: list[Assertion] = []
-    for statement in _reachable(function.body):
-        found += _statement_assertions(statement, names)
+    for statement, certain in _reachable(function.body):
+        found += [replace(a, certain=certain) for a in _statement_assertions(statement, names)]
         for node in _own_nodes(statement):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in called:
                 rest = {k: v for k, v in called.items() if k != node.func.id and v is not function}
                 helper = called[node.func.id]
                 inner = assertions_of(helper, body_nodes(helper), constants, rest)
-                found += [Assertion(node.lineno - 1, a.tokens) for a in inner]
+                found += [Assertion(node.lineno - 1, a.tokens, certain and a.certain) for a in inner]
     return found
 
 
@@ -173,14 +175,24 @@ def last_name(node: ast.expr) -> str:
 # ---------------------------------------------------------------------------------------- what is reached
 
 
-def _reachable(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements that can run and whose failure is not swallowed, outer ones before inner ones."""
+def _reachable(body: Sequence[ast.stmt], certain: bool = True) -> Iterator[tuple[ast.stmt, bool]]:
+    """Statements that can run and whose failure is not swallowed, outer ones before inner ones; and whether no
+    condition decides on them."""
     for statement in body:
-        yield statement
+        yield statement, certain
         for inner in _inner_bodies(statement):
-            yield from _reachable(inner)
+            yield from _reachable(inner, certain and not _depends(statement, inner))
         if _ends(statement):
             return
+
+
+def _depends(statement: ast.stmt, inner: Sequence[ast.stmt]) -> bool:
+    """True where the inner body runs only under a condition. Where both branches assert, one of them surely does: the
+    first one counts for both."""
+    if not isinstance(statement, ast.If) or truth(statement.test) is not None:
+        return False
+    others = [n for s in statement.orelse for n in walk(s)]
+    return inner is statement.orelse or not any(isinstance(n, ast.Assert) or _is_fail(n) for n in others)
 
 
 def _inner_bodies(statement: ast.stmt) -> Iterator[Sequence[ast.stmt]]:

@@ -19,7 +19,8 @@ def bindings_of(tree: ast.Module) -> tuple[Binding, ...]:
     """
     nodes = list(walk(tree))
     read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    bound = [b for b in _bound(tree.body) if b[0] in read]
+    elsewhere = [(name, n.lineno - 1, "=") for n in nodes if isinstance(n, ast.Global) for name in n.names]
+    bound = [b for b in (*_bound(tree.body), *elsewhere) if b[0] in read]
     own = {name for name, _, _ in bound}
     built_in = [(name, 0, "builtin") for name in read & _BUILTINS if name not in own]
     return tuple(sorted([*bound, *built_in]))

@@ -147,7 +147,7 @@ class _Reader:
             name=name,
             line=node.lineno - 1,
             body=_body_digest(node),
-            asserts=len(found),
+            asserts=sum(a.certain for a in found),
             skipped=len(self.skips) > before,
             collected=is_test,
             empty=is_empty(node),
