@@ -18,6 +18,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "workers": ("workers", "models", "core", "ports"),
     "judges": ("judges", "models", "core", "ports"),
     "samples": ("samples",),
+    "tracing": ("tracing", "core", "ports"),
     "goalbench": ("goalbench", "core", "ports", "engine", "config", "judges"),
     "lsp": ("lsp", "core", "ports", "engine", "wire"),
     "cli": ("cli", "core", "ports", "engine", "wire", "config", "goalbench"),
@@ -49,6 +50,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "rich": ("cli",),
     "platformdirs": ("store", "config", "cli"),
     "cattrs": ("lsp",),
+    "opentelemetry": ("tracing",),
     "litellm": ("models",),
 }
 POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"}

@@ -31,6 +31,7 @@ from donewhen.ports.proving import (
     Worker,
 )
 from donewhen.ports.records import Clock, Ledger, Live, Owner, Reply, Request, RunLock, RunSummary
+from donewhen.ports.tracing import Tracer
 
 __all__ = [
     "AuditContext",
@@ -66,6 +67,7 @@ __all__ = [
     "RunLock",
     "RunSummary",
     "ToolSpec",
+    "Tracer",
     "TreeState",
     "Turn",
     "TurnContext",
