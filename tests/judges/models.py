@@ -81,9 +81,7 @@ class MemoryCalls:
         self.begun.append(model)
         return f"call-{len(self.begun)}"
 
-    async def end(
-        self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None
-    ) -> None:
+    async def end(self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None) -> None:
         self.ended.append(usage)
 
 
@@ -155,7 +153,9 @@ def task(*requirements: Requirement, evidence: Sequence[Evidence] = (), **more: 
     return JudgeTask("run-1234567", goal, requirements, REVISION, tuple(evidence), **more)
 
 
-def entry(name: str, status: str = "met", cited: Sequence[str] = ("E1",), reason: str = "E1 shows it") -> dict[str, Any]:
+def entry(
+    name: str, status: str = "met", cited: Sequence[str] = ("E1",), reason: str = "E1 shows it"
+) -> dict[str, Any]:
     return {"id": name, "status": status, "reason": reason, "evidence_ids": list(cited)}
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from donewhen.core.evidence import (
     CheckResult,
@@ -17,15 +18,18 @@ from donewhen.core.evidence import (
 )
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Requirement
-from donewhen.judges.excerpts import Lines
+from donewhen.judges.excerpts import Lines, Rankings
 from donewhen.judges.fencing import label
 from donewhen.judges.normalising import Normaliser
-from donewhen.judges.relevance import LineIndex, diff_lines, mentioned, mentions, path_score, requirement_words, words
+from donewhen.judges.relevance import diff_lines, mentioned, mentions, path_score, ranked, requirement_words, words
 from donewhen.judges.sharing import Block
 
+_FAILURE = re.compile(r"error|fail|assert|traceback|warning", re.IGNORECASE)
+MAX_OTHERS = 6
 MAX_COMMANDS = 8
 MAX_COMMAND_LINES = 24
 MAX_FAILED = 20
+MAX_TESTS = 3_000
 MAX_PROBLEMS = 40
 LARGEST_FILE = 400_000
 OLD = "older than the last edit: it can't be cited"
@@ -54,7 +58,7 @@ def blocks_of(material: Material) -> list[Block]:
     return sorted(found, key=lambda block: (min(block.owners), _ORDER.index(block.kind), block.name))
 
 
-_ORDER = ("check", "editor", "diff", "named", "changed", "command")
+_ORDER = ("check", "editor", "diff", "named", "changed", "command", "other")
 
 
 def _everyone(material: Material) -> frozenset[int]:
@@ -62,15 +66,24 @@ def _everyone(material: Material) -> frozenset[int]:
 
 
 def _results(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
+    """Each requirement's own results, and of other checks a few that have to do with these requirements."""
+    others: list[tuple[Evidence, CheckResult]] = []
     for evidence in material.evidence:
         observation = evidence.observation
         if isinstance(observation, CheckResult):
             owners = _of_check(material, observation.check_id)
-            yield _check(material, evidence, observation, owners or _everyone(material), wanted)
+            if owners:
+                yield _check(material, evidence, observation, owners, wanted)
+            else:
+                others.append((evidence, observation))
         elif isinstance(observation, EditorReport):
             owners = _of_requirement(material, observation.requirement_id)
             if owners:
                 yield _editor(material, evidence, observation, owners)
+    every = frozenset[str]().union(*wanted)
+    others.sort(key=lambda one: (-len(words(one[1].command) & every), one[1].command, one[1].check_id))
+    for rank, (evidence, result) in enumerate(others[:MAX_OTHERS]):
+        yield replace(_check(material, evidence, result, _everyone(material), wanted), kind="other", rank=rank)
 
 
 def _of_check(material: Material, key: str) -> frozenset[int]:
@@ -97,12 +110,13 @@ def _check(
     if not fresh:
         head.append(OLD)
     tests = _tests(result, frozenset[str]().union(*(wanted[at] for at in sorted(owners))), clean)
-    output = Lines.of(clean.check_output(result)).raw
+    output = Lines.of(bounded_output(clean.check_output(result))).raw
     body = [*tests, *([f"output, {len(output)} lines:"] if tests and output else []), *output]
-    index = LineIndex(body, hot=[at for at, line in enumerate(body) if _tells_failure(line)])
+    lines = Lines(body)
     return Block(
-        "check", "check result", f"{result.command}\0{result.check_id}", owners, tuple(head), Lines(body), evidence,
-        citable=fresh, rankings=_rankings(index, owners, wanted), head_share=0.2, tail_share=0.4,
+        "check", "check result", f"{result.command}\0{result.check_id}", owners, tuple(head), lines, evidence,
+        citable=fresh, rankings=_rankings(lines, owners, wanted, lambda: _failures(body)),
+        head_share=0.2, tail_share=0.4,
     )  # fmt: skip
 
 
@@ -114,7 +128,11 @@ def outcome(result: CheckResult) -> str:
 def _tests(result: CheckResult, wanted: frozenset[str], clean: Normaliser) -> list[str]:
     """The tests that failed, and of the others those whose names have to do with the requirements."""
     bad = [test for test in result.tests if test.outcome in ("failed", "error")]
-    good = [test for test in result.tests if test.outcome not in ("failed", "error") and words(test.name) & wanted]
+    good = [
+        test
+        for test in result.tests[:MAX_TESTS]
+        if test.outcome not in ("failed", "error") and words(test.name) & wanted
+    ]
     good.sort(key=lambda test: (-len(words(test.name) & wanted), test.path or "", test.name))
     lines = [_test(test, clean) for test in bad[:MAX_FAILED]]
     if len(bad) > MAX_FAILED:
@@ -128,9 +146,8 @@ def _test(test: TestCase, clean: Normaliser) -> str:
     return f"test {test.outcome}: {clean.text(test.name)}{where}{f': {said}' if said else ''}".replace("\n", " ")
 
 
-def _tells_failure(line: str) -> bool:
-    lowered = line[:200].lower()
-    return any(word in lowered for word in ("error", "fail", "assert", "traceback", "warning"))
+def _failures(lines: Sequence[str]) -> list[int]:
+    return [at for at, line in enumerate(lines) if _FAILURE.search(line[:300])]
 
 
 def _editor(material: Material, evidence: Evidence, report: EditorReport, owners: frozenset[int]) -> Block:
@@ -189,15 +206,18 @@ def _command(material: Material, evidence: Evidence, command: ObservedCommand, r
 def _diff(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
     if not material.diff.strip():
         return
-    text = material.normaliser.text(material.diff)
+    text = bounded_output(material.normaliser.text(material.diff))
     lines = Lines.of(text)
-    starts = [at for at, line in enumerate(lines.raw) if line.startswith(("diff --git", "@@ "))]
     owners = _everyone(material)
     yield Block(
         "diff", "changes since the run began", "", owners, (f"changed files: {len(material.changed)}",), lines,
         ObservedDiff("baseline", material.changed, text),
-        rankings=(*_rankings(LineIndex(lines.raw), owners, wanted), tuple(starts)), paths=material.changed,
+        rankings=_rankings(lines, owners, wanted, lambda: _starts(lines.raw)), paths=material.changed,
     )  # fmt: skip
+
+
+def _starts(lines: Sequence[str]) -> list[int]:
+    return [at for at, line in enumerate(lines) if line.startswith(("diff --git", "@@ "))]
 
 
 def _files(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
@@ -220,13 +240,20 @@ def _file(
     digest = hashlib.sha256(content).hexdigest()
     lines, said = file_lines(content, material.normaliser)
     best = max((path_score(path, wanted[at]) for at in sorted(owners)), default=0)
-    index = LineIndex(lines.raw, hot)
     return Block(
         "named" if named else "changed", "file", path, owners,
         (f"path: {label(material.normaliser.text(path))}", f"content: {said}"),
         lines, ObservedFile(path, digest, len(content)), rank=-best - (2 if hot else 0),
-        rankings=_rankings(index, owners, wanted), paths=(path,),
+        rankings=_rankings(lines, owners, wanted, lambda: sorted(hot)), paths=(path,),
     )  # fmt: skip
+
+
+def bounded_output(text: str) -> str:
+    """Head and tail of what is far too long to be looked through."""
+    if len(text) <= LARGEST_FILE:
+        return text
+    half = LARGEST_FILE // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half:,} characters cut ...]\n{text[-half:]}"
 
 
 def file_lines(content: bytes, clean: Normaliser) -> tuple[Lines, str]:
@@ -256,7 +283,7 @@ def _failing_lines(material: Material) -> dict[str, frozenset[int]]:
 
 
 def _rankings(
-    index: LineIndex, owners: frozenset[int], wanted: Sequence[frozenset[str]]
-) -> tuple[tuple[int, ...], ...]:
-    """One ranking for each requirement that the text is for, so that each gets its own windows."""
-    return tuple(ranking for at in sorted(owners) if (ranking := index.ranked(wanted[at])))
+    lines: Lines, owners: frozenset[int], wanted: Sequence[frozenset[str]], hot: Callable[[], Iterable[int]] = tuple
+) -> Callable[[], Rankings]:
+    """One ranking for each requirement that the text is for, so that each gets its own windows; made when needed."""
+    return lambda: ranked(lines.raw, [wanted[at] for at in sorted(owners)], hot())

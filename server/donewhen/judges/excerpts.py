@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from donewhen.judges.fencing import clipped, neutralised
 
@@ -34,6 +34,9 @@ class Lines:
         self.raw = raw
         self._numbered = numbered
         self._made: dict[tuple[int, int], str] = {}
+        digits = len(str(len(raw))) if numbered else 0
+        self.need = sum(min(size(line), LONGEST_LINE) + 3 + digits for line in raw)
+        """At least what all lines take; exact for plain text."""
 
     @classmethod
     def of(cls, text: str, numbered: bool = False) -> Lines:
@@ -53,15 +56,12 @@ class Lines:
             self._made[key] = f"{prefix}{_bounded(text, width)}".rstrip(" ")
         return self._made[key]
 
-    @property
-    def need(self) -> int:
-        """At least what all lines take; exact for plain text."""
-        digits = len(str(len(self.raw))) if self._numbered else 0
-        return sum(min(size(line), LONGEST_LINE) + 3 + digits for line in self.raw)
+
+Rankings = Sequence[Sequence[int]]
 
 
 def excerpt(
-    lines: Lines, room: int, rankings: Sequence[Sequence[int]] = (), head: float = 0.15, tail: float = 0.3
+    lines: Lines, room: int, rankings: Callable[[], Rankings] | None = None, head: float = 0.15, tail: float = 0.3
 ) -> str:
     """At most `room` of the lines: all where they fit, else head and tail (their shares of the room) and what the
     rankings put first, each ranking in turn. The last line is always there."""
@@ -71,7 +71,7 @@ def excerpt(
         whole = "\n".join(lines.shown(at) for at in range(len(lines)))
         if size(whole) <= room:
             return whole
-    return _Choice(lines, room).made(rankings, head, tail)
+    return _Choice(lines, room).made(rankings() if rankings else (), head, tail)
 
 
 class _Choice:
@@ -82,7 +82,7 @@ class _Choice:
         self._left = room - 2 * _MARK
         self._chosen: set[int] = set()
 
-    def made(self, rankings: Sequence[Sequence[int]], head: float, tail: float) -> str:
+    def made(self, rankings: Rankings, head: float, tail: float) -> str:
         count = len(self._lines)
         self._take(count - 1, force=True)
         self._run(range(count - 2, -1, -1), int(self._room * tail))
@@ -137,7 +137,7 @@ class _Choice:
         return text if size(text) <= self._room else _bounded(text, max(self._room, 40), keep_end=True)
 
 
-def _in_turn(rankings: Sequence[Sequence[int]]) -> list[int]:
+def _in_turn(rankings: Rankings) -> list[int]:
     """One of each ranking after the other, the best first, none twice."""
     longest = max((len(ranking) for ranking in rankings), default=0)
     order = (ranking[place] for place in range(longest) for ranking in rankings if place < len(ranking))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from donewhen.core.goal import Requirement
 
+_KEPT = 2_000
 _WORD = re.compile(r"[^\W\d_]+|\d{2,}")
 _IDENTIFIER = re.compile(r"\w+")
 _PATH = re.compile(r"[\w./+-]+")
@@ -51,30 +54,47 @@ def mentions(said: frozenset[str], path: str) -> bool:
     return path in said or path.rpartition("/")[2] in said
 
 
-class LineIndex:
-    """The lines of one text by their words, so that several requirements can each rank them."""
+def ranked(
+    lines: Sequence[str], wanted: Sequence[frozenset[str]], hot: Iterable[int] = ()
+) -> tuple[tuple[int, ...], ...]:
+    """For each set of words the indexes of the lines that have to do with it, the most telling first; the lines in
+    `hot` (changed, failing) are in every one."""
+    every = frozenset[str]().union(*wanted)
+    places = _places(lines, every)
+    known = [at for at in hot if 0 <= at < len(lines)]
+    return tuple(ranking for words_of in wanted if (ranking := _ranking(lines, words_of, places, known)))
 
-    def __init__(self, lines: Sequence[str], hot: Iterable[int] = ()) -> None:
-        self._lines = lines
-        self._hot = frozenset(at for at in hot if 0 <= at < len(lines))
-        self._places: dict[str, list[int]] = {}
-        for at, line in enumerate(lines):
-            for word in words(line[:1000]):
-                self._places.setdefault(word, []).append(at)
 
-    def ranked(self, wanted: frozenset[str]) -> tuple[int, ...]:
-        """Indexes of lines that have to do with these words, the most telling first; changed and failing lines too."""
-        scores: dict[int, float] = dict.fromkeys(self._hot, 2.0)
-        for word in sorted(wanted & self._places.keys()):
-            places = self._places[word]
-            weight = math.log(1 + len(self._lines) / len(places))
-            for at in places:
-                scores[at] = scores.get(at, 0.0) + weight * (1.5 if _DEFINES.match(self._lines[at]) else 1.0)
-        return tuple(sorted(scores, key=lambda at: (-round(scores[at], 6), at)))
+def _places(lines: Sequence[str], every: frozenset[str]) -> Mapping[str, list[int]]:
+    """Where each word stands, also as a part of another one."""
+    found: dict[str, list[int]] = {}
+    if not every:
+        return found
+    pattern = re.compile("|".join(re.escape(word) for word in sorted(every, key=lambda word: (-len(word), word))))
+    for at, line in enumerate(lines):
+        for word in set(pattern.findall(line[:1000].lower())):
+            found.setdefault(word, []).append(at)
+    return found
+
+
+def _ranking(
+    lines: Sequence[str], wanted: frozenset[str], places: Mapping[str, list[int]], hot: Sequence[int]
+) -> tuple[int, ...]:
+    scores: dict[int, float] = dict.fromkeys(hot, 2.0)
+    for word in sorted(wanted & places.keys()):
+        weight = math.log(1 + len(lines) / len(places[word]))
+        for at in places[word]:
+            scores[at] = scores.get(at, 0.0) + weight * (1.5 if _DEFINES.match(lines[at]) else 1.0)
+    return tuple(heapq.nsmallest(_KEPT, scores, key=lambda at: (-round(scores[at], 6), at)))
 
 
 def path_score(path: str, wanted: frozenset[str]) -> int:
-    return len(words(path) & wanted)
+    return len(_path_words(path) & wanted)
+
+
+@lru_cache(maxsize=50_000)
+def _path_words(path: str) -> frozenset[str]:
+    return words(path)
 
 
 def diff_lines(diff: str) -> Mapping[str, frozenset[int]]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from donewhen.core.evidence import Evidence, Observation
-from donewhen.judges.excerpts import Lines, size
+from donewhen.judges.excerpts import Lines, Rankings, size
 
-Kind = Literal["check", "editor", "diff", "named", "changed", "command"]
+Kind = Literal["check", "editor", "diff", "named", "changed", "command", "other"]
 
-_WEIGHT: dict[Kind, int] = {"check": 8, "editor": 4, "diff": 6, "named": 8, "changed": 6, "command": 3}
-_DROPPED_FIRST: tuple[Kind, ...] = ("changed", "command", "named", "diff", "editor", "check")
+_WEIGHT: dict[Kind, int] = {"check": 8, "editor": 4, "diff": 6, "named": 8, "changed": 6, "command": 3, "other": 3}
+_DROPPED_FIRST: tuple[Kind, ...] = ("other", "changed", "command", "named", "diff", "editor", "check")
 SMALLEST_BODY = 200
 FRAME = 150
 _SLACK = 32
@@ -36,7 +36,7 @@ class Block:
     source: Evidence | Observation
     rank: int = 0
     citable: bool = True
-    rankings: tuple[tuple[int, ...], ...] = ()
+    rankings: Callable[[], Rankings] | None = None
     head_share: float = 0.15
     tail_share: float = 0.3
     paths: tuple[str, ...] = ()

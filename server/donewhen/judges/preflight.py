@@ -1,0 +1,137 @@
+"""A model's help with writing a goal: proposed requirements, and hints on vague ones. It proposes; a person decides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from donewhen.core.calls import Message
+from donewhen.core.errors import ModelFailed
+from donewhen.core.events import JudgeOptions
+from donewhen.core.goal import Goal
+from donewhen.judges import prompts
+from donewhen.judges.conversation import Conversation, Form
+from donewhen.judges.evidence_prompt import fenced
+from donewhen.judges.excerpts import Lines, excerpt
+from donewhen.judges.fencing import boundary
+from donewhen.judges.normalising import Normaliser
+from donewhen.judges.reply import InvalidReply, only_object
+from donewhen.ports import Calls, Model
+
+T = TypeVar("T")
+MAX_PROPOSED = 8
+MAX_SENTENCE = 300
+_SPAN = re.compile(r"`+([^`\n]*)`+")
+_PLAIN_SPAN = re.compile(r"[\w./*-]+(?:\(\))?|--?[\w-]+")
+_RUNS = re.compile(r"`\s*(?:passes|succeeds|is\s+clean|exits\b)")
+
+
+async def propose_requirements(
+    model: Model,
+    objective: str,
+    files: Sequence[str],
+    checks: Sequence[str],
+    calls: Calls,
+    mask: Callable[[str], str] | None = None,
+) -> list[str]:
+    """At most 8 requirements of one sentence each, for a person to edit; none names a command but `checks`. Raises
+    ModelFailed, OverBudget."""
+    clean = Normaliser(mask=mask)
+    body = {
+        "objective": Lines.of(clean.text(objective)),
+        "checks": Lines([clean.text(check) for check in checks[:40]]),
+        "files": Lines([clean.text(path) for path in files[:2_000]]),
+    }
+
+    def read(value: Mapping[str, Any]) -> list[str]:
+        found = [_proposal(text, checks) for text in _texts(value)]
+        return list(dict.fromkeys(found))
+
+    form = Form(prompts.PROPOSE, prompts.PROPOSE_SCHEMA, _object_of("requirements"), read, _no_fault)
+    return await _asked(model, form, body, calls)
+
+
+async def hints(
+    model: Model, goal: Goal, calls: Calls, mask: Callable[[str], str] | None = None
+) -> list[tuple[str, str]]:
+    """What to add to requirements that are too vague to be judged: requirement id and one sentence, in the order of
+    the goal. Raises ModelFailed, OverBudget."""
+    clean = Normaliser(mask=mask)
+    lines = [f"{one.label}: {' / '.join((one.text, *one.details))}" for one in goal.requirements]
+    body = {
+        "objective": Lines.of(clean.text(f"{goal.title}\n{goal.objective}")),
+        "requirements": Lines([clean.text(" ".join(line.split())) for line in lines]),
+    }
+
+    def read(value: Mapping[str, Any]) -> list[tuple[str, str]]:
+        return _hints(value, goal)
+
+    form = Form(prompts.HINTS, prompts.HINTS_SCHEMA, _object_of("hints"), read, _no_fault)
+    return await _asked(model, form, body, calls)
+
+
+async def _asked(model: Model, form: Form[T], body: Mapping[str, Lines], calls: Calls) -> T:
+    shown = {name: excerpt(lines, 8_000, head=0.9, tail=0.05) for name, lines in body.items()}
+    token = boundary(shown.values())
+    blocks = [fenced(token, f'kind="{name}"', (), text) for name, text in shown.items()]
+    first = (Message("system", form.instructions), Message("user", "\n".join([f"The boundary is {token}.", *blocks])))
+    options = JudgeOptions((model.name,), calls=0)
+    held = await Conversation(model, options, calls, form, 8_000).hold(first)
+    if held.value is None:
+        raise ModelFailed(f"{model.name} gave no usable answer: {held.problem}")
+    return held.value
+
+
+def _texts(value: Mapping[str, Any]) -> list[str]:
+    texts = value.get("requirements")
+    if set(value) != {"requirements"} or not isinstance(texts, list):
+        raise InvalidReply("give an object with `requirements`, a list of texts, and nothing else")
+    entries = cast("list[object]", texts)
+    if len(entries) > MAX_PROPOSED:
+        raise InvalidReply(f"propose at most {MAX_PROPOSED} requirements")
+    return [_sentence(one, "each requirement") for one in entries]
+
+
+def _hints(value: Mapping[str, Any], goal: Goal) -> list[tuple[str, str]]:
+    given = value.get("hints")
+    if set(value) != {"hints"} or not isinstance(given, list):
+        raise InvalidReply("give an object with `hints`, a list, and nothing else")
+    found: dict[str, str] = {}
+    for one in cast("list[object]", given):
+        fields = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+        name = fields.get("id")
+        requirement = goal.requirement(name) if isinstance(name, str) else None
+        if set(fields) != {"id", "hint"} or requirement is None or requirement.id in found:
+            raise InvalidReply("each hint must have the `id` of a requirement, once, and a `hint`")
+        found[requirement.id] = _sentence(fields["hint"], "each hint")
+    return [(one.id, found[one.id]) for one in goal.requirements if one.id in found]
+
+
+def _sentence(text: object, what: str) -> str:
+    """One line of plain text, without what Markdown would make a list, a heading or a task of."""
+    if not isinstance(text, str) or not text.strip() or len(text) > MAX_SENTENCE or not text.strip().isprintable():
+        raise InvalidReply(f"{what} must be one sentence of at most {MAX_SENTENCE} characters, on one line")
+    return re.sub(
+        r"^(?:[-*+#>]+|\d+[.)]|\[[ xX]?\])\s*", "", re.sub(r"^[-*+]\s*\[[ xX]?\]\s*", "", text.strip())
+    ).strip()
+
+
+def _proposal(text: str, checks: Sequence[str]) -> str:
+    """The sentence without code spans that could be run as a check, unless it is a check that was detected."""
+
+    def kept(match: re.Match[str]) -> str:
+        said = match[1].strip()
+        runs = _RUNS.match(text, match.end() - 1) is not None
+        harmless = _PLAIN_SPAN.fullmatch(said) is not None and not runs
+        return match[0] if said in checks or harmless else said
+
+    return _SPAN.sub(kept, text)
+
+
+def _object_of(key: str) -> Callable[[str], Mapping[str, Any]]:
+    return lambda text: only_object(text, frozenset((key,)))
+
+
+def _no_fault(_: object) -> str | None:
+    return None
