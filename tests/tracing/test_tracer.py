@@ -112,9 +112,10 @@ class DeadEndpoint(SpanExporter):
         return SpanExportResult.FAILURE
 
 
-def test_a_dead_endpoint_keeps_nobody_waiting() -> None:
+def test_a_dead_endpoint_keeps_nobody_waiting(capsys: pytest.CaptureFixture[str]) -> None:
     dead = DeadEndpoint()
-    tracer = exporting(dead, "on", {}, masked)
+    exporter = Reported(dead, "http://localhost:1/v1/traces")
+    tracer = exporting(exporter, "on", {}, masked, exporter.left)
     for one in entries():
         tracer.on_entry("run-1", one)
     before = time.monotonic()
@@ -125,6 +126,7 @@ def test_a_dead_endpoint_keeps_nobody_waiting() -> None:
 
     assert asked
     assert took < 2
+    assert capsys.readouterr().err.count("traces can't be sent to http://localhost:1/v1/traces") == 1
 
 
 def test_what_is_left_is_handed_over_at_the_end() -> None:

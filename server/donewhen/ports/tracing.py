@@ -19,7 +19,7 @@ class Tracer(Protocol):
         """Takes in an entry that was just put on record. In the order of the record, within a run."""
         ...
 
-    def close(self, timeout: float = 2.0) -> None:
+    def close(self, timeout: float = 1.5) -> None:
         """Ends what is open and hands over what is left, within `timeout` seconds. Blocks: for a thread, or for the
         end of a process."""
         ...

@@ -27,7 +27,7 @@ class NoTracer:
     def on_entry(self, run_id: str, entry: Entry) -> None:
         return
 
-    def close(self, timeout: float = 2.0) -> None:
+    def close(self, timeout: float = 1.5) -> None:
         return
 
 

@@ -35,16 +35,21 @@ def traced(wanted: str, environment: Mapping[str, str], mask: Callable[[str], st
     # It says once more, and on each attempt, what `Reported` says once.
     logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL + 1)
     exporter = Reported(module.OTLPSpanExporter(endpoint=endpoint), endpoint)
-    return exporting(exporter, f"on: {endpoint}", environment, mask)
+    return exporting(exporter, f"on: {endpoint}", environment, mask, exporter.left)
 
 
 def exporting(
-    exporter: SpanExporter, state: str, environment: Mapping[str, str], mask: Callable[[str], str]
+    exporter: SpanExporter,
+    state: str,
+    environment: Mapping[str, str],
+    mask: Callable[[str], str],
+    left: Callable[[], None] = lambda: None,
 ) -> TracingObserver:
-    """A tracer with a provider of its own, which exports in a thread of its own."""
+    """A tracer with a provider of its own, which exports in a thread of its own. `left` is called where something was
+    left when it had to close."""
     provider = TracerProvider(resource=_resource(environment), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(exporter))
-    return _observer(provider, state, environment, mask, provider.shutdown)
+    return _observer(provider, state, environment, mask, provider.shutdown, left)
 
 
 class Reported(SpanExporter):
@@ -57,10 +62,15 @@ class Reported(SpanExporter):
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         result = self._exporter.export(spans)
-        if result is not SpanExportResult.SUCCESS and not self._said:
+        if result is not SpanExportResult.SUCCESS:
+            self.left()
+        return result
+
+    def left(self) -> None:
+        """It is trying still, and nobody waits for it any longer."""
+        if not self._said:
             self._said = True
             sys.stderr.write(f"donewhen: traces can't be sent to {self._endpoint}; runs go on without\n")
-        return result
 
     def shutdown(self) -> None:
         self._exporter.shutdown()
@@ -75,22 +85,24 @@ def _observer(
     environment: Mapping[str, str],
     mask: Callable[[str], str],
     finish: Callable[[], object],
+    left: Callable[[], None] = lambda: None,
 ) -> TracingObserver:
     capture = environment.get(CAPTURE, "").strip().lower() in ("true", "1", "span_only", "span_and_event")
     return TracingObserver(
         provider.get_tracer("donewhen", donewhen.__version__),
         Contents(capture, mask),
         state=state,
-        flush=lambda timeout: _within(timeout, finish),
+        flush=lambda timeout: None if _within(timeout, finish) else left(),
         parent=environment.get("TRACEPARENT"),
     )
 
 
-def _within(timeout: float, finish: Callable[[], object]) -> None:
+def _within(timeout: float, finish: Callable[[], object]) -> bool:
     """A dead endpoint must not keep anybody waiting: the thread is left behind, and ends with the process."""
     thread = threading.Thread(target=finish, name="donewhen-tracing-close", daemon=True)
     thread.start()
     thread.join(timeout)
+    return not thread.is_alive()
 
 
 def _endpoint(environment: Mapping[str, str]) -> str:

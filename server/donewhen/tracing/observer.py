@@ -63,7 +63,7 @@ class TracingObserver:
         if isinstance(entry.event, _ENDS):
             del self._runs[run_id]
 
-    def close(self, timeout: float = 2.0) -> None:
+    def close(self, timeout: float = 1.5) -> None:
         for spans in self._runs.values():
             spans.end()
         self._runs.clear()
