@@ -121,8 +121,14 @@ def find_marked(mark: str, since: float = 0.0, leader: int | None = None) -> set
 
 
 def _young(since: float, pids: range | None = None) -> list[_Seen]:
-    me = os.getpid()
-    return [p for p in _all_processes(pids) if p.born >= since and p.pid != me]
+    me = {os.getpid(), *_own_threads(pids)}
+    return [p for p in _all_processes(pids) if p.born >= since and p.pid not in me]
+
+
+def _own_threads(pids: range | None) -> set[int]:
+    """/proc answers for the numbers of threads too, though it doesn't list them: this process would find, and end,
+    itself."""
+    return set() if pids is None else {int(name) for name in os.listdir(_PROC / "self" / "task")}  # noqa: PTH208
 
 
 def _last_pid() -> int:
@@ -158,9 +164,11 @@ def _all_processes(pids: range | None = None) -> Iterator[_Seen]:
 
 def _from_proc(pids: range | None) -> Iterator[_Seen]:
     ticks = os.sysconf("SC_CLK_TCK")
-    names = os.listdir(_PROC) if pids is None else map(str, pids)  # noqa: PTH208 # names are all that is needed
-    for name in names:
-        if name.isdecimal() and (text := _read(f"/proc/{name}/stat")):
+    # Listed even where the numbers are known: threads have files there too, and are no processes.
+    for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
+        if not name.isdecimal() or (pids is not None and int(name) not in pids):
+            continue
+        if text := _read(f"/proc/{name}/stat"):
             # The name in parentheses may itself hold spaces and parentheses.
             fields = text[text.rindex(b")") + 2 :].split()
             if fields[0] not in (b"Z", b"X"):
