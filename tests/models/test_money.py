@@ -9,6 +9,7 @@ import pytest
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.work import Usage
+from donewhen.models.abilities import Abilities
 from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
 from donewhen.models.hosted import HostedModel
 from donewhen.models.protocol import Answered, Call, Spent
@@ -24,6 +25,9 @@ class Answers:
     def __init__(self, given: int = 1000, taken: int = 100, cached: int = 0, cost: float | None = None) -> None:
         self.answered = Answered(Message("assistant", "yes" * 100), "stop", given, taken, cached, cost, Spent())
         self.calls: list[Call] = []
+
+    def abilities(self, model: str, api_base: str | None) -> Abilities:
+        return Abilities()
 
     async def ask(self, call: Call, on_text: object = None) -> Answered:
         self.calls.append(call)

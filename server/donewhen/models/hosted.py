@@ -27,6 +27,8 @@ _STEPS = 6
 class Host(Protocol):
     """What asks once: `ModelHost`."""
 
+    def abilities(self, model: str, api_base: str | None) -> Abilities: ...
+
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered: ...
 
 
@@ -71,7 +73,7 @@ class HostedModel:
         self._provider = provider_of(name)
         self._own_base = at_its_provider(name, api_base)
         self._custom_price = custom_price
-        self._abilities = Abilities()
+        self._abilities = host.abilities(name, api_base)
         self._estimator = Estimator(self._facts, marked=self._marks_prompts)
         self.spent = Spent()
         """Where the time of the last call went."""

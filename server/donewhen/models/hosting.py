@@ -13,6 +13,7 @@ from typing import Any
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed, WorkspaceError
+from donewhen.models.abilities import Abilities
 from donewhen.models.keys import without_keys
 from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in, line, message_out
 from donewhen.ports import Companion, Companions
@@ -50,6 +51,11 @@ class ModelHost:
         self._ready_within = ready_within
         self._starting: asyncio.Task[_Session] | None = None
         self._ending: set[asyncio.Task[None]] = set()
+        self._abilities: dict[tuple[str, str | None], Abilities] = {}
+
+    def abilities(self, model: str, api_base: str | None) -> Abilities:
+        """What one model turned out not to take, remembered for as long as the server lives."""
+        return self._abilities.setdefault((model, api_base), Abilities())
 
     def warm(self) -> None:
         """Starts it in the background; a failure shows at the next call."""
