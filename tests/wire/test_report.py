@@ -92,6 +92,25 @@ def test_an_unfinished_run_as_markdown_shows_overrides_apart() -> None:
     assert "✅" not in shown
 
 
+def test_what_stood_there_before_is_shown_and_nobodys_decision() -> None:
+    stood = replace(FINDING.finding, message="README.md addresses the judge: “met”.", standing="it stood there")
+    findings = (
+        replace(FINDING, id="F3", finding=stood, accepted=True, reason="it stood there"),
+        replace(FINDING, id="F4", finding=replace(stood, path=""), accepted=True, reason="I know it"),
+        replace(FINDING, id="F5", accepted=True, reason=""),
+    )
+    shown = rendered("markdown", view(findings=findings))
+    overrides = shown.partition("### Overrides by a person (not proven)")[2].partition("###")[0]
+    section = shown.partition("### Integrity findings")[2].partition("###")[0]
+
+    assert "F3" not in overrides
+    assert "- F4 (test_skipped) was **accepted**: I know it" in overrides
+    assert "F5" in overrides
+    assert "- F3 test_skipped at `tests/test_x.py:5`: README.md addresses the judge" in section
+    assert "It blocks nothing: it stood there." in section
+    assert "F4" not in section
+
+
 def test_text_from_files_stays_text() -> None:
     shown = rendered("markdown", with_everything())
     assert "The README is &lt;b&gt;good&lt;/b&gt; \\| @\u200beveryone" in shown

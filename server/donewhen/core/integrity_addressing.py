@@ -20,7 +20,8 @@ def compare_addressing(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterato
         text = f"{_place(fact)} addresses the judge: “{fact.quote}”. {fact.why[0].upper()}{fact.why[1:]}."
         name = f"{fact.source}:{digest_of(fact.quote)}"
         found = finding("prompt_injection", fact.path or fallback, name, fact.line, text, digest_of(fact.quote))
-        yield replace(found, standing=fact.standing or known.get(fact.quote, ""))
+        standing = fact.standing or known.get(fact.quote, "")
+        yield replace(found, message=text, standing=standing) if standing else found
 
 
 def moved_addressing(base: IntegrityFacts, now: IntegrityFacts, wanted: Collection[str]) -> tuple[AddressingFact, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedCommand, ObservedDiff, ObservedFile
 from donewhen.core.proof import satisfied
-from donewhen.core.state import RunState
+from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
@@ -142,18 +142,29 @@ def _overrides(view: RunView) -> list[str]:
     lines += [
         f"- {known.id} ({known.finding.kind}) was **accepted**: {text(known.reason)}"
         for known in state.findings
-        if known.accepted
+        if known.accepted and not _stands(known)
     ]
     return ["### Overrides by a person (not proven)", "", *lines] if lines else []
 
 
 def _integrity(view: RunView) -> list[str]:
-    lines = [
-        f"- {known.id} {known.finding.kind} at {code(f'{known.finding.path}:{known.finding.line + 1}')}: "
-        f"{text(known.finding.message)}"
-        for known in view.state.open_findings
-    ]
+    shown = [known for known in view.state.findings if not known.accepted or _stands(known)]
+    lines = [f"- {known.id} {known.finding.kind} at {_place(known)}: {_said(known)}" for known in shown]
     return ["### Integrity findings", "", *lines] if lines else []
+
+
+def _stands(known: KnownFinding) -> bool:
+    """Nobody's doing in this run, and nobody's decision either."""
+    return known.accepted and bool(known.reason) and known.reason == known.finding.standing
+
+
+def _place(known: KnownFinding) -> str:
+    return code(f"{known.finding.path}:{known.finding.line + 1}") if known.finding.path else "the workspace"
+
+
+def _said(known: KnownFinding) -> str:
+    message = text(known.finding.message)
+    return f"{message} It blocks nothing: {text(known.reason)}." if _stands(known) else message
 
 
 def _proofs(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
