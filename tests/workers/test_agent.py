@@ -188,6 +188,7 @@ def raw(name: str, arguments: str) -> ModelReply:
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
 async def test_a_call_that_is_wrong_is_answered_with_what_to_send(agent: Agent, reply: ModelReply, said: str) -> None:
+    agent.write("some.txt", "text")
     result = await agent.plays([reply, report()])
     assert result.claim.text == "done"
     assert agent.told[0].startswith("error: ")

@@ -399,36 +399,6 @@ async def test_a_long_list_is_cut_and_says_so(agent: Agent) -> None:
     assert text.endswith("f0999\n[200 more: narrow it by path or glob]")
 
 
-async def test_it_finds_lines(agent: Agent) -> None:
-    agent.write("b.py", "import os\n\n\ndef main():\n    os.exit()\n")
-    agent.write("src/a.py", "def   main(x):\r\n    pass\r\n")
-    agent.write("blob.bin", b"def main\0")
-    everywhere, narrowed, none = await told(
-        agent,
-        use("search", pattern=r"def\s+main"),
-        use("search", pattern="main", path="src", glob="*.py"),
-        use("search", pattern="nowhere"),
-    )
-    assert everywhere == "2 hits:\nb.py:4: def main():\nsrc/a.py:1: def   main(x):"
-    assert narrowed.startswith("1 hit:\nsrc/a.py:1:")
-    assert none == "0 hits:"
-
-
-async def test_many_hits_and_long_lines_are_cut(agent: Agent) -> None:
-    agent.write("a.txt", ("needle " + "x" * 1_000 + "\n") * 100 + "needle\n" * 1_000)
-    [text] = await told(agent, use("search", pattern="needle"), window=1_000_000)
-    assert text.startswith("200 hits, there are more:\na.txt:1: needle xxx")
-    assert "more lines match: narrow it" in text.splitlines()[-1]
-    assert max(map(len, text.splitlines())) < 400
-
-
-@pytest.mark.slow
-async def test_an_expression_that_never_ends_is_stopped(agent: Agent) -> None:
-    agent.write("a.txt", "a" * 60 + "b\n")
-    [text] = await told(agent, use("search", pattern="(a|a)*$"))
-    assert "took longer" in text
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 async def test_a_pipe_is_not_waited_for(agent: Agent) -> None:
     os.mkfifo(agent.root / "pipe")

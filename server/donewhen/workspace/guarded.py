@@ -10,7 +10,7 @@ from typing import TypeVar
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.globs import matches
 from donewhen.ports import FileText, Found, Processes, Workspace
-from donewhen.workspace.searching import Search, search
+from donewhen.workspace.searching import Search, find_ripgrep, search
 from donewhen.workspace.undisturbed import undisturbed
 from donewhen.workspace.writes import Text, read_text_keeping, write_guarded
 
@@ -20,7 +20,8 @@ MAX_TEXT = 20_000_000
 
 
 class GuardedFolder:
-    """Implements `ports.GuardedFiles` on a workspace folder; `environment` and `token` are for the search's process."""
+    """Implements `ports.GuardedFiles` on a workspace folder; `environment` and `token` are for the search's process,
+    `ripgrep` finds its program."""
 
     def __init__(
         self,
@@ -28,12 +29,14 @@ class GuardedFolder:
         processes: Processes,
         environment: Callable[[], Mapping[str, str]],
         token: str,
+        ripgrep: Callable[[Path], str | None] = find_ripgrep,
     ) -> None:
         self._workspace = workspace
         self._top = workspace.root.resolve()
         self._processes = processes
         self._environment = environment
         self._token = token
+        self._ripgrep = ripgrep
         self._written: set[str] = set()
 
     def path(self, name: str) -> str:
@@ -62,7 +65,7 @@ class GuardedFolder:
     ) -> Found:
         paths = await self.list(folder, glob)
         wanted = Search(self._top, pattern, paths, limit, timeout)
-        return await search(wanted, self._processes, self._environment(), self._token)
+        return await search(wanted, self._processes, self._environment(), self._token, self._ripgrep(self._top))
 
     def _read(self, path: str) -> FileText | None:
         target = self._top / path

@@ -5,6 +5,7 @@ Never in this process: an expression that backtracks for minutes would hold the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Found, Hit, Processes, ProcessResult
@@ -36,9 +37,11 @@ class Search:
     timeout: float
 
 
-async def search(wanted: Search, processes: Processes, environment: Mapping[str, str], token: str) -> Found:
-    """The hits, sorted. Raises WorkspaceError for a pattern that is none, and where it takes too long."""
-    ripgrep = _ripgrep(wanted.root)
+async def search(
+    wanted: Search, processes: Processes, environment: Mapping[str, str], token: str, ripgrep: str | None
+) -> Found:
+    """The hits, sorted; by the program `ripgrep`, else by Python's own expressions. Raises WorkspaceError for a pattern
+    that is none, and where it takes too long."""
     hits: list[Hit] = []
     for command, stdin in _ripgrep_calls(ripgrep, wanted) if ripgrep else [_python_call(wanted)]:
         result = await processes.run(
@@ -57,8 +60,8 @@ async def search(wanted: Search, processes: Processes, environment: Mapping[str,
     return Found(tuple(hits[: wanted.limit]), len(hits) > wanted.limit)
 
 
-def _ripgrep(root: Path) -> str | None:
-    """The program, from our own PATH: one that lies in the workspace could be anything."""
+def find_ripgrep(root: Path) -> str | None:
+    """ripgrep's program, from our own PATH, None without one: what lies in the workspace could be anything."""
     found = shutil.which("rg")
     if found is None or Path(found).resolve().is_relative_to(root) or Path(found).is_relative_to(root):
         return None
@@ -66,7 +69,14 @@ def _ripgrep(root: Path) -> str | None:
 
 
 def _ripgrep_calls(program: str, wanted: Search) -> Iterator[tuple[list[str], bytes | None]]:
-    options = ["--json", "--no-config", "--sort=path", f"--max-count={wanted.limit + 1}", "--max-columns=2000"]
+    options = [
+        "--json",
+        "--no-config",
+        "--crlf",
+        "--sort=path",
+        f"--max-count={wanted.limit + 1}",
+        "--max-columns=2000",
+    ]
     for batch in _batches(_plain(wanted)):
         yield [program, *options, "--regexp", wanted.pattern, "--", *batch], None
 
@@ -101,23 +111,31 @@ def _refuse_failed(result: ProcessResult, wanted: Search) -> None:
     if result.spawn_error is not None:
         raise WorkspaceError(f"the search could not be started: {result.spawn_error}")
     # 1: nothing found. 2 with hits: a file vanished meanwhile.
-    if result.exit_code not in (0, 1) and not any(_hits(result.output)):
+    if result.exit_code not in (0, 1) and not _hits(result.output):
         says = next((line for line in reversed(result.output.strip().splitlines()) if line.strip()), "no reason given")
         raise WorkspaceError(f"the search failed, the pattern may be no regular expression: {says.strip()[:400]}")
 
 
-def _hits(output: str) -> Iterator[Hit]:
-    """Reads lines like ripgrep's `--json`; others are passed over."""
+def _hits(output: str) -> list[Hit]:
+    """Reads lines like ripgrep's `--json`; others are passed over, and so is what stands in binary files."""
+    hits: list[Hit] = []
     for line in output.splitlines():
-        if line.startswith('{"type":"match"'):
-            try:
-                body: Any = json.loads(line)["data"]
-                yield _hit(cast("dict[str, Any]", body))
-            except (ValueError, KeyError, TypeError):
-                continue
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            if line.startswith('{"type":"match"'):
+                hits.append(_hit(json.loads(line)["data"]))
+            elif line.startswith('{"type":"end"'):
+                told: dict[str, Any] = json.loads(line)["data"]
+                if told.get("binary_offset") is not None:
+                    path = _path(told)
+                    hits = [hit for hit in hits if hit.path != path]
+    return hits
 
 
-def _hit(body: Mapping[str, Any]) -> Hit:
-    path = str(body["path"]["text"]).removeprefix("./").replace("\\" if os.name == "nt" else "/", "/")
-    text = str(body["lines"].get("text", "")).rstrip("\r\n")
-    return Hit(path, int(body["line_number"]), text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…")
+def _hit(told: Mapping[str, Any]) -> Hit:
+    text = str(told["lines"].get("text", "")).rstrip("\r\n")
+    return Hit(_path(told), int(told["line_number"]), text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…")
+
+
+def _path(told: Mapping[str, Any]) -> str:
+    path = str(told["path"]["text"]).removeprefix("./")
+    return path.replace("\\", "/") if os.name == "nt" else path

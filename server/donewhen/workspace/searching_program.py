@@ -38,9 +38,10 @@ def search(expression: re.Pattern[str], path: str, limit: int) -> int:
     if len(content) > LARGEST or b"\0" in content[:8_000]:
         return 0
     count = 0
-    for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
-        if count < limit and expression.search(line[:LONGEST]):
-            told = {"path": {"text": path}, "lines": {"text": line[:LONGEST]}, "line_number": number}
+    for number, whole in enumerate(content.decode("utf-8", "replace").split("\n"), 1):
+        line = whole.removesuffix("\r")[:LONGEST]
+        if count < limit and expression.search(line):
+            told = {"path": {"text": path}, "lines": {"text": line}, "line_number": number}
             sys.stdout.write('{"type":"match","data":' + json.dumps(told) + "}\n")
             count += 1
     return count
