@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from donewhen.composition import Surroundings
+from donewhen.composition import Surroundings, open_models
 from donewhen.config import Settings
-from donewhen.core.panel import panel
+from donewhen.core.errors import GoalFileError, UsageError
+from donewhen.evidence.masking import Masking
+from donewhen.goalfile.parse import parse
+from donewhen.goalfile.preflight import GoalHint
+from donewhen.goalfile.walk import walk_files
+from donewhen.judges.preflight import hints, propose_requirements
+from donewhen.settling import INSTALL, Knowledge
 
 if TYPE_CHECKING:
-    from donewhen.goalfile.preflight import GoalHint
+    from donewhen.core.calls import Message
+    from donewhen.core.work import Usage
+    from donewhen.ports import Model
+
+
+class Unaccounted:
+    """`ports.Calls` where there is no run whose budget could be passed: a person waits for this one answer."""
+
+    async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
+        return "advice"
+
+    async def end(self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None) -> None:
+        return
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +40,44 @@ class ModelAdviser:
     """Asks one model; what it says is a proposal. Raises DoneWhenError where it can't be asked."""
 
     root: Path
-    model: str
+    asked: Model
+    mask: Callable[[str], str]
+
+    @property
+    def model(self) -> str:
+        return self.asked.name
 
     async def propose(self, objective: str, checks: Sequence[str]) -> Sequence[str]:
-        raise NotImplementedError
+        files = await asyncio.to_thread(lambda: sorted(walk_files(self.root)))
+        return await propose_requirements(self.asked, objective, files, checks, Unaccounted(), self.mask)
 
-    async def hints(self, path: str) -> Sequence[GoalHint]:
-        raise NotImplementedError
+    async def hints(self, text: str) -> Sequence[GoalHint]:
+        parsed = parse(text)
+        if parsed.goal is None:
+            raise GoalFileError(parsed.errors[0].message)
+        places = {one.id: one for one in parsed.requirements}
+        found = await hints(self.asked, parsed.goal, Unaccounted(), self.mask)
+        return [GoalHint(name, places[name].number, said, places[name].span.start_line) for name, said in found]
 
 
 @asynccontextmanager
 async def adviser(
-    root: Path, settings: Settings, around: Surroundings | None = None
+    root: Path, settings: Settings, around: Surroundings | None = None, known: Knowledge | None = None
 ) -> AsyncGenerator[ModelAdviser | None]:
-    """The judge's model, else the agent's, else None: nobody is asked who wasn't configured."""
-    yield None
-
-
-def adviser_model(settings: Settings) -> str | None:
-    judges = panel(settings.pick("judge_model") or "")
-    return judges[0] if judges else settings.pick("model")
+    """The judge's model, else the agent's, else None: nobody is asked who wasn't configured. Raises UsageError where
+    models aren't installed."""
+    name = settings.adviser
+    if name is None:
+        yield None
+        return
+    if not (known or Knowledge()).installed():
+        raise UsageError(f"{name} needs the models extra: {INSTALL}")
+    judged = settings.pick("judge_model") is not None
+    around = around or Surroundings()
+    mask = Masking(around.environment, around.secrets).mask
+    models = open_models(settings, around, root, mask)
+    role, base = ("judge", "judge_api_base") if judged else ("worker", "api_base")
+    try:
+        yield ModelAdviser(root, models.model(role, name, settings.pick(base)), mask)
+    finally:
+        await models.close()

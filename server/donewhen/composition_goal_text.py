@@ -12,6 +12,7 @@ from donewhen.goalfile.detect import DetectedCheck, detect, suggested
 from donewhen.goalfile.draft import draft, draft_path
 from donewhen.goalfile.files import goal_name
 from donewhen.goalfile.parse import parse
+from donewhen.goalfile.preflight import GoalHint, hints_of
 from donewhen.goalfile.source import ParsedGoalFile, Span
 from donewhen.goalfile.walk import walk_files
 
@@ -48,8 +49,13 @@ class GoalTexts:
     def suggest(self, root: Path) -> Sequence[str]:
         return [check.command for check in suggested(detect(root))]
 
-    def draft(self, objective: str, checks: Sequence[str], requirements: Sequence[str]) -> str:
-        return draft(objective, checks, requirements)
+    def draft(
+        self, objective: str, checks: Sequence[str], requirements: Sequence[str], proposed_by: str | None = None
+    ) -> str:
+        return draft(objective, checks, requirements, proposed_by=proposed_by)
+
+    def hints(self, text: str, path: str | None) -> Sequence[GoalHint]:
+        return hints_of(self.parse(text, path))
 
     def draft_path(self, root: Path, objective: str) -> Path:
         return draft_path(root, objective)

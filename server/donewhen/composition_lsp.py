@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from donewhen.lsp.services import LspServices, OpenWorkspace
+from donewhen.lsp.services import Adviser, LspServices, OpenWorkspace
 
 if TYPE_CHECKING:
     from donewhen.config import Settings
@@ -28,6 +30,7 @@ def lsp_services(state_dir: Path | None) -> LspServices:
             interpreter=lambda: _interpreter(wanted.settings()),
             trusted=wanted.trusted,
             secrets=wanted.secrets(),
+            unsaved=wanted.unsaved,
         )
 
         def settings() -> Settings:
@@ -36,7 +39,22 @@ def lsp_services(state_dir: Path | None) -> LspServices:
         where = wanted.state_dir or state_dir or settings().state_dir
         return await composition.open_engine(wanted.root, where, settings, around)
 
-    return LspServices(open_workspace=open_workspace, goal_files=_goal_files)
+    return LspServices(open_workspace, _goal_files, _open_adviser)
+
+
+@asynccontextmanager
+async def _open_adviser(wanted: OpenWorkspace) -> AsyncGenerator[Adviser | None]:
+    import asyncio
+
+    settings = editor_settings(wanted.root, wanted.settings())
+    if settings.adviser is None:
+        yield None
+        return
+    composition = await asyncio.to_thread(_composition)
+    advice = await asyncio.to_thread(import_module, "donewhen.composition_advice")
+    around = composition.Surroundings(trusted=wanted.trusted, secrets=wanted.secrets())
+    async with advice.adviser(wanted.root, settings, around) as adviser:
+        yield adviser
 
 
 def _interpreter(editor: Mapping[str, Any]) -> Path | None:
@@ -79,8 +97,6 @@ PARTS = (
 
 def _composition() -> Any:
     """Runs in a thread: what opening a workspace imports would hold the loop for longer than a handler may."""
-    from importlib import import_module
-
     for name in PARTS.split():
         import_module(f"donewhen.{name}")
     return import_module("donewhen.composition")

@@ -10,6 +10,7 @@ from donewhen.config import Settings
 from donewhen.core.errors import UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.keys import key_for
+from donewhen.settling import relocated
 
 if TYPE_CHECKING:
     from donewhen.core.calls import CallRole
@@ -50,6 +51,7 @@ class FolderModels:
         from donewhen.workers.agent import AgentWorker
         from donewhen.workspace.guarded import GuardedFolder
 
+        options = relocated(options, self._settings())
         if options.agent is None:
             raise UsageError("worker agent needs a model: --model PROVIDER/NAME")
         self.warm()
@@ -65,6 +67,7 @@ class FolderModels:
     def judge(self, options: RunOptions) -> Judge | None:
         """The judge or the panel that the frozen options name; None without one: then what no check decides is asked
         of a person."""
+        options = relocated(options, self._settings())
         chosen = options.judging
         if chosen is None:
             return None
@@ -87,7 +90,10 @@ class FolderModels:
 
     def model(self, role: CallRole, name: str, api_base: str | None) -> HostedModel:
         """A model outside of any run, as it is set now."""
-        agent = AgentOptions(name, api_base) if role == "worker" else None
+        settings = self._settings()
+        # The key of the worker is not the judge's: whose it is depends on both.
+        agent = AgentOptions(worker, settings.pick("api_base")) if (worker := settings.pick("model")) else None
+        agent = AgentOptions(name, api_base) if role == "worker" else agent
         judging = JudgeOptions((name,), api_base) if role == "judge" else None
         return self._model(role, name, api_base, RunOptions(None, agent=agent, judging=judging))
 

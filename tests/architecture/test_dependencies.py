@@ -32,6 +32,7 @@ COMPOSITION_ROOT = (
     "composition_goal_text",
     "composition_lazy",
     "composition_lsp",
+    "composition_models",
     "doctor",
     "keys",
     "settling",

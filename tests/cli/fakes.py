@@ -331,8 +331,8 @@ class FakeAdviser:
             raise self.error
         return self.requirements
 
-    async def hints(self, path: str) -> Sequence[Hint]:
-        self.asked.append((path,))
+    async def hints(self, text: str) -> Sequence[Hint]:
+        self.asked.append((text,))
         if self.error is not None:
             raise self.error
         return self.found

@@ -100,7 +100,7 @@ def test_preflight_tells_hints_of_rules_and_of_the_model(tmp_path: Path) -> None
     ]
     assert call.settings is not None
     assert call.settings.given.judge_model == "openai/j"
-    assert adviser.asked == [("GOAL.md",)]
+    assert adviser.asked == [("# Ship the exporter\n",)]
     assert call.runs.calls == []
     assert call("preflight", "--json") == 0
     assert json.loads(call.out)["hints"][0] == {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from donewhen.cli.calling import Call
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
 from donewhen.cli.wording import duration, money, one_line
 from donewhen.config import Choices, Settings
+from donewhen.core.errors import JudgeOutage
 from donewhen.core.work import Usage
 from donewhen.goalbench.cases import Case, JudgeName, chosen, load_cases
 from donewhen.goalbench.playing import JudgeOf, Laboratory, Played, play_all
@@ -52,16 +54,26 @@ def _listed(call: Call, cases: Sequence[Case]) -> int:
 async def _with_a_model(call: Call, cases: Sequence[Case]) -> int:
     settings = _judging(call.settings)
     name = settings.given.judge_model or ""
-    asked = with_any_judge(cases)
+    fit = with_any_judge(cases)
+    # What the judge decides comes first: where it can't be asked, nothing else is played.
+    asked = [case for case in fit if case.decided_by == "judge"]
     async with call.services.laboratory(settings) as laboratory:
-        played = await _played(call, asked, laboratory, name, lambda case, root: None)
+        played = await _played(call, asked[:1], laboratory, name, _none)
+        if any(one.failure for one in played):
+            raise JudgeOutage(f"{name} could not be asked, so nothing was measured: {played[0].failure}")
+        rest = [*asked[1:], *(case for case in fit if case not in asked)]
+        played += await _played(call, rest, laboratory, name, _none)
     if call.json:
-        call.terminal.document(document(played, []))
-    else:
-        _print_table(call, played)
-        for line in _meaning(name, rows(played)[-1]):
-            call.terminal.result(line)
+        call.terminal.document(document(played, [(name, rows(played)[-1])]))
+        return _code(played)
+    _print_table(call, played)
+    for line in _meaning(name, rows(played)[-1]):
+        call.terminal.result(line)
     return _code(played)
+
+
+def _none(case: Case, root: Path) -> None:
+    """No judge is handed in: the settings name one."""
 
 
 def _judging(settings: Settings) -> Settings:
@@ -136,6 +148,8 @@ def _meaning(name: str, total: Row) -> list[str]:
         f"judge: {name}",
         f"false accept: {total.accepted}: requirements that it found met although they are not.",
         f"false reject: {total.rejected}: requirements that it did not find met although they are.",
+        f"undecided: {total.undecided}: requirements that it left open, or for which its reply could not be used; those "
+        "that are met count as false rejects too.",
         f"failed: {total.failed} cases could not be judged, and count in neither.",
         f"cost: {_cost(total.usage)}",
         "A false accept lets a run end as complete when it isn't; a false reject costs turns and money. Requirements "

@@ -73,7 +73,7 @@ async def preflight(call: Call) -> int:
         async with call.services.open_adviser(call.root, call.settings) as adviser:
             if adviser is not None:
                 call.terminal.say(f"asking {adviser.model} …")
-                hints += await adviser.hints(path)
+                hints += await adviser.hints((call.root / path).read_text("utf-8", "replace"))
     except DoneWhenError as failed:
         call.terminal.say(f"donewhen: warning: the model gave no hints: {failed}")
     if call.json:

@@ -65,8 +65,8 @@ class Adviser(Protocol):
         """Requirements for an objective, besides the checks that are there."""
         ...
 
-    async def hints(self, path: str) -> Sequence[GoalHint]:
-        """What is vague about a goal file, or can't be judged. `path` is relative to the workspace."""
+    async def hints(self, text: str) -> Sequence[GoalHint]:
+        """What is vague about a goal file, or can't be judged."""
         ...
 
 

@@ -29,6 +29,7 @@ from donewhen.config.values import (
 )
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits
+from donewhen.core.panel import panel
 
 _OUT_OF_REACH = frozenset({
     "api_key", "judge_api_key", "prompt", "prompts", "price", "prices", "plugins", "validators", "server_path",
@@ -107,6 +108,12 @@ class Settings:
         """What is given, else configured, of a setting that no goal file holds; None where nobody says anything."""
         value = getattr(self.given, name)
         return getattr(self.configured, name) if value is None else value
+
+    @property
+    def adviser(self) -> str | None:
+        """The model that helps with writing a goal: the first judge, else the agent's, None without either."""
+        judges = panel(self.pick("judge_model") or "")
+        return judges[0] if judges else self.pick("model")
 
     @property
     def approve(self) -> Literal["auto", "ask", "deny"]:

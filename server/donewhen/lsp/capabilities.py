@@ -10,6 +10,7 @@ from donewhen.lsp.positions import Encoding
 COMMANDS = (
     "donewhen.goal.set",
     "donewhen.goal.detect",
+    "donewhen.goal.preflight",
     "donewhen.goal.check",
     "donewhen.goal.clear",
     "donewhen.run.start",

@@ -10,8 +10,10 @@ from donewhen.core.errors import UsageError
 from donewhen.core.work import Answer
 from donewhen.engine.api import LimitChanges, RevertOutcome, RunView, StartOptions
 from donewhen.lsp import arguments as a
+from donewhen.lsp.advice import preflight
 from donewhen.lsp.failures import InvalidParams
-from donewhen.lsp.goal_commands import check_goal, clear_goal, detect_checks, goal_place, set_goal
+from donewhen.lsp.goal_commands import check_goal, clear_goal, detect_checks, set_goal
+from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.places import locate, required_path
 from donewhen.lsp.reading_commands import evidence, file_text, iteration, report
 from donewhen.lsp.run_folders import folder_of
@@ -166,6 +168,7 @@ def _outcome(folder: Folder, outcome: RevertOutcome) -> dict[str, Any]:
 COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.goal.set": Command(a.GoalSet, set_goal),
     "donewhen.goal.detect": Command(a.GoalDetect, detect_checks),
+    "donewhen.goal.preflight": Command(a.GoalUri, preflight),
     "donewhen.goal.check": Command(a.GoalUri, check_goal, executes=True),
     "donewhen.goal.clear": Command(a.GoalUri, clear_goal),
     "donewhen.run.start": Command(a.RunStart, start, executes=True),

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from donewhen.core.errors import UsageError, WorkspaceError
 from donewhen.engine.api import StartOptions
+from donewhen.lsp.advice import proposed
 from donewhen.lsp.failures import ClientSilent, InvalidParams
-from donewhen.lsp.places import Place, is_goal_file, required_path
+from donewhen.lsp.goal_places import goal_place
+from donewhen.lsp.places import is_goal_file, required_path
 from donewhen.lsp.snapshots import snapshot_json
 
 if TYPE_CHECKING:
@@ -31,8 +33,13 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
             raise InvalidParams("goalUri: a goal file is named GOAL.md or *.goal.md")
     else:
         path = await asyncio.to_thread(features.draft_path, root, argument.objective)
+    if await asyncio.to_thread(path.exists):
+        raise UsageError(f"{path.name} exists already: it is never overwritten")
     checks = await asyncio.to_thread(features.suggest, root)
-    text = features.draft(argument.objective, checks, argument.requirements or [])
+    requirements, model = argument.requirements or [], None
+    if argument.requirements is None and not argument.start:
+        requirements, model = await proposed(session, root, argument.objective, checks)
+    text = features.draft(argument.objective, checks, requirements, model)
     await _create(session, path, text, on_disk=argument.start)
     result: dict[str, Any] = {"goalUri": session.texts.uri(path)}
     if argument.start:
@@ -65,15 +72,6 @@ async def clear_goal(session: Session, argument: a.GoalUri) -> None:
     await folder.runs.forget(place.path)
     folder.board.forget(place.path)
     session.goal_changed(place.root, place.path)
-
-
-def goal_place(session: Session, uri: str) -> Place:
-    """The goal file that a command names: any `.md`. Raises InvalidParams for what can't be one."""
-    path = required_path(uri, "goalUri")
-    if path.suffix.lower() != ".md":
-        raise InvalidParams(f"goalUri: {path.name} is no goal file: name a GOAL.md, a *.goal.md or another .md file")
-    session.texts.named(uri)
-    return session.place(path)
 
 
 def _root(session: Session, workspace_uri: str | None, goal_uri: str | None) -> Path:

@@ -13,6 +13,17 @@ from typing import Protocol
 from donewhen.core.goal import Goal, Requirement
 
 
+class GoalHint(Protocol):
+    """What could be better about a requirement of a goal, or about the goal where it names none."""
+
+    @property
+    def requirement_id(self) -> str | None: ...
+    @property
+    def number(self) -> int | None: ...
+    @property
+    def message(self) -> str: ...
+
+
 class Span(Protocol):
     """A range of the text."""
 
@@ -121,8 +132,15 @@ class GoalFileFeatures(Protocol):
         """The commands of those detected checks that a draft should have."""
         ...
 
-    def draft(self, objective: str, checks: Sequence[str], requirements: Sequence[str]) -> str:
-        """The text of a new goal file. Raises InvalidGoal for a blank objective."""
+    def draft(
+        self, objective: str, checks: Sequence[str], requirements: Sequence[str], proposed_by: str | None = None
+    ) -> str:
+        """The text of a new goal file; `proposed_by` is the model that proposed the requirements. Raises InvalidGoal
+        for a blank objective."""
+        ...
+
+    def hints(self, text: str, path: str | None) -> Sequence[GoalHint]:
+        """What could be better about a goal file that can be used, as far as no model is needed to tell."""
         ...
 
     def draft_path(self, root: Path, objective: str) -> Path:

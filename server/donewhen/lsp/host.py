@@ -42,6 +42,8 @@ class Host:
         self.trusted = False
         self.settings: Mapping[str, Any] = {}
         self.secrets: dict[str, str] = {}
+        self.unsaved: Callable[[Path], str | None] = nothing_unsaved
+        """What the client of now holds of a file and hasn't saved."""
         self._folders: dict[Path, Folder] = {}
         self._opening: dict[Path, asyncio.Task[Folder]] = {}
         self._unsubscribe: list[Callable[[], None]] = []
@@ -57,7 +59,14 @@ class Host:
         """What opens a folder; settings and trust are asked for again whenever they matter."""
         from donewhen.lsp.services import OpenWorkspace
 
-        return OpenWorkspace(root, lambda: self.settings, lambda: self.trusted, lambda: self.secrets, state_dir)
+        return OpenWorkspace(
+            root,
+            lambda: self.settings,
+            lambda: self.trusted,
+            lambda: self.secrets,
+            state_dir,
+            lambda path: self.unsaved(root / path),
+        )
 
     async def folder(self, wanted: OpenWorkspace) -> Folder:
         """The folder, opened if need be. A failure is raised to everybody who waits, and tried again next time."""
@@ -110,6 +119,10 @@ class Host:
     def _changed(self, folder: Folder, view: RunView) -> None:
         if folder.board.take(view) and self.listener is not None:
             self.listener(folder, view)
+
+
+def nothing_unsaved(path: Path) -> str | None:
+    return None
 
 
 def _import_board() -> type[Board]:

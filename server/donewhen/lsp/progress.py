@@ -117,4 +117,5 @@ def percentage(view: RunView) -> int:
 
 async def cancelled(session: Session, params: types.WorkDoneProgressCancelParams) -> None:
     """`window/workDoneProgress/cancel`."""
-    await session.showing.progress.cancel(params.token)
+    if not session.errands.cancel(params.token):
+        await session.showing.progress.cancel(params.token)

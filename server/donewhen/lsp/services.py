@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from donewhen.engine.api import Runs
-    from donewhen.lsp.goal_text import GoalFileFeatures
+    from donewhen.lsp.goal_text import GoalFileFeatures, GoalHint
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,8 @@ class OpenWorkspace:
     """A workspace folder to open.
 
     `settings` gives the editor's settings now (section `donewhen`, camelCase), `trusted` whether anything may be
-    executed now, `secrets` what the editor handed over (name to value): kept in memory only.
+    executed now, `secrets` what the editor handed over (name to value): kept in memory only. `unsaved` is the editor's
+    text of a file (posix, relative to the root) where a person has something in it that isn't saved.
     """
 
     root: Path
@@ -25,11 +27,34 @@ class OpenWorkspace:
     trusted: Callable[[], bool]
     secrets: Callable[[], Mapping[str, str]]
     state_dir: Path | None = None
+    unsaved: Callable[[str], str | None] = lambda path: None
+
+
+class Adviser(Protocol):
+    """A model that helps with writing a goal: whatever it says is a proposal, and starts nothing. Everything raises
+    DoneWhenError where the model can't be asked."""
+
+    @property
+    def model(self) -> str: ...
+
+    def propose(self, objective: str, checks: Sequence[str]) -> Coroutine[Any, Any, Sequence[str]]:
+        """Requirements for an objective, besides the checks that are there."""
+        ...
+
+    def hints(self, text: str) -> Coroutine[Any, Any, Sequence[GoalHint]]:
+        """What is vague about a goal file, or can't be judged."""
+        ...
+
+
+def no_adviser(wanted: OpenWorkspace) -> AbstractAsyncContextManager[Adviser | None]:
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
 class LspServices:
-    """Factories, so that nothing is imported or opened before it is needed."""
+    """Factories, so that nothing is imported or opened before it is needed. `open_adviser` gives None where no model is
+    configured."""
 
     open_workspace: Callable[[OpenWorkspace], Awaitable[Runs]]
     goal_files: Callable[[], GoalFileFeatures]
+    open_adviser: Callable[[OpenWorkspace], AbstractAsyncContextManager[Adviser | None]] = no_adviser

@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 from donewhen.core.errors import NotTrusted
 from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.documents import Documents
+from donewhen.lsp.errands import Errands
+from donewhen.lsp.host import nothing_unsaved
 from donewhen.lsp.places import Place, file_path, is_goal_file, locate
 from donewhen.lsp.texts import Texts
+from donewhen.lsp.unsaved import Unsaved
 
 if TYPE_CHECKING:
     from donewhen.lsp.goal_text import GoalFileFeatures, ParsedGoal
     from donewhen.lsp.hardening import Conversation
     from donewhen.lsp.host import Folder, Host
+    from donewhen.lsp.services import OpenWorkspace
     from donewhen.lsp.showing import Showing, ShownDiagnostics
     from donewhen.lsp.transport import Doorkeeper
 
@@ -47,6 +51,8 @@ class Session:
         self.roots: tuple[Path, ...] = ()
         self.documents = Documents()
         self.texts = Texts(self.documents)
+        self.unsaved = Unsaved(self.texts)
+        self.errands = Errands(protocol, lambda: self.profile.progress, self.later)
         self.background: set[asyncio.Task[Any]] = set()
         self.told: set[str] = set()
         """Messages that were shown, and need not be shown again."""
@@ -62,6 +68,7 @@ class Session:
     def introduce(self, profile: ClientProfile) -> None:
         self.profile = profile
         self.host.settings = profile.settings
+        self.host.unsaved = self.unsaved.text
         self.host.trusted = profile.trusted
         self.documents.encoding = profile.encoding
         self.set_roots(profile.folders)
@@ -108,6 +115,7 @@ class Session:
     async def leave(self, reason: str) -> None:
         """The client goes. Its runs end with it, except where it came over TCP."""
         self.host.listener = None
+        self.host.unsaved = nothing_unsaved
         for task in self.background:
             task.cancel()
         if self._showing is not None:
@@ -140,8 +148,12 @@ class Session:
 
     async def folder(self, root: Path) -> Folder:
         """The opened workspace folder. Raises what the engine raises."""
+        return await self.host.folder(self.wanted(root))
+
+    def wanted(self, root: Path) -> OpenWorkspace:
+        """What opening the folder takes."""
         state_dir = self.profile.state_dir
-        return await self.host.folder(self.host.wanted(root, Path(state_dir) if state_dir else None))
+        return self.host.wanted(root, Path(state_dir) if state_dir else None)
 
     async def folder_to_execute(self, root: Path) -> Folder:
         """The folder, once what reads goals is imported beside the loop."""

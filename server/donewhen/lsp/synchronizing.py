@@ -18,6 +18,8 @@ def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     """A goal file that is opened shows its diagnostics, and its folder's runs."""
     session.documents.opened(params.text_document)
     path = _named(session, params.text_document.uri)
+    if path is not None:
+        session.unsaved.opened(path, params.text_document.text)
     if path is None or not is_goal_file(path):
         return
     place = session.place(path)
@@ -42,6 +44,8 @@ async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> No
     if path is None:
         return
     session.discarded(path)
+    if text is not None:
+        session.unsaved.saved(path, text)
     place = session.place(path)
     folder = session.host.folder_if_open(place.root)
     if folder is not None and text is not None:
@@ -58,6 +62,7 @@ def closed(session: Session, params: types.DidCloseTextDocumentParams) -> None:
     if path is None:
         return
     session.closed(path)
+    session.unsaved.closed(path)
     _changed(session, path)
 
 

@@ -42,6 +42,11 @@ class Texts:
         document = self._documents.get(self.uri(path))
         return document.text if document is not None else _read(path)
 
+    def open_text(self, path: Path) -> str | None:
+        """What the client shows of the file; None where it isn't open."""
+        document = self._documents.get(self.uri(path))
+        return None if document is None else document.text
+
     def lines(self, path: Path) -> list[str]:
         document = self._documents.get(self.uri(path))
         if document is not None:

@@ -1,0 +1,78 @@
+"""What a model adds to a goal, from the command line to the model and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from donewhen.__main__ import services
+from donewhen.cli.main import main
+from donewhen.composition_advice import adviser
+from donewhen.config import Choices, Settings
+from donewhen.core.errors import GoalFileError, UsageError
+from donewhen.settling import Knowledge
+from donewhen.testing.models import ScriptedModels, says
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DONEWHEN_MODEL", "DONEWHEN_JUDGE_MODEL", "DONEWHEN_API_BASE", "DONEWHEN_JUDGE_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DONEWHEN_JUDGE_API_KEY", "sk-test-1234567890")
+
+
+def donewhen(root: Path, server: ScriptedModels, *argv: str) -> int:
+    options = ["--judge-model", "openai/advises", "--judge-api-base", server.base_url]
+    return main([*argv, "--workspace", str(root), *options], services(), user_file=root / "none.toml")
+
+
+@pytest.mark.slow
+def test_a_goal_is_drafted_with_proposals_and_then_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proposals = {"requirements": ["Quotes in a field are doubled", "The README shows an example"]}
+    hints = {"hints": [{"id": "R2", "hint": "Say which example"}]}
+    (tmp_path / "export.py").write_text("pass\n")
+    with ScriptedModels({"advises": [says(json.dumps(proposals)), says(json.dumps(hints))]}) as server:
+        assert donewhen(tmp_path, server, "init", "Ship the exporter") == 0
+        assert "proposed: Quotes in a field are doubled" in capsys.readouterr().out
+        text = (tmp_path / "GOAL.md").read_text()
+        assert "<!-- Proposed by openai/advises: edit them" in text
+        assert text.endswith("- [ ] Quotes in a field are doubled\n- [ ] The README shows an example\n")
+        assert donewhen(tmp_path, server, "preflight", "--json") == 0
+        told = json.loads(capsys.readouterr().out)["hints"]
+        assert [one["message"] for one in told if one["number"] == 2][-1] == "Say which example"
+        server.verify()
+        asked = json.dumps([exchange.body for exchange in server.requests])
+    assert "export.py" in asked
+    assert "Quotes in a field are doubled" in asked
+
+
+async def test_nobody_is_asked_who_isnt_configured(tmp_path: Path) -> None:
+    async with adviser(tmp_path, Settings()) as found:
+        assert found is None
+
+
+async def test_models_that_arent_installed_are_said_before_anything_starts(tmp_path: Path) -> None:
+    absent = Knowledge(installed=lambda: False)
+    with pytest.raises(UsageError, match=r"openai/m needs the models extra.*donewhen\[models\]"):
+        async with adviser(tmp_path, Settings(given=Choices(model="openai/m")), known=absent):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("choices", "model"),
+    [
+        (Choices(model="openai/w"), "openai/w"),
+        (Choices(model="openai/w", judge_model="openai/j"), "openai/j"),
+        (Choices(judge_model="2*openai/j,openai/k"), "openai/j"),
+    ],
+)
+async def test_the_judge_helps_before_the_agent_does(choices: Choices, model: str, tmp_path: Path) -> None:
+    async with adviser(tmp_path, Settings(configured=choices)) as found:
+        assert found is not None
+        assert found.model == model
+        with pytest.raises(GoalFileError):
+            await found.hints("")
