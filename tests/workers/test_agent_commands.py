@@ -116,8 +116,8 @@ async def test_the_question_shows_the_command(agent: Agent) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (Answer("deny", reason="never push"), "not run: the person denied it: never push"),
-        (Answer("deny"), "not run: the person denied it."),
+        (Answer("deny", reason="never push"), "not run: it was not allowed: never push"),
+        (Answer("deny"), "not run: it was not allowed."),
         (Answer("text", "use make deploy"), "not run: the person answered instead:\nuse make deploy"),
     ],
     ids=["reason", "bare", "text"],

@@ -73,9 +73,7 @@ def exchanges(draw: st.DrawFn) -> list[Message]:
     arguments = st.fixed_dictionaries({"path": st.text(max_size=20)}) | st.fixed_dictionaries({"command": texts})
     given_ids = draw(st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=1, max_size=4))
     wanted = tuple(ToolCall(key, draw(names), json.dumps(draw(arguments))) for key in given_ids)
-    first = st.sampled_from(
-        ["exit 0 after 0.1 s\n", "error: ", "wrote a.py, 3 lines", "not run: the person denied it: "]
-    )
+    first = st.sampled_from(["exit 0 after 0.1 s\n", "error: ", "wrote a.py, 3 lines", "not run: it was not allowed: "])
     return [
         Message("assistant", "", wanted),
         *(Message("tool", draw(first) + draw(texts), answers=c.id) for c in wanted),
@@ -122,7 +120,7 @@ def test_what_is_open_stays_word_for_word() -> None:
         *spoken("run_command", "exit 0 after 9.0 s\n1 passed", command="pytest -q"),
         *spoken("run_command", "exit 2 after 0.1 s\nwhat", command="make\nall"),
         *spoken("run_command", "not run: the person answered instead:\nuse make deploy,\nplease", command="git push"),
-        *spoken("run_command", "not run: the person denied it: never | ever. Find", command="rm -rf build"),
+        *spoken("run_command", "not run: it was not allowed: never | ever. Find", command="rm -rf build"),
         *LONG,
         TASK,
         Message("assistant", "the latest words"),

@@ -304,6 +304,15 @@ async def test_a_link_inside_of_the_workspace_is_followed(agent: Agent) -> None:
     assert (agent.root / "link.txt").is_symlink()
 
 
+async def test_names_that_the_system_refuses_are_only_an_error(agent: Agent) -> None:
+    names = ("x" * 5_000, "a/" * 3_000, "a\0b", "")
+    texts = await told(
+        agent, *(use(tool, path=name, **more) for name in names for tool, more in TOOLS_AND_ARGUMENTS[:3])
+    )
+    assert all(text.startswith("error: ") for text in texts)
+    assert not any(str(agent.root) in text for text in texts)
+
+
 PROTECTED = replace(GOAL, protect=("tests/**", "GOAL.md"), path="GOAL.md")
 
 
@@ -346,6 +355,15 @@ async def test_files_that_run_something_need_a_person_s_leave(agent: Agent, path
         assert "-two" in asked.preview
         assert "+2" in asked.preview
         assert asked.input == {"path": path, "old": "two", "new": "2"}
+
+
+async def test_a_link_to_another_file_needs_leave_by_its_own_name(agent: Agent) -> None:
+    agent.write("env.sh", "export A=1\n")
+    (agent.root / ".envrc").symlink_to(agent.root / "env.sh")
+    agent.context.answers = [Answer("deny")]
+    [text] = await told(agent, use("edit_file", path=".envrc", old="A=1", new="A=2"))
+    assert text.startswith("not written: it was not allowed")
+    assert agent.text("env.sh") == "export A=1\n"
 
 
 async def test_other_files_need_no_leave(agent: Agent) -> None:

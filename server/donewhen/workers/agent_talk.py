@@ -107,4 +107,4 @@ class Talk:
 
 def _says_something(message: Message) -> bool:
     """Empty replies stay on record, but providers refuse them."""
-    return message.role != "assistant" or bool(message.text.strip() or message.calls)
+    return message.role != "assistant" or bool(message.calls or message.text.strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.globs import matches
@@ -14,6 +14,7 @@ from donewhen.workspace.searching import Search, find_ripgrep, search
 from donewhen.workspace.undisturbed import undisturbed
 from donewhen.workspace.writes import Text, read_text_keeping, write_guarded
 
+P = ParamSpec("P")
 T = TypeVar("T")
 MAX_TEXT = 20_000_000
 """Bytes of a file that is read as text."""
@@ -52,10 +53,11 @@ class GuardedFolder:
         return Path(*parts).as_posix() if parts else ""
 
     async def read(self, path: str) -> FileText | None:
-        return await asyncio.to_thread(self._read, self.path(path))
+        return await asyncio.to_thread(_explained, path, self._read, self.path(path))
 
     async def write(self, path: str, content: str, before: FileText | None) -> FileText:
-        return await undisturbed(asyncio.to_thread(self._write, self.path(path), content, before))
+        writing = asyncio.to_thread(_explained, path, self._write, self.path(path), content, before)
+        return await undisturbed(writing)
 
     async def list(self, folder: str = "", glob: str | None = None) -> Sequence[str]:
         return await asyncio.to_thread(self._list, self.path(folder), glob, tuple(self._workspace.files()))
@@ -107,6 +109,14 @@ class GuardedFolder:
     def _still_there(self, path: str) -> bool:
         """Looks only at what was written here: the workspace hears of all others by itself."""
         return path not in self._written or (self._top / path).exists()
+
+
+def _explained(path: str, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What the system has against a name, in words that show no folder outside of the workspace."""
+    try:
+        return step(*args, **kwargs)
+    except OSError as error:
+        raise WorkspaceError(f"{path[:200]} can't be used: {error.strerror or 'the system refuses it'}") from error
 
 
 def _wanted(glob: str) -> Callable[[str], bool]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Mapping
+import os
+import posixpath
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from donewhen.core.feedback import keep_ends
@@ -37,26 +39,44 @@ ASKED = (
     "**/bitbucket-pipelines.yml",
     "**/Jenkinsfile",
     "**/.gitmodules",
+    "**/*.code-workspace",
+    "**/.zed/**",
+    "**/.exrc",
+    "**/.nvimrc",
+    "**/.nvim.lua",
+    "**/.dir-locals.el",
+    "**/.claude/**",
+    "**/.codex/**",
+    "**/.cursor/**",
+    "**/.gemini/**",
+    "**/.mcp.json",
 )
-"""Files that make an editor, a shell, git or a build machine run something: in lower case, as they are compared."""
+"""Files that make an editor, a shell, git, a build machine or another agent run something."""
 
 MAX_PREVIEW = 20_000
 
 _ASKED = tuple(glob.lower() for glob in ASKED)
 
 
-def protected(desk: Desk, path: str) -> str | None:
+def names_of(name: str, path: str) -> tuple[str, ...]:
+    """What a file is called: its path with links resolved, and the name that was given, which may be a link's."""
+    given = posixpath.normpath(name.replace("\\", "/") if os.name == "nt" else name)
+    return (path,) if given == path else (path, given)
+
+
+def protected(desk: Desk, names: Sequence[str]) -> str | None:
     """Why a file may not be changed at all, None where it may."""
-    if not any_matches(desk.turn.goal.protect, path):
+    named = next((name for name in names if any_matches(desk.turn.goal.protect, name)), None)
+    if named is None:
         return None
-    return f"{path} is protected by the goal: a change of it would keep the goal from completing. Leave it as it is"
+    return f"{named} is protected by the goal: a change of it would keep the goal from completing. Leave it as it is"
 
 
-def asks(desk: Desk, path: str) -> bool:
+def asks(desk: Desk, names: Sequence[str]) -> bool:
     """True where a person has to allow it: files that run something by themselves, and the goal itself."""
-    folded = path.lower()
     goal = desk.turn.goal.path
-    return any_matches(_ASKED, folded) or (goal is not None and folded == goal.lower())
+    folded = [name.lower() for name in names]
+    return any(any_matches(_ASKED, name) or (goal is not None and name == goal.lower()) for name in folded)
 
 
 async def allowed(desk: Desk, tool: str, given: Mapping[str, Any], path: str, before: str, after: str) -> Permission:

@@ -9,7 +9,7 @@ from typing import Any
 from donewhen.core.work import Answer
 
 SAID = "the person answered instead:"
-DENIED = "the person denied it"
+DENIED = "it was not allowed"
 
 
 @dataclass(frozen=True, slots=True)

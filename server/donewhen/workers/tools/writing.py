@@ -12,7 +12,7 @@ from donewhen.core.feedback import keep_ends
 from donewhen.ports import FileText
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
-from donewhen.workers.tools.guarding import allowed, asks, protected
+from donewhen.workers.tools.guarding import allowed, asks, names_of, protected
 from donewhen.workers.tools.reading import PATH
 from donewhen.workers.tools.tool import Desk, Tool, ToolResult, counted, refused
 
@@ -21,25 +21,28 @@ HEAD = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None where it may."""
+    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None where it may. `asks`
+    says that a person has to allow it."""
 
     path: str
     file: FileText | None
     refusal: str | None = None
+    asks: bool = False
 
 
 async def standing(desk: Desk, name: str) -> Standing:
     """What stands there now, and whether it may be changed: not what is protected, not what an editor holds unsaved,
     and not what has changed since the model read it; it is told what stands there instead."""
     path = desk.files.path(name)
-    why = protected(desk, path)
+    names = names_of(name, path)
+    why = protected(desk, names)
     if why is not None:
         return Standing(path, None, why)
     held = desk.unsaved(name, path)
     if held is not None:
         return Standing(path, None, _held(desk, path, held))
     file = await desk.files.read(path)
-    return Standing(path, file, _moved(desk, path, file))
+    return Standing(path, file, _moved(desk, path, file), asks(desk, names))
 
 
 async def replaced(
@@ -47,7 +50,7 @@ async def replaced(
 ) -> tuple[FileText | None, str]:
     """Writes the new text, with a person's leave where that is needed. None, and why, where it was not written."""
     before = now.file.content if now.file else ""
-    if asks(desk, now.path):
+    if now.asks:
         leave = await allowed(desk, tool, given, now.path, before, content)
         if not leave.given:
             return None, f"not written: {leave.told}"
