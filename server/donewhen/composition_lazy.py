@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from donewhen.core.evidence import CheckResult, ObservedCommand
     from donewhen.core.goal import Goal
-    from donewhen.core.integrity import IntegrityFacts
+    from donewhen.core.integrity import AddressingFact, IntegrityFacts
     from donewhen.ports import GoalFiles, Probes, Workspace
 
 
@@ -43,8 +43,16 @@ class LazyProbes:
         since: str | None = None,
         commands: Sequence[ObservedCommand] = (),
     ) -> IntegrityFacts:
+        return await self._probes().facts(goal, workspace, results, since, commands)
+
+    async def addressing(
+        self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
+    ) -> tuple[AddressingFact, ...]:
+        return await self._probes().addressing(goal, workspace, results)
+
+    def _probes(self) -> Probes:
         if self._real is None:
             from donewhen.evidence.probes import WorkspaceProbes
 
             self._real = WorkspaceProbes(self._environment)
-        return await self._real.facts(goal, workspace, results, since, commands)
+        return self._real

@@ -11,7 +11,7 @@ from donewhen.core.errors import AlreadyRunning, GoalFileError, WorkerFailed
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Problem
 from donewhen.core.goal import Check, Goal, Requirement
-from donewhen.core.integrity import FileFact, IntegrityFacts
+from donewhen.core.integrity import AddressingFact, FileFact, IntegrityFacts
 from donewhen.core.work import TurnResult
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.clock import SystemClock
@@ -86,6 +86,11 @@ class MemoryProbes:
         facts = tuple(FileFact(path, workspace.digest(path) or "") for path in paths)
         goal_file = FileFact(goal.path or "", workspace.digest(goal.path or "") or "")
         return IntegrityFacts(protected=facts, goal_file=goal_file)
+
+    async def addressing(
+        self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
+    ) -> tuple[AddressingFact, ...]:
+        return ()
 
 
 @dataclass

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from donewhen.core.integrity_facts import AddressingFact, IntegrityFacts, IntegrityFinding
+from donewhen.core.integrity_facts import AddressingFact, FileFact, IntegrityFacts, IntegrityFinding
 from donewhen.core.integrity_tests import digest_of, finding
 
 STOOD_THERE = "it stood there before the run began"
@@ -22,6 +22,17 @@ def compare_addressing(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterato
         found = finding("prompt_injection", fact.path or fallback, name, fact.line, text, digest_of(fact.quote))
         standing = fact.standing or known.get(fact.quote, "")
         yield replace(found, message=text, standing=standing) if standing else found
+
+
+def shown_addressing(
+    facts: Sequence[AddressingFact], goal_path: str | None, standing: str
+) -> tuple[IntegrityFinding, ...]:
+    """Where nothing is compared: all of it, and none of it blocks, for the reason `standing`."""
+    now = IntegrityFacts(
+        goal_file=None if goal_path is None else FileFact(goal_path, ""),
+        addressing=tuple(replace(fact, standing=standing) for fact in facts),
+    )
+    return tuple(compare_addressing(IntegrityFacts(), now))
 
 
 def moved_addressing(base: IntegrityFacts, now: IntegrityFacts, wanted: Collection[str]) -> tuple[AddressingFact, ...]:

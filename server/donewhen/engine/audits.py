@@ -22,6 +22,7 @@ from donewhen.core.events import (
 from donewhen.core.evidence import CheckResult, Evidence, ObservedCommand
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.integrity import IntegrityFinding, compare, moved
+from donewhen.core.integrity_addressing import BY_A_PERSON, STOOD_THERE, shown_addressing
 from donewhen.core.proof import needed_checks, needed_editor_reports
 from donewhen.engine.active import ActiveRun
 from donewhen.ports import TreeState
@@ -163,10 +164,13 @@ async def _editor_report(run: ActiveRun, requirement: Requirement) -> None:
 async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
     """What stands between the proof that was agreed on and the one that is run now (A10)."""
     state = run.state
+    results = [e.observation for e in state.results.values() if isinstance(e.observation, CheckResult)]
     if state.mode == "audit" or state.waits_for_person:
         # Nothing is compared: an audit has no baseline, and what worker `human` changes is the person's.
-        return ()
-    results = [e.observation for e in state.results.values() if isinstance(e.observation, CheckResult)]
+        if state.options.judge is None:
+            return ()
+        facts = await run.parts.probes.addressing(state.goal, run.parts.workspace, results)
+        return shown_addressing(facts, state.goal.path, BY_A_PERSON if state.waits_for_person else STOOD_THERE)
     commands = [e.observation for e in state.commands if isinstance(e.observation, ObservedCommand)]
     now = await run.parts.probes.facts(
         state.goal, run.parts.workspace, results, since=state.first_checkpoint, commands=commands

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from donewhen.core.evidence import CheckResult, ObservedCommand, Outcome
 from donewhen.core.goal import Goal
-from donewhen.core.integrity import CheckRunFact, FileFact, IntegrityFacts, TestFileFact
+from donewhen.core.integrity import AddressingFact, CheckRunFact, FileFact, IntegrityFacts, TestFileFact
 from donewhen.evidence.probes_addressing import Addressing
 from donewhen.evidence.probes_classify import FileKind, Layout, in_tests
 from donewhen.evidence.probes_configs import (
@@ -64,6 +64,11 @@ class WorkspaceProbes:
         read = await asyncio.to_thread(self._read, goal, view)
         addressing = await self._addressing.facts(goal, workspace, results, since, commands)
         return replace(_with_runs(read, results), addressing=addressing)
+
+    async def addressing(
+        self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
+    ) -> tuple[AddressingFact, ...]:
+        return await self._addressing.facts(goal, workspace, results, None, ())
 
     async def _view(self, goal: Goal, workspace: Workspace) -> _View:
         """What the workspace says, copied on the loop: its own state is never read from another thread."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Observation, ObservedCommand
 from donewhen.core.goal import Check, Goal, Requirement
-from donewhen.core.integrity import IntegrityFacts
+from donewhen.core.integrity import AddressingFact, IntegrityFacts
 from donewhen.core.verdict import RequirementView, Verdict
 from donewhen.core.work import Answer, Claim, Interrupt, TurnResult, Usage, WorkerStep
 from donewhen.ports.folder import TreeState, Workspace
@@ -45,6 +45,12 @@ class Probes(Protocol):
     ) -> IntegrityFacts:
         """What there is now. `since` is the checkpoint before the worker's first turn, `commands` are those that the
         worker ran through the server: with them, text that addresses the judge is told from what stood there."""
+        ...
+
+    async def addressing(
+        self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
+    ) -> tuple[AddressingFact, ...]:
+        """Of those facts only the text that addresses the judge: for an audit, which has nothing to compare with."""
         ...
 
 
