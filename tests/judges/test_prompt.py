@@ -150,7 +150,7 @@ async def test_a_claim_is_not_shown_but_where_it_is_the_question() -> None:
 
 @pytest.mark.conformance("A12")
 async def test_the_end_of_long_output_is_shown_and_what_was_cut_is_said() -> None:
-    output = "the first line\n" + "".join(f"noise {n}\n" for n in range(100_000)) + "the last line\n"
+    output = "the first line\n" + "".join(f"noise {n}\n" for n in range(30_000)) + "the last line\n"
     judged = task(requirement(1, "It works", checks=["make check"]), evidence=[passed("make check", output=output)])
     (prompt,) = await prompts_of(judged, MemoryAudit())
     assert "| the first line" in prompt
@@ -185,10 +185,10 @@ async def test_changed_lines_of_a_file_are_shown() -> None:
 async def test_many_requirements_are_asked_in_several_calls_each_within_the_bound() -> None:
     requirements = [requirement(n, f"Feature {n} works", checks=[f"check-{n}"]) for n in range(1, 201)]
     evidence = [
-        passed(f"check-{r.number}", f"E{r.number}", "noise\n" * 5_000 + f"decisive {r.number}\n") for r in requirements
+        passed(f"check-{r.number}", f"E{r.number}", "noise\n" * 500 + f"decisive {r.number}\n") for r in requirements
     ]
     context = MemoryAudit(
-        {f"f{n}.py": "x\n" * 500 for n in range(300)}, changed=[f"f{n}.py" for n in range(300)], diff="+x\n" * 90_000
+        {f"f{n}.py": "x\n" * 500 for n in range(300)}, changed=[f"f{n}.py" for n in range(300)], diff="+x\n" * 20_000
     )
     prompts = await prompts_of(task(*requirements, evidence=evidence), context)
     assert len(prompts) > 1
@@ -214,7 +214,7 @@ async def test_the_prompt_does_not_grow_with_the_work() -> None:
 texts = (
     st.text(max_size=300)
     | st.integers(1, 4_000).map(lambda n: "line of some text\n" * n)
-    | st.integers(1, 30_000).map(lambda n: "日" * n)
+    | st.integers(1, 8_000).map(lambda n: "日" * n)
 )
 
 
@@ -237,7 +237,7 @@ def material(draw: st.DrawFn) -> Material:
 
 @pytest.mark.conformance("A18", "A12")
 @given(material(), st.integers(24_000, 90_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_a_question_never_exceeds_its_room_and_holds_every_last_line(shown: Material, room: int) -> None:
     judged = task(*shown.requirements)
     made = question(Asked(judged.goal), shown, room)

@@ -256,15 +256,15 @@ def bounded_output(text: str) -> str:
     return f"{text[:half]}\n[... {len(text) - 2 * half:,} characters cut ...]\n{text[-half:]}"
 
 
-def file_lines(content: bytes, clean: Normaliser) -> tuple[Lines, str]:
-    """A file's lines, and in words what it is. Of a very large one head and tail alone, without line numbers."""
+def file_lines(content: bytes, clean: Normaliser, largest: int = LARGEST_FILE) -> tuple[Lines, str]:
+    """A file's lines, and in words what it is. Beyond `largest` bytes head and tail alone, without line numbers."""
     if b"\0" in content[:8192]:
         return Lines(()), f"binary, {len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}"
     if not content:
         return Lines(()), "empty"
     ends = ", CRLF line ends" if b"\r\n" in content else ""
-    if len(content) > LARGEST_FILE:
-        half = LARGEST_FILE // 2
+    if len(content) > largest:
+        half = largest // 2
         cut = f"\n[... {len(content) - 2 * half:,} bytes cut ...]\n"
         text = content[:half].decode("utf-8", "replace") + cut + content[-half:].decode("utf-8", "replace")
         return Lines.of(clean.text(text)), f"{len(content):,} bytes, too large to be shown whole{ends}"

@@ -13,7 +13,7 @@ _MARK = 34  # about what "[... 12,345 lines cut ...]" takes, with its prefix
 
 def size(text: str) -> int:
     """What a text takes of a budget: bytes in UTF-8, since other scripts take more tokens per character."""
-    return len(text.encode("utf-8", "replace"))
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def fitted(text: str, room: int) -> str:

@@ -55,15 +55,16 @@ class LlmJudge:
         """The model's verdict on every requirement of the task, or its answer to the task's claim. Raises JudgeOutage
         and OverBudget."""
         options = self._options
-        for attempt in range(4):
+        mended: set[str] = set()
+        while True:
             try:
                 return await self._asked(task, context, options)
             except ModelFailed as failure:
-                adapted = _adapted(options, failure) if attempt < 3 else None
+                adapted = None if failure.kind in mended else _adapted(options, failure)
                 if adapted is None:
                     raise _outage(self._model.name, failure) from failure
+                mended.add(failure.kind)
                 options = adapted
-        raise AssertionError("the last attempt returns or raises")
 
     async def _asked(self, task: JudgeTask, context: AuditContext, options: JudgeOptions) -> Judgement:
         audit = Audit(

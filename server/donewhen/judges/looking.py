@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, cast
 
 from donewhen.core.calls import ToolCall
@@ -20,6 +22,7 @@ from donewhen.judges.normalising import Normaliser
 from donewhen.judges.reply import InvalidReply, strict_json
 from donewhen.ports import AuditContext, JudgeTask
 
+LARGEST_READ = 5_000_000
 MAX_LISTED = 200
 MAX_MATCHES = 40
 MAX_MATCHING_FILES = 8
@@ -67,7 +70,7 @@ class Looking:
             raise InvalidReply(f"{label(path, 120)} is no file of the workspace; use list_files")
         content = await self.context.read(path)
         self.paths.append(path)
-        lines, said = file_lines(content, self.normaliser)
+        lines, said = await asyncio.to_thread(file_lines, content, self.normaliser, LARGEST_READ)
         if start > len(lines) > 0:
             raise InvalidReply(f"the file has {len(lines)} lines")
         body = excerpt(lines, room - 300) if start == 1 else _from(lines, start, room - 300)
@@ -84,14 +87,19 @@ class Looking:
                 break
             content = await self._readable(path)
             searched += len(content)
-            lines, said = file_lines(content, self.normaliser)
-            hits = [at for at, line in enumerate(lines.raw) if wanted in line.casefold()][: MAX_MATCHES - matched]
+            lines, said, hits = await asyncio.to_thread(self._matches, content, wanted, MAX_MATCHES - matched)
             if hits:
                 matched += len(hits)
                 body = _only(lines, hits, min(left - 250, room // 2))
                 blocks.append(await self._file_block(path, content, f"{said}; the lines that match", body))
                 left -= size(blocks[-1]) + 1
         return "\n".join(blocks) or "no line matches"
+
+    def _matches(self, content: bytes, wanted: str, most: int) -> tuple[Lines, str, list[int]]:
+        """Matches of what may be shown: a secret can't be found by guessing it."""
+        lines, said = file_lines(content, self.normaliser, LARGEST_READ)
+        hits = (at for at, line in enumerate(lines.raw) if wanted in line.casefold())
+        return lines, said, list(islice(hits, most))
 
     async def _readable(self, path: str) -> bytes:
         try:
