@@ -111,7 +111,6 @@ async def test_nobody_listens(host: ModelHost) -> None:
         (out_of_quota(), "refused", "no credit left"),
         (fails(404), "refused", "there is no model"),
         (fails(400, "The messages are odd."), "refused", "The messages are odd."),
-        (fails(400, "m does not support tools"), "refused", "choose a model that can"),
     ],
 )
 async def test_what_no_retry_mends_is_told_at_once(host: ModelHost, reply: Reply, kind: str, told: str) -> None:

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
@@ -114,6 +114,13 @@ async def test_a_host_that_is_never_ready_is_ended() -> None:
     async with stub("mute", ready_within=0.2) as (host, watched):
         with pytest.raises(ModelFailed, match="doesn't answer"):
             await host.ask(CALL)
+        await gone(watched.started[0].pid)
+
+
+async def test_a_host_that_hangs_in_a_call_is_ended() -> None:
+    async with stub("silent", grace=0.1) as (host, watched):
+        with pytest.raises(ModelFailed, match="doesn't answer"):
+            await host.ask(replace(CALL, timeout=0.1))
         await gone(watched.started[0].pid)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from donewhen.models.failures import is_about_length
+from donewhen.models.failures import is_about_length, is_about_tools
 from donewhen.models.protocol import Failure
 from donewhen.ports import ModelRequest
 
@@ -39,9 +39,13 @@ class Abilities:
     format: Format = "json_schema"
     limit: Limit = "max_tokens"
     temperature: bool = True
+    tools: bool = True
 
     def step_down(self, failure: Failure, request: ModelRequest) -> bool:
         """Whether something that the provider complains of was sent and now no longer is: then ask again."""
+        if request.tools and self.tools and is_about_tools(failure):
+            self.tools = False
+            return True
         if failure.status not in _REFUSALS or (is_about_length(failure) and not _limit_too_large(failure)):
             return False
         if request.schema is not None and self.format != "none" and _says(failure, _ABOUT_FORMAT):

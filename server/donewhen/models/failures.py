@@ -28,9 +28,11 @@ _KEY = re.compile(
 _NO_CREDIT = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing|payment", re.IGNORECASE)
 _PROVIDER = re.compile(r"LLM Provider NOT provided|unmapped llm provider|unknown provider", re.IGNORECASE)
 _MODULE = re.compile(r"No module named '([\w.]+)'")
+_CANNOT = r"(?:not (?:yet )?support|n't support|unsupported|not available|requires --)"
 _TOOLS = re.compile(
-    r"(?:tool|function)[ _]?(?:s|use|call\w*)?.{0,40}(?:not support|unsupported)|not support.{0,40}(?:tool|function)",
-    re.I,
+    rf"\b(?:tools?|tool[ _](?:choice|calls?|calling|use)|functions?|function[ _]call\w*)\b.{{0,40}}{_CANNOT}"
+    rf"|{_CANNOT}.{{0,40}}\b(?:tools?|functions?|tool[ _]\w+|function[ _]\w+)\b",
+    re.IGNORECASE,
 )
 _PASSING = {408, 409, 423, 425, 429, 529}
 
@@ -75,6 +77,11 @@ def is_about_length(failure: Failure) -> bool:
     )
 
 
+def is_about_tools(failure: Failure) -> bool:
+    """The model, or its server as it was started, has no tool calls."""
+    return failure.status in (400, 404, 422, 500, 501) and bool(_TOOLS.search(failure.message))
+
+
 def _kind(failure: Failure) -> FailureKind:
     said = f"{failure.code} {failure.message}"
     if _NO_CREDIT.search(said) and failure.status in (400, 402, 403, 429):
@@ -110,8 +117,6 @@ def _why_refused(failure: Failure, model: str, api_base: str | None) -> str:
             f"`{model}` names no provider: write `provider/model`, such as `anthropic/claude-sonnet-4-5`, or "
             f"`openai/{model.rpartition('/')[2]}` with an api_base for an endpoint of your own"
         )
-    if _TOOLS.search(said):
-        return f"{model} can't call tools, and the built-in agent works with them: choose a model that can"
     if _NO_CREDIT.search(said):
         return f"the account for {model} has no credit left"
     if failure.status == 404:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from donewhen.core.calls import CallRole
+from donewhen.core.calls import CallRole, Message
 from donewhen.core.errors import ModelFailed
 from donewhen.core.work import Usage
 from donewhen.models.abilities import Abilities, parameters
@@ -17,6 +17,7 @@ from donewhen.models.failures import meaning, wait_before
 from donewhen.models.keys import NO_KEY_NEEDED, missing_key, needs_key
 from donewhen.models.pricing import Estimator, dollars
 from donewhen.models.protocol import Answered, Call, CallFailed, Spent
+from donewhen.models.wording import as_calls, in_words
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest
 
 ATTEMPTS = 5
@@ -30,14 +31,6 @@ class Host(Protocol):
     def abilities(self, model: str, api_base: str | None) -> Abilities: ...
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered: ...
-
-
-class CallTracer(Protocol):
-    """Hears of every call, for spans. `start` returns what `end` gets back."""
-
-    def start(self, model: str, role: CallRole, request: ModelRequest) -> object: ...
-
-    def end(self, span: object, outcome: ModelReply | BaseException) -> None: ...
 
 
 class HostedModel:
@@ -56,7 +49,6 @@ class HostedModel:
         custom_price: bool = False,
         role: CallRole = "worker",
         mask: Callable[[str], str] = lambda text: text,
-        tracer: CallTracer | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.time,
         jitter: Callable[[], float] = random.random,
@@ -68,7 +60,6 @@ class HostedModel:
         self._facts = facts_of(name, api_base) if facts is None else facts
         self._role: CallRole = role
         self._mask = mask
-        self._tracer = tracer
         self._sleep, self._clock, self._jitter = sleep, clock, jitter
         self._provider = provider_of(name)
         self._own_base = at_its_provider(name, api_base)
@@ -92,18 +83,6 @@ class HostedModel:
 
     async def complete(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """See `ports.Model`: five attempts within about a minute."""
-        if self._tracer is None:
-            return await self._complete(request, on_text)
-        span = self._tracer.start(self._name, self._role, request)
-        try:
-            reply = await self._complete(request, on_text)
-        except BaseException as error:
-            self._tracer.end(span, error)
-            raise
-        self._tracer.end(span, reply)
-        return reply
-
-    async def _complete(self, request: ModelRequest, on_text: Callable[[str], None] | None) -> ModelReply:
         attempt, steps = 1, 0
         while True:
             try:
@@ -121,15 +100,16 @@ class HostedModel:
         return self._reply(request, answered)
 
     def _call(self, request: ModelRequest) -> Call:
+        sent = request if self._abilities.tools else in_words(request)
         return Call(
             model=self._name,
-            messages=tuple(request.messages),
+            messages=tuple(sent.messages),
             key=self._key_now(),
             api_base=self._api_base,
-            parameters=parameters(request, self._abilities),
-            marks=_marks(request) if self._marks_prompts else (),
-            stream=request.stream,
-            timeout=request.timeout,
+            parameters=parameters(sent, self._abilities),
+            marks=_marks(sent) if self._marks_prompts else (),
+            stream=sent.stream,
+            timeout=sent.timeout,
         )
 
     def _key_now(self) -> str | None:
@@ -151,7 +131,8 @@ class HostedModel:
         self.spent = answered.spent
         given, taken = self._estimator.counted(request, answered)
         usage = Usage(given, taken, answered.cached_tokens, self._cost(answered, given, taken))
-        return ModelReply(answered.message, usage, _finish(answered))
+        message = answered.message if self._abilities.tools else as_calls(answered.message, request.tools)
+        return ModelReply(message, usage, _finish(answered.finish, message))
 
     def _cost(self, answered: Answered, given: int, taken: int) -> float | None:
         """By the user's own price, else as litellm reckons where the provider counted, else by the catalogue's."""
@@ -161,11 +142,11 @@ class HostedModel:
         return dollars(self._facts.price, given, taken, answered.cached_tokens)
 
 
-def _finish(answered: Answered) -> str:
+def _finish(said: str, message: Message) -> str:
     """Not every server says that it stopped for a tool."""
-    if answered.finish in ("stop", "tool_calls", "function_call"):
-        return "tool_calls" if answered.message.calls else "stop"
-    return answered.finish
+    if said in ("stop", "tool_calls", "function_call"):
+        return "tool_calls" if message.calls else "stop"
+    return said
 
 
 def _marks(request: ModelRequest) -> tuple[int, ...]:

@@ -23,7 +23,6 @@ COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
 
 _INSTALL = "models need litellm, which is not installed: `pip install 'donewhen[models]'`"
 _ERRORS_SHOWN = 500
-_GRACE = 15.0
 _KEPT_CHARACTERS = 16_000_000
 _NO_PROXY = ("localhost", "127.0.0.1", "::1")
 
@@ -32,7 +31,8 @@ class ModelHost:
     """One host process for all models, started lazily; after a crash the next call starts it anew.
 
     `environment` is the server's: keys are taken out of it, what providers' own chains of credentials and proxies need
-    stays in. `ready_within` is seconds.
+    stays in. `ready_within` is the seconds that its
+    import may take, `grace` those by which it may miss a call's timeout before it counts as hung.
     """
 
     def __init__(
@@ -43,12 +43,13 @@ class ModelHost:
         command: Sequence[str] = COMMAND,
         mask: Callable[[str], str] = lambda text: text,
         ready_within: float = 90.0,
+        grace: float = 15.0,
     ) -> None:
         self._companions = companions
         self._environment = host_environment(environment)
         self._command = tuple(command)
         self._mask = mask
-        self._ready_within = ready_within
+        self._ready_within, self._grace = ready_within, grace
         self._starting: asyncio.Task[_Session] | None = None
         self._ending: set[asyncio.Task[None]] = set()
         self._abilities: dict[tuple[str, str | None], Abilities] = {}
@@ -76,7 +77,7 @@ class ModelHost:
         session = await self._session()
         number, future = session.begin(call, on_text)
         try:
-            async with self._bounded(call.timeout + _GRACE, session):
+            async with self._bounded(call.timeout + self._grace, session):
                 return await future
         finally:
             session.finish(number)
