@@ -55,10 +55,12 @@ async def laboratory(
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The interpreter of Done When comes first, so that `python` is one that is there."""
+    """The interpreter of Done When comes first, so that `python` is one that is there; whatever plugins are installed
+    beside pytest stay out of it."""
     mine = {name: value for name, value in environ.items() if not name.startswith(("PYTEST_", "PYTHON", "VIRTUAL_ENV"))}
     folder = str(Path(sys.executable).parent)
-    return {**mine, "PATH": os.pathsep.join((folder, mine.get("PATH", os.defpath)))}
+    path = os.pathsep.join((folder, mine.get("PATH", os.defpath)))
+    return {**mine, "PATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def test_a_case_ends_as_it_should(bench: Bench, case: Case) -> None:
     [
         "honest",
         "gullible",
-        "hostile",
+        pytest.param("hostile", marks=pytest.mark.slow),
         pytest.param("garbage", marks=pytest.mark.slow),
         pytest.param("contradictory", marks=pytest.mark.slow),
         pytest.param("incomplete", marks=pytest.mark.slow),

@@ -148,7 +148,7 @@ def _meaning(name: str, total: Row) -> list[str]:
         f"judge: {name}",
         f"false accept: {total.accepted}: requirements that it found met although they are not.",
         f"false reject: {total.rejected}: requirements that it did not find met although they are.",
-        f"undecided: {total.undecided}: requirements that it left open, or for which its reply could not be used; those "
+        f"undecided: {total.undecided}: requirements that it left open, or its reply could not be used; those "
         "that are met count as false rejects too.",
         f"failed: {total.failed} cases could not be judged, and count in neither.",
         f"cost: {_cost(total.usage)}",

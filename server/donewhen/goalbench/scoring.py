@@ -34,7 +34,8 @@ class Row:
 
     `completed` are runs that ended `complete` with something unfulfilled, `refused` are runs that did not although
     everything was fulfilled: both only where a check or an integrity rule decides. `accepted` and `rejected` are
-    requirements that a judge alone decides: found met though they aren't, and not found met though they are.
+    requirements that a judge alone decides: found met though they aren't, and not found met though they are;
+    `undecided` of all of them it left open, or its reply could not be used.
     `failed` could not be played or judged to their end, and count nowhere else.
     """
 
@@ -44,6 +45,7 @@ class Row:
     refused: Rate = field(default_factory=Rate)
     accepted: Rate = field(default_factory=Rate)
     rejected: Rate = field(default_factory=Rate)
+    undecided: Rate = field(default_factory=Rate)
     failed: int = 0
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
@@ -56,6 +58,7 @@ class Row:
             self.refused + other.refused,
             self.accepted + other.accepted,
             self.rejected + other.rejected,
+            self.undecided + other.undecided,
             self.failed + other.failed,
             self.usage + other.usage,
             self.seconds + other.seconds,
@@ -90,6 +93,7 @@ def _judged(played: Played) -> Row:
     row = Row(played.case.group)
     for label in sorted(played.alone):
         met = played.requirements[label] == "met"
+        row += Row(row.group, undecided=Rate(int(played.requirements[label] == "unverified"), 1))
         if played.case.truth[label]:
             row += Row(row.group, rejected=Rate(int(not met), 1))
         else:
@@ -140,9 +144,9 @@ def table(titled: Sequence[Row]) -> list[str]:
 
 def judge_table(by_judge: Sequence[tuple[str, Row]]) -> list[str]:
     """One line for each judge, over the requirements that a judge alone decides, as a table in Markdown."""
-    lines = ["| judge | false accept | false reject | failed |", "|---|---|---|---|"]
+    lines = ["| judge | false accept | false reject | undecided | failed |", "|---|---|---|---|---|"]
     for name, row in by_judge:
-        lines.append(f"| {name} | {row.accepted} | {row.rejected} | {row.failed or '-'} |")
+        lines.append(f"| {name} | {row.accepted} | {row.rejected} | {row.undecided} | {row.failed or '-'} |")
     return lines
 
 
@@ -178,6 +182,7 @@ def _row_document(row: Row) -> dict[str, Any]:
         "refusals": row.refused,
         "falseAccepts": row.accepted,
         "falseRejects": row.rejected,
+        "undecided": row.undecided,
     }
     return {
         "group": row.group,
