@@ -25,6 +25,7 @@ _COMMON = frozenset(
         "import class function passes pass ",
     )
 )
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _DEFINES = re.compile(r"^\s*(?:async\s+def|def|class|func|fn|function|export|public|impl|interface|struct|#+)\s")
 
 
@@ -100,26 +101,24 @@ def _path_words(path: str) -> frozenset[str]:
 def diff_lines(diff: str) -> Mapping[str, frozenset[int]]:
     """By path, the 0-based lines of the new files that a unified diff adds or that stand next to what it removes."""
     found: dict[str, set[int]] = {}
-    path, at = "", 0
+    path, at, old, new = "", 0, 0, 0
     for line in diff.split("\n"):
-        if line.startswith("+++ "):
+        if old > 0 or new > 0:
+            if line[:1] in ("+", "-"):
+                found.setdefault(path, set()).add(at)
+            old -= line[:1] not in ("+", "\\")
+            new -= line[:1] not in ("-", "\\")
+            at += line[:1] not in ("-", "\\")
+        elif line.startswith("+++ "):
             path = line[4:].removeprefix("b/")
-        elif line.startswith("@@ "):
-            match = re.match(r"@@ -\d+(?:,\d+)? \+(\d+)", line)
-            at = max(int(match[1]) - 1, 0) if match else 0
-        elif line.startswith("+"):
-            found.setdefault(path, set()).add(at)
-            at += 1
-        elif line.startswith("-"):
-            found.setdefault(path, set()).add(at)
-        elif line.startswith(" "):
-            at += 1
+        elif match := _HUNK.match(line):
+            at, old, new = max(int(match[2]) - 1, 0), int(match[1] or 1), int(match[3] or 1)
     return {key: frozenset(lines) for key, lines in found.items()}
 
 
 def _stem(word: str) -> str:
     """Plural and singular, and the common verb forms, count as one word."""
-    for ending in ("ing", "ies", "es", "ed", "s"):
+    for ending in ("ing", "ies", "es", "ed", "s", "e"):
         if len(word) - len(ending) >= 4 and word.endswith(ending):
             return word[: -len(ending)]
     return word

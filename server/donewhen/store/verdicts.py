@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from pathlib import Path
@@ -35,7 +36,8 @@ class FileVerdicts(VerdictCache):
             fresh.replace(path)
             self._prune()
         except OSError:
-            fresh.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                fresh.unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
         if _KEY.fullmatch(key) is None:
