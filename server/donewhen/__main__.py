@@ -119,10 +119,10 @@ def _demo_project(folder: Path) -> DemoProject:
     return prepare(folder, pytest=importlib.util.find_spec("pytest") is not None)
 
 
-def _doctor_facts(root: Path) -> DoctorFacts:
+def _doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
     from donewhen.doctor import doctor_facts
 
-    return doctor_facts(root)
+    return doctor_facts(root, settings)
 
 
 def _goal_problems(path: Path) -> Sequence[GoalProblem]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from donewhen.lsp.services import Adviser, LspServices, OpenWorkspace
 
 if TYPE_CHECKING:
-    from donewhen.config import Settings
+    from donewhen.config import Setting, Settings
     from donewhen.engine.api import Runs
     from donewhen.lsp.goal_text import GoalFileFeatures
 
@@ -75,7 +75,7 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
     for key, value in editor.items():
         setting = BY_NAME.get(re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold())
         if setting is not None and value is not None and value != "" and value != []:
-            values[setting.name] = read_value(setting, _written(value), "the editor's settings")
+            values[setting.name] = read_value(setting, _written(setting, value), "the editor's settings")
     for name in ("approve", "sandbox"):
         tightened = getattr(settings.configured, name)
         order = BY_NAME[name].choices
@@ -84,9 +84,10 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
     return replace(settings, configured=Choices(**values).over(settings.configured))
 
 
-def _written(value: object) -> str:
+def _written(setting: Setting, value: object) -> str:
     """A JSON value as it would be written on the command line."""
-    return "\n".join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)
+    between = "," if setting.kind == "panel" else "\n"
+    return between.join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)
 
 
 PARTS = (

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from donewhen.cli.services import CheckProgram, DoctorFacts
+from donewhen.config import Settings
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.goal import Check
+from donewhen.doctor_models import models_facts
 from donewhen.evidence.commandline import segments
 from donewhen.evidence.runner import CommandChecker
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
@@ -20,7 +22,7 @@ from donewhen.workspace.processes import SystemProcesses
 SHELL_WORDS = frozenset((*":.[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "test", "true"))
 
 
-def doctor_facts(root: Path) -> DoctorFacts:
+def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
     """Looks, and changes nothing but a scratch folder that is gone again afterwards."""
     with tempfile.TemporaryDirectory(prefix="donewhen-doctor-") as scratch:
         checker = CommandChecker(SystemProcesses(), root, Path(scratch), lambda: dict(os.environ))
@@ -40,6 +42,7 @@ def doctor_facts(root: Path) -> DoctorFacts:
             problems=tuple(problems),
             goals=own,
             goals_elsewhere=others,
+            models=models_facts(settings, os.environ),
         )
 
 

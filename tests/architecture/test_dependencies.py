@@ -34,6 +34,7 @@ COMPOSITION_ROOT = (
     "composition_lsp",
     "composition_models",
     "doctor",
+    "doctor_models",
     "keys",
     "settling",
     "",

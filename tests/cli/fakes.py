@@ -290,7 +290,7 @@ class Desk:
             draft=self._draft,
             draft_path=lambda root, objective: root / ("slug.goal.md" if (root / "GOAL.md").exists() else "GOAL.md"),
             demo_project=lambda folder: Sample.made(folder),
-            doctor_facts=lambda root: self.facts,
+            doctor_facts=lambda root, settings: self.facts,
             goal_problems=lambda path: self.problems,
             has_record=lambda root, state_dir: self.recorded,
             goal_hints=lambda path: self.hints,

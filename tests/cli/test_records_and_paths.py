@@ -10,6 +10,7 @@ import pytest
 
 from donewhen.cli import DoctorFacts, GoalProblem
 from donewhen.cli.wording import shown_path
+from donewhen.config import Settings
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.state import IterationRecord
 from donewhen.doctor import doctor_facts
@@ -136,7 +137,7 @@ def test_doctor_looks_at_the_goals_of_the_folder_itself(tmp_path: Path) -> None:
     (tmp_path / "b.goal.md").write_text("# G\n\n- [ ] `no-such-program --all` passes\n")
     (tmp_path / "samples").mkdir()
     (tmp_path / "samples" / "GOAL.md").write_text("# G\n\n- [ ] `elsewhere` passes\n")
-    facts = doctor_facts(tmp_path)
+    facts = doctor_facts(tmp_path, Settings())
     assert (facts.goals, facts.goals_elsewhere) == (("GOAL.md", "b.goal.md"), 1)
     found = {one.command: one.program for one in facts.checks}
     assert found.keys() == {"cd . && sh -c true", "exit 0", "no-such-program --all"}

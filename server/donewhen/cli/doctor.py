@@ -9,15 +9,16 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 from donewhen import __version__
 from donewhen.cli.calling import Call
-from donewhen.cli.services import DoctorFacts
+from donewhen.cli.services import ConfiguredModel, DoctorFacts, ModelsFacts
 from donewhen.cli.wording import plain, shown_path
+from donewhen.config import price_example, user_settings_file
 
+INSTALL = "pip install 'donewhen[models]'"
 State = Literal["ok", "missing", "problem"]
 SYMBOLS: dict[State, str] = {"ok": "✓", "missing": "-", "problem": "✗"}
 
@@ -35,8 +36,8 @@ class Finding:
 
 def doctor(call: Call) -> int:
     """Always answers with 0; what doesn't work is in the answer."""
-    facts = call.services.doctor_facts(call.root)
-    findings = [*_installation(), *_record(call, facts), *_workers(), *_environment(facts)]
+    facts = call.services.doctor_facts(call.root, call.settings)
+    findings = [*_installation(), *_record(call, facts), *_workers(facts.models), *_environment(facts)]
     if call.json:
         call.terminal.document({"version": __version__, "findings": [asdict(finding) for finding in findings]})
         return 0
@@ -100,17 +101,52 @@ def _folder(group: str, folder: str) -> Finding:
     return Finding(group, "state folder", "ok" if writable else "problem", folder, how)
 
 
-def _workers() -> Iterator[Finding]:
+def _workers(models: ModelsFacts) -> Iterator[Finding]:
     group = "workers, judges and models"
+    agents = [one.model for one in models.configured if one.role == "worker"]
+    judges = [one.model for one in models.configured if one.role == "judge"]
+    usable: State = "ok" if models.usable else "missing"
+    how = "" if agents else "set a model: --model PROVIDER/NAME, DONEWHEN_MODEL or `model` in your settings"
+    yield Finding(group, "worker agent", usable if agents else "missing", ", ".join(agents) or "no model is set", how)
     yield Finding(group, "worker human", "ok", "you edit, the goal is checked after each change")
     yield Finding(group, "worker command", "ok", "any program: --worker command --worker-command CMD")
     yield Finding(group, "worker scripted", "ok", "a recording: --worker scripted --script FILE")
-    for worker in ("agent", "acp"):
-        yield Finding(group, f"worker {worker}", "missing", "not available in this version")
-    installed = find_spec("litellm") is not None
-    detail = "litellm is installed, but models are not available in this version"
-    yield Finding(group, "models", "missing", detail if installed else "not available in this version")
+    yield Finding(group, "worker acp", "missing", "not available in this version")
+    how = (
+        "" if judges else "set one: --judge-model PROVIDER/NAME, DONEWHEN_JUDGE_MODEL or `judge_model` in your settings"
+    )
+    detail = ", ".join(judges) or "none is set: what no check decides is asked of you"
+    yield Finding(group, "judge", usable if judges else "missing", detail, how)
+    yield _litellm(group, models)
+    for one in models.configured:
+        yield _model(group, one)
+    named = ", ".join(models.keys) or "none is set"
+    yield Finding(group, "keys", "ok" if models.keys else "missing", named)
     yield Finding(group, "sandbox", "missing", "not available in this version: commands run as you")
+
+
+def _litellm(group: str, models: ModelsFacts) -> Finding:
+    if models.installed is None:
+        return Finding(group, "litellm", "missing", "not installed: it is what models are asked by", INSTALL)
+    if not models.usable:
+        return Finding(group, "litellm", "problem", f"{models.installed} doesn't work here", INSTALL)
+    return Finding(group, "litellm", "ok", models.installed)
+
+
+def _model(group: str, one: ConfiguredModel) -> Finding:
+    """Whether it can be asked, and what is known of it."""
+    parts = [f"served at {one.served}"] if one.served else []
+    parts += [f"{one.window:,} tokens of context" if one.window is not None else "context unknown"]
+    parts += [one.price or "price unknown"]
+    parts += [f"key in {one.key}"] if one.key else []
+    name = f"{one.role}'s model {one.model}"
+    if one.key is None and one.needs_key:
+        return Finding(group, name, "problem", ", ".join((*parts, "no key")), f"set {' or '.join(one.wanted)}")
+    how = ""
+    if one.price is None:
+        lines = price_example(one.model).replace("\n", ", ")
+        how = f"for a budget in dollars set its price in {user_settings_file()}: {lines}"
+    return Finding(group, name, "ok", ", ".join(parts), how)
 
 
 def _environment(facts: DoctorFacts) -> Iterator[Finding]:

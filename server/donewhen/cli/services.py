@@ -92,6 +92,32 @@ class CheckProgram:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfiguredModel:
+    """A model that is configured. `served` is its API base, None: its provider. `price` is a text, None where unknown;
+    `key` the variable that holds its key, None where none of `wanted` is set; `window` is in tokens."""
+
+    role: Literal["worker", "judge"]
+    model: str
+    served: str | None = None
+    window: int | None = None
+    price: str | None = None
+    key: str | None = None
+    wanted: tuple[str, ...] = ()
+    needs_key: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsFacts:
+    """What there is of models: litellm's version (None: not installed), whether that version works here, what is
+    configured, and the variables with keys that are set, by name."""
+
+    installed: str | None = None
+    usable: bool = False
+    configured: tuple[ConfiguredModel, ...] = ()
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DoctorFacts:
     """What checks run in here. `interpreter` is the Python that comes first on `path`, and `why` says why it;
     `goals` are the goal files of the workspace folder itself, whose checks are looked at."""
@@ -105,6 +131,7 @@ class DoctorFacts:
     problems: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     goals_elsewhere: int = 0
+    models: ModelsFacts = ModelsFacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +154,7 @@ class CliServices:
     draft: Callable[[Path, str, Sequence[str], str | None], str]
     draft_path: Callable[[Path, str], Path]
     demo_project: Callable[[Path], DemoProject]
-    doctor_facts: Callable[[Path], DoctorFacts]
+    doctor_facts: Callable[[Path, Settings], DoctorFacts]
     goal_problems: Callable[[Path], Sequence[GoalProblem]]
     has_record: Callable[[Path, Path | None], bool]
     laboratory: Callable[[Settings], AbstractAsyncContextManager[Laboratory]]
