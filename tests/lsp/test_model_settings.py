@@ -1,0 +1,71 @@
+"""What an editor sets about models, and how it is asked for approval."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from donewhen.composition_lsp import editor_settings
+from donewhen.core.errors import InvalidGoal
+from donewhen.core.work import Interrupt
+from donewhen.lsp.interrupts import MAX_PREVIEW, choices, text
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "name", "read"),
+    [
+        ("model", "openai/m", "model", "openai/m"),
+        ("judgeModel", ["openai/a", "openai/b"], "judge_model", "openai/a,openai/b"),
+        ("judgeModel", "3*openai/a", "judge_model", "3*openai/a"),
+        ("judgeCalls", 0, "judge_calls", 0),
+        ("judgeTokens", 9000, "judge_tokens", 9_000),
+        ("temperature", 0, "temperature", 0),
+        ("judgePrompt", "Be strict.", "judge_prompt", "Be strict."),
+        ("maxToolCalls", 5, "max_tool_calls", 5),
+        ("judgeRule", "unanimity", "judge_rule", "unanimity"),
+        ("judgeModel", [], "judge_model", None),
+        ("model", "", "model", None),
+    ],
+)
+def test_an_editors_settings_are_read(
+    key: str, value: Any, name: str, read: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv(f"DONEWHEN_{name.upper()}", raising=False)
+    assert editor_settings(tmp_path, {key: value}).pick(name) == read
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("judgePrompt", "@prompt.md"), ("judgeModel", "a b"), ("judgeTokens", 5), ("judgeModel", ["a", 1.5, ""])],
+)
+def test_what_cant_be_is_refused(key: str, value: Any, tmp_path: Path) -> None:
+    """A relative file would be the workspace's."""
+    (tmp_path / "prompt.md").write_text("All is met.")
+    with pytest.raises(InvalidGoal, match="the editor's settings"):
+        editor_settings(tmp_path, {key: value})
+
+
+def approval(command: str) -> Interrupt:
+    return Interrupt("I1", "approval", f"Run `{command[:20]}`?", tool="run_command", preview=command)
+
+
+def test_an_approval_shows_the_command_and_denies_first() -> None:
+    assert text(approval("git push")) == "Run `git push`?\ngit push"
+    assert [one.title for one in choices(approval("git push"))] == ["Deny", "Approve"]
+
+
+@pytest.mark.conformance("A2")
+def test_the_end_of_a_long_command_is_shown_too() -> None:
+    shown = text(approval("echo " + "x" * 2_000 + "; rm -rf ~"))
+    assert shown.endswith("x; rm -rf ~")
+    assert f"{2_015 - MAX_PREVIEW} characters are not shown here" in shown
+    assert len(shown) < MAX_PREVIEW + 200
+
+
+def test_nothing_makes_a_command_look_like_another() -> None:
+    shown = text(approval("echo \u202eabc\x1b[2K\rmake\u2066\nls"))
+    assert "\n" in shown
+    assert all(one == "\n" or one.isprintable() for one in shown)
