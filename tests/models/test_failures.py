@@ -24,6 +24,7 @@ from donewhen.testing.models import (
     says,
     truncated,
     unsupported,
+    verbatim,
 )
 from tests.models.conftest import LOOK, NAME, Pauses, model, request, scripted
 
@@ -48,6 +49,11 @@ loop = pytest.mark.asyncio(loop_scope="session")
         (drops(2, "a longer text that is cut off in the middle of it"), False),
         (drops(2, "a longer text that is cut off in the middle of it"), True),
         (breaks(), True),
+        (verbatim('{"error": {"message": "Rate limit exceeded", "code": 429}}'), False),
+        (verbatim('{"choices": []}'), False),
+        (verbatim(""), False),
+        (verbatim("[]"), False),
+        (verbatim('data: {"error": {"message": "Overloaded", "code": 503}}\n\n'), True),
     ],
 )
 async def test_what_a_retry_can_mend_is_asked_again(host: ModelHost, broken: Reply, stream: bool) -> None:
@@ -91,6 +97,17 @@ async def test_an_outage_ends_after_five_attempts_within_a_minute(host: ModelHos
 
 
 @loop
+async def test_a_server_that_never_streams_is_asked_for_whole_replies(host: ModelHost) -> None:
+    whole = '{"choices": [{"message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]}'
+    async with scripted(*(verbatim(whole) for _ in range(3))) as server:
+        pauses = Pauses()
+        asked = model(host, server, pauses)
+        for _ in range(2):
+            assert (await asked.complete(request(stream=True))).message.text == "whole"
+        assert len(pauses.seconds) == 1
+
+
+@loop
 async def test_nobody_listens(host: ModelHost) -> None:
     async with scripted() as server:
         address = server.base_url
@@ -110,6 +127,7 @@ async def test_nobody_listens(host: ModelHost) -> None:
         (fails(413), "context", "too long"),
         (out_of_quota(), "refused", "no credit left"),
         (fails(404), "refused", "there is no model"),
+        (fails(500, "model 'llama9' not found, try pulling it first"), "refused", "there is no model"),
         (fails(400, "The messages are odd."), "refused", "The messages are odd."),
     ],
 )

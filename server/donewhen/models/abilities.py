@@ -20,6 +20,8 @@ _LIMITS: Mapping[Limit, Limit] = {
     "max_completion_tokens": "none",
     "none": "none",
 }
+EMPTY = "EmptyReplyError"
+"""The type of a failure that came with no reply at all."""
 UNSAID = "UnprocessableError"
 """The type of a failure that keeps its reason to itself: then one parameter after another is left out."""
 
@@ -40,6 +42,7 @@ class Abilities:
     limit: Limit = "max_tokens"
     temperature: bool = True
     tools: bool = True
+    stream: bool = True
 
     def step_down(self, failure: Failure, request: ModelRequest) -> bool:
         """Whether something that the provider complains of was sent and now no longer is: then ask again."""
@@ -57,6 +60,12 @@ class Abilities:
         else:
             return False
         return True
+
+    def without_stream(self, failure: Failure) -> None:
+        """A server that answers a wish to stream with nothing may have answered it whole: so it is asked from then
+        on."""
+        if failure.type == EMPTY:
+            self.stream = False
 
 
 def parameters(request: ModelRequest, abilities: Abilities) -> dict[str, Any]:

@@ -26,6 +26,9 @@ _KEY = re.compile(
     re.IGNORECASE,
 )
 _NO_CREDIT = re.compile(r"insufficient_quota|exceeded your current quota|credit balance|billing|payment", re.IGNORECASE)
+_NO_MODEL = re.compile(
+    r"model_not_found|\bmodel\b.{0,80}(?:not found|does(?: not|n't) exist)|no such model", re.IGNORECASE
+)
 _PROVIDER = re.compile(r"LLM Provider NOT provided|unmapped llm provider|unknown provider", re.IGNORECASE)
 _MODULE = re.compile(r"No module named '([\w.]+)'")
 _CANNOT = r"(?:not (?:yet )?support|n't support|unsupported|not available|requires --)"
@@ -90,7 +93,7 @@ def _kind(failure: Failure) -> FailureKind:
         return "auth"
     if is_about_length(failure):
         return "context"
-    if _PROVIDER.search(said) or _MODULE.search(said):
+    if any(one.search(said) for one in (_PROVIDER, _MODULE, _NO_MODEL)):
         return "refused"
     passing = failure.status is None or failure.status >= 500 or failure.status in _PASSING
     return "outage" if passing else "refused"
@@ -119,7 +122,7 @@ def _why_refused(failure: Failure, model: str, api_base: str | None) -> str:
         )
     if _NO_CREDIT.search(said):
         return f"the account for {model} has no credit left"
-    if failure.status == 404:
+    if failure.status == 404 or _NO_MODEL.search(said):
         where = f", and that {api_base} is its base address" if api_base else ""
         return f"there is no model {model}: check the name (`provider/model`){where}"
     return f"{model} refused the request"

@@ -98,8 +98,9 @@ class UnprocessableError(Exception):
     status_code = 422
 
 
-class EmptyStreamError(Exception):
-    """litellm takes a page of HTML for a stream without events."""
+class EmptyReplyError(Exception):
+    """A reply without anything in it. litellm takes a page of HTML for a stream without events, and so it does with a
+    whole reply where a stream was asked for."""
 
 
 def _arguments(asked: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -147,6 +148,8 @@ def _object(arguments: str) -> str:
 
 
 def _whole(response: Any) -> dict[str, Any]:
+    if not response.choices:
+        raise EmptyReplyError("the reply held no choices")
     choice = response.choices[0]
     hidden: Mapping[str, Any] = getattr(response, "_hidden_params", None) or {}
     return {
@@ -203,7 +206,7 @@ class _Stream:
             with suppress(Exception):
                 await chunks.aclose()
         if self.usage is None and not self.texts and not self.calls:
-            raise EmptyStreamError("the stream held no reply: a proxy's page, or a connection that was dropped")
+            raise EmptyReplyError("the stream held no reply: a proxy's page, or a connection that was dropped")
         if self.unsent:
             self.on_text("".join(self.unsent))
         return {

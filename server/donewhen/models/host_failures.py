@@ -8,7 +8,7 @@ from typing import Any, cast
 
 _LONGEST = 2_000
 _SHORTEST_KEY = 8
-_AFTER = re.compile(r"[. ]*(?:Original exception:|LiteLLM Retried)")
+_AFTER = re.compile(r"[. ]*(?:Original exception:|LiteLLM Retried|Traceback \(most recent)")
 _PREFIXES = re.compile(
     r"^(?:litellm\.)?\w*(?:Error|Exception|Timeout): (?:\w+(?:Exception|Error) - )?|^\w+Exception - "
 )

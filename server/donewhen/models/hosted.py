@@ -86,7 +86,8 @@ class HostedModel:
         attempt, steps = 1, 0
         while True:
             try:
-                answered = await self._host.ask(self._call(request), _growing(on_text))
+                call = self._call(request)
+                answered = await self._host.ask(call, _growing(on_text))
                 break
             except CallFailed as failed:
                 if steps < _STEPS and self._abilities.step_down(failed.failure, request):
@@ -95,9 +96,13 @@ class HostedModel:
                 said = meaning(failed.failure, self._mask, self._name, self._provider, self._role, self._api_base)
                 if attempt >= ATTEMPTS or not said.again:
                     raise said.error from None
+                self._abilities.without_stream(failed.failure)
                 await self._sleep(wait_before(attempt, failed.failure, self._clock(), self._jitter()))
                 attempt += 1
-        return self._reply(request, answered)
+        reply = self._reply(request, answered)
+        if on_text is not None and request.stream and not call.stream:
+            on_text(reply.message.text)
+        return reply
 
     def _call(self, request: ModelRequest) -> Call:
         sent = request if self._abilities.tools else in_words(request)
@@ -108,7 +113,7 @@ class HostedModel:
             api_base=self._api_base,
             parameters=parameters(sent, self._abilities),
             marks=_marks(sent) if self._marks_prompts else (),
-            stream=sent.stream,
+            stream=sent.stream and self._abilities.stream,
             timeout=sent.timeout,
         )
 
