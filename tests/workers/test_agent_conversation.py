@@ -287,6 +287,18 @@ async def test_a_tokeniser_that_makes_more_of_it_is_learnt_from(agent: Agent) ->
     assert max(agent.model.sizes) < 32_000
 
 
+async def test_what_a_provider_adds_to_a_short_prompt_is_not_taken_for_its_tokens(agent: Agent) -> None:
+    agent.write("big.txt", "word " * 2_000)
+
+    def counted(request: object) -> object:
+        number = len(agent.model.sizes)
+        usage = Usage(agent.model.sizes[-1] // 4 + 3_000, 10)
+        return calls(call("read_file", path="big.txt", end_line=number + 1), usage=usage) if number < 30 else report()
+
+    await agent.plays([counted] * 40, options=replace(OPTIONS, window=200_000))
+    assert agent.context.compactions == []
+
+
 async def test_a_prompt_that_is_too_long_is_shortened_once(agent: Agent) -> None:
     agent.write("big.txt", "word " * 2_000)
     too_long = ModelFailed("maximum context length is 4096 tokens", "context")

@@ -186,6 +186,16 @@ async def test_unsaved_text_in_an_editor_is_what_stands_there(agent: Agent) -> N
 
 
 @pytest.mark.conformance("A20")
+async def test_unsaved_text_is_known_by_the_name_of_a_link_too(agent: Agent) -> None:
+    agent.write("real.py", "on disk\n")
+    (agent.root / "link.py").symlink_to(agent.root / "real.py")
+    agent.context.held["link.py"] = "in the editor\n"
+    [text] = await told(agent, use("edit_file", path="./link.py", old="on disk", new="mine"))
+    assert "unsaved changes" in text
+    assert agent.text("real.py") == "on disk\n"
+
+
+@pytest.mark.conformance("A20")
 async def test_a_new_file_that_an_editor_holds_is_not_made(agent: Agent) -> None:
     agent.context.held["new.py"] = "being written\n"
     [text] = await told(agent, use("write_file", path="new.py", content="mine"))

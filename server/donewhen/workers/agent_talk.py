@@ -16,6 +16,8 @@ ROOMY = 0.4
 """The share that it takes then."""
 BYTES_PER_TOKEN = 3.5
 """A guess, on the safe side for code; the model's own counts correct it downwards."""
+TELLING = 0.1
+"""The share of the window from which a prompt tells how long its tokens are."""
 REPLY = 0.2
 LEAST_REPLY = 1_024
 _SPECS_SIZE = sum(OVERHEAD * 4 + len(repr(spec.parameters)) + len(spec.description) for spec in SPECS)
@@ -75,10 +77,11 @@ class Talk:
         await self._compact()
 
     def heard(self, reply: ModelReply) -> None:
-        """Learns from a reply how many bytes a token of this conversation has."""
-        if reply.usage.input_tokens > 0 and self._asked:
+        """Learns from a reply how many bytes a token of this conversation has; of a short prompt, what the provider
+        adds to it would tell too much."""
+        if reply.usage.input_tokens > 0 and self._asked > self._room(TELLING):
             measured = self._asked / reply.usage.input_tokens
-            self._bytes_per_token = min(self._bytes_per_token, max(measured, 1.0))
+            self._bytes_per_token = min(BYTES_PER_TOKEN, max(measured, 1.0))
 
     def _measure(self) -> None:
         conversation = self._context.conversation

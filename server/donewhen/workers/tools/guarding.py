@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-import os
-import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,12 +54,6 @@ ASKED = (
 MAX_PREVIEW = 20_000
 
 _ASKED = tuple(glob.lower() for glob in ASKED)
-
-
-def names_of(name: str, path: str) -> tuple[str, ...]:
-    """What a file is called: its path with links resolved, and the name that was given, which may be a link's."""
-    given = posixpath.normpath(name.replace("\\", "/") if os.name == "nt" else name)
-    return (path,) if given == path else (path, given)
 
 
 def protected(desk: Desk, names: Sequence[str]) -> str | None:

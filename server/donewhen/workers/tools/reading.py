@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -9,7 +10,7 @@ from pathlib import PurePosixPath
 from donewhen.core.errors import WorkspaceError
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult, refused
+from donewhen.workers.tools.tool import Desk, Tool, ToolResult, names_of, refused
 
 MAX_LINES = 2_000
 MAX_TEXT = 60_000
@@ -28,7 +29,7 @@ async def _read_file(desk: Desk, arguments: Arguments) -> ToolResult:
     name = str(arguments["path"])
     path = desk.files.path(name)
     desk.context.activity(activity_line(f"reading {path}"))
-    held = desk.unsaved(name, path)
+    held = desk.unsaved(names_of(name, path))
     file = None if held is not None else await desk.files.read(path)
     if file is None and held is None:
         return refused(await absent(desk, path), _line(arguments))
@@ -80,13 +81,13 @@ def _fitting(lines: Sequence[str], largest: int) -> list[str]:
 
 async def absent(desk: Desk, path: str) -> str:
     """That there is no such file, and which ones it may have meant."""
-    near = _near(path, await desk.files.list())
+    near = await asyncio.to_thread(_near, path, await desk.files.list())
     return f"there is no file {path or '.'}{f'; did you mean {near}?' if near else ''}"
 
 
 def _near(path: str, paths: Sequence[str]) -> str:
     wanted = PurePosixPath(path)
-    same_name = [one for one in paths if PurePosixPath(one).name == wanted.name][:3]
+    same_name = [one for one in paths if one == wanted.name or one.endswith(f"/{wanted.name}")][:3]
     folder = "" if str(wanted.parent) == "." else f"{wanted.parent}/"
     beside = [one for one in paths if one.startswith(folder) and "/" not in one[len(folder) :]][:500]
     close = difflib.get_close_matches(path, beside, n=3, cutoff=0.6)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+import os
+import posixpath
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,10 +35,16 @@ class Desk:
         """The model has seen this content of the file: it may replace it."""
         self.known[file.path] = file.digest
 
-    def unsaved(self, name: str, path: str) -> str | None:
-        """The text of a file that an editor holds and nobody saved; under its own name, or under that of a link."""
-        held = self.context.unsaved(path)
-        return held if held is not None or name == path else self.context.unsaved(name)
+    def unsaved(self, names: Sequence[str]) -> str | None:
+        """The text of a file that an editor holds and nobody saved, under one of its names."""
+        held = (self.context.unsaved(name) for name in names)
+        return next((text for text in held if text is not None), None)
+
+
+def names_of(name: str, path: str) -> tuple[str, ...]:
+    """What a file is called: its path with links resolved, and the name that was given, which may be a link's."""
+    given = posixpath.normpath(name.replace("\\", "/") if os.name == "nt" else name)
+    return (path,) if given == path else (path, given)
 
 
 @dataclass(frozen=True, slots=True)

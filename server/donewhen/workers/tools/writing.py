@@ -12,9 +12,9 @@ from donewhen.core.feedback import keep_ends
 from donewhen.ports import FileText
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
-from donewhen.workers.tools.guarding import allowed, asks, names_of, protected
+from donewhen.workers.tools.guarding import allowed, asks, protected
 from donewhen.workers.tools.reading import PATH
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult, counted, refused
+from donewhen.workers.tools.tool import Desk, Tool, ToolResult, counted, names_of, refused
 
 HEAD = 1_500
 
@@ -38,7 +38,7 @@ async def standing(desk: Desk, name: str) -> Standing:
     why = protected(desk, names)
     if why is not None:
         return Standing(path, None, why)
-    held = desk.unsaved(name, path)
+    held = desk.unsaved(names)
     if held is not None:
         return Standing(path, None, _held(desk, path, held))
     file = await desk.files.read(path)
