@@ -168,7 +168,8 @@ class Audit:
             if not source.citable or not evidence.fresh(self.task.revision):
                 old.add(source.id)
         names = {name: one.id for one in asked.requirements for name in (one.label, one.id)}
-        return Citable(names, real, old)
+        others = {name for one in self.task.goal.requirements for name in (one.label, one.id)} - set(names)
+        return Citable(names, real, old, frozenset(others))
 
     def _first(self, asked: Question, reply: str) -> tuple[Message, ...]:
         system = prompts.system_prompt(self.options.prompt, reply, self.options.calls)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from donewhen.core.evidence import Evidence, Observation, ObservedDiff, ObservedFile
+from donewhen.core.globs import any_matches
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.work import Claim
 from donewhen.judges.blocks import Material, blocks_of
@@ -20,7 +22,7 @@ from donewhen.judges.relevance import path_score, requirement_words
 from donewhen.judges.sharing import Block, shared
 
 BYTES_PER_TOKEN = 3.5
-LEAST_PER_REQUIREMENT = 1_600
+LEAST_PER_REQUIREMENT = 2_000
 """Bytes of a prompt that each requirement has at least, its own text included; more requirements make more calls."""
 
 _TEXTS = 0.35
@@ -78,8 +80,9 @@ def question(asked: Asked, material: Material, room: int) -> Question:
     listing = _listing(material, int(room * _LIST))
     rest = room - size(intro) - size(ending) - size(listing) - 400
     kept, dropped = shared(blocks_of(material), rest)
-    shown = [(f"E{number}", block, excerpt(block.lines, given, block.rankings, block.head_share, block.tail_share))
-             for number, (block, given) in enumerate(kept, 1)]  # fmt: skip
+    keys = _keys([block for block, _ in kept])
+    shown = [(key, block, excerpt(block.lines, given, block.rankings, block.head_share, block.tail_share))
+             for key, (block, given) in zip(keys, kept, strict=True)]  # fmt: skip
     pieces = [intro, _opening(), *(_block(key, block, body, material) for key, block, body in shown)]
     text = "\n".join([*pieces, *([listing] if listing else []), *_left_out(dropped), ending])
     token = boundary([text])
@@ -90,6 +93,13 @@ def question(asked: Asked, material: Material, room: int) -> Question:
         tuple(Source(key, _as_shown(block, body), block.citable) for key, block, body in shown),
         tuple(dict.fromkeys(path for _, block, _ in shown for path in block.paths)),
     )
+
+
+def _keys(blocks: Sequence[Block]) -> list[str]:
+    """The ids of the prompt: E1, E2, ...; what can't be cited has none of these."""
+    citable = count(1)
+    old = count(1)
+    return [f"E{next(citable)}" if block.citable else f"old-{next(old)}" for block in blocks]
 
 
 def _intro(asked: Asked, material: Material, room: int) -> str:
@@ -108,7 +118,8 @@ def _requirement(requirement: Requirement, dispute: str | None, material: Materi
     clean = material.normaliser
     parts = [requirement.text, *(f"  - {detail}" for detail in requirement.details)]
     if requirement.files:
-        parts.append(f"  files: {', '.join(requirement.files)}")
+        none = "" if any(any_matches(requirement.files, path) for path in material.files) else " (no file matches)"
+        parts.append(f"  files: {', '.join(requirement.files)}{none}")
     if dispute:
         parts.append(f"  A person disputes an earlier verdict on it: {dispute}")
     text = fitted(neutralised(clean.text("\n".join(parts))), max(room - 8, 40))

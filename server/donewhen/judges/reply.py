@@ -14,6 +14,7 @@ from donewhen.core.verdict import FINDINGS, RequirementVerdict, Verdict
 _CITATION_KEYS = ("evidence_ids", "evidence", "evidenceIds")
 _VERDICT_KEYS = frozenset(("requirements", "score", "complete", "missing"))
 _CLAIM_KEYS = frozenset(("confirmed", "reason", *_CITATION_KEYS))
+MAX_REASON = 1_000
 _MAX_BRACKETS = 500
 _THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
@@ -35,6 +36,8 @@ class Citable:
     requirements: Mapping[str, str]
     evidence: dict[str, str]
     old: set[str] = field(default_factory=set[str])
+    others: frozenset[str] = frozenset()
+    """Labels and ids of the goal's other requirements: what is said of them is checked, and then left out."""
 
     def fault(self, cited: Sequence[str]) -> str | None:
         """Why these citations can't prove anything, None where they can."""
@@ -74,9 +77,10 @@ def read_verdict(value: Mapping[str, Any], citable: Citable) -> ReadVerdict:
     if not isinstance(entries, list) or not entries:
         raise InvalidReply("`requirements` must be a list that names every requirement")
     findings = [_finding(entry, citable) for entry in cast("list[object]", entries)]
-    _check_complete_list([finding for finding, _ in findings], citable)
     _check_agreement(value["complete"], [finding for finding, _ in findings])
-    return _with_faults(findings, citable)
+    wanted = [one for one in findings if one[0].requirement_id not in citable.others]
+    _check_complete_list([finding for finding, _ in wanted], citable)
+    return _with_faults(wanted, citable)
 
 
 def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
@@ -91,7 +95,7 @@ def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
     fault = citable.fault(cited)
     if confirmed and fault is not None:
         raise InvalidReply(f"`confirmed` is true, but {fault}")
-    return ReadClaim(confirmed, reason.strip(), citable.real(cited))
+    return ReadClaim(confirmed, _bounded(reason), citable.real(cited))
 
 
 def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS) -> Mapping[str, Any]:
@@ -206,7 +210,7 @@ def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, tuple
         raise InvalidReply("each entry of `requirements` must be an object")
     fields = cast("dict[str, Any]", entry)
     name = fields.get("id")
-    if not isinstance(name, str) or name not in citable.requirements:
+    if not isinstance(name, str) or (name not in citable.requirements and name not in citable.others):
         raise InvalidReply(f"there is no requirement {_named([name])}: the ids are {_labels(citable)}")
     _only_keys(fields, frozenset(("id", "status", "reason", *_CITATION_KEYS)), name)
     status, reason = fields.get("status"), fields.get("reason")
@@ -215,7 +219,7 @@ def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, tuple
     if not isinstance(reason, str) or not reason.strip():
         raise InvalidReply(f"{name}: `reason` must be a text")
     cited = _citations(fields, name)
-    return RequirementVerdict(citable.requirements[name], status, reason.strip(), cited), cited
+    return RequirementVerdict(citable.requirements.get(name, name), status, _bounded(reason), cited), cited
 
 
 def _citations(fields: Mapping[str, Any], what: str) -> tuple[str, ...]:
@@ -258,6 +262,11 @@ def _with_faults(findings: Sequence[tuple[RequirementVerdict, tuple[str, ...]]],
         ids = () if status == "unverified" and finding.finding == "met" else citable.real(cited)
         read.append(RequirementVerdict(finding.requirement_id, status, reason, ids))
     return ReadVerdict(Verdict(tuple(read)), faults)
+
+
+def _bounded(reason: str) -> str:
+    text = reason.strip()
+    return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]} ..."
 
 
 def _labels(citable: Citable) -> str:
