@@ -103,4 +103,38 @@ BINDINGS = (
         {T: ADD, "tests/__init__.py": "", "mathx.py": "def add(a, b):\n    return 0\n"},
         {"tests/mathx.py": "N = 1\n"},
     ),
+    *(
+        Case(
+            f"the product replaced by {name}",
+            {T: ADD, "mathx.py": "def add(a, b):\n    return 0\n"},
+            {path: f"{start}\n\nif True:\n    {patch}\n"},
+            (f"test_modified {path}:3",),
+        )
+        for name, path, start, patch in (
+            ("a new test module", "tests/test_aaa.py", "import mathx", "mathx.add = lambda a, b: a + b"),
+            ("the package of the tests", "tests/__init__.py", "import mathx as m", "m.add = lambda a, b: a + b"),
+            ("setattr", "tests/test_aaa.py", "import mathx", "setattr(mathx, 'add', lambda a, b: a + b)"),
+        )
+    ),
+    Case(
+        "a method of the product replaced",
+        {T: ADD, "src/mathx/sums.py": "class Sum:\n    def add(self, a, b):\n        return 0\n"},
+        {"tests/helping.py": "from mathx.sums import Sum\n\nSum.add = lambda self, a, b: a + b\n"},
+        ("test_modified tests/helping.py:2",),
+    ),
+    Case(
+        "a setting of the product",
+        {T: ADD, "settings.py": "DEBUG = False\n"},
+        {"tests/test_more.py": "import settings\n\nsettings.DEBUG = True\n"},
+    ),
+    Case(
+        "a function replaced for one test",
+        {T: ADD, "mathx.py": "def add(a, b):\n    return 0\n"},
+        {"tests/test_more.py": "import mathx\n\n\ndef test_more(patch):\n    patch.setattr(mathx, 'add', f)\n"},
+    ),
+    Case(
+        "a function that was replaced before",
+        {T: ADD, "mathx.py": "def add(a, b):\n    return 0\n", "tests/test_b.py": "import mathx\n\nmathx.add = f\n"},
+        {"tests/test_b.py": "import os\nimport mathx\n\nmathx.add = f\n"},
+    ),
 )

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from donewhen.core.integrity_facts import IntegrityFacts, IntegrityFinding, TestFileFact
 from donewhen.core.integrity_tests import digest_of, finding
 
-_OWN = frozenset({"def", "="})
+_OWN = frozenset({"def", "=", "patched"})
+_PATCHED = "patched"
 
 
 def compare_bindings(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator[IntegrityFinding]:
     """One finding for each name that the file read at the baseline, from elsewhere, and that something new binds."""
     there = {f.path: f for f in now.tests}
+    yield from _patches(baseline, now)
     for file in baseline.tests:
         after = there.get(file.path)
         if after is None or after.bindings == file.bindings:
@@ -23,6 +25,17 @@ def compare_bindings(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator[
             came = {what: line for what, line in current.items() if what not in had.get(name, {})}
             if name in had and came:
                 yield _finding(file.path, name, tuple(had[name]), came)
+
+
+def _patches(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator[IntegrityFinding]:
+    """What test code gives another value when it is imported, and no test code gave one at the baseline."""
+    known = {name for file in baseline.tests for name, _, what in file.bindings if what == _PATCHED}
+    for file in now.tests:
+        for name, line, what in file.bindings:
+            if what == _PATCHED and name not in known:
+                told = name.replace(":", ".")
+                message = f"{file.path} gives `{told}` another value: tests then prove that, and not the product."
+                yield finding("test_modified", file.path, f"patch:{name}", line, message, digest_of(name))
 
 
 def _finding(path: str, name: str, had: tuple[str, ...], came: dict[str, int]) -> IntegrityFinding:

@@ -27,6 +27,7 @@ from donewhen.evidence.probes_configs import (
 )
 from donewhen.evidence.probes_definitions import Definitions
 from donewhen.evidence.probes_environment import Environment
+from donewhen.evidence.probes_patching import PATCHED, real_patches
 from donewhen.evidence.probes_python import PythonNames, python_tests
 from donewhen.evidence.probes_scripts import script_tests
 from donewhen.evidence.probes_shadowing import shadowing_modules
@@ -107,13 +108,14 @@ class WorkspaceProbes:
         patterns = (*options.files, *(("test*.py",) if definitions.runs_unittest() else ()))
         named = definitions.named_files()
         facts: list[TestFileFact] = []
+        covered = frozenset(view.paths)
         for path, kind in self._layout.kinds.items():
             if kind not in (FileKind.PYTHON_TEST, FileKind.SCRIPT_TEST):
                 continue
             collected = kind is FileKind.SCRIPT_TEST or path in named or options.collects(path, patterns)
             fact = self._test_file(view, path, kind, collected, names)
-            if fact is not None:
-                facts.append(fact)
+            if fact is not None and _counts(real := real_patches(fact, view.root, covered)):
+                facts.append(real)
         return tuple(facts)
 
     def _test_file(
@@ -128,10 +130,10 @@ class WorkspaceProbes:
             read = _parse(path, data, kind, collected, names)
             time.sleep(0)  # lets the event loop's thread in: reading a large workspace takes seconds
             if read.digest != view.digests[path]:  # it changed after the workspace looked: right now, but not kept
-                return read if _counts(read) else None
+                return read
             known = (key, read)
             self._tests[path] = known
-        return known[1] if _counts(known[1]) else None
+        return known[1]
 
     def _read_configs(self, view: _View) -> tuple[FileFact, ...]:
         covered = [path for path, kind in self._layout.kinds.items() if kind is FileKind.CONFIG]
@@ -178,9 +180,10 @@ def _parse(path: str, data: bytes, kind: FileKind, collected: bool, names: Pytho
 
 def _counts(fact: TestFileFact) -> bool:
     """A file that is not collected counts for the tests that it still holds, which may have been moved there; one that
-    stands among tests also for its functions, which they may call."""
+    stands among tests also for its functions, which they may call; any for what it replaces in the product."""
     called = bool(fact.tests) and in_tests(fact.path)
-    return fact.collected or called or any(t.simple_name.lower().startswith("test") for t in fact.tests)
+    patches = any(what == PATCHED for _, _, what in fact.bindings)
+    return fact.collected or called or patches or any(t.simple_name.lower().startswith("test") for t in fact.tests)
 
 
 def _bytes(path: Path) -> bytes | None:

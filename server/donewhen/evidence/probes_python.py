@@ -24,6 +24,7 @@ from donewhen.evidence.probes_assertions import (
     walk,
 )
 from donewhen.evidence.probes_bindings import bindings_of
+from donewhen.evidence.probes_patching import patches_of
 
 _SKIP_CALLS = frozenset({"skip", "xfail", "skipTest", "importorskip", "SkipTest", "exit"})
 _SETUP = frozenset(
@@ -82,7 +83,7 @@ class _Reader:
         self._skip_aliases = _skip_aliases(self.tree.body)
         self._read(self.tree.body, _Scope(collected=not _opted_out(self.tree.body)))
         tests = tuple(self.tests.values())
-        bindings = bindings_of(self.tree) if collected else ()
+        bindings = (*(bindings_of(self.tree) if collected else ()), *patches_of(self.tree))
         return TestFileFact(path, digest, tests, tuple(self.skips), collected, bindings=bindings)
 
     # -- statements
