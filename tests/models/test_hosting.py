@@ -72,6 +72,18 @@ async def test_a_message_travels_once() -> None:
         assert sent[0].count(b"message ") == 1
 
 
+async def test_long_conversations_are_forgotten_and_told_again() -> None:
+    first, second = (tuple(Message("user", f"{who}{n}" * 250_000) for n in range(8)) for who in "ab")
+    async with stub("echo") as (host, watched):
+        for conversation in (first, second, first):
+            reply = await host.ask(replace(CALL, messages=conversation))
+            assert reply.message.text == conversation[-1].text
+        sent: list[bytes] = []
+        keep_sent(watched.started[0], sent)
+        await host.ask(replace(CALL, messages=first))
+        assert len(sent[0]) < 1_000
+
+
 def keep_sent(companion: SystemCompanion, sent: list[bytes]) -> None:
     send = companion.send
 
@@ -182,7 +194,7 @@ async def test_a_companion_hands_on_lines_of_any_size() -> None:
 async def test_the_real_host_is_quiet_offline_and_keeps_keys_to_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It takes no library and no `.env` that lies around, and comes back when it is killed in a call."""
+    """It takes no library and no `.env` that lies around, and an end in the middle of a call is an outage."""
     (tmp_path / "litellm.py").write_text("raise RuntimeError('the wrong litellm')")
     (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://127.0.0.1:9\n")
     monkeypatch.chdir(tmp_path)
@@ -191,7 +203,7 @@ async def test_the_real_host_is_quiet_offline_and_keeps_keys_to_itself(
     (guard / "sitecustomize.py").write_text(GUARD)
     watched = Watched()
     host = ModelHost(watched, {**os.environ, "PYTHONPATH": str(guard), "OPENAI_API_KEY": "sk-environment"})
-    async with scripted(says("well"), hangs(), says("again")) as server:
+    async with scripted(says("well"), hangs()) as server:
         stalls = asyncio.ensure_future(longest_stalls())
         host.warm()
         asked = model(host, server, key=lambda: "sk-on-the-pipe")
@@ -214,9 +226,7 @@ async def test_the_real_host_is_quiet_offline_and_keeps_keys_to_itself(
         assert "the guard stands" in said
         assert "GUARD" not in said
         assert "printed by a library" in said
-        assert (await asked.complete(request())).message.text == "again"
     await host.close()
-    await gone(watched.started[1].pid)
 
 
 GUARD = """

@@ -23,7 +23,7 @@ COMMAND = (sys.executable, "-P", "-m", "donewhen.models.host")
 
 _INSTALL = "models need litellm, which is not installed: `pip install 'donewhen[models]'`"
 _ERRORS_SHOWN = 500
-_KEPT_CHARACTERS = 16_000_000
+_KEPT_CHARACTERS = 8_000_000
 _NO_PROXY = ("localhost", "127.0.0.1", "::1")
 
 
