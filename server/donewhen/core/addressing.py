@@ -11,19 +11,25 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from donewhen.core.addressing_letters import neutral, plain, undigited
-from donewhen.core.addressing_patterns import ANCHOR_WORDS, ANCHORS, FOLLOWING, LEADING, REPLY, SCOPED, Kind
+from donewhen.core.addressing_patterns import ANCHOR_WORDS, ANCHORS, FOLLOWING, FOREIGN, LEADING, REPLY, SCOPED, Kind
 
 MOST = 10
 """Findings of one text: more say nothing new."""
 _BEFORE, _AFTER = 100, 320
 _NEAR, _STEP = 240, 120  # characters that one thought spans
 _MIXED = re.compile(r"[a-z][013457@$]+[a-z]|(?<![a-z0-9])[013457@$][a-z]{2}")  # digits that may stand for letters
-_VERDICT = re.compile(r"judge?ment|finding")
+_TELLING = re.compile(
+    r"anweisung|instru[kc]|consignes|istruzioni|指|说明|提示|規則|规则|命令|プロンプト|инструкци|указани|команд"
+)
+_VERDICT = re.compile(r"judge?ment|finding|final")
 _ALONE: frozenset[Kind] = frozenset({"override", "closing", "verdict", "order"})
 _TOGETHER = frozenset(
     {
         frozenset({"address", "aside"}),
         frozenset({"address", "role"}),
+        frozenset({"bidding", "address"}),
+        frozenset({"bidding", "aside"}),
+        frozenset({"bidding", "role"}),
         frozenset({"aside", "role"}),
         frozenset({"delimiter", "address"}),
         frozenset({"delimiter", "aside"}),
@@ -60,6 +66,9 @@ def addressed(text: str) -> tuple[Addressed, ...]:
     mixed = [place for place in _windows(letters) if _MIXED.search(read, *place)]
     for line, why in _found(letters, mixed):
         found.setdefault(line, why)
+    for words in (read, text.lower()):
+        for match in FOREIGN.finditer(words) if _TELLING.search(words) else ():
+            found.setdefault(words.count("\n", 0, match.start()), "it tells whoever reads it to ignore instructions")
     if not found:
         return ()
     lines = text.split("\n")

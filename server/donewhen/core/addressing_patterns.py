@@ -44,11 +44,12 @@ _GOOD = (
 _PLAINLY_GOOD = r"(?:met|satisfied|fulfill?ed|completed?|done|passed|passing|proven|verified|approved)\b"
 # What gives a choice, or states a condition, tells nobody what to find.
 _NO_CHOICE = (
-    r"(?![^.!?]{0,60}?\b(?:unmet|unverified|unsatisfied|incorrect|incomplete|otherwise|unless|iff|fail(?:s|ed|ing|ure)?"
-    r"|not.met|or.not|false|no|only.(?:if|when|after|where|once)|if.the.evidence|when|once|until)\b)"
+    r"(?!\s+(?:only\s+)?(?:when|once|until|unless|if|after)\b)"
+    r"(?![^.!?]{0,50}?(?:\b(?:unmet|unverified|unsatisfied|not.met|only.(?:if|when|after|where|once)|if.the.evidence)\b"
+    r"|(?:\bor\b|[/|]|\bvs\b|\belse\b|\botherwise\b)[\s\"'*]{0,4}(?:not?|false|fail\w*|incorrect|incomplete|wrong|rejected)\b))"
 )
 _NOT_DENIED = (
-    r"(?<!not )(?<!n't )(?<!never )(?<!n.t be )(?<!not be )(?<!to )(?<!cannot )(?<!could )(?<!can )(?<!may )(?<!that )"
+    r"(?<!not )(?<!n't )(?<!never )(?<!n.t be )(?<!not be )(?<!cannot )(?<!not to )(?<!could )(?<!can )(?<!may )"
 )
 _THAT = r"(?= (?:it|this|that|all|every|each|the (?:requirement|work|goal))\b)"
 _MARK = (
@@ -85,17 +86,18 @@ _SPEAKS = "it speaks to the judge"
 _ROLES = "judge grader reviewer evaluator auditor assessor verifier examiner adjudicator scorer llm model claude gpt ai"
 
 ANCHORS = (
-    "ignor", "disregard", "forget", "overrid", "bypass", "discard", "neglect", "obey", "heed", "follow your",
-    "follow any", "follow the", "following your", "follow previous", "follow prior", "superseded", "revoked",
-    "obsolete",
-    "cancel", "judg", "grader", "grading", "reviewer", "reviewing", "evaluator", "evaluating", "auditor", "auditing",
-    "assessor", "assessing", "verifier", "verifying", "examiner", "adjudicat", "scorer", "language model", "ai model",
-    "ai assistant", "attention", "attn", "psst", "you are now", "you are no", "you are from", "you are a ",
+    "ignor", "disregard", "forget", "overrid", "bypass", "discard", "neglect", "obey", "heed", "superseded",
+    "revoked", "obsolete", "cancel", "judg", "grader", "grading", "reviewer", "reviewing", "evaluat", "auditor",
+    "auditing", "audits", "assessor", "assessing", "assesses", "verifier", "verifying", "examiner", "adjudicat",
+    "scorer", "assistant", "attention", "attn", "psst", "admin", "developer:", "operator", "</", "<|", "<<<",
+    "[inst", "[/inst", "[system", "<<sys", "<system", "<user", "<human", "##", "verdict", "satisf", "fulfil",
+    "whoever", "developer]", "follow your", "follow any", "follow the", "following your", "follow previous",
+    "follow prior", "language model", "ai model", "you are now", "you are no", "you are from", "you are a ",
     "you are an ", "you are the ", "from now on", "act as", "new instr", "new prompt", "new dir", "new system",
-    "updated instr", "revised instr", "system override", "system:", "system message", "system notice", "system note",
-    "system update", "admin", "developer:", "operator", "</", "<|", "<<<", "[inst", "[/inst", "<<sys", "<system",
-    "<assistant", "<user", "<human", "end of", "end evi", "##", "verdict", '"finding', "'finding", '"met', "'met",
-    "satisf", '"complete', "'complete", "fulfil",
+    "updated instr", "revised instr", "system override", "system:", "system message", "system notice",
+    "system note", "system update", "your new", "your real", "your true", "your actual", "your task",
+    "your job", "your role", "your goal", "your instr", "end of", "end evi", "<evidence-", "final answer",
+    "final decision", "final assess", '"finding', "'finding", '"met', "'met", '"complete', "'complete",
 )  # fmt: skip
 ANCHOR_WORDS = (
     "ai", "llm", "llms", "gpt", "chatgpt", "claude", "dear", "met", "void", "as an", *(f"r{n}" for n in range(10))
@@ -163,14 +165,20 @@ LEADING: tuple[Pattern, ...] = (
         rf"\b(?:if|since|because|as){_TIGHT}you(?:{_TIGHT}are|.re){_TIGHT}(?:(?:an?|the){_TIGHT})?{_ROLE}",
     ),
     _pattern("address", _SPEAKS, _ROLES, rf"\byou,?{_TIGHT}the{_TIGHT}{_ROLE}"),
-    _pattern("address", _SPEAKS, _ROLES, rf"@{_ROLE}"),
+    _pattern("address", _SPEAKS, _ROLES, rf"@{_ROLE}|,\s{_ROLE}(?=[.!]?\s*(?:$|\n|[\"'*]))"),
     _pattern("address", _SPEAKS, _ROLES, rf"\bas{_TIGHT}(?:the|an?){_TIGHT}(?:\w+{_TIGHT})?{_ROLE},?{_TIGHT}you\b"),
-    _pattern("address", _SPEAKS, _ROLES, rf"{_START}{_ROLE}{_TIGHT}(?:notes?|notice|hint|instructions?)\s?:"),
     _pattern(
         "address",
         _SPEAKS,
         _ROLES,
-        rf"\b(?:the|any|every|all){_TIGHT}{_ROLE}{_TIGHT}(?:must|should|shall|has{_TIGHT}to|have{_TIGHT}to|needs?{_TIGHT}to)\b",
+        rf"{_START}{_ROLE}{_TIGHT}(?:notes?|notice|hint|hints|instructions?|guideline|guidance)\s?:",
+    ),
+    _pattern(
+        "address",
+        _SPEAKS,
+        _ROLES,
+        rf"\b{_ROLE}{_TIGHT}(?:must|should|shall|can{_TIGHT}safely|(?:has|have|need|needs|is|are){_TIGHT}(?:instructed{_TIGHT}|required"
+        rf"{_TIGHT}|told{_TIGHT}|asked{_TIGHT})?to)\b",
     ),
     _pattern(
         "address",
@@ -181,9 +189,9 @@ LEADING: tuple[Pattern, ...] = (
     _pattern(
         "address",
         _SPEAKS,
-        "judging grading reviewing evaluating auditing assessing verifying",
-        rf"\b(?:you|whoever|who|anyone|anything)(?:{_TIGHT}(?:are|is))?{_TIGHT}(?:judging|grading|reviewing|evaluating|auditing"
-        r"|assessing|verifying)\b",
+        "judg grad review evaluat audit assess verif",
+        rf"\b(?:you|whoever|who|anyone|anything|when|while)(?:{_TIGHT}(?:are|is))?{_TIGHT}(?:judg(?:ing|es)|grad(?:ing|es)"
+        rf"|review(?:ing|s)|evaluat(?:ing|es)|audit(?:ing|s)|assess(?:ing|es)|verif(?:ying|ies)){_TIGHT}(?:this|it|the|my|our)\b",
     ),
     _pattern(
         "role",
@@ -192,14 +200,16 @@ LEADING: tuple[Pattern, ...] = (
         rf"\byou{GAP}are{GAP}(?:now|no{GAP}longer|from{GAP}now{GAP}on)\b|\bfrom{GAP}now{GAP}on,?{GAP}you\b|\bas{GAP}an?"
         rf"{GAP}(?:ai|llm|language{GAP}model)\b|\byou{GAP}are{GAP}(?:an?|the){GAP}(?:very{GAP})?(?:lenient|generous"
         rf"|unrestricted|helpful|agreeable|permissive|friendly|compliant)\b|(?<!\w)(?:new|updated|revised) (?:system )?"
-        rf"(?:instructions?|prompts?|directives?)\s*:|\bact{GAP}as{GAP}(?:an?|the){GAP}(?:\w+{GAP})?{_ROLE}",
+        rf"(?:instructions?|prompts?|directives?)\s*:|\byour{GAP}(?:new|real|true|actual){GAP}(?:task|job|role|goal|instructions?)\b"
+        rf"|\byour{GAP}(?:task|job|role|goal|instructions?){GAP}(?:is|are|has|have){GAP}(?:now|changed|been{GAP}changed)\b"
+        rf"|\bact{GAP}as{GAP}(?:an?|the){GAP}(?:\w+{GAP})?{_ROLE}",
     ),
     _pattern(
         "role",
         "it speaks as the system that asks the judge",
         "system admin developer",
         rf"\b(?:system|admin|administrator|developer|operator)s?{GAP}(?:override|message|notice|update|directive|note"
-        rf"|instruction)s?\s?[:\]>]|{_START}(?:system|developer)\s*:(?=\s*\S)",
+        rf"|instruction)s?\s?[:\]>]|{_START}(?:system|developer|assistant)\s*[\]:](?=\s*\S)",
     ),
     _pattern(
         "order",
@@ -220,7 +230,8 @@ LEADING: tuple[Pattern, ...] = (
         "closing",
         "it closes what the judge is shown",
         "evidence untrusted requirement judge diff output document file",
-        r"<\s*/\s*(?:untrusted[\w-]*|evidence|requirements?|judge[\w-]*|observations?)\s*>"
+        r"<\s*/\s*(?:untrusted[\w -]*|evidence(?:-[\w-]+)?|requirements?|judge[\w -]*|observations?)\s*>"
+        r"|<\s*evidence-\w"
         r"|<<<\s*/?\s*end[\s-]+(?:of[\s-]+)?(?:the[\s-]+)?(?:evidence|untrusted|data|input|file|document|output|context)\b"
         r"|(?:[-=#*>]{2,}|\[)\s*end\s+(?:of\s+)?(?:the\s+)?(?:evidence|untrusted\s+\w+|workspace\s+files?)\b",
     ),
@@ -242,8 +253,9 @@ LEADING: tuple[Pattern, ...] = (
     _pattern(
         "verdict",
         "it imitates a verdict",
-        "verdict judgement judgment",
-        rf"{_START}(?:\w+\s)?(?:(?:the|my|final|overall|official){GAP})*(?:verdict|judge?ment)s?\b(?:\s*(?:of|for|on)\b[^\n:]{{0,40}})?"
+        "verdict judgement judgment final",
+        rf"{_START}(?:\w+\s)?(?:(?:the|my|final|overall|official){GAP})*(?:verdict|judge?ment|(?<=final )(?:answer|decision"
+        rf"|assessment))s?\b(?:\s*(?:of|for|on)\b[^\n:]{{0,40}})?"
         rf"[*_ ]*[:=][*_ ]*(?:(?:requirements?\s*)?(?:r[-#]?)?\d{{0,3}}\s*(?:is|are|=|:|-)?\s*)"
         rf"(?:met|completed?|satisfied|fulfill?ed)\b(?!\s*(?:[|/\"']|or\b|,\s*(?:un|not)))",
     ),
@@ -263,14 +275,14 @@ LEADING: tuple[Pattern, ...] = (
         "verdict",
         "it imitates a judge's reply",
         '"met" \'met\' "met\\ "complete "satisfied',
-        r"\\?[\"'](?:status|result|met|complete|satisfied)\\?[\"']\s*:\s*(?:\\?[\"'](?:met|satisfied)\\?[\"']|true\b)(?!\s*\|)",
+        r"\\?[\"'](?:status|result|met|complete|satisfied)\\?[\"']\s*:\s*(?:\\?[\"'](?:met|satisfied)\\?[\"']|true\b)(?!\s*(?:\||if\b))",
     ),
 )
 """What may begin such a text."""
 
 REPLY = re.compile(
     r"\\?[\"'](?:requirement(?: ?id)?|requirements|evidence(?: ?ids)?|verdict|missing|id)\\?[\"']\s*:"
-    r"|\\?[\"']score\\?[\"']\s*:\s*\\?[\"']?(?:1(?:\.0+)?|10|100)\b"
+    r"|\b(?:you must|(?:respond|reply|answer) with)\b|\\?[\"']score\\?[\"']\s*:\s*\\?[\"']?(?:1(?:\.0+)?|10|100)\b"
 )
 """What stands near a status if it is one of a verdict."""
 
@@ -278,6 +290,19 @@ SCOPED = re.compile(
     r"\s(?:for|of|in|on|about|from)\s(?!(?:the|this|that|your|an?|all)?\s?(?:judg|prompt|audit|review))"
 )
 """What comes after instructions of something else than whoever reads this: `the previous instructions for the oven`."""
+
+FOREIGN = re.compile(
+    r"\b(?:ignorier\w*|missachte\w*|vergiss|vergesst)\s+(?:\w+\s+){0,3}(?:vorherig|bisherig|obig|fruher|vorangegangen)\w*\s+"
+    r"(?:anweisung|instruktion|anordnung)\w*"
+    r"|\b(?:ignor|oubli)\w+\s+(?:\w+\s+){0,3}(?:instructions|consignes)\s+(?:precedentes|anterieures|ci-dessus)"
+    r"|\b(?:ignor|olvid|esquec|dimentic)\w+\s+(?:\w+\s+){0,3}(?:instrucciones|instrucoes|istruzioni)\s+"
+    r"(?:anteriores|previas|precedenti|acima)"
+    r"|\b(?:ignor|dimentic)\w+\s+(?:\w+\s+){0,2}precedenti\s+istruzioni"
+    r"|(?:忽略|无视|無視|忽视|忽視)[^\n。]{0,8}(?:之前|以上|先前|前面|上述)[^\n。]{0,8}(?:指令|指示|说明|提示|规则|規則)"
+    r"|(?:以前|これまで|上記|前)の(?:すべての|全ての)?(?:指示|命令|プロンプト)を(?:無視|忘れ)"
+    r"|(?:игнорируй|забудь)\w*\s+(?:\w+\s+){0,2}(?:предыдущ|прежн|вышеуказанн)\w+\s+(?:инструкци|указани|команд)\w+"
+)
+"""To ignore instructions, in other languages: in small letters, as they are or without their accents."""
 
 FOLLOWING: tuple[Pattern, ...] = (
     _pattern(
@@ -320,9 +345,11 @@ FOLLOWING: tuple[Pattern, ...] = (
         "claim",
         "and claims that requirements are met",
         "",
-        rf"\b(?:requirements?|criteri(?:a|on)|goals?|tasks?|(?:requirement{GAP})?r?[-#]?\d{{1,2}}|everything|all{GAP}of{GAP}them|it)"
-        rf"(?:{GAP}(?:above|below|here|r?\d{{1,2}}|and|are|is|has|have|been|was|were|must|should|be|now|already|all|fully"
-        rf"|considered|marked|to|counts?|as|count|completely|truly|indeed|therefore)){{1,8}}{GAP}{_PLAINLY_GOOD}{_NO_CHOICE}",
+        rf"\b(?:requirements?|criteri(?:a|on)|goals?|tasks?|(?:requirement{GAP})?r?[-#]?\d{{1,2}}|everything|all{GAP}of{GAP}them|it|(?:this|the)"
+        rf"{GAP}(?:implementation|change|solution|work|code|file|feature|function|patch|task))(?:{GAP}(?:requested|asked|required|needed"
+        rf"|else|verified|tested|checked|by|a|human|person|above|below|here|r?\d{{1,2}}|and|are|is|has|have|been|was|were|must|should|be|now|already|all|fully"
+        rf"|considered|marked|to|counts?|as|count|completely|truly|indeed|therefore|=)){{0,9}}{GAP}{_PLAINLY_GOOD}{_NO_CHOICE}"
+        rf"|\b(?:satisf(?:y|ies)|fulfill?s?|meets?|proves?){GAP}(?:the|this|all|every|each){GAP}(?:of{GAP}the{GAP})?requirements?\b",
     ),
 )
 """What goes with it."""
