@@ -1,0 +1,98 @@
+"""The built-in agent in an editor: keys from its secret storage, its unsaved text respected, its person asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from donewhen.testing.models import ScriptedModels, calls
+
+from .editor import Editor
+from .rawclient import Message
+
+KEY = "sk-of-the-editor-1234567890"
+GOAL = "# Say hi\n\n- [ ] `grep -q hi done.txt` passes\n"
+
+
+@pytest.fixture
+def editor(tmp_path: Path) -> Iterator[Editor]:
+    client = Editor(tmp_path / "state")
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "GOAL.md").write_text(GOAL)
+    (folder / "words.txt").write_text("saved\n")
+    return folder
+
+
+def start(editor: Editor, root: Path, models: ScriptedModels, **options: object) -> str:
+    settings = {"model": "openai/worker", "apiBase": models.base_url, "maxIterations": 1, "approve": "ask"}
+    editor.start(root=root, options={"settings": settings} | options)
+    editor.notify("donewhen/setSecret", {"name": "DONEWHEN_API_KEY", "value": KEY})
+    uri = editor.open(root / "GOAL.md")
+    return editor.execute("donewhen.run.start", {"goalUri": uri}, timeout=60)["runId"]
+
+
+def opened(snapshot: Message) -> bool:
+    return bool(snapshot["interrupts"])
+
+
+@pytest.mark.slow
+@pytest.mark.conformance("A2", "A20")
+def test_a_run_of_the_agent_asks_and_never_writes_over_unsaved_text(editor: Editor, root: Path) -> None:
+    worker = [
+        calls("write_file", path="words.txt", content="by the agent\n"),
+        calls("run_command", command="echo no > done.txt").expecting("unsaved"),
+        calls("report", state="finished", text="It says hi.").expecting("the person changed the command"),
+    ]
+    with ScriptedModels({"worker": worker}, key=KEY) as models:
+        run_id = start(editor, root, models, clientFeatures={"interrupts": True})
+        editor.open(root / "words.txt")
+        editor.edit(root / "words.txt", "typed by a person\n")
+        waiting = editor.snapshot(run_id, opened, timeout=60)
+        (asked,) = waiting["interrupts"]
+        assert (waiting["worker"], waiting["model"], waiting["status"]) == ("agent", "openai/worker", "waiting")
+        assert (asked["kind"], asked["tool"], asked["input"]) == (
+            "approval",
+            "run_command",
+            {"command": "echo no > done.txt"},
+        )
+        assert not (root / "done.txt").exists()
+        answer = {"runId": run_id, "interruptId": asked["id"], "response": "edit"}
+        assert editor.execute_error("donewhen.run.answer", answer)["code"] == -32602
+        editor.execute("donewhen.run.answer", answer | {"input": {"command": "echo hi > done.txt"}})
+        last = editor.snapshot(run_id, lambda s: s["status"] == "complete", timeout=60)
+        models.verify()
+    assert (root / "words.txt").read_text() == "saved\n"
+    assert (root / "done.txt").read_text() == "hi\n"
+    assert last["cost"]["usd"] is None
+    assert last["cost"]["worker"]["inputTokens"] > 0
+    assert KEY not in editor.execute("donewhen.run.report", {"runId": run_id, "format": "json"})["text"]
+    assert editor.goodbye() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.conformance("A2")
+def test_a_client_without_interrupts_gets_a_message_that_holds_the_command(editor: Editor, root: Path) -> None:
+    worker = [
+        calls("run_command", command="echo hi > done.txt"),
+        calls("report", state="finished", text="Done.").expecting("not run"),
+    ]
+    with ScriptedModels({"worker": worker}) as models:
+        run_id = start(editor, root, models)
+        request = editor.expect("window/showMessageRequest", timeout=60)
+        assert re.match(r"Run `echo hi > done\.txt`\?\necho hi > done\.txt$", request["params"]["message"])
+        assert [one["title"] for one in request["params"]["actions"]] == ["Deny", "Approve"]
+        editor.reply(request, {"title": "Deny"})
+        editor.snapshot(run_id, lambda s: s["status"] == "capped", timeout=60)
+        models.verify()
+    assert not (root / "done.txt").exists()
+    assert editor.goodbye() == 0
