@@ -196,6 +196,13 @@ async def test_a_call_that_is_wrong_is_answered_with_what_to_send(agent: Agent, 
     assert agent.context.steps[0].ok is False
 
 
+async def test_a_name_that_a_model_made_up_is_kept_short_on_record(agent: Agent) -> None:
+    await agent.plays([raw("write\n" * 10_000, "{}"), raw("", "{}"), report()])
+    assert len(agent.told[0]) < 300
+    assert all(len(step.kind) <= 60 and step.kind for step in agent.context.steps)
+    assert all(len(name) <= 60 and len(summary) <= 100 for name, summary in agent.context.started)
+
+
 async def test_wrong_calls_over_and_over_end_the_turn(agent: Agent) -> None:
     result = await agent.plays(numbered(lambda n: raw("read_file", '{"path": "' + "x" * n), 100))
     assert "same calls" in result.claim.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import WorkspaceError
@@ -19,6 +19,7 @@ from donewhen.workers.tools.tool import Desk, Tool, ToolResult, refused
 MAX_STEPS = 200
 MARGIN = 2_000
 """Characters that a result may have beyond the largest: what is said around a text."""
+LONGEST_NAME = 60
 REPORT = "report"
 CIRCLES = "The turn was ended: the same calls were made again and again, with the same results."
 
@@ -69,8 +70,8 @@ class Hands:
         try:
             tool, arguments = understood(call)
         except WrongArguments as wrong:
-            await self._desk.context.tool_started(call, activity_line(f"{call.name} (not understood)"))
-            return refused(str(wrong), activity_line(call.name)), (call.name, "not understood")
+            await self._desk.context.tool_started(_named(call), f"{_named(call).name} (not understood)")
+            return refused(str(wrong), _named(call).name), (call.name, "not understood")
         line = tool.line(arguments)
         await self._desk.context.tool_started(call, line)
         try:
@@ -80,16 +81,21 @@ class Hands:
         return result, (call.name, repr(sorted(arguments.items())), result.digest)
 
     async def _answered(self, call: ToolCall, result: ToolResult) -> None:
-        step = WorkerStep(call.name, result.summary, result.ok)
+        step = WorkerStep(_named(call).name, result.summary, result.ok)
         text = keep_ends(result.text.replace("\0", "␀"), self._desk.largest + MARGIN)
         message = Message("tool", text.encode("utf-8", "replace").decode(), answers=call.id)
         self.steps.append(step)
-        await self._desk.context.tool_finished(call, step, message)
+        await self._desk.context.tool_finished(_named(call), step, message)
+
+
+def _named(call: ToolCall) -> ToolCall:
+    """The call as it is put on record: what a model made up for a name may be of any length."""
+    return call if call.name in TOOLS else replace(call, name=activity_line(call.name)[:LONGEST_NAME] or "(no name)")
 
 
 def understood(call: ToolCall) -> tuple[Tool, Arguments]:
     """The tool that a call names and its arguments. Raises WrongArguments with what to send."""
     tool = TOOLS.get(call.name)
     if tool is None:
-        raise WrongArguments(f"there is no tool {activity_line(call.name)!r}: use one of {', '.join(TOOLS)}")
+        raise WrongArguments(f"there is no tool {_named(call).name!r}: use one of {', '.join(TOOLS)}")
     return tool, read_arguments(call.arguments, tool.arguments)
