@@ -31,6 +31,13 @@ BINDINGS = (
         ADD + "\n\ndef setup_module():\n    global add\n    add = None\n",
         f"test_modified {T}:12",
     ),
+    in_test(
+        "mocked in the test's own file",
+        ADD,
+        ADD.replace("def test_zero", "@mock.patch('tests.test_add.add', lambda a, b: 0)\ndef test_zero"),
+        f"test_modified {T}:7",
+    ),
+    in_test("another name mocked", ADD, ADD.replace("def test_zero", "@mock.patch('mathx.log.add')\ndef test_zero")),
     in_test("a definition of its own, imported now", "def same(a, b):\n    assert a == b\n\n\n" + CALLS[26:], CALLS),
     in_test(
         "imported under the same name",

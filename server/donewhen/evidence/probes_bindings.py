@@ -12,14 +12,14 @@ Binding = tuple[str, int, str]
 _BUILTINS = frozenset(dir(builtins))
 
 
-def bindings_of(tree: ast.Module) -> tuple[Binding, ...]:
+def bindings_of(tree: ast.Module, path: str) -> tuple[Binding, ...]:
     """Each name that the file reads and that it, or Python itself, binds; with its 0-based line and its source.
 
     A name that is bound again is there once for each binding.
     """
     nodes = list(walk(tree))
     read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    elsewhere = [(name, n.lineno - 1, "=") for n in nodes if isinstance(n, ast.Global) for name in n.names]
+    elsewhere = [(name, line, "=") for node in nodes for name, line in _bound_from_inside(node, path)]
     bound = [b for b in (*_bound(tree.body), *elsewhere) if b[0] in read]
     own = {name for name, _, _ in bound}
     built_in = [(name, 0, "builtin") for name in read & _BUILTINS if name not in own]
@@ -36,6 +36,16 @@ def _bound(body: Sequence[ast.stmt]) -> Iterator[Binding]:
             yield from _assigned(statement)
         else:
             yield from _nested(statement)
+
+
+def _bound_from_inside(node: ast.AST, path: str) -> Iterator[tuple[str, int]]:
+    """Names of the file that a function declares as `global`, or that a text names for a mock: `tests.test_a.price`."""
+    if isinstance(node, ast.Global):
+        yield from ((name, node.lineno - 1) for name in node.names)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
+        module, _, name = node.value.rpartition(".")
+        if f".{path.removesuffix('.py').replace('/', '.')}".endswith(f".{module}"):
+            yield name, node.lineno - 1
 
 
 def _nested(statement: ast.stmt) -> Iterator[Binding]:

@@ -83,7 +83,7 @@ class _Reader:
         self._skip_aliases = _skip_aliases(self.tree.body)
         self._read(self.tree.body, _Scope(collected=not _opted_out(self.tree.body)))
         tests = tuple(self.tests.values())
-        bindings = (*(bindings_of(self.tree) if collected else ()), *patches_of(self.tree))
+        bindings = (*(bindings_of(self.tree, path) if collected else ()), *patches_of(self.tree))
         return TestFileFact(path, digest, tests, tuple(self.skips), collected, bindings=bindings)
 
     # -- statements
