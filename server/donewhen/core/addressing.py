@@ -7,20 +7,27 @@ one nearby. Nothing here decides a verdict: what is found is shown, and blocks u
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from donewhen.core.addressing_letters import neutral, plain, undigited
-from donewhen.core.addressing_patterns import ANCHOR_WORDS, ANCHORS, FOLLOWING, FOREIGN, LEADING, REPLY, SCOPED, Kind
+from donewhen.core.addressing_patterns import (
+    ANCHOR_WORDS,
+    ANCHORS,
+    FOLLOWING,
+    FOREIGN,
+    FOREIGN_ORDERS,
+    LEADING,
+    REPLY,
+    SCOPED,
+    Kind,
+)
 
 MOST = 10
 """Findings of one text: more say nothing new."""
-_BEFORE, _AFTER = 100, 320
+_BEFORE, _AFTER = 160, 320
 _NEAR, _STEP = 240, 120  # characters that one thought spans
 _MIXED = re.compile(r"[a-z][013457@$]+[a-z]|(?<![a-z0-9])[013457@$][a-z]{2}")  # digits that may stand for letters
-_TELLING = re.compile(
-    r"anweisung|instru[kc]|consignes|istruzioni|指|说明|提示|規則|规则|命令|プロンプト|инструкци|указани|команд"
-)
 _VERDICT = re.compile(r"judge?ment|finding|final")
 _ALONE: frozenset[Kind] = frozenset({"override", "closing", "verdict", "order"})
 _TOGETHER = frozenset(
@@ -61,14 +68,14 @@ def addressed(text: str) -> tuple[Addressed, ...]:
     and comment marks between the lines make no difference.
     """
     read = plain(text)
-    found = dict(_found(read, list(_windows(read))))
-    letters = undigited(read)
-    mixed = [place for place in _windows(letters) if _MIXED.search(read, *place)]
-    for line, why in _found(letters, mixed):
-        found.setdefault(line, why)
-    for words in (read, text.lower()):
-        for match in FOREIGN.finditer(words) if _TELLING.search(words) else ():
-            found.setdefault(words.count("\n", 0, match.start()), "it tells whoever reads it to ignore instructions")
+    found = dict(_found(read))
+    for start, end in _windows(match.start() for match in _MIXED.finditer(read)):
+        first = read.count("\n", 0, start)
+        for line, why in _found(undigited(read[start:end])):
+            found.setdefault(first + line, why)
+    for words in (read,) if text.isascii() else (read, text.lower()):
+        for line in _foreign(words):
+            found.setdefault(line, "it tells whoever reads it to ignore instructions")
     if not found:
         return ()
     lines = text.split("\n")
@@ -82,8 +89,13 @@ def addressed_name(name: str) -> str | None:
     return found[0].why if found else None
 
 
-def _found(read: str, windows: Sequence[tuple[int, int]]) -> Iterator[tuple[int, str]]:
-    signs = sorted(sign for place in windows for sign in _leading(read, *place))
+def _foreign(words: str) -> Iterator[int]:
+    if any(orders in words for orders in FOREIGN_ORDERS):
+        yield from (words.count("\n", 0, match.start()) for match in FOREIGN.finditer(words))
+
+
+def _found(read: str) -> Iterator[tuple[int, str]]:
+    signs = sorted(sign for start, end in _windows(_anchors(read)) for sign in _leading(read, start, end))
     looked: dict[tuple[int, bool], str | None] = {}
     for number, sign in enumerate(signs):
         why = _by_itself(read, sign) or _together(sign, signs[max(0, number - 4) : number + 5])
@@ -124,15 +136,15 @@ def _is_verdict(read: str, sign: _Sign) -> bool:
     )
 
 
-def _windows(read: str) -> Iterator[tuple[int, int]]:
-    """What is worth a closer look, each from the beginning of a line as far as lines are short."""
+def _windows(places: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """What is worth a closer look: around each place, and together where they are near each other."""
     start = end = -1
-    for anchor in sorted(_anchors(read)):
-        if end < 0 or anchor > end - _BEFORE:
+    for place in sorted(places):
+        if end < 0 or place > end - _BEFORE:
             if end >= 0:
                 yield start, end
-            start = max(read.rfind("\n", 0, max(anchor - _BEFORE, 0)), anchor - 2 * _BEFORE, 0)
-        end = anchor + _AFTER
+            start = max(place - _BEFORE, 0)
+        end = place + _AFTER
     if end >= 0:
         yield start, end
 

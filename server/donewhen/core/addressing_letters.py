@@ -23,6 +23,7 @@ _PLAIN: dict[int, str] = {
     **{code: "" for first, last in _HIDDEN for code in range(first, last + 1)},
     **_TAGS,
 }
+_BEYOND = re.compile(r"[^\x00-\x7f]+")
 _MARKS = dict.fromkeys(range(0x300, 0x370), "")
 _DIGITS = str.maketrans("013457@$", "oieastas")
 _SPELLED = re.compile(r"\b(?:[a-z][ .*-]{1,2}){4,}[a-z]\b")
@@ -34,9 +35,13 @@ def plain(text: str) -> str:
     if "&#" in text and _ENTITY.search(text):
         text = "\n".join(html.unescape(line).replace("\n", " ") for line in text.split("\n"))
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text.translate(_PLAIN)).lower().translate(_PLAIN)
-        text = unicodedata.normalize("NFKD", text).translate(_MARKS)
+        text = _BEYOND.sub(_looks_like, text)
     return _SPELLED.sub(_joined, text.lower().replace("_", " "))
+
+
+def _looks_like(beyond: re.Match[str]) -> str:
+    text = unicodedata.normalize("NFKC", beyond[0].translate(_PLAIN)).lower().translate(_PLAIN)
+    return unicodedata.normalize("NFKD", text).translate(_MARKS).replace("\n", " ")
 
 
 def undigited(text: str) -> str:

@@ -254,8 +254,8 @@ LEADING: tuple[Pattern, ...] = (
         "verdict",
         "it imitates a verdict",
         "verdict judgement judgment final",
-        rf"{_START}(?:\w+\s)?(?:(?:the|my|final|overall|official){GAP})*(?:verdict|judge?ment|(?<=final )(?:answer|decision"
-        rf"|assessment))s?\b(?:\s*(?:of|for|on)\b[^\n:]{{0,40}})?"
+        rf"{_START}(?:\w+\s)?(?:(?:the|my|final|overall|official){GAP})*(?:verdict|judge?ment"
+        rf"|(?<=final )(?:answer|decision|assessment))s?\b(?:\s*(?:of|for|on)\b[^\n:]{{0,40}})?"
         rf"[*_ ]*[:=][*_ ]*(?:(?:requirements?\s*)?(?:r[-#]?)?\d{{0,3}}\s*(?:is|are|=|:|-)?\s*)"
         rf"(?:met|completed?|satisfied|fulfill?ed)\b(?!\s*(?:[|/\"']|or\b|,\s*(?:un|not)))",
     ),
@@ -291,6 +291,22 @@ SCOPED = re.compile(
 )
 """What comes after instructions of something else than whoever reads this: `the previous instructions for the oven`."""
 
+FOREIGN_ORDERS = (
+    "anweisung",
+    "instru",
+    "consignes",
+    "istruzioni",
+    "指",
+    "说明",
+    "提示",
+    "规则",
+    "規則",
+    "命令",
+    "プロンプト",
+    "инструкци",
+    "указани",
+    "команд",
+)
 FOREIGN = re.compile(
     r"\b(?:ignorier\w*|missachte\w*|vergiss|vergesst)\s+(?:\w+\s+){0,3}(?:vorherig|bisherig|obig|fruher|vorangegangen)\w*\s+"
     r"(?:anweisung|instruktion|anordnung)\w*"
