@@ -77,6 +77,8 @@ def test_the_host_gets_no_keys_and_no_proxy_for_this_machine() -> None:
         "GITHUB_TOKEN": "sk",
         "DB_PASSWORD": "sk",
         "OPENAI_BASE_URL": "http://elsewhere",
+        "DEEPSEEK_API_BASE": "http://elsewhere",
+        "OLLAMA_API_BASE": "http://next-door",
         "AWS_SECRET_ACCESS_KEY": "for Bedrock",
         "GOOGLE_APPLICATION_CREDENTIALS": "for Vertex AI",
         "NO_PROXY": "example.org",
@@ -84,6 +86,7 @@ def test_the_host_gets_no_keys_and_no_proxy_for_this_machine() -> None:
     found = host_environment(given)
     assert set(found) - {"no_proxy"} == {
         "PATH",
+        "OLLAMA_API_BASE",
         "AWS_SECRET_ACCESS_KEY",
         "GOOGLE_APPLICATION_CREDENTIALS",
         "NO_PROXY",
@@ -91,7 +94,8 @@ def test_the_host_gets_no_keys_and_no_proxy_for_this_machine() -> None:
     assert found["NO_PROXY"] == "example.org,localhost,127.0.0.1,::1"
     assert "OPENAI_BASE_URL" not in without_keys(given)
     assert find_base("openai", given) == "http://elsewhere"
-    assert find_base("gemini", given) is None
+    assert find_base("deepseek", given) == "http://elsewhere"
+    assert find_base("gemini", given) is find_base("ollama", given) is find_base(None, given) is None
 
 
 async def marks(name: str, stable: int, **options: Any) -> tuple[int, ...]:

@@ -51,10 +51,6 @@ OPTIONAL_KEYS: Mapping[str, tuple[str, ...]] = {
     "ollama": ("OLLAMA_API_KEY",),
     "ollama_chat": ("OLLAMA_API_KEY",),
 }
-BASES: Mapping[str, tuple[str, ...]] = {
-    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"),
-    "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-}
 NO_KEY_NEEDED = "none"
 """What is sent to an endpoint of the user's own where no key is set: clients refuse to send nothing."""
 
@@ -64,8 +60,15 @@ _CREDENTIALS = re.compile(r"^(AWS|AZURE|GOOGLE|VERTEX\w*|GCLOUD|WATSONX|WX|OCI|S
 
 def find_base(provider: str | None, environment: Mapping[str, str]) -> str | None:
     """Where a provider's usual variables say that it is served. litellm would follow them unseen: so they are read
-    here, and treated as an `api_base`."""
-    return next((found for name in BASES.get(provider or "", ()) if (found := environment.get(name, "").strip())), None)
+    here, to be treated as an `api_base`, and the model host doesn't get them."""
+    return next((found for name in _base_names(provider) if (found := environment.get(name, "").strip())), None)
+
+
+def _base_names(provider: str | None) -> tuple[str, ...]:
+    """Providers that have no address of their own keep theirs: litellm needs it."""
+    if provider not in PROVIDER_KEYS:
+        return ()
+    return (f"{provider.upper()}_BASE_URL", f"{provider.upper()}_API_BASE")
 
 
 def key_names(provider: str | None) -> tuple[str, ...]:
@@ -89,7 +92,7 @@ def refused_key(model: str, provider: str | None, role: CallRole) -> str:
 def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
     """Without every variable that looks like a key, but for those that providers' own credential chains read, and
     without what would move a provider elsewhere or make litellm talk."""
-    hidden = {name for names in BASES.values() for name in names} | {"LITELLM_LOG", "DEBUG_OTEL"}
+    hidden = {name for provider in PROVIDER_KEYS for name in _base_names(provider)} | {"LITELLM_LOG", "DEBUG_OTEL"}
     return {
         name: value
         for name, value in environment.items()
