@@ -66,7 +66,7 @@ def find_base(provider: str | None, environment: Mapping[str, str]) -> str | Non
 
 def _base_names(provider: str | None) -> tuple[str, ...]:
     """Providers that have no address of their own keep theirs: litellm needs it."""
-    if provider not in PROVIDER_KEYS:
+    if provider is None or provider not in PROVIDER_KEYS:
         return ()
     return (f"{provider.upper()}_BASE_URL", f"{provider.upper()}_API_BASE")
 
