@@ -146,3 +146,28 @@ def test_without_an_objective_the_checks_are_the_goal(checks: list[str]) -> None
     assert goal is not None
     assert [check.command for check in goal.checks] == checks
     assert len(goal.requirements) == (len(checks) or 1)
+
+
+def test_what_a_model_proposed_is_marked_so() -> None:
+    text = draft("Ship the exporter", ["pytest"], ["Fields are quoted", "The README tells it"], proposed_by="openai/m")
+    assert text == (
+        "# Ship the exporter\n\n- [ ] `pytest` passes\n\n"
+        "<!-- Proposed by openai/m: edit them, or take them out. What stays has to be proven. -->\n\n"
+        "- [ ] Fields are quoted\n- [ ] The README tells it\n"
+    )
+    goal = parse(text).goal
+    assert goal is not None
+    assert [one.text for one in goal.requirements] == ["`pytest` passes", "Fields are quoted", "The README tells it"]
+    assert goal.objective == parse(draft("Ship the exporter", ["pytest"])).objective
+
+
+def test_without_proposals_there_is_no_mark() -> None:
+    assert draft("Ship it", ["pytest"], [], proposed_by="openai/m") == draft("Ship it", ["pytest"])
+
+
+@given(st.text(max_size=30).filter(str.strip), st.lists(st.text(max_size=30), min_size=1, max_size=3))
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_every_proposal_parses_back(model: str, requirements: list[str]) -> None:
+    goal = parse(draft("Ship it", ["pytest"], requirements, proposed_by=model)).goal
+    assert goal is not None
+    assert goal.checks[0].command == "pytest"

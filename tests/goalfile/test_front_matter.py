@@ -202,3 +202,18 @@ def test_places_of_keys_and_values() -> None:
 def test_yaml_line_breaks_that_markdown_does_not_know_keep_places_exact() -> None:
     parsed = parse('---\nmodel: "a\u2028b"\ntimeout: x\n---\n# T')
     assert [cut(parsed, problem.span) for problem in parsed.errors if "timeout" in problem.message] == ["x"]
+
+
+@pytest.mark.parametrize("panel", ["a, b", "3*a", "2 * openai/a, openai/b", "a"])
+def test_several_judges_may_be_named(panel: str) -> None:
+    assert goal_with(f"judge_model: {panel}").judge_model == panel
+
+
+@pytest.mark.parametrize("panel", ["a b", "10*a", "a,,b", "0*a", "5", "unlimited of them", '"a\\u0007"'])
+def test_what_is_no_panel_is_an_error(panel: str) -> None:
+    assert "judge_model" in error_of(f"judge_model: {panel}").message
+
+
+@pytest.mark.parametrize("key", ["judge_prompt", "judge-rule", "judge_tokens", "temperature", "api_base", "window"])
+def test_how_a_model_is_asked_is_said_elsewhere(key: str) -> None:
+    assert "set it in your settings or on the command line" in parse(f"---\n{key}: x\n---\n# T\n").problems[0].message

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from donewhen.goalfile.parse import parse
+from donewhen.goalfile.preflight import hints_of
 from tests.goalfile.test_parse import cut
 
 
@@ -96,3 +97,17 @@ def test_a_goal_without_requirements_says_how_to_get_some() -> None:
     (problem,) = parse("# Exports of all kinds are quoted\n").problems
     assert (problem.code, problem.severity) == ("no-evidence", "hint")
     assert "- [ ]" in problem.message
+
+
+def test_hints_name_their_requirement() -> None:
+    text = "---\nmax_iterations: unlimited\n---\n# T\n\n- [ ] `make` passes\n- [ ] It works well\n"
+    parsed = parse(text)
+    goal, vague = hints_of(parsed)
+    assert (goal.requirement_id, goal.number, goal.line) == (None, None, 1)
+    assert "unlimited" in goal.message
+    assert (vague.requirement_id, vague.number, vague.line) == (parsed.requirements[1].id, 2, 6)
+    assert "works well" in vague.message
+
+
+def test_errors_are_no_hints() -> None:
+    assert hints_of(parse("---\nmax_iterations: 0\n---\n# T\n\n- [ ] `make` passes\n")) == ()
