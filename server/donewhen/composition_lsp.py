@@ -81,7 +81,10 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
         order = BY_NAME[name].choices
         if name in values and tightened != getattr(user.configured, name):
             values[name] = max(values[name], tightened, key=order.index)
-    return replace(settings, configured=Choices(**values).over(settings.configured))
+    editors = Choices(**values)
+    return replace(
+        settings, configured=editors.over(settings.configured), own=settings.given.over(editors).over(settings.own)
+    )
 
 
 def _written(setting: Setting, value: object) -> str:

@@ -107,7 +107,7 @@ class FolderModels:
         windows = {key: one.window for key, one in prices.items() if one.window is not None}
 
         def key() -> str | None:
-            return key_for(role, name, options, self._environment(), self._secrets)
+            return key_for(role, name, options, self._environment(), self._secrets, self._settings().own)
 
         return HostedModel(
             name,

@@ -62,7 +62,7 @@ def _configured(
     if own is not None:
         known = ModelFacts(own.window or known.window, known.max_output, Price(own.input, own.output, own.cached))
     window = (settings.pick("window") if role == "worker" else None) or known.window
-    variables = key_variables(role, name, options)
+    variables = key_variables(role, name, options, settings.own)
     served = base or find_base(provider_of(name), environ)
     return ConfiguredModel(
         role=role,

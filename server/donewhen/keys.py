@@ -7,36 +7,53 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from donewhen.config import Choices
 from donewhen.core.calls import CallRole
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.core.panel import panel
 from donewhen.models.catalogue import at_its_provider, provider_of
 from donewhen.models.keys import OPTIONAL_KEYS, OWN_KEY, key_names
 
 
 def key_for(
-    role: CallRole, model: str, options: RunOptions, environ: Mapping[str, str], secrets: Mapping[str, str]
+    role: CallRole,
+    model: str,
+    options: RunOptions,
+    environ: Mapping[str, str],
+    secrets: Mapping[str, str],
+    own: Choices | None = None,
 ) -> str | None:
     """The key, or None where none is set: some servers need none, and some providers find credentials themselves.
 
     What the editor handed over comes first, then the environment; in each, the first of `key_variables` that is set.
     """
-    names = key_variables(role, model, options)
+    names = key_variables(role, model, options, own)
     found = (source.get(name, "").strip() for source in (secrets, environ) for name in names)
     return next((key for key in found if key), None)
 
 
-def key_variables(role: CallRole, model: str, options: RunOptions) -> tuple[str, ...]:
+def key_variables(role: CallRole, model: str, options: RunOptions, own: Choices | None = None) -> tuple[str, ...]:
     """The variables that may hold the key for a call, the first one first.
 
     The worker's: DONEWHEN_API_KEY. The judge's: DONEWHEN_JUDGE_API_KEY (in a panel, for the provider of its first
     member), and DONEWHEN_API_KEY where the judge is served by the worker's provider at the worker's API base, or where
-    no worker has a model. Last, the provider's usual ones, unless the API base is somebody else's.
+    no worker has a model. Last, the provider's usual ones, unless the API base is somebody else's. `own` is what the
+    person alone set: where that names a model of another provider, a workspace file named this one, and gets the
+    provider's usual key only.
     """
+    own = own or Choices()
     if role == "worker":
         base = options.agent.api_base if options.agent is not None else None
-        return (OWN_KEY["worker"], *_usual(model, base))
-    base = options.judging.api_base if options.judging is not None else None
-    return (*_of_the_judge(model, base, options.agent, options.judging), *_usual(model, base))
+        names = (OWN_KEY["worker"],)
+    else:
+        base = options.judging.api_base if options.judging is not None else None
+        names = _of_the_judge(model, base, options.agent, options.judging)
+    return (*(name for name in names if _meant_for(model, name, own)), *_usual(model, base))
+
+
+def _meant_for(model: str, name: str, own: Choices) -> bool:
+    named = own.model if name == OWN_KEY["worker"] else next(iter(panel(own.judge_model or "") or ()), None)
+    return named is None or provider_of(named) == provider_of(model)
 
 
 def _of_the_judge(

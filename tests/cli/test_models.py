@@ -141,6 +141,14 @@ def test_the_agent_is_a_worker_like_others(tmp_path: Path) -> None:
     assert call.runs.calls[0][2].worker == "agent"
 
 
+def test_an_agent_without_a_model_drafts_nothing(tmp_path: Path) -> None:
+    call = desk(tmp_path, complete())
+    assert call("run", "--worker", "agent", "Ship the importer") == 2
+    assert "worker agent needs a model" in call.err
+    assert not (tmp_path / "slug.goal.md").exists()
+    assert call("run", "--worker", "agent", "--model", "openai/m", "Ship the importer") == 0
+
+
 @pytest.mark.parametrize("option", ["--judge-rule", "--judge-prompt", "--temperature", "--window", "--judge-calls"])
 def test_how_a_run_is_judged_is_no_option_of_resume(option: str) -> None:
     with pytest.raises(UsageError):

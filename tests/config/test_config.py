@@ -238,7 +238,8 @@ def test_a_broken_workspace_file_is_not_used_and_a_broken_user_file_is_refused(t
 
 def test_nothing_anywhere_is_the_defaults(tmp_path: Path) -> None:
     settings = load_settings({}, {}, tmp_path, user_file=tmp_path / "none.toml")
-    assert settings == Settings(configured=Choices(approve="deny", sandbox="auto"))
+    defaults = Choices(approve="deny", sandbox="auto")
+    assert settings == Settings(configured=defaults, own=defaults)
     goal, warnings = goal_with_settings(GOAL, settings)
     assert (goal, warnings) == (GOAL, ())
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from donewhen.config import Choices
 from donewhen.core.calls import CallRole
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.keys import key_for
+from tests.config.test_config import load
 
 EVERYTHING = {
     name: f"<{name}>"
@@ -75,3 +79,26 @@ def test_what_the_editor_handed_over_comes_before_the_environment() -> None:
     found = key_for("worker", "openai/x", run, EVERYTHING, {"OPENAI_API_KEY": "secret"})
     assert found == "secret"
     assert key_for("worker", "openai/x", run, {"DONEWHEN_API_KEY": "  "}, {"ANTHROPIC_API_KEY": "secret"}) is None
+
+
+def test_a_workspace_file_that_names_another_provider_gets_no_general_key() -> None:
+    """What the person set says whom their key is for."""
+    environ = {"DONEWHEN_API_KEY": "<mine>", "DONEWHEN_JUDGE_API_KEY": "<judge>", "OPENAI_API_KEY": "<openai>"}
+    run = options("openai/theirs", "openai/theirs")
+    mine = Choices(model="anthropic/mine", judge_model="anthropic/mine")
+    assert key_for("worker", "openai/theirs", run, environ, {}, mine) == "<openai>"
+    assert key_for("judge", "openai/theirs", run, environ, {}, mine) == "<openai>"
+    assert key_for("worker", "openai/theirs", run, environ, {}, Choices(model="openai/other")) == "<mine>"
+    assert key_for("worker", "openai/theirs", run, environ, {}, Choices()) == "<mine>"
+    shared = {"DONEWHEN_API_KEY": "<mine>"}
+    assert key_for("judge", "openai/theirs", run, shared, {}, Choices(model="anthropic/mine")) is None
+
+
+def test_what_the_person_alone_set_is_known(tmp_path: Path) -> None:
+    settings = load(tmp_path, user='model = "anthropic/mine"', project='model = "openai/theirs"\njudge_model = "x/y"')
+    assert (settings.configured.model, settings.own.model, settings.own.judge_model) == (
+        "openai/theirs",
+        "anthropic/mine",
+        None,
+    )
+    assert load(tmp_path, flags={"model": "openai/now"}, user='model = "anthropic/mine"').own.model == "openai/now"

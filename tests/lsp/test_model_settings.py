@@ -48,6 +48,15 @@ def test_what_cant_be_is_refused(key: str, value: Any, tmp_path: Path) -> None:
         editor_settings(tmp_path, {key: value})
 
 
+def test_what_the_editor_sets_is_the_persons_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "none"))
+    monkeypatch.delenv("DONEWHEN_MODEL", raising=False)
+    (tmp_path / "pyproject.toml").write_text('[tool.donewhen]\nmodel = "openai/theirs"\n')
+    assert editor_settings(tmp_path, {}).own.model is None
+    assert editor_settings(tmp_path, {}).pick("model") == "openai/theirs"
+    assert editor_settings(tmp_path, {"model": "anthropic/mine"}).own.model == "anthropic/mine"
+
+
 def approval(command: str) -> Interrupt:
     return Interrupt("I1", "approval", f"Run `{command[:20]}`?", tool="run_command", preview=command)
 

@@ -25,6 +25,7 @@ async def run(call: Call) -> int:
         return await _verb(call, meant.verb)
     options = checked_options(call)
     if isinstance(meant, Objective):
+        _refuse_agent_without_model(call, options)
         drafted = write_draft(call, meant.text)
         call.terminal.say(f"drafted {drafted}")
         path = drafted.relative_to(call.root).as_posix()
@@ -55,6 +56,13 @@ def resume_options(call: Call) -> StartOptions:
     refuse_missing_sandbox(call)
     approve = call.settings.given.approve
     return replace(start_options(call.settings), worker=None, worker_command=None, script=None, approve=approve)
+
+
+def _refuse_agent_without_model(call: Call, options: StartOptions) -> None:
+    """Before anything is drafted: a goal that isn't written yet names no model. Raises UsageError."""
+    worker = options.worker or call.settings.configured.worker
+    if worker == "agent" and call.settings.pick("model") is None:
+        raise UsageError("worker agent needs a model: --model provider/name (or DONEWHEN_MODEL)")
 
 
 async def _refuse_other_models(call: Call, runs: Runs) -> None:

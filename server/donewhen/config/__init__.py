@@ -103,6 +103,8 @@ class Settings:
     ceiling: Choices = field(default_factory=Choices)
     warnings: tuple[SettingWarning, ...] = ()
     prices: Mapping[str, ModelPrice] = field(default_factory=dict[str, ModelPrice])
+    own: Choices = field(default_factory=Choices)
+    """What the person alone says, no workspace file."""
 
     def pick(self, name: str) -> Any:
         """What is given, else configured, of a setting that no goal file holds; None where nobody says anything."""
@@ -150,7 +152,8 @@ def load_settings(
     workspace = Choices()
     if root is not None:
         workspace = _capped(_from_workspace(root / "pyproject.toml", user, warnings), own.ceiling, warnings)
-    return Settings(flag.over(environment), workspace.over(user), own.ceiling, tuple(warnings), own.prices)
+    given = flag.over(environment)
+    return Settings(given, workspace.over(user), own.ceiling, tuple(warnings), own.prices, given.over(user))
 
 
 def user_settings_file() -> Path:
