@@ -385,3 +385,12 @@ async def test_a_message_s_text_never_breaks_the_record(agent: Agent) -> None:
     assert agent.told[0].endswith("a␀b�c")
     json.dumps([m.text for m in agent.context.said]).encode()
     assert all(isinstance(m, Message) for m in agent.context.said)
+
+
+def test_replies_are_streamed_until_they_come_at_once() -> None:
+    pace = Pace()
+    seen: list[bool] = []
+    for seconds in (0.1, 0.2, 0.1, 3.0, 0.1, 0.1, 0.1):
+        seen.append(pace.streams)
+        pace.took(seconds)
+    assert seen == [True, True, False, False, True, True, False]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from donewhen.core.errors import LedgerError
 from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunStarted
@@ -178,7 +178,7 @@ class ActiveRun:
         number = self.state.interrupt_count + 1
         return Interrupt(
             f"I{number}", interrupt.kind, self.parts.mask(interrupt.title), interrupt.about, interrupt.tool,
-            interrupt.input, self.parts.mask(interrupt.preview), self.parts.clock.now(),
+            masked_input(interrupt.input, self.parts.mask), self.parts.mask(interrupt.preview), self.parts.clock.now(),
         )  # fmt: skip
 
     def deliver(self, interrupt_id: str, answer: Answer) -> None:
@@ -232,3 +232,14 @@ class ActiveRun:
     def fail(self, error: Exception) -> None:
         """The record itself can't be kept: the run stops here, and shows as interrupted. What is on disk stays."""
         self.state = replace(self.state, interrupted=str(error), reason=str(error), turn=None, audit=None)
+
+
+def masked_input(value: Any, mask: Callable[[str], str]) -> Any:
+    """A tool's input without its secrets (C13)."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {key: masked_input(one, mask) for key, one in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [masked_input(one, mask) for one in cast("list[Any]", value)]
+    return value

@@ -61,7 +61,8 @@ class Context:
         return self._run.parts.unsaved(path)
 
     async def keep(self, message: Message) -> None:
-        await self._run.append(MessageKept(message), durable=False)
+        masked = replace(message, text=self._run.parts.mask(message.text))
+        await self._run.append(MessageKept(masked), durable=False)
 
     async def compact(self, messages: Sequence[Message], dropped: int) -> None:
         await self._run.append(ConversationCompacted(tuple(messages), dropped))

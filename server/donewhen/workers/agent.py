@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping
 
 from donewhen.core.calls import Message
@@ -134,11 +135,13 @@ class _AgentTurn:
         request = await self._talk.request()
         self._context.activity("thinking")
         live = LiveOutput(self._context.activity)
+        begun = time.monotonic()
         try:
             reply = await ask(self._model, request, self._context.calls, lambda text: live.hear(_last_line(text)))
         finally:
             live.close()
         self._talk.heard(reply)
+        self._talk.pace.took(time.monotonic() - begun)
         self._tokens += reply.usage.tokens
         return reply
 

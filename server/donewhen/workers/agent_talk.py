@@ -22,6 +22,26 @@ REPLY = 0.2
 LEAST_REPLY = 1_024
 _SPECS_SIZE = sum(OVERHEAD * 4 + len(repr(spec.parameters)) + len(spec.description) for spec in SPECS)
 
+AT_ONCE = 0.5
+"""Seconds."""
+ENOUGH_QUICK = 2
+
+
+class Pace:
+    """Whether replies are streamed: where they come at once there is nothing to follow, and a stream costs more than
+    the whole reply."""
+
+    def __init__(self) -> None:
+        self._quick = 0
+
+    @property
+    def streams(self) -> bool:
+        return self._quick < ENOUGH_QUICK
+
+    def took(self, seconds: float) -> None:
+        """A reply came after so long."""
+        self._quick = self._quick + 1 if seconds < AT_ONCE else 0
+
 
 class Talk:
     """The conversation of a turn as the model gets it. Its size is kept up with each message, never measured anew."""
@@ -38,6 +58,7 @@ class Talk:
         self._measured = 0
         self._size = 0
         self._asked = 0
+        self.pace = Pace()
 
     @property
     def largest_result(self) -> int:
@@ -66,7 +87,7 @@ class Talk:
             SPECS,
             temperature=self._options.temperature,
             max_tokens=self._reply_tokens(),
-            stream=True,
+            stream=self.pace.streams,
             stable=len(messages),
         )
 
