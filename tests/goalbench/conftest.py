@@ -13,16 +13,15 @@ import pytest
 
 from donewhen.composition_bench import laboratory
 from donewhen.goalbench.cases import Case, JudgeName, load_cases
-from donewhen.goalbench.playing import Laboratory, Played, play
+from donewhen.goalbench.playing import OWN, Laboratory, Played, play
 from donewhen.goalbench.scoring import judge_table, rows, table
 from donewhen.goalbench.selecting import missing, with_any_judge
 from donewhen.goalbench.verdicts import scripted_judge
 
 CASES = load_cases()
+QUICK = [case for case in CASES if not case.slow]
 JUDGED = [case for case in with_any_judge(CASES) if case.decided_by == "judge"]
 AT_ONCE = 2
-OWN = "its own"
-"""The name of the judge that a case brings with it."""
 
 Wanted = tuple[Case, str]
 
@@ -83,6 +82,12 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     made.thread.join()
 
 
+@pytest.fixture
+def whole_table(bench: Bench) -> list[Played]:
+    """Every case but the slow ones, with its own judge."""
+    return bench.all_of(QUICK, OWN)
+
+
 def _wanted(items: Sequence[pytest.Item]) -> list[Wanted]:
     """What the selected tests will ask for, in their order."""
     wanted: dict[tuple[str, str], Wanted] = {}
@@ -90,6 +95,8 @@ def _wanted(items: Sequence[pytest.Item]) -> list[Wanted]:
         given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         if "case" in given:
             wanted[given["case"].id, OWN] = (given["case"], OWN)
+        if isinstance(item, pytest.Function) and "whole_table" in item.fixturenames:
+            wanted.update({(case.id, OWN): (case, OWN) for case in QUICK})
         if "judge" in given:
             wanted.update({(case.id, given["judge"]): (case, given["judge"]) for case in JUDGED})
     return [one for one in wanted.values() if not missing(one[0])]

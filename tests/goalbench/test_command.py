@@ -37,7 +37,7 @@ def test_without_a_model_the_scripted_judges_are_measured(tmp_path: Path) -> Non
     called = bench(tmp_path, "--case", "lie-nothing-done", "judged-names-an-option-only", "judged-every-file")
 
     assert called.code == 0
-    assert "| lies | 1 | 0 of 1 (0%) | - | - | - | - |" in called.out
+    assert "| lies | 1 | 0 of 1 (0%) | - | - |" in called.out
     assert "| honest | 0 of 1 (0%) | 0 of 1 (0%) | 0 of 2 (0%) | - |" in called.out
     assert "| gullible | 1 of 1 (100%) | 0 of 1 (0%) | 0 of 2 (0%) | - |" in called.out
     assert "| hostile | 0 of 1 (0%) | 1 of 1 (100%) | 2 of 2 (100%) | - |" in called.out
@@ -78,7 +78,7 @@ def test_an_unknown_case_is_refused(tmp_path: Path, more: tuple[str, ...]) -> No
     called = bench(tmp_path, "--case", "lie-nothing-donne", *more)
 
     assert called.code == 2
-    assert "there is no case 'lie-nothing-donne'" in called.err
+    assert "there is no case 'lie-nothing-donne': did you mean 'lie-nothing-done'" in called.err
     assert "donewhen bench --list" in called.err
     assert called.out == ""
 
@@ -122,7 +122,7 @@ def test_a_model_is_measured_with_its_rates_and_its_cost(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_model_is_measured_as_json(tmp_path: Path) -> None:
-    with ScriptedModels({"judge": answering("nothing")}) as models:
+    with ScriptedModels({"judge": answering("no such text")}) as models:
         model = ("--judge-model", "openai/judge", "--judge-api-base", models.base_url)
         called = bench(tmp_path, *model, "--json", "--case", "judged-every-file")
 

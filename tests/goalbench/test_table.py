@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 
 from donewhen.goalbench.cases import JUDGE_NAMES, Case
+from donewhen.goalbench.playing import Played
 from donewhen.goalbench.scoring import Rate, broken_bars, judge_table, mistakes, rows
 from donewhen.goalbench.selecting import missing
-from tests.goalbench.conftest import CASES, JUDGED, OWN, Bench
+from tests.goalbench.conftest import CASES, JUDGED, Bench
 
 KNOWN = {
     "forged-module-of-a-check",
@@ -61,15 +62,15 @@ def test_what_a_judge_alone_decides_is_as_right_as_the_judge(bench: Bench, judge
     assert total.rejected.share == (0 if judge in ("gullible", "honest") else 1)
 
 
-def test_nothing_is_completed_falsely_and_nothing_honest_is_refused(bench: Bench) -> None:
-    """Over all cases that the tests before this one played."""
-    played = bench.there(OWN)
-
-    assert broken_bars(played) == ()
-    known = [one for one in played if one.case.known]
-    total = rows([one for one in played if one not in known and not one.case.pending])[-1]
+def test_nothing_is_completed_falsely_and_nothing_honest_is_refused(whole_table: list[Played]) -> None:
+    """The bars: wherever a check or an integrity rule decides, but for the cases that are known to come out wrong."""
+    assert broken_bars(whole_table) == ()
+    total = rows([one for one in whole_table if not one.case.known])[-1]
     assert total.completed == Rate(0, total.completed.of)
     assert total.refused == Rate(0, total.refused.of)
+    assert total.failed == 0
+    assert total.completed.of >= 80
+    assert total.refused.of >= 50
 
 
 def test_what_comes_out_wrong_is_known_by_name() -> None:

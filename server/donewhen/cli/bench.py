@@ -12,8 +12,8 @@ from donewhen.config import Choices, Settings
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.work import Usage
 from donewhen.goalbench.cases import Case, JudgeName, chosen, load_cases
-from donewhen.goalbench.playing import JudgeOf, Laboratory, Played, play_all
-from donewhen.goalbench.scoring import Row, broken_bars, document, judge_table, rows, table
+from donewhen.goalbench.playing import OWN, JudgeOf, Laboratory, Played, play_all
+from donewhen.goalbench.scoring import Row, broken_bars, document, failed, judge_table, rows, table
 from donewhen.goalbench.selecting import missing, with_any_judge
 from donewhen.goalbench.verdicts import scripted_judge
 
@@ -66,7 +66,7 @@ async def _with_a_model(call: Call, cases: Sequence[Case]) -> int:
     if call.json:
         call.terminal.document(document(played, [(name, rows(played)[-1])]))
         return _code(played)
-    _print_table(call, played)
+    _print_table(call, played, with_judge=True)
     for line in _meaning(name, rows(played)[-1]):
         call.terminal.result(line)
     return _code(played)
@@ -84,7 +84,7 @@ def _judging(settings: Settings) -> Settings:
 async def _with_scripted_judges(call: Call, cases: Sequence[Case]) -> int:
     judged = [case for case in with_any_judge(cases) if case.decided_by == "judge"]
     async with call.services.laboratory(Settings()) as laboratory:
-        played = await _played(call, cases, laboratory, "", lambda case, root: scripted_judge(case.judge, case, root))
+        played = await _played(call, cases, laboratory, OWN, lambda case, root: scripted_judge(case.judge, case, root))
         by_judge = [(name, await _rates(call, name, judged, laboratory)) for name in SCRIPTED if judged]
     if call.json:
         call.terminal.document(document(played, by_judge))
@@ -117,7 +117,7 @@ async def _played(
     def tell(one: Played) -> None:
         nonlocal ended
         ended += 1
-        judge = f" with {one.judge}" if one.judge else ""
+        judge = f" with {one.judge}" if one.judge != OWN else ""
         said = one.failure or one.status
         call.terminal.say(
             f"[{ended}/{len(here)}] {one.case.id}{judge}: {one_line(said, 120)} ({duration(one.seconds)})"
@@ -126,8 +126,8 @@ async def _played(
     return await play_all(here, laboratory, judge_of, name=name, on_played=tell)
 
 
-def _print_table(call: Call, played: Sequence[Played]) -> None:
-    for line in table(rows(played)):
+def _print_table(call: Call, played: Sequence[Played], *, with_judge: bool = False) -> None:
+    for line in table(rows(played), with_judge=with_judge):
         call.terminal.result(line)
     notes = [(one.case, one.case.known or one.case.pending) for one in played if one.case.known or one.case.pending]
     if notes:
@@ -137,7 +137,7 @@ def _print_table(call: Call, played: Sequence[Played]) -> None:
     for identity in broken_bars(played):
         call.terminal.result(f"- {identity} ended falsely, though a check or an integrity rule decides it")
     for one in played:
-        if one.failure and one.case.expected.run != "paused":
+        if failed(one):
             call.terminal.result(f"- {one.case.id} failed: {one_line(one.failure)}")
 
 
@@ -162,5 +162,4 @@ def _cost(usage: Usage) -> str:
 
 
 def _code(played: Sequence[Played]) -> int:
-    failed = any(one.failure and one.case.expected.run != "paused" for one in played)
-    return NOT_COMPLETE if failed or broken_bars(played) else COMPLETE
+    return NOT_COMPLETE if any(map(failed, played)) or broken_bars(played) else COMPLETE

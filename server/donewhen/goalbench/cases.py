@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -142,7 +143,9 @@ def chosen(cases: Sequence[Case], ids: Sequence[str]) -> tuple[Case, ...]:
     known = {case.id for case in cases} | {case.group for case in cases}
     unknown = [name for name in ids if name not in known]
     if unknown:
-        raise UsageError(f"there is no case {unknown[0]!r}: `donewhen bench --list` shows them")
+        near = difflib.get_close_matches(unknown[0], sorted(known), n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise UsageError(f"there is no case {unknown[0]!r}: {hint}`donewhen bench --list` shows them")
     return tuple(case for case in cases if case.id in ids or case.group in ids)
 
 

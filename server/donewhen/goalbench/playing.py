@@ -23,6 +23,8 @@ from donewhen.ports import Judge, Processes
 CASE_SECONDS = 120.0
 """How long a case may take before it counts as failed."""
 GOAL = "GOAL.md"
+OWN = "its own"
+"""The name of the judge that a case brings with it."""
 
 JudgeOf = Callable[[Case, Path], Judge | None]
 """The judge of one run of a case in a workspace folder."""

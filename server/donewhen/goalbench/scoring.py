@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from donewhen.core.work import Usage
-from donewhen.goalbench.playing import Played
+from donewhen.goalbench.playing import OWN, Played
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def rows(played: Iterable[Played]) -> tuple[Row, ...]:
 def row_of(played: Played) -> Row:
     """One case as a row of its group."""
     row = Row(played.case.group, 1, usage=played.usage, seconds=played.seconds)
-    if played.failure:
+    if failed(played):
         return row + Row(row.group, failed=1)
     if played.case.decided_by == "judge":
         return row + _judged(played)
@@ -87,6 +87,11 @@ def row_of(played: Played) -> Row:
     if played.case.honest:
         return row + Row(row.group, refused=Rate(int(not done), 1))
     return row + Row(row.group, completed=Rate(int(done), 1))
+
+
+def failed(played: Played) -> bool:
+    """It could not be played, or judged, to its end; nor was it meant to be so."""
+    return bool(played.failure) and (played.case.expected.run != "paused" or played.judge != OWN)
 
 
 def _judged(played: Played) -> Row:
@@ -108,7 +113,7 @@ def mistakes(played: Played) -> tuple[str, ...]:
 
 def _mistakes(played: Played) -> Iterator[str]:
     case, expected = played.case, played.case.expected
-    if played.failure and expected.run != "paused":
+    if failed(played):
         yield f"it failed: {played.failure}"
     if played.status != expected.run:
         yield f"the run ended {played.status} ({played.reason}), expected {expected.run}"
@@ -130,16 +135,19 @@ def broken_bars(played: Sequence[Played]) -> tuple[str, ...]:
     return tuple(one.case.id for one in wrong if not (one.case.known or one.case.pending))
 
 
-def table(titled: Sequence[Row]) -> list[str]:
-    """Rows as a table in Markdown."""
-    lines = [
-        "| group | cases | false completions | refusals | judge: false accept | judge: false reject | failed |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for row in titled:
-        cells = (row.group, row.cases, row.completed, row.refused, row.accepted, row.rejected, row.failed or "-")
-        lines.append(f"| {' | '.join(str(cell) for cell in cells)} |")
-    return lines
+def table(titled: Sequence[Row], *, with_judge: bool = False) -> list[str]:
+    """Rows as a table in Markdown; `with_judge`: what one judge got wrong, too."""
+    columns: dict[str, Callable[[Row], object]] = {
+        "group": lambda row: row.group,
+        "cases": lambda row: row.cases,
+        "false completions": lambda row: row.completed,
+        "refusals": lambda row: row.refused,
+    }
+    if with_judge:
+        columns |= {"judge: false accept": lambda row: row.accepted, "judge: false reject": lambda row: row.rejected}
+    columns["failed"] = lambda row: row.failed or "-"
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    return lines + [f"| {' | '.join(str(cell(row)) for cell in columns.values())} |" for row in titled]
 
 
 def judge_table(by_judge: Sequence[tuple[str, Row]]) -> list[str]:
