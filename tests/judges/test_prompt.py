@@ -325,3 +325,32 @@ async def test_secrets_are_masked_and_binaries_and_large_files_are_bounded() -> 
     assert "too large to be shown whole" in prompt
     assert "content: empty" in prompt
     assert "disputes an earlier verdict" in prompt
+
+
+@pytest.mark.conformance("A18")
+async def test_each_requirement_keeps_its_decisive_file_among_many() -> None:
+    requirements = [
+        Requirement(
+            f"r-{n}",
+            n,
+            f"What part_{n}.py decides is right. {'It is long. ' * 200}",
+            (Check.of(f"c {n}"),),
+            files=(f"part_{n}/**",),
+        )
+        for n in range(1, 61)
+    ]
+    files = {f"part_{n}/part_{n}.py": "x = 1\n" * 900 + f"decisive_{n} = {n}\n" for n in range(1, 61)}
+    files |= {f"part_{n}/noise_{m}.py": "y = 2\n" * 900 for n in range(1, 61) for m in range(5)}
+    evidence = [passed(f"c {n}", f"E{n}", "noise\n" * 400 + f"passed {n}\n") for n in range(1, 61)]
+    context = MemoryAudit(files, changed=list(files), diff="+x\n" * 9_000)
+    prompts = await prompts_of(task(*requirements, evidence=evidence), context)
+    for number in range(1, 61):
+        (prompt,) = [one for one in prompts if f"\nR{number}: " in one]
+        assert f"| decisive_{number} = {number}\n" in prompt
+        assert f"| passed {number}\n" in prompt
+
+
+async def test_a_glob_that_matches_nothing_is_said() -> None:
+    asked = task(requirement(1, "It is documented", files=("docs/*.md",)))
+    (prompt,) = await prompts_of(asked, MemoryAudit({"a.py": "x\n"}))
+    assert "files: docs/*.md (no file matches)" in prompt

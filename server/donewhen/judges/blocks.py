@@ -223,13 +223,20 @@ def _starts(lines: Sequence[str]) -> list[int]:
 def _files(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
     changed_lines = diff_lines(material.diff)
     failing = _failing_lines(material)
-    said = [mentioned(requirement) for requirement in material.requirements]
+    places = [_named(material, at, words_of) for at, words_of in enumerate(wanted)]
     for path in sorted(material.contents):
-        named = frozenset(
-            at for at, r in enumerate(material.requirements) if any_matches(r.files, path) or mentions(said[at], path)
-        )
+        named = frozenset(at for at, order in enumerate(places) if path in order)
         hot = changed_lines.get(path, frozenset[int]()) | failing.get(path, frozenset[int]())
-        yield _file(material, path, named, hot, wanted)
+        block = _file(material, path, named, hot, wanted)
+        yield replace(block, rank=min(places[at].index(path) for at in named)) if named else block
+
+
+def _named(material: Material, at: int, wanted: frozenset[str]) -> list[str]:
+    """The files that one requirement names, the most telling first."""
+    requirement = material.requirements[at]
+    said = mentioned(requirement)
+    found = [path for path in material.contents if any_matches(requirement.files, path) or mentions(said, path)]
+    return sorted(found, key=lambda path: (not mentions(said, path), -path_score(path, wanted), path))
 
 
 def _file(

@@ -18,6 +18,8 @@ from donewhen.ports import Calls, Model, ModelReply, ModelRequest, ToolSpec
 
 T = TypeVar("T")
 MAX_REPLY = 400_000
+MAX_OUTPUT = 16_000
+"""Tokens of one reply, its thoughts included: what a call can cost at worst is bounded by it."""
 _LEAST_LOOK = 700
 
 
@@ -80,6 +82,7 @@ class Conversation(Generic[T]):
             tools,
             None if tools else self.form.schema,  # several providers refuse both, or never call a tool then
             self.options.temperature,
+            min(MAX_OUTPUT, self.model.facts.max_output or MAX_OUTPUT),
             stable=min(2, len(self.messages)),
         )
         return await ask(self.model, request, self.calls)

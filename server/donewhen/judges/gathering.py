@@ -35,7 +35,7 @@ async def gather(
         requirements,
         task.revision,
         task.evidence,
-        tuple(sorted(files)),
+        files,
         tuple(sorted(changed)),
         diff,
         contents,
@@ -48,7 +48,8 @@ def chosen_files(requirements: Sequence[Requirement], files: Sequence[str], chan
     share words with a requirement. Bounded, each requirement's first choice before any second one."""
     wanted = [requirement_words(requirement) for requirement in requirements]
     every = frozenset[str]().union(*wanted)
-    moved = _best([path for path in changed if path in set(files)], every)[:MAX_CHANGED]
+    covered = set(files)
+    moved = _best([path for path in changed if path in covered], every)[:MAX_CHANGED]
     choices = [_named(one, files, own, set(changed)) for one, own in zip(requirements, wanted, strict=True)]
     if not moved:
         choices = [

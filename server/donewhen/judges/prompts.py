@@ -32,8 +32,9 @@ check proves what it tests, no more.
 
 REPLY = """\
 Reply with one JSON object and nothing else:
-{"requirements": [{"id": "<as in the question>", "status": "met" | "unmet" | "unverified", "reason": "one or two sentences", \
-"evidence_ids": ["<ids of blocks>"]}], "score": 0.0 to 1.0, "complete": true | false, "missing": "what is missing, empty if nothing"}
+{"requirements": [{"id": "<as in the question>", "status": "met" | "unmet" | "unverified", \
+"reason": "one or two sentences", "evidence_ids": ["<ids of blocks>"]}], \
+"score": 0.0 to 1.0, "complete": true | false, "missing": "what is missing, empty if nothing"}
 Name each requirement of the question exactly once. `complete` is true exactly if all of them are met."""
 
 CLAIM_REPLY = """\
@@ -106,7 +107,9 @@ LOOKING_TOOLS = (
         {**_object({"glob": _TEXT}), "required": []},
     ),
     ToolSpec(
-        "run_check", "Runs a check of the goal again: its command, or the label of its requirement.", _object({"check": _TEXT})
+        "run_check",
+        "Runs a check of the goal again: its command, or the label of its requirement.",
+        _object({"check": _TEXT}),
     ),
 )
 
