@@ -98,10 +98,12 @@ class FolderModels:
         return self._model(role, name, api_base, RunOptions(None, agent=agent, judging=judging))
 
     def _model(self, role: CallRole, name: str, api_base: str | None, options: RunOptions) -> HostedModel:
-        from donewhen.models.catalogue import facts_of
+        from donewhen.models.catalogue import facts_of, provider_of
         from donewhen.models.hosted import HostedModel
+        from donewhen.models.keys import find_base
         from donewhen.ports import Price
 
+        base = api_base or find_base(provider_of(name), self._environment())
         prices = self._settings().prices
         own = {key: Price(one.input, one.output, one.cached) for key, one in prices.items()}
         windows = {key: one.window for key, one in prices.items() if one.window is not None}
@@ -113,8 +115,8 @@ class FolderModels:
             name,
             self._opened(),
             key=key,
-            api_base=api_base,
-            facts=facts_of(name, api_base, own, windows),
+            api_base=base,
+            facts=facts_of(name, base, own, windows),
             custom_price=name in own,
             role=role,
             mask=self._mask,

@@ -121,14 +121,8 @@ def find_marked(mark: str, since: float = 0.0, leader: int | None = None) -> set
 
 
 def _young(since: float, pids: range | None = None) -> list[_Seen]:
-    me = {os.getpid(), *_own_threads(pids)}
-    return [p for p in _all_processes(pids) if p.born >= since and p.pid not in me]
-
-
-def _own_threads(pids: range | None) -> set[int]:
-    """/proc answers for the numbers of threads too, though it doesn't list them: this process would find, and end,
-    itself."""
-    return set() if pids is None else {int(name) for name in os.listdir(_PROC / "self" / "task")}  # noqa: PTH208
+    me = os.getpid()
+    return [p for p in _all_processes(pids) if p.born >= since and p.pid != me]
 
 
 def _last_pid() -> int:
