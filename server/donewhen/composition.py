@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from donewhen.engine.runs import Supervisor
     from donewhen.evidence.runner import CommandChecker
     from donewhen.ports import Ledger, Processes, Worker
+    from donewhen.ports.tracing import Tracer
 
 UNAVAILABLE_WORKERS = {
     "acp": "worker acp is not available in this version: use command to run an agent's own command line",
@@ -88,6 +90,7 @@ def engine_setup(
     from donewhen.evidence.editor import EditorDiagnostics
     from donewhen.evidence.masking import Masking
     from donewhen.evidence.runner import CommandChecker
+    from donewhen.tracing import make_tracer
     from donewhen.workspace.folder import FolderWorkspace
     from donewhen.workspace.locks import FileRunLock
     from donewhen.workspace.processes import SystemProcesses
@@ -95,18 +98,12 @@ def engine_setup(
     lock = FileRunLock(folder)
     processes = SystemProcesses(lock.inherited_descriptors)
     editor = EditorDiagnostics()
-    checker = CommandChecker(
-        processes,
-        root,
-        folder / "scratch",
-        around.environment,
-        editor,
-        secrets=around.secrets.values,
-        bytecode=bytecode,
-    )
+    where = (root, folder / "scratch", around.environment)
+    checker = CommandChecker(processes, *where, editor, secrets=around.secrets.values, bytecode=bytecode)
     masking = Masking(around.environment, around.secrets)
     models = models or open_models(settings, around, folder, masking.mask)
     settled = _settling(checker, settings, around, models)
+    tracer = make_tracer(around.environment(), masking.mask)
     return EngineSetup(
         root=root,
         state_folder=folder,
@@ -125,9 +122,15 @@ def engine_setup(
         trusted=around.trusted,
         mask=masking.mask,
         unsaved=around.unsaved,
-        closing=models.close,
+        observe=tracer.on_entry,
+        closing=lambda: _closed(models, tracer),
         forward_diagnostics=lambda path, number, found: editor.forward(path, number, cast("Sequence[Problem]", found)),
     )
+
+
+async def _closed(models: FolderModels, tracer: Tracer) -> None:
+    await models.close()
+    await asyncio.to_thread(tracer.close)
 
 
 def open_models(

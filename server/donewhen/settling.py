@@ -3,6 +3,7 @@ settings, defaults (docs/protocol.md, "Options")."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -30,10 +31,11 @@ def _installed() -> bool:
 
 
 def _facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) -> ModelFacts:
-    from donewhen.models.catalogue import facts_of  # lazy: it reads a file of prices
+    from donewhen.models.catalogue import facts_of, provider_of  # lazy: it reads a file of prices
+    from donewhen.models.keys import find_base
 
     known = {name: Price(one.input, one.output, one.cached) for name, one in prices.items()}
-    return facts_of(model, api_base, known)
+    return facts_of(model, api_base or find_base(provider_of(model), os.environ), known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from donewhen.core.errors import ModelFailed, OverBudget, WorkerFailed
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import TURN_STATES, Usage
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest
+from donewhen.workers.agent_talk import Pace
 
 from .agent_models import ScriptedModel, call, calls, report, says, use
 from .agent_turns import OPTIONS, Agent, agent_in, numbered
