@@ -346,3 +346,16 @@ async def test_the_identity_names_model_temperature_and_prompt() -> None:
     assert plain.startswith("a/b")
     assert "temperature 0.7" in warm
     assert len({plain, warm, other}) == 3
+
+
+async def test_an_empty_reply_is_corrected_with_something_to_answer() -> None:
+    reply, model = await judged("", GOOD)
+    assert findings(reply)["r-1"] == "met"
+    assert all(message.text for message in model.requests[1].messages)
+
+
+async def test_what_it_does_is_told_in_one_line() -> None:
+    context = MemoryAudit({"a.py": "x\n"})
+    model = ScriptedModel(looks("search", text="two\nlines hunter2"), GOOD)
+    await LlmJudge(model, LOOKING, mask=lambda text: text.replace("hunter2", "[masked]")).judge(two(), context)
+    assert context.said == ["the judge looks: search two lines [masked]"]

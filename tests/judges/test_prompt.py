@@ -354,3 +354,37 @@ async def test_a_glob_that_matches_nothing_is_said() -> None:
     asked = task(requirement(1, "It is documented", files=("docs/*.md",)))
     (prompt,) = await prompts_of(asked, MemoryAudit({"a.py": "x\n"}))
     assert "files: docs/*.md (no file matches)" in prompt
+
+
+async def test_paths_of_the_machine_are_left_out_of_output_but_files_stay_as_they_are() -> None:
+    root = "/home/person/project"
+    output = (
+        f"saved to {root}.\n{root}/a.py ok\n{root}-old stays\n/tmp/pytest-of-me/pytest-12/x0/f\n\x1b[31mred\x1b[0m\n"
+    )
+    files = {"a.py": "OUT = '/tmp/export.csv'\n"}
+    asked = task(requirement(1, "Writes /tmp/export.csv in a.py", checks=["x"]), evidence=[passed("x", output=output)])
+    (prompt,) = await prompts_of(asked, MemoryAudit(files, root=root))
+    assert f"| saved to ..\n| ./a.py ok\n| {root}-old stays\n| (scratch)/x0/f\n| red\n" in prompt
+    assert "1| OUT = '/tmp/export.csv'" in prompt
+    assert "R1: Writes /tmp/export.csv" in prompt
+
+
+@pytest.mark.conformance("A18", "C9")
+async def test_a_claim_about_very_many_requirements_stays_within_the_bound() -> None:
+    requirements = [requirement(n, f"Feature {n} works " + "x" * 500) for n in range(1, 2_001)]
+    model = ScriptedModel('{"confirmed": false, "reason": "no", "evidence_ids": []}')
+    claim = Claim("impossible", "it can't be done " * 5_000)
+    await LlmJudge(model, OPTIONS).judge(task(*requirements, claim=claim), MemoryAudit())
+    assert prompt_size(model.requests[0]) <= 24_000 * 3.5
+
+
+async def test_a_failed_check_says_why_to_a_claim() -> None:
+    result = CheckResult("c", "make", Outcome.NOT_INSTALLED, "make is not installed here", 127)
+    asked = task(
+        requirement(1, "It works"),
+        evidence=[Evidence("E1", REVISION, REVISION, 1, result)],
+        claim=Claim("blocked", "x"),
+    )
+    model = ScriptedModel('{"confirmed": false, "reason": "no", "evidence_ids": []}')
+    await LlmJudge(model, OPTIONS).judge(asked, MemoryAudit())
+    assert 'result: not installed, exit code 127\nreason: "make is not installed here"' in model.prompts[0]

@@ -157,3 +157,13 @@ def test_a_claim_is_confirmed_with_real_citations() -> None:
 def test_a_claim_is_not_confirmed_by_anything_else(text: str) -> None:
     with pytest.raises(InvalidReply):
         read_claim(claim_object(text), CITABLE)
+
+
+@pytest.mark.conformance("C10")
+def test_what_is_said_of_the_goals_other_requirements_is_checked_and_left_out() -> None:
+    citable = Citable({"R1": "r-1"}, {"E1": "E7"}, others=frozenset({"R2", "r-2"}))
+    found = read_verdict(only_object(verdict(R1, R2)), citable)
+    assert [f.requirement_id for f in found.verdict.findings] == ["r-1"]
+    for bad in (verdict(R2), verdict(R1, entry("R3")), verdict(R1, entry("R2", "unmet"), complete=True)):
+        with pytest.raises(InvalidReply):
+            read_verdict(only_object(bad), citable)

@@ -15,7 +15,7 @@ from donewhen.core.goal import Requirement
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.judges import prompts
 from donewhen.judges.conversation import Conversation, Form, Held
-from donewhen.judges.evidence_prompt import Asked, Question, batches, bytes_of, question
+from donewhen.judges.evidence_prompt import LEAST_OF_CLAIM, Asked, Question, batches, bytes_of, question
 from donewhen.judges.excerpts import size
 from donewhen.judges.gathering import gather
 from donewhen.judges.looking import Looking
@@ -79,6 +79,8 @@ class Audit:
     member: int
 
     async def verdict(self) -> Judgement:
+        if not self.task.requirements:
+            return Judgement(Verdict(()))
         rooms = Rooms.of(self.options, prompts.REPLY)
         diff = await self.context.diff()
         parts = [await self._part(batch, rooms, diff) for batch in batches(self.task.requirements, rooms.evidence)]
@@ -137,7 +139,8 @@ class Audit:
     async def claim(self) -> Judgement:
         """Whether the evidence confirms the worker's claim; None where that isn't clear."""
         rooms = Rooms.of(self.options, prompts.CLAIM_REPLY)
-        asked = await self._question(self.task.requirements, rooms, await self.context.diff())
+        some = self.task.requirements[: max(rooms.evidence // LEAST_OF_CLAIM, 1)]
+        asked = await self._question(some, rooms, await self.context.diff())
         citable = await self._recorded(asked)
         form: Form[ReadClaim] = Form(
             prompts.CLAIM_REPLY,

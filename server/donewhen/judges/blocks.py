@@ -107,6 +107,8 @@ def _check(
     if result.totals is not None:
         totals = result.totals
         head.append(f"tests: {totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
+    if not result.passed and result.reason:
+        head.append(f"reason: {label(clean.printed(result.reason))}")
     if not fresh:
         head.append(OLD)
     tests = _tests(result, frozenset[str]().union(*(wanted[at] for at in sorted(owners))), clean)
@@ -142,8 +144,8 @@ def _tests(result: CheckResult, wanted: frozenset[str], clean: Normaliser) -> li
 
 def _test(test: TestCase, clean: Normaliser) -> str:
     where = f" in {clean.text(test.path)}" if test.path else ""
-    said = clean.text(test.message.strip().partition("\n")[0])[:300]
-    return f"test {test.outcome}: {clean.text(test.name)}{where}{f': {said}' if said else ''}".replace("\n", " ")
+    said = clean.printed(test.message.strip().partition("\n")[0])[:300]
+    return f"test {test.outcome}: {clean.printed(test.name)}{where}{f': {said}' if said else ''}".replace("\n", " ")
 
 
 def _failures(lines: Sequence[str]) -> list[int]:

@@ -83,7 +83,7 @@ class Conversation(Generic[T]):
             None if tools else self.form.schema,  # several providers refuse both, or never call a tool then
             self.options.temperature,
             min(MAX_OUTPUT, self.model.facts.max_output or MAX_OUTPUT),
-            stable=min(2, len(self.messages)),
+            stable=2 if tools else 0,  # it is asked again where it looks, and else hardly ever
         )
         return await ask(self.model, request, self.calls)
 
@@ -164,7 +164,9 @@ class Conversation(Generic[T]):
         room = max(self.room - size(text) - 200, 400)
         self._add(
             replace(
-                message, text=fitted(message.text, room // 2), calls=tuple(_short(c, room // 2) for c in message.calls)
+                message,
+                text=fitted(message.text or "(nothing)", room // 2),
+                calls=tuple(_short(c, room // 2) for c in message.calls),
             )
         )
         for call in message.calls[:-1]:

@@ -25,6 +25,9 @@ BYTES_PER_TOKEN = 3.5
 LEAST_PER_REQUIREMENT = 2_000
 """Bytes of a prompt that each requirement has at least, its own text included; more requirements make more calls."""
 
+LEAST_OF_CLAIM = 400
+"""As before, for a claim, which is asked about in one call: of more requirements the first ones are shown."""
+
 _TEXTS = 0.35
 _OBJECTIVE = 0.1
 _LIST = 0.06

@@ -48,7 +48,8 @@ class Looking:
         """What the tool says, in at most about `room` bytes. What the model asks wrongly is told to it."""
         try:
             arguments = _arguments(call)
-            self.context.activity(f"the judge looks: {call.name} {' '.join(str(v) for v in arguments.values())}"[:120])
+            wanted = " ".join(" ".join(str(value) for value in arguments.values()).split())
+            self.context.activity(self.normaliser.text(f"the judge looks: {call.name} {wanted}")[:120])
             if call.name == "read_file":
                 return await self._read_file(arguments, room)
             if call.name == "search":

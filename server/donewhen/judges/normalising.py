@@ -10,8 +10,9 @@ from donewhen.core.evidence import CheckResult, ObservedCommand
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _SCRATCH = re.compile(
-    r"(?:/private)?(?:/tmp|/var/tmp|/var/folders/[\w+-]+/[\w+-]+/T)/[\w.+-]+"
-    r"|\b[A-Za-z]:\\Users\\[^\\\n]+\\AppData\\Local\\Temp\\[\w.+-]+"
+    r"(?:(?:/private)?(?:/tmp|/var/tmp|/var/folders/[\w+-]+/[\w+-]+/T)"
+    r"|\b[A-Za-z]:\\Users\\[^\\\n]+\\AppData\\Local\\Temp)"
+    r"[/\\](?:pytest-of-[\w.-]+[/\\]pytest-\d+|[\w.+-]+)"
 )
 _SECONDS = r"\d+(?:\.\d+)?"
 _RUNNERS = re.compile(
@@ -43,29 +44,35 @@ _DURATIONS = tuple(
 
 
 class Normaliser:
-    """Takes out of a text what must not reach a prompt: secrets, where the workspace lies, scratch folders, the run's
-    id. `root` is the workspace's absolute path, empty where it isn't known."""
+    """Takes out of texts what must not reach a prompt: secrets and where the workspace lies; out of what commands
+    print also scratch folders, the run's id and colours. `root` is the workspace's absolute path, empty where it isn't
+    known."""
 
     def __init__(self, root: str = "", run_id: str = "", mask: Callable[[str], str] | None = None) -> None:
         self._mask = mask
         self._run_id = run_id if len(run_id) >= 6 else ""
-        self._roots = _spellings(root)
+        roots = "|".join(re.escape(one) for one in _spellings(root))
+        self._root = re.compile(rf"(?:{roots})(?![\w-])(?!\.\w)") if roots else None
 
     def text(self, text: str) -> str:
+        """What people or files say: nothing that tells something is changed."""
         if self._mask is not None:
             text = self._mask(text)
-        for root in self._roots:
-            text = re.sub(re.escape(root) + r"(?![\w.-])", ".", text)
+        return text if self._root is None else self._root.sub(".", text)
+
+    def printed(self, text: str) -> str:
+        """What a command printed."""
+        text = self.text(_COLOURS.sub("", text))
         if self._run_id:
             text = text.replace(self._run_id, "(run)")
         return _SCRATCH.sub("(scratch)", text)
 
     def check_output(self, result: CheckResult) -> str:
-        text = self.text(_COLOURS.sub("", result.output))
+        text = self.printed(result.output)
         return untimed(text) if result.is_test_run or result.totals is not None else text
 
     def command_output(self, command: ObservedCommand) -> str:
-        text = self.text(_COLOURS.sub("", command.output))
+        text = self.printed(command.output)
         return untimed(text) if _RUNNERS.search(command.command) else text
 
 
