@@ -87,7 +87,7 @@ class Checkpoints:
         """Paths that differ between two checkpoints, or between one and a manifest, sorted."""
         then = await self._tree(before)
         now = await (asyncio.to_thread(self._present, then, manifest) if after is None else self._tree(after))
-        return tuple(_different(then, now))
+        return tuple(await asyncio.to_thread(_different, then, now))
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
         """A file's bytes as they were (a link's target); None where it was absent or not captured."""
