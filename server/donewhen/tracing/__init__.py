@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from donewhen.core.events import Entry
     from donewhen.ports.tracing import Tracer
 
-CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
 

@@ -14,8 +14,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter, SpanExportResult
 
 import donewhen
-from donewhen.tracing import CAPTURE
 from donewhen.tracing.contents import Contents
+from donewhen.tracing.names import CAPTURE
 from donewhen.tracing.observer import TracingObserver
 
 _DEFAULT = "http://localhost:4318"

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+# The variable that lets messages be told
+CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+
 # Operations
 INVOKE_WORKFLOW = "invoke_workflow"
 INVOKE_AGENT = "invoke_agent"
