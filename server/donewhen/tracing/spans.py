@@ -10,12 +10,12 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+import donewhen.tracing.names as n
 from donewhen.core import calls as c
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.core.work import Usage
-from donewhen.tracing import names as n
 from donewhen.tracing.contents import Contents
 
 Attributes = dict[str, Any]
