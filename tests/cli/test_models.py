@@ -19,7 +19,7 @@ from donewhen.cli.wording import bounded, spending
 from donewhen.core.errors import JudgeOutage, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Limits
-from donewhen.core.work import Answer, Interrupt, Usage
+from donewhen.core.work import Answer, Interrupt, RunWarning, Usage
 from donewhen.engine.api import RunView
 from donewhen.ports import Live
 from tests.cli.fakes import GOAL, RUN, Desk, FakeAdviser, Hint, Typed, complete, desk, view
@@ -301,6 +301,12 @@ def test_where_nobody_is_asked_the_log_and_the_status_show_what_waits(tmp_path: 
     assert call("status") == 0
     assert "    git push\n" in call.out
     assert f"donewhen answer {RUN} I1 approve|deny|edit TEXT|text TEXT" in call.err
+
+
+def test_the_status_tells_warnings(tmp_path: Path) -> None:
+    call = desk(tmp_path, view(warnings=(RunWarning("not_independent", "worker and judge are the same model"),)))
+    assert call("status") == 0
+    assert "warning: worker and judge are the same model" in call.out
 
 
 def test_a_long_preview_is_cut_with_a_mark() -> None:

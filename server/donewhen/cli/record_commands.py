@@ -70,6 +70,7 @@ def status_lines(view: RunView) -> list[str]:
     """A run as text: its requirements, findings and questions, its status first."""
     state = view.state
     lines = [f"{state.run_id} {status_word(state)} · {one_line(state.goal.title)}"]
+    lines += [f"warning: {one_line(warning.message)}" for warning in state.warnings]
     lines += [requirement_line(view, one) for one in view.views]
     lines += [finding_line(known) for known in state.findings]
     for asked in state.interrupts:

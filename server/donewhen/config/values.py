@@ -71,7 +71,7 @@ SETTINGS = (
     Setting("window", "whole", "the context of the agent's model, in tokens", least=4_000),
     Setting("judge_rule", "choice", "what several judges must agree on (majority)", "tighten", JUDGE_RULES),
     Setting("judge_temperature", "number", "the temperature of the judge's model", "never", least=0, most=2),
-    Setting("judge_prompt", "prompt", "instructions for the judge besides its own, or @FILE", "never"),
+    Setting("judge_prompt", "prompt", "what the judge is told to be (its rules stay), or @FILE", "never"),
     Setting("judge_calls", "whole", "how often a judge may look for itself (8)", least=0, ceiling=True),
     Setting("judge_tokens", "whole", "the longest prompt of a judge, in tokens (24000)", least=2_000, ceiling=True),
     Setting("max_tool_calls", "whole", "tool calls of the agent in one turn (2000)", flag=False, ceiling=True),
