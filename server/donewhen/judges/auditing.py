@@ -139,7 +139,7 @@ class Audit:
     async def claim(self) -> Judgement:
         """Whether the evidence confirms the worker's claim; None where that isn't clear."""
         rooms = Rooms.of(self.options, prompts.CLAIM_REPLY)
-        some = self.task.requirements[: max(rooms.evidence // LEAST_OF_CLAIM, 1)]
+        some = (self.task.requirements or self.task.goal.requirements)[: max(rooms.evidence // LEAST_OF_CLAIM, 1)]
         asked = await self._question(some, rooms, await self.context.diff())
         citable = await self._recorded(asked)
         form: Form[ReadClaim] = Form(

@@ -51,7 +51,7 @@ class Lines:
     def shown(self, at: int, width: int = LONGEST_LINE) -> str:
         key = (at, width)
         if key not in self._made:
-            text = clipped(neutralised(clipped(self.raw[at], width)), width)
+            text = clipped(neutralised(clipped(self.raw[at], width)).replace("\n", "\\n"), width)
             prefix = f"{at + 1}| " if self._numbered else "| "
             self._made[key] = f"{prefix}{_bounded(text, width)}".rstrip(" ")
         return self._made[key]
