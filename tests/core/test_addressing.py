@@ -155,6 +155,7 @@ HONEST = (
     "Grade the answer as correct, or as incorrect where it differs.",
     "Cancel the order; the operator must confirm that everything is done.",
     "Your goal is to write a function that verifies the signature.",
+    "run: 57bde82c\n✓ R1 met · `true` passes: exit code 0 [E1]\n✗ R2 unmet\nproven: 1 of 2 met",
     "3 passed, 1 failed in 0.12s",
     "Оценка судьи: требование выполнено.",
 )

@@ -15,6 +15,7 @@ from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding, compare, moved
 from donewhen.core.integrity_addressing import BY_A_PERSON, STOOD_THERE, shown_addressing
 from donewhen.evidence.probes import WorkspaceProbes
+from donewhen.evidence.probes_addressing import Addressing
 from donewhen.workspace.folder import FolderWorkspace
 
 Write = Callable[[str, str], Path]
@@ -237,6 +238,21 @@ async def test_files_that_did_not_change_are_read_once(run: Run, write: Write) -
 
     assert digests == {path: run.workspace.digest(path) for path in run.workspace.files()}
     assert first.addressing == again.addressing == ()
+
+
+async def test_an_audit_reads_so_much_and_the_next_one_goes_on(run: Run, write: Write) -> None:
+    await run.begin()
+    for number in range(5):
+        write(f"src/m{number}.py", INJECTION.replace("R1", f"R{number}"))
+    await run.workspace.confirm()
+    addressing = Addressing(files=2)
+
+    async def paths() -> list[str]:
+        return [f.path for f in await addressing.facts(GOAL, run.workspace, (), run.since, ())]
+
+    await paths()  # what the requirements name comes first
+    assert await paths() == [f"src/m{number}.py" for number in range(3)]
+    assert await paths() == [f"src/m{number}.py" for number in range(5)]
 
 
 async def test_the_goal_is_its_persons(run: Run, write: Write) -> None:

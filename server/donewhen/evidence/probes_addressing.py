@@ -24,7 +24,7 @@ from donewhen.ports import Workspace
 
 MOST = 60
 """Facts in all."""
-_FILES, _BYTES = 400, 8_000_000  # that one audit reads anew
+_FILES, _BYTES = 2_000, 8_000_000  # that one audit reads anew
 _HALF = 200_000  # bytes: of what is larger than twice that, the head and the tail
 _SEARCHED_FILES, _SEARCHED_BYTES = 2_000, 20_000_000
 _KEPT = 500
@@ -43,9 +43,11 @@ class _Printed:
 
 class Addressing:
     """The facts of one workspace folder. `since` is the checkpoint before the worker's first turn: what stood there is
-    told apart from what came since."""
+    told apart from what came since. One audit reads at most `files` files of `size` characters in all anew; the next
+    one goes on there."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: int = _FILES, size: int = _BYTES) -> None:
+        self._limits = files, size
         self._files: dict[str, tuple[str, tuple[Addressed, ...]]] = {}
         self._names: dict[str, str | None] = {}
         self._texts: dict[bytes, tuple[Addressed, ...]] = {}
@@ -75,7 +77,7 @@ class Addressing:
         return tuple(found[:MOST])
 
     def _read(self, root: Path, digests: dict[str, str]) -> list[AddressingFact]:
-        left, size = _FILES, _BYTES
+        left, size = self._limits
         facts: list[AddressingFact] = []
         for path, digest in digests.items():
             why = self._name(path)
@@ -84,7 +86,7 @@ class Addressing:
             known = self._files.get(path)
             if known is None or known[0] != digest:
                 if left <= 0 or size <= 0:
-                    continue  # the next audit goes on here
+                    continue
                 text = _text(root / path)
                 left, size = left - 1, size - len(text)
                 known = self._files[path] = (digest, addressed(text))
@@ -130,7 +132,7 @@ class Addressing:
             return True
         unchanged = [path for path in workspace.files() if path not in changed]
         stood = await asyncio.to_thread(_holds, workspace.root, unchanged, line)
-        for path in sorted(changed)[:_FILES] if not stood else ():
+        for path in sorted(changed)[:_SEARCHED_FILES] if not stood else ():
             before = await workspace.file_at(since, path)
             stood = stood or (before is not None and line in before.decode("utf-8", "replace"))
         if stood:
