@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from donewhen.testing.models import ScriptedModels, calls
+from donewhen.testing.models import ScriptedModels, calls, says
 
 from .editor import Editor
 from .rawclient import Message
@@ -95,4 +96,21 @@ def test_a_client_without_interrupts_gets_a_message_that_holds_the_command(edito
         editor.snapshot(run_id, lambda s: s["status"] == "capped", timeout=60)
         models.verify()
     assert not (root / "done.txt").exists()
+    assert editor.goodbye() == 0
+
+
+@pytest.mark.slow
+def test_a_goal_that_is_set_is_proposed_by_the_judges_model(editor: Editor, root: Path) -> None:
+    proposals = {"requirements": ["words.txt holds a greeting"]}
+    with ScriptedModels({"judge": [says(json.dumps(proposals))]}, key=KEY) as models:
+        settings = {"model": "openai/worker", "judgeModel": ["openai/judge"], "judgeApiBase": models.base_url}
+        editor.start(root=root, options={"settings": settings})
+        editor.notify("donewhen/setSecret", {"name": "DONEWHEN_JUDGE_API_KEY", "value": KEY})
+        uri = editor.execute("donewhen.goal.set", {"objective": "Greet"}, timeout=60)["goalUri"]
+        models.verify()
+        assert "words.txt" in json.dumps(models.requests[0].body)
+    text = (root / "greet.goal.md").read_text()
+    assert uri.endswith("/greet.goal.md")
+    assert "<!-- Proposed by openai/judge: edit them" in text
+    assert "- [ ] words.txt holds a greeting\n" in text
     assert editor.goodbye() == 0
