@@ -15,7 +15,43 @@ def called(name: str, before: str, after: str, *found: str) -> Case:
     return Case(name, {T: CALLS, HELPERS: before}, {HELPERS: after}, found)
 
 
+ZERO_CHECKED = ADD.replace("    assert add(0, 0) == 0", "    check(0, 0, 0)")
+CHECK = "def check(a, b, c):\n    assert add(a, b) == c\n"
+METHODS = """class AddTest(TestCase):
+    def check(self, a, expected):
+        self.assertEqual(add(a, a), expected)
+
+    def test_two(self):
+        self.check(1, 2)
+"""
+INLINE = """class AddTest(TestCase):
+    def test_two(self):
+        self.assertEqual(add(1, 1), 2)
+"""
+
+
 BINDINGS = (
+    in_test("an assertion moved into a function", ADD, ZERO_CHECKED + "\n\n" + CHECK),
+    in_test(
+        "a function called with less",
+        ZERO_CHECKED + "\n\n" + CHECK,
+        ZERO_CHECKED.replace("check(0, 0, 0)", "check(0, 0, 1)") + "\n\n" + CHECK,
+        f"test_modified {T}:8",
+    ),
+    in_test("an assertion moved into a method", INLINE, METHODS),
+    in_test(
+        "a method that asserts less",
+        METHODS,
+        METHODS.replace("self.assertEqual(add(a, a), expected)", "add(a, expected)"),
+        f"test_weakened {T}:4",
+    ),
+    in_test(
+        "a result in a variable, and asserted more of",
+        ADD,
+        ADD.replace(
+            "    assert add(0, 0) == 0", "    sum = add(0, 0)\n    assert sum == 0\n    assert type(sum) is int"
+        ),
+    ),
     in_test("imported from elsewhere", ADD, ADD.replace("mathx", "mathy"), f"test_modified {T}:0"),
     in_test("bound by lambda", ADD, ADD.replace("\n\n\n", "\nadd = lambda a, b: 3\n\n\n", 1), f"test_modified {T}:1"),
     in_test("defined again in the test file", ADD, ADD + "\n\ndef add(a, b):\n    return 3\n", f"test_modified {T}:11"),

@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from donewhen.evidence.probes_truth import truth
+
 SEPARATOR = "\x1f"
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Literals = Mapping[str, tuple[str, ...]]
 Cases = Mapping[str, Sequence[ast.expr]]
 _NO_CASES: Cases = {}
+_DEEPEST = 4
 
 _UNITTEST_COMPARISONS = {
     "assertEqual": ("Eq",),
@@ -58,8 +61,10 @@ def assertions_of(
     constants: Literals,
     called: Mapping[str, FunctionNode],
     cases: Cases = _NO_CASES,
+    depth: int = 0,
 ) -> list[Assertion]:
-    """The assertions that a call of this function reaches, those of the file's own functions that it calls included.
+    """The assertions that a call of this function reaches, those of the file's own functions that it calls included,
+    and of those that they call, as deep as people read.
 
     `nodes` are all of its body (`body_nodes`). `constants` are the file's literals by name; a name in an assertion
     counts as its literal. `cases` are the file's lists of cases by name (`cases_of`).
@@ -69,12 +74,29 @@ def assertions_of(
     for statement, certain in _reachable(function.body):
         found += [replace(a, certain=certain) for a in _statement_assertions(statement, names)]
         for node in _own_nodes(statement):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in called:
-                rest = {k: v for k, v in called.items() if k != node.func.id and v is not function}
-                helper = called[node.func.id]
-                inner = assertions_of(helper, body_nodes(helper), constants, rest)
+            if isinstance(node, ast.Call) and depth < _DEEPEST and (name := _called(node)) in called:
+                rest = {k: v for k, v in called.items() if k != name and v is not function}
+                helper = called[name]
+                given = {**constants, **_arguments(helper, node, names)}
+                inner = assertions_of(helper, body_nodes(helper), given, rest, depth=depth + 1)
                 found += [Assertion(node.lineno - 1, a.tokens, certain and a.certain) for a in inner]
     return found
+
+
+def _called(call: ast.Call) -> str:
+    """`check` of `check(...)`, `self.check` of `self.check(...)`; empty for what is called otherwise."""
+    if isinstance(call.func, ast.Name):
+        return call.func.id
+    owned = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
+    return ast.unparse(call.func) if owned else ""
+
+
+def _arguments(helper: FunctionNode, call: ast.Call, names: Literals) -> dict[str, tuple[str, ...]]:
+    """What the helper's parameters stand for in this call."""
+    parameters = [argument.arg for argument in (*helper.args.posonlyargs, *helper.args.args)]
+    given = dict(zip(parameters[isinstance(call.func, ast.Attribute) :], call.args, strict=False))
+    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    return {name: tuple(_tokens(value, names)) for name, value in given.items()}
 
 
 def cases_of(body: Sequence[ast.stmt]) -> dict[str, Sequence[ast.expr]]:
@@ -126,10 +148,10 @@ def tokens_digest(nodes: Sequence[ast.AST]) -> str:
 
 
 def literals_of(nodes: Iterable[ast.AST]) -> dict[str, tuple[str, ...]]:
-    """Names that are bound to literals: by an assignment, or by a loop over some."""
+    """Names that are bound to literals, or to what a call gives for some: by an assignment, or by a loop over some."""
     found: dict[str, tuple[str, ...]] = {}
     for node in nodes:
-        if isinstance(node, ast.Assign) and _is_literal(node.value):
+        if isinstance(node, ast.Assign) and (_is_literal(node.value) or isinstance(node.value, ast.Call)):
             targets, value = node.targets, node.value
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None and _is_literal(node.value):
             targets, value = [node.target], node.value
@@ -304,45 +326,6 @@ def _call_tokens(call: ast.Call, names: Literals) -> Iterator[str]:
     for keyword in call.keywords:
         if keyword.arg != "msg":
             yield from _tokens(keyword.value, names)
-
-
-def truth(node: ast.expr) -> bool | None:
-    """What an expression always is, as far as it is plain: constants, `x == x`, `... or True`, a non-empty tuple."""
-    if isinstance(node, ast.Constant):
-        return bool(node.value)
-    if isinstance(node, ast.Tuple | ast.List):
-        return bool(node.elts)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        inner = truth(node.operand)
-        return None if inner is None else not inner
-    if isinstance(node, ast.BoolOp):
-        return _joined_truth(node)
-    if isinstance(node, ast.Compare):
-        return _compared_truth(node)
-    return None
-
-
-def _joined_truth(node: ast.BoolOp) -> bool | None:
-    known = [truth(v) for v in node.values]
-    decisive = isinstance(node.op, ast.Or)
-    if decisive in known:
-        return decisive
-    return None if None in known else not decisive
-
-
-def _compared_truth(node: ast.Compare) -> bool | None:
-    if len(node.ops) != 1:
-        return None
-    left, right = node.left, node.comparators[0]
-    if isinstance(node.ops[0], ast.Eq | ast.Is | ast.LtE | ast.GtE) and ast.dump(left) == ast.dump(right):
-        return True
-    if (
-        isinstance(node.ops[0], ast.Eq | ast.NotEq)
-        and isinstance(left, ast.Constant)
-        and isinstance(right, ast.Constant)
-    ):
-        return (left.value == right.value) is isinstance(node.ops[0], ast.Eq)
-    return None
 
 
 def _does_nothing(statement: ast.stmt) -> bool:

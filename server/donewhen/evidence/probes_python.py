@@ -20,11 +20,11 @@ from donewhen.evidence.probes_assertions import (
     literals_of,
     parametrized,
     tokens_digest,
-    truth,
     walk,
 )
 from donewhen.evidence.probes_bindings import bindings_of
 from donewhen.evidence.probes_patching import patches_of
+from donewhen.evidence.probes_truth import truth
 
 _SKIP_CALLS = frozenset({"skip", "xfail", "skipTest", "importorskip", "SkipTest", "exit"})
 _SETUP = frozenset(
@@ -68,6 +68,7 @@ class _Reader:
     skips: list[SkipFact] = field(default_factory=list[SkipFact])
     _constants: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     _functions: dict[str, FunctionNode] = field(default_factory=dict[str, FunctionNode])
+    _methods: dict[str, dict[str, FunctionNode]] = field(default_factory=dict[str, dict[str, FunctionNode]])
     _skip_aliases: frozenset[str] = frozenset()
     _cases: Cases = field(default_factory=dict[str, Sequence[ast.expr]])
     _collected: bool = True
@@ -80,6 +81,10 @@ class _Reader:
         self._functions = {
             n.name: n for n in self.tree.body if isinstance(n, FunctionNode) and not self._is_test(n.name)
         }
+        for owner in (n for n in self.tree.body if isinstance(n, ast.ClassDef)):
+            methods = [n for n in owner.body if isinstance(n, FunctionNode) and not self._is_test(n.name)]
+            self._methods[owner.name] = {f"self.{n.name}": n for n in methods}
+            self._functions |= self._methods[owner.name]
         self._skip_aliases = _skip_aliases(self.tree.body)
         self._read(self.tree.body, _Scope(collected=not _opted_out(self.tree.body)))
         tests = tuple(self.tests.values())
@@ -136,7 +141,8 @@ class _Reader:
     def _function(self, node: FunctionNode, scope: _Scope) -> None:
         name = scope.inside(node.name)
         nodes = body_nodes(node)
-        found = assertions_of(node, nodes, self._constants, self._functions, self._cases)
+        called = {**self._functions, **self._methods.get(scope.name, {})}
+        found = assertions_of(node, nodes, self._constants, called, self._cases)
         is_test = scope.collected and self._is_test(node.name) and not _is_fixture(node)
         counts = is_test or not self._collected  # what tests call of a file that holds no test
         before = len(self.skips)
