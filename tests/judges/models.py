@@ -101,6 +101,7 @@ class MemoryAudit:
         self._files = {path: t.encode() if isinstance(t, str) else t for path, t in (files or {}).items()}
         self._changed, self._diff, self._root, self._next = tuple(changed), diff, root, first
         self._rerun = rerun
+        self._sorted = sorted(self._files)
         self.calls = MemoryCalls()
         self.recorded: list[Evidence] = []
         self.checks_run: list[Check] = []
@@ -114,7 +115,7 @@ class MemoryAudit:
         self.said.append(line)
 
     def files(self) -> Sequence[str]:
-        return sorted(self._files)
+        return self._sorted
 
     async def changed(self) -> Sequence[str]:
         return self._changed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 from itertools import count
 
 from donewhen.core.evidence import Evidence, Observation, ObservedDiff, ObservedFile
@@ -28,6 +29,7 @@ LEAST_PER_REQUIREMENT = 2_000
 LEAST_OF_CLAIM = 400
 """As before, for a claim, which is asked about in one call: of more requirements the first ones are shown."""
 
+MAX_LISTED = 1_000
 _TEXTS = 0.35
 _OBJECTIVE = 0.1
 _LIST = 0.06
@@ -165,7 +167,7 @@ def _listing(material: Material, room: int) -> str:
     if all(requirement.files for requirement in material.requirements) or not material.files:
         return ""
     wanted = frozenset[str]().union(*(requirement_words(requirement) for requirement in material.requirements))
-    ordered = sorted(material.files, key=lambda path: (-path_score(path, wanted), path))
+    ordered = nsmallest(MAX_LISTED, material.files, key=lambda path: (-path_score(path, wanted), path))
     kept: list[str] = []
     left = room - 160
     for path in ordered:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections.abc import Sequence
 
 from donewhen.core.errors import WorkspaceError
@@ -49,11 +50,11 @@ def chosen_files(requirements: Sequence[Requirement], files: Sequence[str], chan
     wanted = [requirement_words(requirement) for requirement in requirements]
     every = frozenset[str]().union(*wanted)
     covered = set(files)
-    moved = _best([path for path in changed if path in covered], every)[:MAX_CHANGED]
+    moved = _best([path for path in changed if path in covered], every, MAX_CHANGED)
     choices = [_named(one, files, own, set(changed)) for one, own in zip(requirements, wanted, strict=True)]
     if not moved:
         choices = [
-            choice or _best([path for path in files if path_score(path, own)], own)[:MAX_GUESSED]
+            choice or _best([path for path in files if path_score(path, own)], own, MAX_GUESSED)
             for choice, own in zip(choices, wanted, strict=True)
         ]
     in_turn = [choice[place] for place in range(MAX_NAMED) for choice in choices if place < len(choice)]
@@ -69,5 +70,5 @@ def _named(requirement: Requirement, files: Sequence[str], wanted: frozenset[str
     return found[:MAX_NAMED]
 
 
-def _best(paths: Sequence[str], wanted: frozenset[str]) -> list[str]:
-    return sorted(paths, key=lambda path: (-path_score(path, wanted), path))
+def _best(paths: Sequence[str], wanted: frozenset[str], most: int) -> list[str]:
+    return heapq.nsmallest(most, paths, key=lambda path: (-path_score(path, wanted), path))

@@ -69,9 +69,9 @@ def ranked(
 def _places(lines: Sequence[str], every: frozenset[str]) -> Mapping[str, list[int]]:
     """Where each word stands, also as a part of another one."""
     found: dict[str, list[int]] = {}
-    if not every:
+    pattern = _any_of(every)
+    if pattern is None:
         return found
-    pattern = re.compile("|".join(re.escape(word) for word in sorted(every, key=lambda word: (-len(word), word))))
     for at, line in enumerate(lines):
         for word in set(pattern.findall(line[:1000].lower())):
             found.setdefault(word, []).append(at)
@@ -90,12 +90,16 @@ def _ranking(
 
 
 def path_score(path: str, wanted: frozenset[str]) -> int:
-    return len(_path_words(path) & wanted)
+    """How many of the words stand in a path, also as a part of another one."""
+    pattern = _any_of(wanted)
+    return 0 if pattern is None else len(set(pattern.findall(path.lower())))
 
 
-@lru_cache(maxsize=50_000)
-def _path_words(path: str) -> frozenset[str]:
-    return words(path)
+@lru_cache(maxsize=256)
+def _any_of(wanted: frozenset[str]) -> re.Pattern[str] | None:
+    if not wanted:
+        return None
+    return re.compile("|".join(re.escape(word) for word in sorted(wanted, key=lambda word: (-len(word), word))))
 
 
 def diff_lines(diff: str) -> Mapping[str, frozenset[int]]:
