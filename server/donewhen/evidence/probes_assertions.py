@@ -85,10 +85,12 @@ def assertions_of(
 
 def _called(call: ast.Call) -> str:
     """`check` of `check(...)`, `self.check` of `self.check(...)`; empty for what is called otherwise."""
-    if isinstance(call.func, ast.Name):
-        return call.func.id
-    owned = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
-    return ast.unparse(call.func) if owned else ""
+    function = call.func
+    if isinstance(function, ast.Name):
+        return function.id
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        return f"{function.value.id}.{function.attr}"
+    return ""
 
 
 def _arguments(helper: FunctionNode, call: ast.Call, names: Literals) -> dict[str, tuple[str, ...]]:

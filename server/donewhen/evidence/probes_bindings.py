@@ -19,7 +19,8 @@ def bindings_of(tree: ast.Module, path: str) -> tuple[Binding, ...]:
     """
     nodes = list(walk(tree))
     read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    elsewhere = [(name, line, "=") for node in nodes for name, line in _bound_from_inside(node, path)]
+    inside = [n for n in nodes if isinstance(n, ast.Global | ast.Constant)]
+    elsewhere = [(name, line, "=") for node in inside for name, line in _bound_from_inside(node, path)]
     bound = [b for b in (*_bound(tree.body), *elsewhere) if b[0] in read]
     own = {name for name, _, _ in bound}
     built_in = [(name, 0, "builtin") for name in read & _BUILTINS if name not in own]
