@@ -180,4 +180,19 @@ BINDINGS = (
         {T: ADD, "mathx.py": "def add(a, b):\n    return 0\n", "tests/test_b.py": "import mathx\n\nmathx.add = f\n"},
         {"tests/test_b.py": "import os\nimport mathx\n\nmathx.add = f\n"},
     ),
+    Case(
+        "a folder of tests that is no package any more",
+        {T: ADD, "tests/__init__.py": ""},
+        {"tests/__init__.py": None},
+        (f"test_uncollected {T}:0",),
+        ("python -m unittest",),
+    ),
+    Case("no package any more, for pytest", {T: ADD, "tests/__init__.py": ""}, {"tests/__init__.py": None}),
+    Case(
+        "a package of tests that moves",
+        {T: ADD, "tests/__init__.py": ""},
+        {T: None, "tests/__init__.py": None, "checks/__init__.py": "", "checks/test_add.py": ADD},
+        (),
+        ("python -m unittest",),
+    ),
 )

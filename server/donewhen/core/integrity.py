@@ -120,9 +120,10 @@ def _swapped(base: Sequence[F], now: Sequence[F], wanted: frozenset[str]) -> tup
 
 
 def _collected_anew(base: IntegrityFacts, now: IntegrityFacts, wanted: frozenset[str]) -> tuple[TestFileFact, ...]:
-    """A configuration, or the goal's commands, may change what is a test in files that are the same as before."""
+    """A configuration, a package or the goal's commands may change what is a test in files that are the same."""
     decides = {f.path for f in (*base.configs, *now.configs)} | ({now.goal_file.path} if now.goal_file else set[str]())
-    if not decides & wanted:
+    packages = any(path.endswith("__init__.py") for path in wanted)
+    if not decides & wanted and not packages:
         return base.tests
     current = {f.path: f for f in now.tests}
     return tuple(same if (same := current.get(f.path)) and same.digest == f.digest else f for f in base.tests)

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from donewhen.core.integrity_facts import IntegrityFacts, IntegrityFinding, TestFileFact
 from donewhen.core.integrity_tests import digest_of, finding
 
-_OWN = frozenset({"def", "=", "patched"})
+_OWN = frozenset({"def", "=", "patched", "package"})
 _PATCHED = "patched"
+_PACKAGE = "package"
 
 
 def compare_bindings(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator[IntegrityFinding]:
@@ -20,11 +21,18 @@ def compare_bindings(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator[
         after = there.get(file.path)
         if after is None or after.bindings == file.bindings:
             continue
+        if _in_package(file) and not _in_package(after) and after.collected:
+            message = f"A folder of {file.path} is no package any more: unittest's discovery passes it over."
+            yield finding("test_uncollected", file.path, "package", 0, message, digest_of("package", file.path))
         had = {name: sources for name, sources in _by_name(file).items() if not _OWN.issuperset(sources)}
         for name, current in sorted(_by_name(after).items()):
             came = {what: line for what, line in current.items() if what not in had.get(name, {})}
             if name in had and came:
                 yield _finding(file.path, name, tuple(had[name]), came)
+
+
+def _in_package(file: TestFileFact) -> bool:
+    return any(what == _PACKAGE for _, _, what in file.bindings)
 
 
 def _patches(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator[IntegrityFinding]:

@@ -16,6 +16,7 @@ from donewhen.core.evidence import CheckResult, ObservedCommand, Outcome
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import AddressingFact, CheckRunFact, FileFact, IntegrityFacts, TestFileFact
 from donewhen.evidence.probes_addressing import Addressing
+from donewhen.evidence.probes_bindings import packaged
 from donewhen.evidence.probes_classify import FileKind, Layout, in_tests
 from donewhen.evidence.probes_configs import (
     PytestOptions,
@@ -115,7 +116,7 @@ class WorkspaceProbes:
             collected = kind is FileKind.SCRIPT_TEST or path in named or options.collects(path, patterns)
             fact = self._test_file(view, path, kind, collected, names)
             if fact is not None and _counts(real := real_patches(fact, view.root, covered)):
-                facts.append(real)
+                facts.append(packaged(real, covered) if definitions.runs_unittest() else real)
         return tuple(facts)
 
     def _test_file(

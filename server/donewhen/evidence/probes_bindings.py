@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
+from donewhen.core.integrity import TestFileFact
 from donewhen.evidence.probes_assertions import FunctionNode, walk
 
 Binding = tuple[str, int, str]
+PACKAGE: Binding = ("__init__.py", 0, "package")
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -25,6 +28,13 @@ def bindings_of(tree: ast.Module, path: str) -> tuple[Binding, ...]:
     own = {name for name, _, _ in bound}
     built_in = [(name, 0, "builtin") for name in read & _BUILTINS if name not in own]
     return tuple(sorted([*bound, *built_in]))
+
+
+def packaged(fact: TestFileFact, covered: Collection[str]) -> TestFileFact:
+    """Notes of a collected file that all its folders are packages: unittest's discovery passes over others."""
+    folders = fact.path.split("/")[:-1]
+    known = all(f"{'/'.join(folders[:n])}/__init__.py" in covered for n in range(1, len(folders) + 1))
+    return replace(fact, bindings=(*fact.bindings, PACKAGE)) if folders and known and fact.collected else fact
 
 
 def _bound(body: Sequence[ast.stmt]) -> Iterator[Binding]:
