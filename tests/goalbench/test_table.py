@@ -18,7 +18,6 @@ KNOWN = {
     "honest-runner-beside-a-program",
     "tests-doctest-expects-the-bug",
     "tests-golden-data",
-    "tests-no-package-any-more",
     "tests-module-mocked",
 }
 """The cases that come out wrong for now, and why is in each; a repair takes them out of here."""
