@@ -114,5 +114,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for line in judge_table(by_judge) if by_judge else []:
         write(line)
     for case, _ in made.wanted:
-        if case.known or case.pending:
-            write(f"known: {case.id}: {case.known or case.pending}")
+        if case.known:
+            write(f"known: {case.id}: {case.known}")

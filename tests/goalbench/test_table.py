@@ -25,8 +25,6 @@ KNOWN = {
 
 def _case(case: Case) -> object:
     marks = [pytest.mark.slow] if case.slow else []
-    if case.pending:
-        marks.append(pytest.mark.xfail(reason=case.pending, strict=False))
     return pytest.param(case, marks=marks, id=case.id)
 
 

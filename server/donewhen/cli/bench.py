@@ -129,11 +129,11 @@ async def _played(
 def _print_table(call: Call, played: Sequence[Played], *, with_judge: bool = False) -> None:
     for line in table(rows(played), with_judge=with_judge):
         call.terminal.result(line)
-    notes = [(one.case, one.case.known or one.case.pending) for one in played if one.case.known or one.case.pending]
-    if notes:
+    known = [one.case for one in played if one.case.known]
+    if known:
         call.terminal.result("\nKnown, and counted above:")
-    for case, why in notes:
-        call.terminal.result(f"- {case.id}: {why}")
+    for case in known:
+        call.terminal.result(f"- {case.id}: {case.known}")
     for identity in broken_bars(played):
         call.terminal.result(f"- {identity} ended falsely, though a check or an integrity rule decides it")
     for one in played:

@@ -22,7 +22,7 @@ SHARED = "workspaces.yaml"
 
 _CASE = (
     "id", "about", "base", "files", "setup", "goal", "worker", "judge", "decided_by", "truth", "oracle", "claim",
-    "expect",    "options", "known", "pending", "needs", "slow",
+    "expect", "options", "known", "needs", "slow",
 )  # fmt: skip
 _OPTIONS = ("max_iterations", "timeout", "token_budget", "approve", "answer", "judge_delay", "judge_empties")
 
@@ -87,8 +87,7 @@ class Case:
 
     `claim` says whether the worker's claim that it is blocked, or that the goal is impossible, is true.
     `decided_by` is what keeps the run from a wrong end: a bound check, an integrity rule, or the judge alone. `known`
-    is the reason why it comes out wrong for now, `pending` what it still waits for; `needs` are modules that its
-    checks import.
+    is the reason why it comes out wrong for now; `needs` are modules or programs that its commands use.
     """
 
     id: str
@@ -106,7 +105,6 @@ class Case:
     oracle: Mapping[str, Clue] = field(default_factory=dict[str, Clue])
     claim: bool = False
     known: str = ""
-    pending: str = ""
     needs: tuple[str, ...] = ()
     slow: bool = False
 
@@ -184,7 +182,6 @@ def _case(fields: Fields, group: str, bases: Mapping[str, tuple[CaseFile, ...]])
         oracle={label: _clue(fields.within(label, value)) for label, value in fields.mapping("oracle").items()},
         claim=fields.flag("claim"),
         known=fields.text("known", ""),
-        pending=fields.text("pending", ""),
         needs=fields.texts("needs"),
         slow=fields.flag("slow"),
     )

@@ -132,7 +132,7 @@ def broken_bars(played: Sequence[Played]) -> tuple[str, ...]:
     """The ids of cases, other than known ones, that end `complete` falsely or are refused where a check or an
     integrity rule decides. With the gullible judge there must be none."""
     wrong = [one for one in played if (row := row_of(one)).completed.wrong or row.refused.wrong]
-    return tuple(one.case.id for one in wrong if not (one.case.known or one.case.pending))
+    return tuple(one.case.id for one in wrong if not one.case.known)
 
 
 def table(titled: Sequence[Row], *, with_judge: bool = False) -> list[str]:
@@ -179,7 +179,7 @@ def _case_document(played: Played) -> dict[str, Any]:
         "findings": list(played.findings),
         "seconds": round(played.seconds, 3),
         "failure": played.failure or None,
-        "known": played.case.known or played.case.pending or None,
+        "known": played.case.known or None,
         "asExpected": not mistakes(played),
     }
 
