@@ -1,14 +1,33 @@
-"""A workspace of its own for each test."""
+"""A workspace of its own for each test, and one language server for those that need no process of their own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.agent.room import Room
 from tests.agent.site import Site
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def shared_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+    room = Room(tmp_path_factory.mktemp("room"))
+    yield room
+    room.close()
+
+
+@pytest.fixture
+def room(shared_room: Room) -> Iterator[Room]:
+    """The shared room, with its settings as they were and without a run."""
+    shared_room.models.failures.clear()
+    shared_room.editor.inbox.clear()
+    shared_room.configure()
+    yield shared_room
+    shared_room.quiet()

@@ -191,7 +191,8 @@ def _questions(state: RunState) -> Action | None:
     open_ones = [r for r in state.goal.requirements if r.id in remaining]
     if not open_ones or state.open_findings or not all(undecidable(state, r) for r in open_ones):
         return None
-    if state.redo is not None:
+    # A person is not asked about what a turn left behind that failed: the worker may still do it.
+    if state.redo is not None or (state.failures and state.options.judge is not None):
         return None
     asked = [r for r in open_ones if f"requirement:{r.id}" not in state.dismissed]
     if not asked:

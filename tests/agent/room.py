@@ -1,0 +1,155 @@
+"""One language server with an agent and judges in it, for many runs one after the other: litellm is loaded once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from donewhen.testing.models import ModelCall, Reply, ScriptedModels, fails
+from tests.lsp.editor import Editor, wait_until
+
+KEY = "sk-of-the-worker-0123456789abcdef"
+JUDGE_KEY = "sk-of-the-judge-0123456789abcdef"
+ENDED = {"complete", "capped", "timed_out", "over_budget", "stalled", "blocked", "impossible", "cancelled", "crashed"}
+
+Part = Sequence[Reply] | Callable[[ModelCall], Reply]
+Snapshot = dict[str, Any]
+
+
+class Room:
+    """A workspace in an editor. `play` says what the models answer from now on; each test takes files of its own."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.root = folder / "workspace"
+        self.root.mkdir()
+        self.state = folder / "state"
+        self._parts: dict[str, Part] = {}
+        self._asked: dict[str, int] = {}
+        self._from = 0
+        self.models = ScriptedModels(self._answer)
+        self.models.__enter__()
+        self.settings = {
+            "worker": "agent", "model": "openai/worker", "apiBase": self.models.base_url,
+            "judgeModel": "openai/judge", "judgeApiBase": self.models.base_url, "approve": "auto", "maxIterations": 3,
+        } | settings  # fmt: skip
+        self.editor = Editor(self.state)
+        features = {"interrupts": True}
+        self.editor.start(root=self.root, options={"settings": self.settings, "clientFeatures": features})
+        self.secret("DONEWHEN_API_KEY", KEY)
+        self.secret("DONEWHEN_JUDGE_API_KEY", JUDGE_KEY)
+
+    def secret(self, name: str, value: str) -> None:
+        self.editor.notify("donewhen/setSecret", {"name": name, "value": value})
+
+    def configure(self, **settings: Any) -> None:
+        """These settings over the first ones, for the runs that start from now on."""
+        self.editor.notify(
+            "workspace/didChangeConfiguration", {"settings": {"donewhen": {**self.settings, **settings}}}
+        )
+
+    def close(self) -> None:
+        self.editor.close()
+        self.models.__exit__()
+
+    # ------------------------------------------------------------------------------------- models
+
+    def play(self, **parts: Part) -> None:
+        self._parts = dict(parts)
+        self._asked.clear()
+        self._from = len(self.models.requests)
+
+    def asked(self, model: str) -> list[ModelCall]:
+        """What the model was asked since `play`."""
+        told = [one.call for one in self.models.requests[self._from :]]
+        return [call for call in told if call.model == model]
+
+    def wait_asked(self, model: str, count: int = 1, within: float = 30.0) -> None:
+        wait_until(lambda: len(self.asked(model)) >= count, within)
+
+    def sound(self) -> None:
+        """Nothing was asked that the script did not expect, and all of it was played."""
+        assert not self.models.failures
+        left = {name: len(part) - self._asked.get(name, 0) for name, part in self._parts.items() if not callable(part)}
+        assert not any(left.values()), left
+
+    def _answer(self, call: ModelCall) -> Reply:
+        part = self._parts.get(call.model, ())
+        if callable(part):
+            return part(call)
+        at = self._asked.get(call.model, 0)
+        self._asked[call.model] = at + 1
+        if at < len(part):
+            return part[at]
+        self.models.failures.append(f"{call.model}: nothing is left to say")
+        return fails(400, "the script ran out")
+
+    # --------------------------------------------------------------------------------------- runs
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def start(self, name: str, goal: str) -> str:
+        """Starts a run of `NAME.goal.md`; its id."""
+        path = self.write(f"{name}.goal.md", goal)
+        return self.editor.execute("donewhen.run.start", {"goalUri": path.as_uri()}, 60)["runId"]
+
+    def pursue(self, name: str, goal: str) -> Snapshot:
+        """A run from its start to its end, or to where it waits for a person."""
+        return self.end(self.start(name, goal))
+
+    def end(self, run_id: str) -> Snapshot:
+        return self.until(run_id, lambda s: s["status"] in ENDED | {"paused", "waiting"})
+
+    def until(self, run_id: str, wanted: Callable[[Snapshot], bool], within: float = 60.0) -> Snapshot:
+        return self.editor.snapshot(run_id, wanted, within)
+
+    def waiting(self, run_id: str) -> Mapping[str, Any]:
+        """The question that the run waits with, once it does."""
+        snapshot = self.until(run_id, lambda s: s["status"] == "waiting" and bool(s["interrupts"]))
+        (asked,) = snapshot["interrupts"]
+        return asked
+
+    def answer(self, run_id: str, asked: Mapping[str, Any], response: str, **more: Any) -> Snapshot:
+        argument = {"runId": run_id, "interruptId": asked["id"], "response": response, **more}
+        return self.editor.execute("donewhen.run.answer", argument, 60)
+
+    def stop(self, run_id: str) -> None:
+        self.editor.execute("donewhen.run.stop", {"runId": run_id}, 60)
+
+    def quiet(self) -> None:
+        """Stops what a test left open."""
+        for run_id in self._open():
+            self.stop(run_id)
+        wait_until(lambda: not self._open())
+
+    def _open(self) -> list[str]:
+        found = self.editor.execute("donewhen.run.status", {}, 60)["snapshots"]
+        return [one["runId"] for one in found if one["status"] is not None and one["status"] not in ENDED]
+
+    # ---------------------------------------------------------------------------------- processes
+
+    def hosts(self) -> list[psutil.Process]:
+        return model_hosts(self.editor.process.pid)
+
+
+def model_hosts(pid: int) -> list[psutil.Process]:
+    """The model hosts among the descendants of a process."""
+    found: list[psutil.Process] = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                if "donewhen.models.host" in child.cmdline():
+                    found.append(child)
+    return found
+
+
+def tool_results(call: ModelCall) -> list[str]:
+    """What the tools answered so far, oldest first."""
+    return [one.text for one in call.messages if one.role == "tool"]
