@@ -529,3 +529,20 @@ async def test_a19_undecided_requirements_ask_the_person_even_with_a_claim_pendi
     supervisor, run_id = await starts(world, _claims("finished"))
     waiting = await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
     assert "Nothing can decide R1" in waiting.state.interrupts[0].title
+
+
+async def test_an_iteration_tells_its_calls_and_its_steps_also_while_it_runs(world: World) -> None:
+    seen: list[tuple[int, int]] = []
+
+    async def works(turn: Turn, context: TurnContext, world: World) -> None:
+        await _talks(turn, context, world)
+        detail = await supervisor.iteration(run_id, 1)
+        seen.append((len(detail.calls), len(detail.steps)))
+        world.workspace.edit("a.py", b"good")
+
+    supervisor, run_id = await starts(world, works)
+    await ended(supervisor, run_id)
+    detail = await supervisor.iteration(run_id, 1)
+    assert seen == [(1, 1)]
+    assert [(one.role, one.model, one.usage) for one in detail.calls] == [("worker", "test/model", CENT)]
+    assert [step.summary for step in detail.steps] == ["ran"]

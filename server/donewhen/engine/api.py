@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from donewhen.core.calls import CallRole
 from donewhen.core.events import Approve
 from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.goal import Limits
 from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementView
-from donewhen.core.work import Answer, Claim, WorkerStep
+from donewhen.core.work import Answer, Claim, Usage, WorkerStep
 from donewhen.ports import Live, RunSummary
 
 Unlimited = Literal["unlimited"]
@@ -74,6 +75,17 @@ class CheckSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class CallSummary:
+    """One call to a model. `usage` is None as long as it runs, and for one that was cut off."""
+
+    id: str
+    role: CallRole
+    model: str
+    usage: Usage | None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class IterationDetail:
     """One iteration in full: what the worker did, which checks ran, what was found, which files changed."""
 
@@ -89,6 +101,8 @@ class IterationDetail:
     changed: tuple[str, ...]
     checkpoint: str | None
     before: str | None
+    calls: tuple[CallSummary, ...] = ()
+    """The calls to models of this iteration, the judge's included."""
 
 
 @dataclass(frozen=True, slots=True)

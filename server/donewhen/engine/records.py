@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from donewhen.core import events as e
+from donewhen.core.calls import CallFinished, CallStarted, ToolFinished
 from donewhen.core.errors import UnknownName, UnknownRun, UsageError
 from donewhen.core.evidence import CheckResult, Evidence, PastResult
 from donewhen.core.evidence_text import evidence_markdown
@@ -16,10 +18,13 @@ from donewhen.core.fold_audit import remembered
 from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.verdict import RequirementView
-from donewhen.core.work import Claim, TurnResult
-from donewhen.engine.api import CheckSummary, IterationDetail, RunView
+from donewhen.core.work import Claim, TurnResult, WorkerStep
+from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail, RunView
 from donewhen.engine.places import locations
 from donewhen.ports import Ledger, Live
+
+PIECE = 100
+MAX_STEPS = 200
 
 
 class Records:
@@ -34,11 +39,13 @@ class Records:
     async def state(self, run_id: str) -> RunState:
         """Raises UnknownRun."""
         known = self._states.get(run_id)
-        for entry in await self._ledger.entries(run_id, known.sequence if known else 0):
+        async for entry in _in_pieces(await self._ledger.entries(run_id, known.sequence if known else 0)):
             known = begin(entry) if known is None else fold(known, entry)
         if known is None:
             raise UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
-        self._states[run_id] = known
+        kept = self._states.get(run_id)
+        if kept is None or kept.sequence < known.sequence:
+            self._states[run_id] = known
         return known
 
     async def view(self, run_id: str) -> RunView:
@@ -82,7 +89,7 @@ class Records:
         await self.state(run_id)
         gathered = _Gathered(number)
         state: RunState | None = None
-        for entry in await self._ledger.entries(run_id):
+        async for entry in _in_pieces(await self._ledger.entries(run_id)):
             state = begin(entry) if state is None else fold(state, entry)
             gathered.add(entry)
             if gathered.current == number and isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
@@ -96,7 +103,7 @@ class Records:
         """The state with the records of all iterations, not of the last ones only: for a receipt."""
         state: RunState | None = None
         known: dict[int, IterationRecord] = {}
-        for entry in await self._ledger.entries(run_id):
+        async for entry in _in_pieces(await self._ledger.entries(run_id)):
             state = begin(entry) if state is None else fold(state, entry)
             known.update({record.number: record for record in state.iterations[-1:]})
         if state is None:
@@ -186,6 +193,14 @@ class Records:
         (self._folder / "cleared.json").write_text(json.dumps(known), encoding="utf-8")
 
 
+async def _in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
+    """The entries, with the loop let go now and then: a long run of an agent has thousands."""
+    for number, entry in enumerate(entries, 1):
+        yield entry
+        if number % PIECE == 0:
+            await asyncio.sleep(0)
+
+
 def view_of(root: Path, state: RunState, live: Live, *, owned: bool) -> RunView:
     """A run's state as front ends are given it."""
     uri = (root / state.goal.path).as_uri() if state.goal.path is not None else None
@@ -207,6 +222,8 @@ class _Gathered:
     before: str | None = None
     evidence: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
     verdict: tuple[RequirementView, ...] = ()
+    steps: list[WorkerStep] = field(default_factory=list[WorkerStep])
+    calls: dict[str, CallSummary] = field(default_factory=dict[str, CallSummary])
 
     def add(self, entry: e.Entry) -> None:
         event = entry.event
@@ -224,6 +241,7 @@ class _Gathered:
         if number == self.number:
             self.seen, self.started_at, self.before = True, entry.at, checkpoint
             self.evidence.clear()
+            self.steps.clear()
 
     def _belongs(self, entry: e.Entry) -> None:
         event = entry.event
@@ -231,6 +249,12 @@ class _Gathered:
             self.result, self.changed = event.result, event.changed
         elif isinstance(event, e.CheckFinished):
             self.evidence[event.evidence.id] = event.evidence
+        elif isinstance(event, ToolFinished):
+            self.steps = [*self.steps, event.step][-MAX_STEPS:]
+        elif isinstance(event, CallStarted):
+            self.calls[event.call_id] = CallSummary(event.call_id, event.role, event.model, None)
+        elif isinstance(event, CallFinished) and event.call_id in self.calls:
+            self.calls[event.call_id] = replace(self.calls[event.call_id], usage=event.usage, error=event.error)
 
     def detail(self) -> IterationDetail:
         result = self.result or TurnResult(Claim())
@@ -240,7 +264,8 @@ class _Gathered:
             seconds=self.seconds,
             claim=result.claim,
             error=result.error,
-            steps=result.steps,
+            steps=result.steps or tuple(self.steps),
+            calls=tuple(self.calls.values()),
             checks=tuple(_summary(one) for one in self.evidence.values() if isinstance(one.observation, CheckResult)),
             verdict=self.verdict,
             changed=self.changed,
