@@ -12,8 +12,10 @@ from tests.agent.site import Site
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path)
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path)
+    yield made
+    made.clean_up()
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,29 @@ def judge_says(status: str = "met", **others: str) -> Any:
     return lambda call: says(verdict(call, status, **others))
 
 
+@dataclass(frozen=True)
+class Started:
+    """A command that runs, and its snapshots so far."""
+
+    process: subprocess.Popen[str]
+    out: Path
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        whole = [line for line in self.out.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        return [json.loads(line) for line in whole]
+
+    @property
+    def run_id(self) -> str:
+        return next(line["runId"] for line in self.lines)
+
+    def end(self, within: float = 60.0) -> tuple[int, dict[str, Any]]:
+        """Its exit code and last snapshot, once it has ended."""
+        code = self.process.wait(within)
+        assert self.lines, self.out.with_suffix(".err").read_text()
+        return code, self.lines[-1]
+
+
 class Site:
     """One workspace with its own state folder; `models` are served while the test runs."""
 
@@ -57,6 +81,7 @@ class Site:
         self.root = folder / "workspace"
         self.root.mkdir()
         self.state = folder / "state"
+        self.started: list[subprocess.Popen[str]] = []
 
     def goal(self, text: str) -> None:
         (self.root / "GOAL.md").write_text(text, encoding="utf-8")
@@ -65,14 +90,33 @@ class Site:
         self, models: ScriptedModels, *argv: str, approve: str = "auto", variables: dict[str, str] | None = None
     ) -> tuple[int, dict[str, Any]]:
         """`donewhen run --json` with worker and judge from the scripted server: exit code and final snapshot."""
-        command = [
-            "run", "--json", "--worker", "agent", "--model", "openai/worker", "--api-base", models.base_url,
-            "--judge-model", "openai/judge", "--judge-api-base", models.base_url, "--approve", approve, *argv,
-        ]  # fmt: skip
-        done = self.cli(*command, variables=variables)
+        done = self.cli(*_command(models, approve, argv), variables=variables)
         lines = done.stdout.splitlines()
         assert lines, done.stderr
         return done.returncode, json.loads(lines[-1])
+
+    def begin(self, models: ScriptedModels, *argv: str, approve: str = "auto") -> Started:
+        """The same, started and left to itself."""
+        return self.begin_cli(*_command(models, approve, argv))
+
+    def begin_cli(self, *argv: str) -> Started:
+        number = len(list(self.state.parent.glob("*.jsonl")))
+        lines = self.state.parent / f"{number}.jsonl"
+        # Files, not pipes: an orphan that keeps a pipe open would keep the test waiting.
+        with lines.open("w") as out, lines.with_suffix(".err").open("w") as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "donewhen", "--state-dir", str(self.state), *argv], cwd=self.root,
+                env=self.environment(), stdout=out, stderr=errors, text=True, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        self.started.append(process)
+        return Started(process, lines)
+
+    def clean_up(self) -> None:
+        """Ends what a failed test left."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.wait(10)
 
     def cli(self, *argv: str, variables: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -88,6 +132,13 @@ class Site:
             if not name.startswith(("DONEWHEN_", "OPENAI_", "ANTHROPIC_", "OTEL_")) and "proxy" not in name.casefold()
         }
         return {**kept, "XDG_CONFIG_HOME": str(self.state), "PYTHONDONTWRITEBYTECODE": "1", **(variables or {})}
+
+
+def _command(models: ScriptedModels, approve: str, argv: Sequence[str]) -> list[str]:
+    return [
+        "run", "--json", "--worker", "agent", "--model", "openai/worker", "--api-base", models.base_url,
+        "--judge-model", "openai/judge", "--judge-api-base", models.base_url, "--approve", approve, *argv,
+    ]  # fmt: skip
 
 
 def met(snapshot: dict[str, Any]) -> list[str]:

@@ -1,0 +1,200 @@
+"""What the end of a process, a host or a server in the middle of something costs a run of the agent."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, drops, fails, hangs, says
+from tests.agent.room import Room, model_hosts, tool_results
+from tests.agent.site import Site, Started, judge_says, met, prompts, verdict
+from tests.lsp.editor import wait_until
+
+GOAL = "# Notes\n\n- [ ] `test -f b.txt` passes\n- [ ] The notes say hello\n  - file: `*.txt`\n"
+ABANDONED = "I write the first half, and nobody will remember it."
+
+
+def resumed(site: Site, run_id: str) -> tuple[int, dict[str, Any]]:
+    done = site.cli("resume", run_id, "--json")
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout.splitlines()[-1])
+
+
+def status(site: Site) -> dict[str, Any]:
+    done = site.cli("status", "--json")
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+def killed(started: Started) -> None:
+    """`kill -9` of the command, and of nothing else: what it started finds out by itself."""
+    hosts = model_hosts(started.process.pid)
+    started.process.kill()
+    started.process.wait(10)
+    wait_until(lambda: not any(alive(one) for one in hosts), 2.0)
+
+
+@pytest.mark.conformance("A13", "C20")
+@pytest.mark.parametrize("moment", ["in a call", pytest.param("in a command", marks=pytest.mark.slow)])
+def test_a_turn_that_was_killed_runs_again_from_its_checkpoint(site: Site, moment: str) -> None:
+    """The same iteration, the files as the turn found them, and nothing that was said in it."""
+    site.goal(GOAL)
+    (site.root / "a.txt").write_text("hello\n")
+    first = [
+        says("Nothing to do yet."),
+        calls("edit_file", path="a.txt", old="hello", new="half"),
+        calls("write_file", path="half.txt", content=ABANDONED),
+        hangs(2, text=ABANDONED) if moment == "in a call" else calls("run_command", command="echo $$ > pid; sleep 60"),
+    ]
+    with ScriptedModels({"worker": first, "judge": judge_says("unmet")}) as models:
+        started = site.begin(models, "--max-iterations", "3")
+        wait_until(lambda: len(prompts(models, "worker")) == len(first), 30)
+        shells: list[psutil.Process] = []
+        if moment == "in a call":
+            wait_until(lambda: models.requests[-1].sent > 0)
+        else:
+            pid = site.root / "pid"
+            wait_until(lambda: pid.exists() and pid.read_text().strip() != "")
+            shells.append(psutil.Process(int(pid.read_text())))
+        assert (site.root / "half.txt").exists()
+        killed(started)
+        before = [message.full_text for message in prompts(models, "worker")[1].messages]
+    found = status(site)
+    assert (found["status"], found["iteration"]) == ("interrupted", 2)
+
+    again = [calls("write_file", path="b.txt", content="hello\n"), says("Now it is done.")]
+    with ScriptedModels({"worker": again, "judge": judge_says()}, port=models.port) as others:
+        code, last = resumed(site, started.run_id)
+        assert not others.failures
+        asked = prompts(others, "worker")
+    assert (code, last["status"], last["iteration"]) == (0, "complete", 2), last
+    assert ABANDONED not in "".join(call.text for call in asked)
+    assert [message.full_text for message in asked[0].messages] == before
+    assert sorted(path.name for path in site.root.iterdir()) == ["GOAL.md", "a.txt", "b.txt"]
+    assert (site.root / "a.txt").read_text() == "hello\n"
+    assert not any(alive(shell) for shell in shells)
+
+
+@pytest.mark.slow
+@pytest.mark.conformance("A13", "A2", "C23")
+def test_what_was_approved_in_a_killed_turn_is_asked_for_again(site: Site) -> None:
+    site.goal("# Twice\n\n- [ ] `test -f ran.txt` passes\n")
+
+    def worker(call: ModelCall) -> Reply:
+        return hangs() if call.last.role == "tool" else calls("run_command", command="echo ran >> ran.txt")
+
+    with ScriptedModels({"worker": worker}) as models:
+        started = site.begin(models, approve="ask")
+        code, last = started.end()
+        assert (code, last["status"]) == (3, "paused")
+        (asked,) = last["interrupts"]
+        assert site.cli("answer", last["runId"], asked["id"], "approve").returncode in (0, 3)
+        going = site.begin_cli("resume", last["runId"], "--json")
+        wait_until(lambda: (site.root / "ran.txt").exists() and models.requests[-1].call.last.role == "tool", 30)
+        killed(going)
+        code, waits = resumed(site, last["runId"])
+    assert (code, waits["status"], waits["iteration"]) == (3, "paused", 1)
+    (again,) = waits["interrupts"]
+    assert (again["tool"], again["input"]) == ("run_command", {"command": "echo ran >> ran.txt"})
+    assert not (site.root / "ran.txt").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.conformance("A13", "C20", "C21")
+def test_a_run_that_was_killed_while_the_judge_thought_asks_the_judge_alone_again(site: Site) -> None:
+    site.goal(GOAL)
+    worker = [calls("write_file", path="b.txt", content="hello\n").spending(1000, 100), says("Done.").spending(500, 50)]
+    with ScriptedModels({"worker": worker, "judge": [hangs()]}) as models:
+        started = site.begin(models)
+        wait_until(lambda: len(prompts(models, "judge")) == 1, 30)
+        killed(started)
+    with ScriptedModels({"judge": judge_says()}, port=models.port) as others:
+        code, last = resumed(site, started.run_id)
+        assert not others.failures
+    assert (code, last["status"], last["iteration"]) == (0, "complete", 1), last
+    cost = status(site)["cost"]
+    assert (cost["worker"]["inputTokens"], cost["worker"]["outputTokens"]) == (1500, 150)
+
+
+@pytest.mark.conformance("A3", "C19")
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a process")
+def test_ctrl_c_pauses_at_once_in_the_middle_of_a_call_and_stop_ends_the_run(site: Site) -> None:
+    site.goal(GOAL)
+    with ScriptedModels({"worker": lambda _: hangs(2), "judge": judge_says()}) as models:
+        started = site.begin(models)
+        wait_until(lambda: bool(models.requests) and models.requests[-1].sent > 0, 30)
+        hosts = model_hosts(started.process.pid)
+        started.process.send_signal(signal.SIGINT)
+        code, last = started.end(within=2.5)
+        assert (code, last["status"]) == (130, "paused")
+        wait_until(lambda: models.requests[-1].disconnected, 2.0)
+        assert not any(alive(one) for one in hosts)
+        assert len(models.requests) == 1
+
+        going = site.begin_cli("resume", last["runId"], "--json")
+        wait_until(lambda: len(models.requests) == 2 and models.requests[-1].sent > 0, 30)
+        stopped = site.cli("stop", last["runId"])
+        assert stopped.returncode == 0, stopped.stderr
+        code, final = going.end(within=2.5)
+        assert (code, final["status"]) == (1, "cancelled")
+        wait_until(lambda: models.requests[-1].disconnected, 2.0)
+        assert len(models.requests) == 2
+    assert not (site.root / "b.txt").exists()
+
+
+@pytest.mark.conformance("A6")
+def test_outages_are_waited_for_and_cost_no_iteration(room: Room) -> None:
+    """Of the model, of the judge, and of the host that asks them."""
+    found: dict[str, int] = {}
+
+    def worker(call: ModelCall) -> Reply:
+        found["worker"] = found.get("worker", 0) + 1
+        if found["worker"] in (1, 3):
+            return fails(503, retry_after=0.05) if found["worker"] == 1 else drops(2)
+        return says("Done.") if tool_results(call) else calls("write_file", path="up/note.txt", content="hello\n")
+
+    def judge(call: ModelCall) -> Reply:
+        found["judge"] = found.get("judge", 0) + 1
+        if found["judge"] == 1:
+            return fails(429, retry_after=0.05)
+        if found["judge"] == 2:
+            (host,) = room.hosts()
+            host.kill()
+            return hangs()
+        return says(verdict(call))
+
+    room.play(worker=worker, judge=judge)
+    last = room.pursue("up", "# Up\n\n- [ ] The note says hello\n  - file: `up/note.txt`\n")
+    assert (last["status"], last["iteration"], met(last)) == ("complete", 1, ["met"]), last
+    assert (found["worker"], found["judge"]) == (4, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.conformance("A6", "C8")
+def test_a_model_whose_server_is_down_fails_the_turn_and_works_once_it_is_up(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    port = room.models.port
+    room.models.__exit__()
+    try:
+        run_id = room.start("GOAL", "# Down\n\n- [ ] `test -f up.txt` passes\n")
+        room.until(run_id, lambda s: s["status"] == "running" and s["phase"] == "working")
+        room.models = ScriptedModels(room._answer, port=port)  # pyright: ignore[reportPrivateUsage]
+        room.models.__enter__()
+        room.play(worker=[calls("write_file", path="up.txt", content="up\n"), says("Done.")])
+        last = room.until(run_id, lambda s: s["status"] in ("complete", "crashed", "capped"), 90)
+        assert last["status"] == "complete", last
+    finally:
+        room.close()
+
+
+def alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
