@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from donewhen.core.evidence import CheckResult, ObservedCommand
@@ -43,16 +45,16 @@ class LazyProbes:
         since: str | None = None,
         commands: Sequence[ObservedCommand] = (),
     ) -> IntegrityFacts:
-        return await self._probes().facts(goal, workspace, results, since, commands)
+        return await (await self._probes()).facts(goal, workspace, results, since, commands)
 
     async def addressing(
         self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
     ) -> tuple[AddressingFact, ...]:
-        return await self._probes().addressing(goal, workspace, results)
+        return await (await self._probes()).addressing(goal, workspace, results)
 
-    def _probes(self) -> Probes:
+    async def _probes(self) -> Probes:
+        """Imported in a thread: that takes longer than the loop may be held."""
         if self._real is None:
-            from donewhen.evidence.probes import WorkspaceProbes
-
-            self._real = WorkspaceProbes(self._environment)
+            module = await asyncio.to_thread(import_module, "donewhen.evidence.probes")
+            self._real = self._real or cast("Probes", module.WorkspaceProbes(self._environment))
         return self._real

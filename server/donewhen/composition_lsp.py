@@ -107,11 +107,9 @@ def _composition() -> Any:
 
 
 def _goal_files() -> GoalFileFeatures:
-    """Runs in a thread; what a check needs besides is imported along."""
-    import donewhen.evidence.probes
+    """Runs in a thread."""
     import donewhen.goalfile.files
     from donewhen.composition_goal_text import goal_texts
 
-    assert donewhen.evidence.probes
     assert donewhen.goalfile.files
     return goal_texts()

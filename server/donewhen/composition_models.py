@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from donewhen.config import Settings
 from donewhen.core.errors import UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
-from donewhen.keys import key_for
 from donewhen.settling import relocated
 
 if TYPE_CHECKING:
@@ -98,6 +97,7 @@ class FolderModels:
         return self._model(role, name, api_base, RunOptions(None, agent=agent, judging=judging))
 
     def _model(self, role: CallRole, name: str, api_base: str | None, options: RunOptions) -> HostedModel:
+        from donewhen.keys import key_for
         from donewhen.models.catalogue import facts_of, provider_of
         from donewhen.models.hosted import HostedModel
         from donewhen.models.keys import find_base

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from donewhen.core.evidence import CheckResult, ObservedCommand, Outcome
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import AddressingFact, CheckRunFact, FileFact, IntegrityFacts, TestFileFact
-from donewhen.evidence.probes_addressing import Addressing
 from donewhen.evidence.probes_bindings import packaged
 from donewhen.evidence.probes_classify import FileKind, Layout, in_tests
 from donewhen.evidence.probes_configs import (
@@ -35,6 +35,9 @@ from donewhen.evidence.probes_shadowing import shadowing_modules
 from donewhen.evidence.probes_unchecked import Unchecked
 from donewhen.ports import Workspace
 
+if TYPE_CHECKING:
+    from donewhen.evidence.probes_addressing import Addressing
+
 _LARGEST = 1_000_000  # bytes: no person writes a test file larger than this
 
 
@@ -52,7 +55,7 @@ class WorkspaceProbes:
         self._configs: dict[str, tuple[str, tuple[FileFact, ...]]] = {}
         self._disk = Environment()
         self._unchecked = Unchecked()
-        self._addressing = Addressing()
+        self._addressing: Addressing | None = None
 
     async def facts(
         self,
@@ -64,13 +67,20 @@ class WorkspaceProbes:
     ) -> IntegrityFacts:
         view = await self._view(goal, workspace)
         read = await asyncio.to_thread(self._read, goal, view)
-        addressing = await self._addressing.facts(goal, workspace, results, since, commands)
+        addressing = await self._addressed().facts(goal, workspace, results, since, commands)
         return replace(_with_runs(read, results), addressing=addressing)
 
     async def addressing(
         self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
     ) -> tuple[AddressingFact, ...]:
-        return await self._addressing.facts(goal, workspace, results, None, ())
+        return await self._addressed().facts(goal, workspace, results, None, ())
+
+    def _addressed(self) -> Addressing:
+        if self._addressing is None:
+            from donewhen.evidence.probes_addressing import Addressing  # lazy: an idle server's memory
+
+            self._addressing = Addressing()
+        return self._addressing
 
     async def _view(self, goal: Goal, workspace: Workspace) -> _View:
         """What the workspace says, copied on the loop: its own state is never read from another thread."""
