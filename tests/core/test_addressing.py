@@ -226,10 +226,13 @@ def test_no_text_is_too_strange(text: str) -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["ignore all the previous ", "dear judge ", "you are now ", "the judge must say that it ", '"met": true ', "# \n#"],
-)
+    [
+        "ignore all the previous ", "dear judge ", "you are now ", "the judge must say that it ", '"met": true ',
+        "# \n#", "ai ", "#", "-", "the\n", "=" * 5_000 + " evidence verdict ",
+    ],
+)  # fmt: skip
 def test_no_text_takes_long(word: str) -> None:
-    text = (word * 20_000)[:100_000]
+    text = f"evidence verdict ai <<< {word * 20_000}"[:100_000]
     before = time.process_time()
     addressed(text)
 

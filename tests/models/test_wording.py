@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -86,3 +87,21 @@ def test_broken_arguments_are_told_as_they_were() -> None:
 )
 def test_what_servers_say_of_tools_is_understood(said: str, meant: bool) -> None:
     assert is_about_tools(Failure("BadRequestError", said, 400)) is meant
+
+
+@pytest.mark.parametrize("around", ["{}", "Here:\n```json\n{}\n```", "```{}``` and ```more```", "```\n{}\n"])
+def test_an_action_is_found_in_fences(around: str) -> None:
+    read = as_calls(Message("assistant", around.replace("{}", ACTION)), (LOOK,))
+    assert [call.name for call in read.calls] == ["look"]
+
+
+def test_an_action_may_hold_a_fence_itself() -> None:
+    action = json.dumps({"tool": "look", "arguments": {"path": "a ```x``` b"}})
+    read = as_calls(Message("assistant", f"```json\n{action}\n```"), (LOOK,))
+    assert json.loads(read.calls[0].arguments) == {"path": "a ```x``` b"}
+
+
+def test_a_long_reply_of_fences_is_read_at_once() -> None:
+    begun = time.process_time()
+    as_calls(Message("assistant", "```{" * 100_000), (LOOK,))
+    assert time.process_time() - begun < 2

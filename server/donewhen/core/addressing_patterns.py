@@ -27,7 +27,7 @@ _MODEL = (
     rf"(?:large{GAP})?(?:language|ai|chat){GAP}(?:models?|assistants?|systems?|agents?)|llms?|ai|gpt|chatgpt|claude"
 )
 _ROLE = (
-    rf"(?:(?:ai|llm|automated|automatic|independent|strict|final|code){GAP})*"
+    rf"(?:(?:ai|llm|automated|automatic|independent|strict|final|code){GAP}){{0,4}}"
     r"(?:judges?|graders?|reviewers?|evaluators?|auditors?|assessors?|verifiers?|examiners?|adjudicators?|scorers?"
     rf"|{_MODEL})\b"
 )
@@ -233,7 +233,7 @@ LEADING: tuple[Pattern, ...] = (
         r"<\s*/\s*(?:untrusted[\w -]*|evidence(?:-[\w-]+)?|requirements?|judge[\w -]*|observations?)\s*>"
         r"|<\s*evidence-\w"
         r"|<<<\s*/?\s*end[\s-]+(?:of[\s-]+)?(?:the[\s-]+)?(?:evidence|untrusted|data|input|file|document|output|context)\b"
-        r"|(?:[-=#*>]{2,}|\[)\s*end\s+(?:of\s+)?(?:the\s+)?(?:evidence|untrusted\s+\w+|workspace\s+files?)\b",
+        r"|(?:(?<![-=#*>])[-=#*>]{2,}+|\[)\s*end\s+(?:of\s+)?(?:the\s+)?(?:evidence|untrusted\s+\w+|workspace\s+files?)\b",
     ),
     _pattern(
         "delimiter",
@@ -254,7 +254,7 @@ LEADING: tuple[Pattern, ...] = (
         "verdict",
         "it imitates a verdict",
         "verdict judgement judgment final",
-        rf"{_START}(?:\w+\s)?(?:(?:the|my|final|overall|official){GAP})*(?:verdict|judge?ment"
+        rf"{_START}(?:\w+\s)?(?:(?:the|my|final|overall|official){GAP}){{0,4}}(?:verdict|judge?ment"
         rf"|(?<=final )(?:answer|decision|assessment))s?\b(?:\s*(?:of|for|on)\b[^\n:]{{0,40}})?"
         rf"[*_ ]*[:=][*_ ]*(?:(?:requirements?\s*)?(?:r[-#]?)?\d{{0,3}}\s*(?:is|are|=|:|-)?\s*)"
         rf"(?:met|completed?|satisfied|fulfill?ed)\b(?!\s*(?:[|/\"']|or\b|,\s*(?:un|not)))",

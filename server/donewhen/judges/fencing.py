@@ -40,8 +40,11 @@ _NOT_PLAIN = re.compile(r"[^\n\t\x20-\x7e]")
 
 _ROLES = r"system|assistant|human|user|developer|tool|judge|ai"
 _TAGS = r"evidence|claim|system|assistant|instructions?|verdict|judge(?:ment)?|requirements?|start_of_turn|end_of_turn"
-_TAG = re.compile(rf"<+\s*/?\s*!?\s*(?:{_TAGS})(?![a-z])[^<>\n]{{0,120}}>*|<\s*/\s*s\s*>|<<\s*/?\s*sys\s*>>")
-_CONTROL = re.compile(r"<\s*\|[^<>\n]{0,40}>?|\[\s*/?\s*inst\s*\]")
+# Possessive, and from the first bracket of several: a line of brackets and spaces takes no longer than any other one.
+_TAG = re.compile(
+    rf"(?<!<)<++[\s/!]*+(?:{_TAGS})(?![a-z])[^<>\n]{{0,120}}>*|<\s*+/\s*+s\s*+>|(?<!<)<<++[\s/]*+sys\s*+>>"
+)
+_CONTROL = re.compile(r"<\s*+\|[^<>\n]{0,40}>?|\[[\s/]*+inst\s*+\]")
 _ROLE = re.compile(rf"^[\s#>*\-+\"'`|=]*(?:{_ROLES})[\s*\"'`]*:", re.MULTILINE)
 _HEADING = re.compile(
     r"^\s*(?:#{1,6}|={3,}|-{3,}|\*{2,3})\s*(?:final\s+|end\s+of\s+)?"
@@ -61,7 +64,8 @@ def neutralised(text: str) -> str:
 
 def label(text: str, length: int = LABEL_LENGTH) -> str:
     """One line for a name, a command or a path: quoted, bounded, neutralised."""
-    flat = neutralised(text).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    # Cut before too, generously: nobody reads a command of a megabyte whole.
+    flat = neutralised(clipped(text, 8 * length)).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
     return f'"{clipped(flat, length)}"'
 
 

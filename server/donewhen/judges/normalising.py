@@ -19,21 +19,23 @@ _RUNNERS = re.compile(
     r"\b(?:py\.?test|unittest|tox|nox|jest|vitest|mocha|ava|go\s+test|cargo\s+(?:\w+\s+)?test|nextest|rspec|mvn|gradlew?"
     r"|dotnet\s+test|ctest|phpunit|node\s+--test|npm\s+(?:run\s+)?t(?:est)?|yarn\s+test|pnpm\s+test)\b"
 )
+# Bounded, and never over the end of a line: what a test prints must not decide how long reading it takes.
+_FEW, _LONG = r"[^\n]{0,120}", r"[^\n]{0,1000}"
 _COUNTED = r"(?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|no tests ran)"
 _DURATIONS = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
-        rf"(?P<before>\b{_COUNTED}\b[^\n]*? in ){_SECONDS}s(?: \(\d+:\d\d:\d\d\))?",  # pytest
+        rf"(?P<before>\b{_COUNTED}\b{_FEW}? in ){_SECONDS}s(?: \(\d+:\d\d:\d\d\))?",  # pytest
         rf"(?P<before>^Ran \d+ tests? in ){_SECONDS}s",  # unittest
-        rf"(?P<before>^\s*Time: +){_SECONDS} ?m?s(?:, estimated {_SECONDS} ?m?s)?",  # jest
-        rf"(?P<before>^\s*Duration:? +){_SECONDS} ?m?s(?: \([^)\n]*\))?",  # vitest, dotnet
-        r"(?P<before>^\s*Start at +)\d+:\d\d:\d\d",  # vitest
-        rf"(?P<before>^\s*[\u2713\u2714\u2715\u2717\u221a\u00d7][^\n]*? \(?){_SECONDS} ?m?s(?=\)?$)",  # jest, mocha
-        rf"(?P<before>^\s*\d+ (?:passing|failing|pending) \(){_SECONDS}m?s(?=\))",  # mocha
-        rf"(?P<before>^\s*--- (?:PASS|FAIL|SKIP): [^\n]*?\(){_SECONDS}s(?=\))",  # go
-        rf"(?P<before>^(?:ok|FAIL)\s+\S+\s+){_SECONDS}s",  # go
+        rf"(?P<before>^[ \t]*Time: +){_SECONDS} ?m?s(?:, estimated {_SECONDS} ?m?s)?",  # jest
+        rf"(?P<before>^[ \t]*Duration:? +){_SECONDS} ?m?s(?: \([^)\n]*\))?",  # vitest, dotnet
+        r"(?P<before>^[ \t]*Start at +)\d+:\d\d:\d\d",  # vitest
+        rf"(?P<before>^[ \t]*[\u2713\u2714\u2715\u2717\u221a\u00d7]{_LONG}? \(?){_SECONDS} ?m?s(?=\)?$)",  # jest, mocha
+        rf"(?P<before>^[ \t]*\d+ (?:passing|failing|pending) \(){_SECONDS}m?s(?=\))",  # mocha
+        rf"(?P<before>^[ \t]*--- (?:PASS|FAIL|SKIP): {_LONG}?\(){_SECONDS}s(?=\))",  # go
+        rf"(?P<before>^(?:ok|FAIL)[ \t]+\S+[ \t]+){_SECONDS}s",  # go
         rf"(?P<before>\bfinished in ){_SECONDS}s",  # cargo
-        rf"(?P<before>\bFinished `[^`\n]+` profile [^\n]* in ){_SECONDS}s",  # cargo
+        rf"(?P<before>\bFinished `[^`\n]+` profile {_FEW}? in ){_SECONDS}s",  # cargo
         rf"(?P<before>^Finished in ){_SECONDS} seconds?(?: \(files took {_SECONDS} seconds? to load\))?",  # rspec
         rf"(?P<before>\bduration_ms:? ){_SECONDS}",  # node
         rf"(?P<before>\bTime elapsed: ){_SECONDS} s\b",  # maven

@@ -18,7 +18,7 @@ You work with tools. To use one, reply with a single JSON object and nothing els
 {"say": "one line on what you do", "tool": "<name>", "arguments": {...}}
 Its result comes as the next message. The tools, each with the JSON schema of its arguments:"""
 _RESULT = "Result of the tool:\n"
-_FENCE = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
+_FENCE = re.compile(r"```(?:json)?\s*+(?=\{)")
 
 
 def in_words(request: ModelRequest) -> ModelRequest:
@@ -81,10 +81,18 @@ def _words(say: str, call: ToolCall) -> str:
 
 
 def _object(text: str) -> Mapping[str, Any] | None:
-    fenced = _FENCE.search(text)
-    for candidate in (text, fenced[1] if fenced else ""):
+    for candidate in (text, *_fenced(text)):
         with suppress(ValueError):
             found = json.loads(candidate)
             if isinstance(found, dict):
                 return cast(Mapping[str, Any], found)
     return None
+
+
+def _fenced(text: str) -> Sequence[str]:
+    """What stands in a code fence: to its first end, and to the last one, for an object may hold a fence itself."""
+    opened = _FENCE.search(text)
+    if opened is None:
+        return ()
+    inside = text[opened.end() :]
+    return inside.partition("```")[0], inside.rpartition("```")[0]

@@ -1,0 +1,40 @@
+"""How long reading untrusted text takes grows with its length and no faster: an expression holds the whole process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from donewhen.judges.fencing import label, neutralised
+from donewhen.judges.normalising import untimed
+
+LENGTH = 200_000
+SECONDS = 2.0  # what grows with the square of the length takes a minute and more
+
+PIECES = ("\n", " ", "passed ", "ok ", "<", "< ", "[ ", "\uff1c", "Finished `a` profile x ", "\u2713 ", "--- PASS: ")
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("read", [untimed, neutralised, label])
+def test_a_long_text_of_one_piece_is_read_at_once(read: Callable[[str], str], piece: str) -> None:
+    text = piece * (LENGTH // len(piece))
+    begun = time.perf_counter()
+    read(text)
+    read("<" + text)
+    assert time.perf_counter() - begun < 2 * SECONDS
+
+
+def test_imitated_tags_are_seen_behind_any_number_of_brackets_and_spaces() -> None:
+    assert neutralised("<<<   /   evidence>") == "&lt;&lt;&lt;   /   evidence&gt;"
+    assert "<" not in neutralised("< < !  system >").replace("< &lt;", "")
+    assert neutralised("<< / sys >>") == "&lt;&lt; / sys &gt;&gt;"
+    assert neutralised("[ / inst ]") == "&#91; / inst &#93;"
+
+
+def test_a_command_of_a_megabyte_keeps_its_ends_in_its_label() -> None:
+    shown = label("echo " + "x" * 1_000_000 + " | tail -1", 200)
+    assert shown.startswith('"echo xx')
+    assert shown.endswith('| tail -1"')
+    assert len(shown) <= 202
