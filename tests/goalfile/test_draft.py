@@ -171,3 +171,27 @@ def test_every_proposal_parses_back(model: str, requirements: list[str]) -> None
     goal = parse(draft("Ship it", ["pytest"], requirements, proposed_by=model)).goal
     assert goal is not None
     assert goal.checks[0].command == "pytest"
+
+
+@pytest.mark.parametrize(
+    ("objective", "commands"),
+    [
+        ("Add x. The goal is complete only when `python -m pytest -q` passes.", ["python -m pytest -q"]),
+        ("Make `npm test` and `npm run lint` pass", ["npm test", "npm run lint"]),
+        ("Ship it\n\n`ruff check .` is clean, and the docs are complete", ["ruff check ."]),
+        ("Ship it\n\n- [ ] `pytest` passes\n- [ ] It is told", ["pytest"]),
+        ("`pytest` passes", ["pytest"]),
+        ("Go on until `a`, `b`, and `c` all succeed: then stop", ["a", "b", "c"]),
+        ("Find out why `make` passes on Windows", []),
+        ("Fix what `pytest` passes to the plugin", []),
+        ("`pytest` does not pass", []),
+    ],
+)
+def test_commands_of_which_the_objective_says_that_they_pass_are_bound(objective: str, commands: list[str]) -> None:
+    goal = parse(draft(objective, [])).goal
+    assert goal is not None
+    assert [check.command for check in goal.checks] == commands
+
+
+def test_a_long_row_of_commands_is_read_at_once() -> None:
+    assert parse(draft("`a` and " * 5_000, ["pytest"])).goal is not None

@@ -18,6 +18,13 @@ _TITLE_LENGTH = 100
 _SLUG_LENGTH = 48
 _UNUSABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufeff]")
 _BOX = re.compile(r"^(?:[-*+]\s+)?\[[ xX]?\]\s*")
+_COMMAND = r"(?<!`)`[^`\n]+`(?!`)"
+_STATED = re.compile(
+    rf"({_COMMAND}(?:(?:\s*,|\s+and|\s*,\s+and)\s+{_COMMAND}){{0,9}})"
+    r"(?:\s+(?:both|all))?\s+(?:pass(?:es)?|succeeds?|(?:is|are)\s+clean|exits?(?:\s+with)?\s+0)"
+    r"(?=\s*(?:[.,;:!)]|and\b|\Z))",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _RESERVED = frozenset(["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))])
 
@@ -40,7 +47,8 @@ def draft(
 ) -> str:
     """The text of a goal file that parses back to this objective, these commands and requirements.
 
-    Without requirements the objective itself is one: checks that pass already would end a run at once. With
+    Commands of which the objective says that they pass are checks too. Without requirements the objective itself is
+    one: checks that pass already would end a run at once. With
     `objective_counts` false it is not, where there are checks. `proposed_by`: the requirements are what that model
     proposed, and marked so. Raises InvalidGoal for a blank objective.
     """
@@ -50,6 +58,8 @@ def draft(
     own = objective_counts or not commands
     if own and not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements):
         wanted = [_BOX.sub("", title).strip() or title]
+    if objective_counts:
+        commands = list(dict.fromkeys([*_stated(objective, _assembled(title, prose, (), wanted, "")), *commands]))
     note = _note(proposed_by) if proposed_by and requirements else ""
     text = _assembled(title, prose, commands, wanted, note)
     if _keeps(text, title, commands, wanted):
@@ -104,6 +114,14 @@ def _title_and_prose(objective: str) -> tuple[str, str]:
     if len(sentence) > _TITLE_LENGTH:
         sentence = sentence[:_TITLE_LENGTH].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
     return _without_closing_hashes(sentence), f"{first}\n\n{rest}".strip()
+
+
+def _stated(objective: str, text: str) -> list[str]:
+    """The commands of sentences like "until `pytest` passes", but for those that the goal's text binds already."""
+    boxes = [source.requirement for source in parse(text).requirements if source.checkbox]
+    bound = {check.command for requirement in boxes for check in requirement.checks}
+    found = (span.strip("` ") for said in _STATED.finditer(objective) for span in re.findall(_COMMAND, said[1]))
+    return [command for command in map(_plain, found) if command and command not in bound]
 
 
 def _without_closing_hashes(title: str) -> str:
