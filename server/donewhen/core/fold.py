@@ -137,7 +137,10 @@ def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> R
     }
     due = state.audit_due or (state.turn is None and state.audit is None)
     persons = state.person_paths | frozenset(event.paths) if event.by == "person" else state.person_paths
-    return replace(state, revision=event.revision, judged=judged, audit_due=due, person_paths=persons)
+    disturbed = event.by if state.disturbed in (None, "person") else state.disturbed
+    return replace(
+        state, revision=event.revision, judged=judged, audit_due=due, person_paths=persons, disturbed=disturbed
+    )
 
 
 def _revision_confirmed(state: RunState, event: e.RevisionConfirmed, at: float) -> RunState:
@@ -260,6 +263,7 @@ def _stop_requested(state: RunState, event: e.StopRequested, at: float) -> RunSt
 def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
     """A turn that is to run again was cut off earlier: what changed since then is a person's already."""
     alive = at if state.redo is None and state.interrupted is None else state.last_alive
+    state = fold_calls.written_off(state, "judge")
     return replace(
         state,
         iteration_open=False,
@@ -305,6 +309,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
         stop_requested=None,
         pause_requested=None,
         outages=0,
+        dropped=0,
         audit_due=state.audit_due or state.redo is None,
         options=state.options if event.approve is None else replace(state.options, approve=event.approve),
     )
@@ -314,6 +319,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
 
 
 def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
+    state = fold_calls.written_off(state, "judge")
     return replace(
         state,
         iteration_open=False,

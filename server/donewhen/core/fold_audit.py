@@ -124,11 +124,11 @@ def audit_abandoned(state: RunState, event: e.AuditAbandoned, at: float) -> RunS
 
 
 def judge_started(state: RunState, event: e.JudgeStarted, at: float) -> RunState:
-    return replace(state, judging=event.requirement_ids)
+    return replace(state, judging=event.requirement_ids, disturbed=None)
 
 
 def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunState:
-    """Takes a verdict in: strictly, and not at all where the revision moved meanwhile (A9)."""
+    """Takes a verdict in: strictly, and not at all where the revision moved meanwhile, even if it came back (A9)."""
     state = written_off(state, "judge")
     counted = replace(
         state,
@@ -138,13 +138,13 @@ def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunSta
         judge_usage=state.judge_usage + event.usage,
         iterations=charged(state, event.usage),
     )
-    if not event.revision == event.revision_after == state.revision:
-        return counted
+    if state.disturbed is not None or not event.revision == event.revision_after == state.revision:
+        return replace(counted, dropped=state.dropped + (state.disturbed != "person"))
     judged = dict(state.judged)
     for verdict in _verdicts(state, event):
-        scope = _scope(state, event, verdict.requirement_id)
+        scope = _scope(state, event, verdict)
         judged[verdict.requirement_id] = Judged(verdict, event.revision, scope)
-    return recount(replace(counted, judged=judged))
+    return recount(replace(counted, judged=judged, dropped=0))
 
 
 def _verdicts(state: RunState, event: e.JudgeFinished) -> Iterable[RequirementVerdict]:
@@ -167,12 +167,14 @@ def _cited(state: RunState, finding: RequirementVerdict) -> RequirementVerdict:
     return finding
 
 
-def _scope(state: RunState, event: e.JudgeFinished, requirement_id: str) -> tuple[str, ...]:
+def _scope(state: RunState, event: e.JudgeFinished, finding: RequirementVerdict) -> tuple[str, ...]:
     """The files that the requirement names and those that the judge was shown for it. Where it names none, or what the
-    judge saw isn't known, everything (product.md, the soundness rule)."""
-    requirement = state.goal.requirement(requirement_id)
-    shown = event.shown.get(requirement_id)
-    if requirement is None or not requirement.files or shown is None:
+    judge saw isn't known, everything (product.md, the soundness rule). So it is where the verdict rests on what ran:
+    that holds for the whole revision."""
+    requirement = state.goal.requirement(finding.requirement_id)
+    shown = event.shown.get(finding.requirement_id)
+    ran = {one.id for one in (*state.results.values(), *state.editor.values(), *state.commands)}
+    if requirement is None or not requirement.files or shown is None or ran & set(finding.evidence_ids):
         return ()
     return tuple(dict.fromkeys((*requirement.files, *(literal(path) for path in shown))))
 
@@ -183,7 +185,10 @@ def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
     claim = state.claim
     if claim is None:
         return state
-    cited = event.evidence_ids and all(state.recorded.get(key) == state.revision for key in event.evidence_ids)
+    unmoved = state.disturbed is None
+    cited = (
+        unmoved and event.evidence_ids and all(state.recorded.get(key) == state.revision for key in event.evidence_ids)
+    )
     if event.confirmed and cited and (claim.state == "blocked" or claim.state == "impossible"):
         return replace(state, claim=None, ending=(claim.state, f"{claim.text} (the judge confirms: {event.reason})"))
     return replace(state, claim_judged=event.reason)

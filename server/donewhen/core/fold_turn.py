@@ -25,6 +25,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         edits_kept=None,
         fatal=None,
         claim_judged=None,
+        dropped=0,
         conversation=_conversation(state, again),
         conversation_before=_conversation(state, again),
         first_checkpoint=state.first_checkpoint or event.checkpoint,

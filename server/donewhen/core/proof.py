@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence
 from donewhen.core.goal import Check, Requirement
-from donewhen.core.state import RunState
+from donewhen.core.state import MAX_DROPPED, RunState
 from donewhen.core.verdict import DecidedBy, RequirementStatus, RequirementView
 
 STABLE_PASSES = 3
@@ -78,6 +78,8 @@ def needed_judgements(state: RunState) -> tuple[Requirement, ...]:
     """What the judge is to be asked about: never before the first turn, never while a check fails or an integrity
     finding is open (cheaper, and safer)."""
     if state.options.judge is None or state.open_findings or (state.mode == "pursue" and state.turns_ended == 0):
+        return ()
+    if state.dropped >= MAX_DROPPED:
         return ()
     return tuple(requirement for requirement in state.goal.requirements if _wants_judge(state, requirement))
 
@@ -197,6 +199,9 @@ def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
 
 def _judged_view(state: RunState, requirement: Requirement, view: RequirementView) -> RequirementView:
     judged = state.judged.get(requirement.id)
+    if (judged is None or judged.stale) and state.dropped >= MAX_DROPPED:
+        reason = f"files changed while the judge decided, {state.dropped} times in a row: end what writes them, or have git ignore them"  # noqa: E501  # one sentence for people
+        return replace(view, reason=reason)
     if judged is None:
         reason = "the judge has not decided yet"
         if state.outage_reason:

@@ -15,7 +15,7 @@ from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.verdict import RequirementVerdict
-from donewhen.core.work import Answer, Claim, Interrupt, RunWarning, Usage
+from donewhen.core.work import Actor, Answer, Claim, Interrupt, RunWarning, Usage
 
 RunStatus = (
     Literal["running", "waiting", "paused", "interrupted"] | EndStatus
@@ -26,6 +26,8 @@ KEPT_ITERATIONS = 20
 KEPT_COMMANDS = 40
 MAX_OUTAGES = 3
 """Times in a row that the judge can't be asked before the run pauses (A6)."""
+MAX_DROPPED = 3
+"""Verdicts that are dropped since files changed meanwhile before the judge is left alone until the next turn (A7)."""
 SIGN_OF_LIFE = 1.0
 """Seconds after its last sign of life in which a run that crashed may still have worked: two heartbeats."""
 
@@ -179,6 +181,10 @@ class RunState:
 
     judging: tuple[str, ...] = ()
     judged: Mapping[str, Judged] = field(default_factory=dict[str, Judged])
+    disturbed: Actor | None = None
+    """Who changed files since the judge was asked last; a person only where nobody else did."""
+    dropped: int = 0
+    """Verdicts of this iteration that were dropped since files changed meanwhile, by nobody's hand."""
     disputes: Mapping[str, str] = field(default_factory=dict[str, str])
     outages: int = 0
     outage_reason: str = ""

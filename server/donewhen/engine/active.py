@@ -12,7 +12,7 @@ from donewhen.core.errors import LedgerError
 from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunStarted
 from donewhen.core.fold import begin, fold
 from donewhen.core.state import SIGN_OF_LIFE, RunState
-from donewhen.core.work import Actor, Answer, Interrupt
+from donewhen.core.work import Actor, Answer, Interrupt, Usage
 from donewhen.engine.tasks import cancelled
 from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Probes, TreeState, Worker, Workspace
 
@@ -55,6 +55,8 @@ class ActiveRun:
         """True where the whole workspace was walked, and nobody was let at it since."""
         self.outputs: dict[str, set[str]] = {}
         """The files that each check writes anew each time, by check id."""
+        self.reserved: dict[str, Usage] = {}
+        """What calls to models that are just being put on record may cost, by call id."""
         self.leftovers = False
         """Set by recovery: processes of the run had outlived its supervisor, and may have written files."""
         self._evidence_count = state.evidence_count

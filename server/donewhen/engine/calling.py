@@ -21,14 +21,20 @@ class CallAccount:
     async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
         """See `ports.Calls`. Calls under way count as their worst case."""
         run = self._run
-        reason = beyond_budget(run.state, worst)
+        # Counted before anything is awaited: of several calls that begin at once each sees the others.
+        ahead = sum((one for key, one in run.reserved.items() if key not in run.state.open_calls), worst)
+        reason = beyond_budget(run.state, ahead)
         if reason is not None:
             if run.state.unaffordable is None:
                 await run.append(BudgetReached(reason))
             raise OverBudget(reason)
         call_id = run.call_id()
-        # The result is what must last; an intent that is lost with the power was not followed by one.
-        await run.append(CallStarted(call_id, self._role, model, prompt, worst), durable=False)
+        run.reserved[call_id] = worst
+        try:
+            # The result is what must last; an intent that is lost with the power was not followed by one.
+            await run.append(CallStarted(call_id, self._role, model, prompt, worst), durable=False)
+        finally:
+            del run.reserved[call_id]
         return call_id
 
     async def end(self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None) -> None:

@@ -28,7 +28,7 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
     reply = await _asked(run, task, f"judging {len(asked)} requirement{'s' if len(asked) > 1 else ''}")
     if reply is None:
         return
-    await run.look("person" if run.state.waits_for_person else "check", everywhere=True)
+    await _look(run)
     reason = run.parts.mask(reply.reason)
     await run.append(
         JudgeFinished(
@@ -45,8 +45,14 @@ async def _ask_about_claim(run: ActiveRun) -> None:
     task = JudgeTask(run.run_id, state.goal, unproven, state.revision, _evidence(run), claim=state.claim)
     reply = await _asked(run, task, "judging the worker's claim")
     if reply is not None:
+        await _look(run)
         reason = run.parts.mask(reply.reason) or "the judge could not tell"
         await run.append(ClaimJudged(reply.confirmed, reason, reply.evidence_ids))
+
+
+async def _look(run: ActiveRun) -> None:
+    """Whether files changed while the judge thought: then what it said is dropped (A9)."""
+    await run.look("person" if run.state.waits_for_person else "check", everywhere=True)
 
 
 async def _asked(run: ActiveRun, task: JudgeTask, activity: str) -> Judgement | None:

@@ -1,0 +1,186 @@
+"""What a judge's verdict holds for, and when it counts: the engine's side of judging."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from donewhen.core.errors import OverBudget
+from donewhen.core.evidence import ObservedCommand, ObservedFile
+from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.core.work import Claim, TurnResult, Usage
+from donewhen.engine.api import LimitChanges
+from donewhen.ports import AuditContext, Judgement, JudgeTask, Turn, TurnContext
+from tests.core.builders import goal, requirement
+from tests.engine.test_calls import Play, pursued, starts
+from tests.engine.world import GOAL, World, ended, until
+
+CENT = Usage(100, 10, 0, 0.01)
+
+
+def verdict(task: JudgeTask, *cited: str, finding: Any = "met") -> Verdict:
+    return Verdict(tuple(RequirementVerdict(one.id, finding, "seen", cited) for one in task.requirements))
+
+
+@dataclass
+class Judging:
+    """Plays one coroutine for every question."""
+
+    play: Any
+    identity: str = "judging"
+    asked: int = 0
+
+    async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
+        self.asked += 1
+        return await self.play(task, context)
+
+
+def edits(*paths: str) -> Play:
+    async def works(turn: Turn, context: TurnContext, world: World) -> None:
+        for path in paths:
+            world.workspace.edit(path, f"turn {turn.iteration}".encode())
+
+    return works
+
+
+@pytest.mark.conformance("A9")
+async def test_a09_a_verdict_that_cites_a_command_holds_until_the_next_edit_of_any_file(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it is told", files=("README.md",)), requirement(2, "it works"))
+    questions: list[list[str]] = []
+
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        questions.append([one.label for one in task.requirements])
+        file = await context.record(ObservedFile("README.md", "d", 1))
+        fresh = [e for e in task.evidence if e.fresh(task.revision) and isinstance(e.observation, ObservedCommand)]
+        command = fresh[0].id if fresh else file.id
+        found = [
+            RequirementVerdict(one.id, "met" if one.number == 1 or len(questions) > 1 else "unmet", "seen", (command,))
+            for one in task.requirements
+        ]
+        return Judgement(Verdict(tuple(found)), shown={one.id: ("README.md",) for one in task.requirements})
+
+    world.judge = Judging(judges)
+
+    async def first(turn: Turn, context: TurnContext, world: World) -> None:
+        world.workspace.edit("README.md", b"told")
+
+        async def ran() -> ObservedCommand:
+            return ObservedCommand("python app.py", 0, 0.1, "works")
+
+        await context.observe(ran())
+
+    state = (await pursued(world, first, edits("app.py"))).state
+    assert state.status == "complete"
+    assert questions == [["R1", "R2"], ["R1", "R2"]]
+
+
+@pytest.mark.conformance("A9")
+async def test_a09_a_verdict_is_dropped_where_files_changed_and_came_back_meanwhile(world: World) -> None:
+    """What the judge's own checks write while it looks, others of them may put back."""
+    world.goals[GOAL] = goal(requirement(1, "it reads well"), requirement(2, "it works", "check", sole=True))
+    shown: list[bytes] = []
+
+    def swaps(world: World) -> bool:
+        swapped = {b"turn 1": b"reads well", b"reads well": b"turn 1"} if asking else {}
+        world.workspace.edit("a.py", swapped.get(world.workspace.read("a.py") or b"", world.workspace.read("a.py")))
+        return True
+
+    asking: list[bool] = []
+    world.checker.behaviours["check"] = swaps
+
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        asking.append(True)
+        await context.run_check(task.goal.checks[0])
+        shown.append(world.workspace.read("a.py") or b"")
+        await context.run_check(task.goal.checks[0])
+        asking.clear()
+        file = await context.record(ObservedFile("a.py", "d", 1))
+        return Judgement(verdict(task, file.id))
+
+    world.judge = Judging(judges)
+    state = (await pursued(world, edits("a.py"), limits=LimitChanges(max_iterations=1))).state
+    assert shown[0] == b"reads well"
+    assert state.status == "capped"
+
+
+@pytest.mark.conformance("A7", "A9")
+async def test_a07_a_judge_whose_checks_change_files_is_not_asked_for_ever(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it reads well"), requirement(2, "it counts", "count", sole=True))
+    numbers = iter(range(10_000))
+
+    def counts(world: World) -> bool:
+        world.workspace.edit("counter.py", str(next(numbers)).encode())
+        return True
+
+    world.checker.behaviours["count"] = counts
+
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        assert judge.asked < 60
+        await context.run_check(task.goal.checks[0])
+        file = await context.record(ObservedFile("a.py", "d", 1))
+        return Judgement(verdict(task, file.id))
+
+    judge = world.judge = Judging(judges)
+    state = (await pursued(world, edits("a.py"), limits=LimitChanges(max_iterations=2))).state
+    assert state.status == "capped"
+    assert judge.asked <= 6
+
+
+@pytest.mark.conformance("C9", "A9")
+async def test_c09_a_claim_is_not_confirmed_where_files_changed_meanwhile(world: World) -> None:
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        file = await context.record(ObservedFile("a.py", "d", 1))
+        world.workspace.edit("a.py", b"another")
+        return Judgement(None, confirmed=True, reason="so it is", evidence_ids=(file.id,))
+
+    world.judge = Judging(judges)
+
+    async def gives_up(turn: Turn, context: TurnContext, world: World) -> TurnResult:
+        return TurnResult(Claim("blocked", "there is no key"))
+
+    supervisor, run_id = await starts(world, gives_up)
+    view = await until(supervisor, run_id, lambda view: view.state.ended or bool(view.state.interrupts))
+    assert view.state.status == "waiting"
+
+
+@pytest.mark.conformance("A16", "A3")
+@pytest.mark.parametrize("how", ["stop", "pause"])
+async def test_a16_a_call_of_the_judge_that_was_cut_off_counts_as_its_prompt(world: World, how: str) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it reads well"))
+    asked = asyncio.Event()
+
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        await context.calls.begin("test/judge", CENT, Usage(100, 1_000, 0, 0.2))
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    world.judge = Judging(judges)
+    supervisor, run_id = await starts(world, edits("a.py"))
+    async with asyncio.timeout(10):
+        await asked.wait()
+    await (supervisor.stop(run_id) if how == "stop" else supervisor.pause(run_id))
+    state = (await ended(supervisor, run_id)).state
+    assert state.status == {"stop": "cancelled", "pause": "paused"}[how]
+    assert (state.judge_usage, dict(state.open_calls)) == (CENT, {})
+    assert state.usage.usd == pytest.approx(sum(one.usage.usd or 0 for one in state.iterations))
+
+
+async def test_calls_side_by_side_keep_the_budget_together(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it reads well"))
+    begun: list[str] = []
+
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        worst = Usage(100, 1_000, 0, 0.06)
+        tried = await asyncio.gather(
+            *(context.calls.begin("test/judge", CENT, worst) for _ in range(5)), return_exceptions=True
+        )
+        begun.extend(one for one in tried if isinstance(one, str))
+        raise next(one for one in tried if isinstance(one, OverBudget))
+
+    world.judge = Judging(judges)
+    state = (await pursued(world, edits("a.py"), limits=LimitChanges(budget=0.1))).state
+    assert (state.status, len(begun)) == ("over_budget", 1)
