@@ -36,14 +36,20 @@ class Room:
             "worker": "agent", "model": "openai/worker", "apiBase": self.models.base_url,
             "judgeModel": "openai/judge", "judgeApiBase": self.models.base_url, "approve": "auto", "maxIterations": 3,
         } | settings  # fmt: skip
-        self.editor = Editor(self.state)
-        features = {"interrupts": True}
-        self.editor.start(root=self.root, options={"settings": self.settings, "clientFeatures": features})
-        self.secret("DONEWHEN_API_KEY", KEY)
-        self.secret("DONEWHEN_JUDGE_API_KEY", JUDGE_KEY)
+        self.editor = self._opened()
 
-    def secret(self, name: str, value: str) -> None:
-        self.editor.notify("donewhen/setSecret", {"name": name, "value": value})
+    def _opened(self) -> Editor:
+        editor = Editor(self.state)
+        options = {"settings": self.settings, "clientFeatures": {"interrupts": True}}
+        editor.start(root=self.root, options=options)
+        for name, value in (("DONEWHEN_API_KEY", KEY), ("DONEWHEN_JUDGE_API_KEY", JUDGE_KEY)):
+            editor.notify("donewhen/setSecret", {"name": name, "value": value})
+        return editor
+
+    def reopen(self) -> None:
+        """Another server after one that has gone."""
+        self.editor.close()
+        self.editor = self._opened()
 
     def configure(self, **settings: Any) -> None:
         """These settings over the first ones, for the runs that start from now on."""

@@ -175,6 +175,66 @@ def test_outages_are_waited_for_and_cost_no_iteration(room: Room) -> None:
     assert (found["worker"], found["judge"]) == (4, 3)
 
 
+@pytest.mark.conformance("A6", "A3", "C19")
+def test_a_judge_that_is_down_pauses_the_run_and_one_that_thinks_can_be_stopped(room: Room) -> None:
+    goal = "# Down\n\n- [ ] The note says hello\n  - file: `down/note.txt`\n"
+    writes = [calls("write_file", path="down/note.txt", content="hello\n"), says("Done.")]
+    room.play(worker=writes, judge=lambda _: fails(401))
+    last = room.pursue("down", goal)
+    assert (last["status"], last["iteration"]) == ("paused", 1)
+    assert "DONEWHEN_JUDGE_API_KEY" in last["reason"]
+
+    room.play(judge=lambda _: hangs())
+    room.editor.execute("donewhen.run.resume", {"runId": last["runId"]}, 60)
+    room.wait_asked("judge")
+    thinking = room.models.requests[-1]
+    room.editor.execute("donewhen.run.pause", {"runId": last["runId"]}, 60)
+    wait_until(lambda: thinking.disconnected, 2.0)
+
+    room.play(judge=lambda call: says(verdict(call)))
+    room.editor.execute("donewhen.run.resume", {"runId": last["runId"]}, 60)
+    final = room.until(last["runId"], lambda s: s["status"] == "complete")
+    assert final["iteration"] == 1
+    assert len(room.asked("judge")) == 1
+    assert not room.asked("worker")
+
+    (room.root / "down/note.txt").unlink()
+    room.play(worker=writes, judge=lambda _: hangs())
+    run_id = room.start("down-too", goal.replace("# Down", "# Down too"))
+    room.wait_asked("judge")
+    thinking = room.models.requests[-1]
+    room.stop(run_id)
+    wait_until(lambda: thinking.disconnected, 2.0)
+    assert room.end(run_id)["status"] == "cancelled"
+    assert len(room.asked("judge")) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.conformance("A13", "C20")
+def test_a_server_that_was_killed_in_a_turn_is_followed_by_one_that_resumes_it(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    try:
+        room.play(worker=[calls("write_file", path="half.txt", content=ABANDONED), hangs(2)])
+        run_id = room.start("GOAL", "# Killed\n\n- [ ] `test -f done.txt` passes\n")
+        room.wait_asked("worker", 2)
+        hosts = room.hosts()
+        room.editor.process.kill()
+        wait_until(lambda: not any(alive(one) for one in hosts), 2.0)
+        room.reopen()
+        (found,) = room.editor.execute("donewhen.run.status", {"runId": run_id}, 60)["snapshots"]
+        assert (found["status"], found["iteration"]) == ("interrupted", 1)
+        room.play(
+            worker=[calls("write_file", path="done.txt", content="done\n").expecting(lacks=[ABANDONED]), says("D")]
+        )
+        room.editor.execute("donewhen.run.resume", {"runId": run_id}, 60)
+        last = room.until(run_id, lambda s: s["status"] == "complete")
+        assert last["iteration"] == 1
+        room.sound()
+        assert not (room.root / "half.txt").exists()
+    finally:
+        room.close()
+
+
 @pytest.mark.slow
 @pytest.mark.conformance("A6", "C8")
 def test_a_model_whose_server_is_down_fails_the_turn_and_works_once_it_is_up(tmp_path: Path) -> None:

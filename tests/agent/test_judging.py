@@ -314,3 +314,18 @@ def test_what_is_found_about_one_requirement_leaves_the_others_alone(room: Room)
     )
     last = judged(room, "two", lambda call: says(verdict(call, "met", R2="unmet")), goal)
     assert (last["status"], met(last)) == ("capped", ["met", "unmet"])
+
+
+@pytest.mark.conformance("A19")
+def test_what_a_judge_cant_tell_waits_and_is_judged_again_where_a_person_disputes_it(room: Room) -> None:
+    last = judged(room, "disputed", lambda call: says(verdict(call, "unverified")))
+    assert (last["status"], met(last), last["iteration"]) == ("waiting", ["unverified"], 1)
+    (asked,) = last["interrupts"]
+    assert asked["kind"] == "question"
+    room.play(judge=judge_says())
+    argument = {"runId": last["runId"], "requirementId": last["requirements"][0]["id"], "reason": "Line 1 greets."}
+    room.editor.execute("donewhen.run.dispute", argument, 60)
+    final = room.until(last["runId"], lambda s: s["status"] == "complete")
+    assert (final["iteration"], final["interrupts"]) == (1, [])
+    (again,) = room.asked("judge")
+    assert "Line 1 greets." in again.text

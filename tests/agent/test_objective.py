@@ -19,20 +19,30 @@ MATHX = "def add(a, b):\n    return a + b\n"
 TEST = "from mathx import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
 
 
-@pytest.mark.conformance("C2", "C22")
+@pytest.mark.conformance("C2", "C13", "C22")
 @pytest.mark.parametrize("prefix", ["", pytest.param("/goal ", marks=pytest.mark.slow)])
 def test_an_objective_is_drafted_and_pursued(site: Site, prefix: str) -> None:
     path = f"{Path(sys.executable).parent}:{site.environment()['PATH']}"
+    keys = {
+        "DONEWHEN_API_KEY": "sk-of-the-worker-from-outside",
+        "DONEWHEN_JUDGE_API_KEY": "sk-of-the-judge-from-outside",
+    }
     worker = [
         calls("write_file", path="mathx.py", content=MATHX),
         calls("write_file", path="test_mathx.py", content=TEST),
-        calls("run_command", command="python -m pytest -q"),
+        calls("run_command", command="env; python -m pytest -q"),
         says("mathx.py adds, and its test passes.").expecting(last=("1 passed",)),
     ]
     with ScriptedModels({"worker": worker, "judge": judge_says()}) as models:
-        code, last = site.run(models, f"{prefix}{OBJECTIVE}", variables={"PATH": path})
+        code, last = site.run(models, f"{prefix}{OBJECTIVE}", variables={"PATH": path, **keys})
         assert not models.failures
         first = prompts(models, "worker")[0].text
+    given = {exchange.model: exchange.key for exchange in models.requests}
+    assert given == {"worker": keys["DONEWHEN_API_KEY"], "judge": keys["DONEWHEN_JUDGE_API_KEY"]}
+    said = [call.text for name in given for call in prompts(models, name)]
+    stored = [path.read_bytes().decode(errors="replace") for path in site.state.rglob("ledger*")]
+    assert stored
+    assert not [one for one in (*said, *stored) for key in keys.values() if key in one]
     assert (code, last["status"], last["iteration"]) == (0, "complete", 1), last
     drafted = (site.root / "GOAL.md").read_text()
     assert OBJECTIVE in drafted
