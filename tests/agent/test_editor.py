@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from donewhen.testing.models import calls, calls_all, hangs, says, tool
+from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, calls_all, fails, hangs, says, tool
 from tests.agent.room import JUDGE_KEY, KEY, Room, tool_results
 from tests.agent.site import judge_says
 from tests.lsp.editor import Editor, wait_until
@@ -203,3 +203,71 @@ def alive(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+@pytest.mark.conformance("A20", "A10")
+def test_what_a_person_types_and_saves_during_a_turn_is_theirs(room: Room) -> None:
+    """A goal that is saved in the middle of a turn is amended; the agent goes on with the new one."""
+    path = room.write("amended.goal.md", "# Amended\n\n- [ ] `test -f first.txt` passes\n")
+    room.editor.open(path)
+    wanted = "# Amended\n\n- [ ] `test -f first.txt` passes\n- [ ] `test -f second.txt` passes\n"
+
+    def worker(call: ModelCall) -> Reply:
+        number = len(room.asked("worker"))
+        if number == 1:
+            room.editor.save(path, wanted)
+            return calls("write_file", path="first.txt", content="1\n")
+        if number == 2:
+            return says("Done.")
+        return calls("write_file", path="second.txt", content="2\n") if number == 3 else says("Done now.")
+
+    room.play(worker=worker)
+    run_id = room.start("amended", path.read_text())
+    last = room.end(run_id)
+    assert (last["status"], last["iteration"]) == ("complete", 2), last
+    assert last["counts"]["total"] == 2
+    assert last["integrity"] == []
+    assert "second.txt" in room.asked("worker")[2].text
+    assert path.read_text() == wanted
+    room.editor.notify("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
+
+
+@pytest.mark.slow
+@pytest.mark.conformance("A5", "C7")
+def test_runs_in_two_folders_at_once_are_kept_apart(tmp_path: Path) -> None:
+    """One server, two workspace folders, one model: neither run sees anything of the other."""
+    roots = [tmp_path / name for name in ("red", "blue")]
+
+    def worker(call: ModelCall) -> Reply:
+        mine, other = ("red", "blue") if "find red" in call.text else ("blue", "red")
+        if f"find {other}" in call.text:
+            return fails(400, "mixed")
+        done = tool_results(call)
+        if len(done) < 3:
+            return calls("write_file", path=f"{len(done)}.txt", content=f"{mine}\n")
+        return says(f"I found {mine}.")
+
+    with ScriptedModels({"worker": worker, "judge": judge_says()}) as models:
+        settings = {"worker": "agent", "model": "openai/worker", "apiBase": models.base_url, "approve": "auto"}
+        editor = Editor(tmp_path / "state")
+        try:
+            folders: list[dict[str, str]] = []
+            for root in roots:
+                root.mkdir()
+                (root / "GOAL.md").write_text(
+                    f"# Please find {root.name}\n\n- [ ] `grep -q {root.name} 2.txt` passes\n"
+                )
+                folders.append({"uri": root.as_uri(), "name": root.name})
+            options = {"settings": settings, "clientFeatures": {"interrupts": True}}
+            editor.start(workspaceFolders=folders, options=options)
+            uris = [{"goalUri": (root / "GOAL.md").as_uri()} for root in roots]
+            ids = [editor.execute("donewhen.run.start", uri, 60)["runId"] for uri in uris]
+            for run_id in ids:
+                last = editor.snapshot(run_id, lambda s: s["status"] in ("complete", "capped", "crashed"), 60)
+                assert last["status"] == "complete", last
+            assert not models.failures
+            assert editor.goodbye() == 0
+        finally:
+            editor.close()
+    for root in roots:
+        assert {(root / f"{number}.txt").read_text() for number in range(3)} == {f"{root.name}\n"}

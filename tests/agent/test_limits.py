@@ -157,3 +157,30 @@ def test_several_calls_of_one_reply_are_all_answered_in_their_order(room: Room) 
     assert first.startswith(("made", "wrote"))
     assert second.startswith("error:")
     assert third.startswith("exit 0")
+
+
+def test_an_agent_that_only_answers_garbage_ends_crashed_with_the_reason(room: Room) -> None:
+    """Nothing, what is cut off, a proxy's page: each failed turn is on record, and three in a row are enough."""
+    room.play(worker=lambda _: says(""))
+    last = room.pursue("nothing", GOAL)
+    assert (last["status"], last["iteration"], last["complete"]) == ("crashed", 3, False), last
+    assert "nothing" in last["reason"]
+    assert len(room.asked("worker")) == 6
+    assert [bool(one["error"]) for one in last["iterations"]] == [True] * 3
+
+
+@pytest.mark.conformance("A4", "C8")
+def test_a_failed_turn_is_no_answer_and_the_next_one_is_told(room: Room) -> None:
+    def worker(call: ModelCall) -> Reply:
+        number = len(room.asked("worker"))
+        if number == 1:
+            return calls("write_file", path="limits/half.txt", content="half\n")
+        return says("") if number <= 3 else FINISH[number - 4]
+
+    room.play(worker=worker)
+    last = room.pursue("failed", GOAL)
+    assert (last["status"], last["iteration"]) == ("complete", 2), last
+    first, second = last["iterations"]
+    assert "nothing" in first["error"]
+    assert not second.get("error")
+    assert (room.root / "limits/half.txt").exists()
