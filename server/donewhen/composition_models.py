@@ -61,6 +61,7 @@ class FolderModels:
             lambda turn, context: GuardedFolder(context.workspace, processes, environment, turn.token),
             processes,
             environment,
+            self._mask,
         )
 
     def judge(self, options: RunOptions) -> Judge | None:

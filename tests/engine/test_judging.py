@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from donewhen.core.errors import OverBudget
+from donewhen.core.errors import OverBudget, WorkspaceError
 from donewhen.core.evidence import ObservedCommand, ObservedFile
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Claim, TurnResult, Usage
-from donewhen.engine.api import LimitChanges
+from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.engine.audit_context import LARGEST
 from donewhen.ports import AuditContext, Judgement, JudgeTask, Turn, TurnContext
 from tests.core.builders import goal, requirement
 from tests.engine.test_calls import Play, pursued, starts
@@ -184,3 +185,37 @@ async def test_calls_side_by_side_keep_the_budget_together(world: World) -> None
     world.judge = Judging(judges)
     state = (await pursued(world, edits("a.py"), limits=LimitChanges(budget=0.1))).state
     assert (state.status, len(begun)) == ("over_budget", 1)
+
+
+@pytest.mark.conformance("C13")
+async def test_c13_what_the_judge_says_is_kept_without_secrets(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it reads well"))
+
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        return Judgement(Verdict((RequirementVerdict(task.requirements[0].id, "unmet", "the key is hunter2!"),)))
+
+    world.judge = Judging(judges)
+    supervisor = world.supervisor(mask=lambda text: text.replace("hunter2", "[masked]"))
+    world.worker.plays = [lambda turn, context, world: world.workspace.edit("a.py", b"x")]
+    view = await supervisor.start(GOAL, StartOptions(limits=LimitChanges(max_iterations=1)))
+    state = (await ended(supervisor, view.state.run_id)).state
+    assert [one.verdict.reason for one in state.judged.values()] == ["the key is [masked]!"]
+
+
+async def test_a_file_too_large_for_a_judge_is_not_read(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it reads well"))
+    world.workspace.edit("big.txt", b"x")
+    with (world.folder / "big.txt").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    said: list[str] = []
+
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        with pytest.raises(WorkspaceError) as error:
+            await context.read("big.txt")
+        said.append(str(error.value))
+        return Judgement(None, reason="nothing to judge")
+
+    world.judge = Judging(judges)
+    supervisor, run_id = await starts(world, edits("a.py"))
+    await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
+    assert said == ["big.txt is too large to be shown: more than 50 MB"]

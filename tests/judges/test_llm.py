@@ -258,7 +258,7 @@ async def test_shown_files_are_told_for_requirements_that_name_files() -> None:
     model = ScriptedModel(looks("read_file", path="src/a.py"), both)
     reply = await LlmJudge(model, LOOKING).judge(task(TWO[1], named), context)
     assert sorted(reply.shown["r-3"]) == ["README.md", "other.py", "src/a.py"]
-    for look in (looks("search", text="x"), looks("list_files")):
+    for look in (looks("search", text="x"), looks("list_files"), looks("read_file", path="not_there.py")):
         reply = await LlmJudge(ScriptedModel(look, both), LOOKING).judge(task(TWO[1], named), context)
         assert reply.shown == {}
 

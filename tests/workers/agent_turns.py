@@ -107,6 +107,7 @@ class Agent:
     root: Path
     context: AgentContext
     model: ScriptedModel = field(default_factory=lambda: ScriptedModel(()))
+    mask: Callable[[str], str] = lambda text: text
 
     async def plays(
         self, script: Script, given: Turn | None = None, options: AgentOptions = OPTIONS, **model: Any
@@ -120,7 +121,7 @@ class Agent:
         def files(turn: Turn, context: TurnContext) -> GuardedFolder:
             return GuardedFolder(context.workspace, processes, environment, turn.token)
 
-        return AgentWorker(self.model, options, files, processes, environment)
+        return AgentWorker(self.model, options, files, processes, environment, self.mask)
 
     def write(self, path: str, text: str | bytes) -> Path:
         target = self.root / path

@@ -75,6 +75,15 @@ async def test_the_response_is_told_apart_by_what_was_said(agent: Agent) -> None
 # ------------------------------------------------------------------------------------------- prompt
 
 
+@pytest.mark.conformance("C13")
+async def test_c13_what_the_model_is_told_first_holds_no_secret(agent: Agent) -> None:
+    agent.mask = lambda text: text.replace(GOAL.title, "[masked]").replace(GOAL.objective, "[masked]")
+    await agent.plays([report()])
+    first = agent.model.requests[0].messages[0].text
+    assert GOAL.objective not in first
+    assert "[masked]" in first
+
+
 @pytest.mark.conformance("C3")
 async def test_the_prompt_begins_alike_in_every_call_and_turn(agent: Agent) -> None:
     await agent.plays([use("list_files"), report()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Sequence
 
@@ -13,6 +14,10 @@ from donewhen.core.goal import Check
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.audits import run_check
 from donewhen.engine.calling import CallAccount
+from donewhen.ports import Workspace
+
+LARGEST = 50_000_000
+"""Bytes of a file that is read for a judge: more is no text that anybody judges."""
 
 
 class RevisionView:
@@ -52,8 +57,8 @@ class RevisionView:
         digest = workspace.digest(path)
         if digest is None:
             raise WorkspaceError(f"{path} is no file of this workspace that the revision covers")
-        content = await asyncio.to_thread(workspace.read, path)
-        if content is None or hashlib.sha256(content).hexdigest() != digest:
+        content, found = await asyncio.to_thread(_read, workspace, path)
+        if content is None or found != digest:
             raise WorkspaceError(f"{path} has changed since the audit: judge what you have")
         return content
 
@@ -66,3 +71,12 @@ class RevisionView:
 
     async def run_check(self, check: Check) -> Evidence:
         return await run_check(self._run, check)
+
+
+def _read(workspace: Workspace, path: str) -> tuple[bytes | None, str]:
+    """A file and the digest of its content. Blocks: for a thread, since both take long for a large one."""
+    with contextlib.suppress(OSError):
+        if (workspace.root / path).stat().st_size > LARGEST:
+            raise WorkspaceError(f"{path} is too large to be shown: more than {LARGEST // 1_000_000} MB")
+    content = workspace.read(path)
+    return content, "" if content is None else hashlib.sha256(content).hexdigest()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 
 from donewhen.core.errors import JudgeOutage, OverBudget
 from donewhen.core.events import ClaimJudged, JudgeFailed, JudgeFinished, JudgeStarted
 from donewhen.core.evidence import Evidence
 from donewhen.core.goal import Requirement
 from donewhen.core.proof import assess
+from donewhen.core.verdict import Verdict
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.audit_context import RevisionView
 from donewhen.ports import Judgement, JudgeTask
@@ -30,11 +33,19 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
         return
     await _look(run)
     reason = run.parts.mask(reply.reason)
+    verdict = _masked(reply.verdict, run.parts.mask)
     await run.append(
         JudgeFinished(
-            asked, revision, run.state.revision, reply.verdict, reply.usage, reason, dict(reply.shown), reply.cached
+            asked, revision, run.state.revision, verdict, reply.usage, reason, dict(reply.shown), reply.cached
         )
     )
+
+
+def _masked(verdict: Verdict | None, mask: Callable[[str], str]) -> Verdict | None:
+    """What a judge says without secrets, whatever it was shown (C13)."""
+    if verdict is None:
+        return None
+    return Verdict(tuple(replace(one, reason=mask(one.reason)) for one in verdict.findings))
 
 
 async def _ask_about_claim(run: ActiveRun) -> None:

@@ -14,7 +14,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.evidence import CheckResult, Evidence, ObservedFile
 from donewhen.core.globs import matches
 from donewhen.core.goal import Check
-from donewhen.judges.blocks import file_lines, outcome
+from donewhen.judges.blocks import bounded_output, file_lines, outcome
 from donewhen.judges.evidence_prompt import fenced
 from donewhen.judges.excerpts import Lines, excerpt, size
 from donewhen.judges.fencing import boundary, label
@@ -68,6 +68,7 @@ class Looking:
         if isinstance(start, bool) or not isinstance(start, int) or start < 1:
             raise InvalidReply("`start` must be a line number from 1")
         if path not in self.context.files():
+            self.roamed = True  # that it isn't there may decide, and holds until any file changes
             raise InvalidReply(f"{label(path, 120)} is no file of the workspace; use list_files")
         content = await self.context.read(path)
         self.paths.append(path)
@@ -132,15 +133,19 @@ class Looking:
             known = ", ".join(label(check.command, 100) for check in self.task.goal.checks[:20]) or "none"
             raise InvalidReply(f"the goal has no such check; it has {known}")
         results = [await self.context.run_check(check) for check in checks]
-        return "\n".join(self._check_block(evidence, room // len(results)) for evidence in results)
+        return "\n".join([await self._check_block(evidence, room // len(results)) for evidence in results])
 
-    def _check_block(self, evidence: Evidence, room: int) -> str:
+    async def _check_block(self, evidence: Evidence, room: int) -> str:
         result = evidence.observation
         assert isinstance(result, CheckResult)
-        lines = Lines.of(self.normaliser.check_output(result))
         head = (f"command: {label(self.normaliser.text(result.command), 600)}", f"result: {outcome(result)}")
-        body = excerpt(lines, room - 300 - sum(size(line) for line in head), head=0.2, tail=0.4)
+        left = room - 300 - sum(size(line) for line in head)
+        body = await asyncio.to_thread(self._output, result, left)
         return self._fenced(f'id="{self._known(evidence)}" kind="check result"', head, body)
+
+    def _output(self, result: CheckResult, room: int) -> str:
+        text = bounded_output(self.normaliser.check_output(result))
+        return excerpt(Lines.of(text), room, head=0.2, tail=0.4)
 
     async def _file_block(self, path: str, content: bytes, said: str, body: str) -> str:
         observed = ObservedFile(path, hashlib.sha256(content).hexdigest(), len(content), body)

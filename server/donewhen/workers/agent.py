@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed, WorkerFailed
@@ -33,7 +34,8 @@ TOO_LONG = (
 class AgentWorker:
     """Asks the model what to do, does it, and tells it what came of it, until it reports or a limit is reached.
 
-    `files` gives the guarded files for a turn; `environment` gives the variables for its commands, without keys.
+    `files` gives the guarded files for a turn; `environment` gives the variables for its commands, without keys;
+    `mask` hides secrets.
     """
 
     name = "agent"
@@ -46,17 +48,21 @@ class AgentWorker:
         files: FilesOf,
         processes: Processes,
         environment: Callable[[], Mapping[str, str]],
+        mask: Callable[[str], str] = lambda text: text,
     ) -> None:
         self._model = model
         self._options = options
         self._files = files
         self._processes = processes
         self._environment = environment
+        self._mask = mask
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One turn. Raises WorkerFailed where the model can't be asked or answers nothing, OverBudget where it may not
         be asked again."""
-        talk = Talk(agent_system(turn, context.workspace.root), context, self._options, self._model.facts)
+        system = agent_system(turn, context.workspace.root)
+        system = replace(system, text=self._mask(system.text))  # the rest of what is said is masked as it is kept
+        talk = Talk(system, context, self._options, self._model.facts)
         files = self._files(turn, context)
         largest = min(max(talk.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
         desk = Desk(turn, context, files, self._processes, self._environment, largest)
