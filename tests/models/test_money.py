@@ -8,11 +8,12 @@ import sys
 import pytest
 
 from donewhen.core.calls import Message, ToolCall
+from donewhen.core.errors import ModelFailed
 from donewhen.core.work import Usage
 from donewhen.models.abilities import Abilities
 from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
 from donewhen.models.hosted import HostedModel
-from donewhen.models.protocol import Answered, Call, Spent
+from donewhen.models.protocol import Answered, Call, CallFailed, Failure, Spent
 from donewhen.ports import ModelFacts, ModelRequest, Price
 from tests.models.conftest import LOOK, request
 
@@ -154,3 +155,53 @@ async def test_a_reply_teaches_how_many_tokens_a_text_has() -> None:
 
 def test_an_unknown_price_is_unknown_in_the_estimate() -> None:
     assert [one.usd for one in estimates(ModelFacts(), request())] == [None, None]
+
+
+class Breaking(Answers):
+    """Answers after so many calls that broke off."""
+
+    def __init__(self, *failures: Failure) -> None:
+        super().__init__()
+        self.failures = list(failures)
+
+    async def ask(self, call: Call, on_text: object = None) -> Answered:
+        if self.failures:
+            raise CallFailed(self.failures.pop(0))
+        return await super().ask(call, on_text)
+
+
+async def at_once(seconds: float) -> None:
+    return
+
+
+TIMED_OUT = Failure("Timeout", "timed out", 408)
+BROKEN = Failure("MidStreamFallbackError", "the connection broke", 503)
+TURNED_AWAY = Failure("RateLimitError", "later", 429)
+
+
+@pytest.mark.conformance("A16")
+async def test_attempts_that_broke_off_count_as_their_prompt() -> None:
+    host = Breaking(TIMED_OUT, TURNED_AWAY, BROKEN)
+    model = HostedModel("openai/gpt-4o", host, key=lambda: "k", facts=ModelFacts(price=OWN), sleep=at_once)
+    prompt, _ = model.estimate(request())
+    used = (await model.complete(request())).usage
+    assert used.input_tokens == 1000 + 2 * prompt.input_tokens
+    assert used.usd == pytest.approx((1000 * 2.0 + 100 * 10.0) / 1e6 + 2 * (prompt.usd or 0))
+
+
+@pytest.mark.conformance("A16")
+async def test_a_call_whose_attempts_all_broke_off_is_not_free() -> None:
+    model = HostedModel("openai/gpt-4o", Breaking(*[TIMED_OUT] * 5), key=lambda: "k", sleep=at_once)
+    prompt, _ = model.estimate(request())
+    with pytest.raises(ModelFailed) as failed:
+        await model.complete(request())
+    assert failed.value.usage.input_tokens == 5 * prompt.input_tokens
+    assert failed.value.usage.usd == pytest.approx(5 * (prompt.usd or 0))
+
+
+async def test_a_bound_that_the_model_does_not_take_is_none_in_the_worst_case() -> None:
+    abilities = Abilities(limit="none")
+    host = Answers()
+    host.abilities = lambda model, api_base: abilities  # type: ignore[method-assign]
+    model = HostedModel("openai/gpt-4o", host, key=lambda: "k", facts=ModelFacts(max_output=9_000, price=OWN))
+    assert model.estimate(request(max_tokens=10))[1].output_tokens == 9_000

@@ -28,6 +28,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from donewhen.core.work import Usage
+
 
 class DoneWhenError(Exception):
     """Anything that is expected to go wrong; the message says what to do about it."""
@@ -121,12 +123,13 @@ class ModelFailed(DoneWhenError):
 
     `kind`: `auth` (no key, or one that isn't taken; the message says what to set), `context` (the prompt is too long),
     `refused` (the request itself was not taken, so that asking again is no use), `outage` (everything else, after all
-    retries).
+    retries). `usage` is what the attempts may have cost all the same.
     """
 
-    def __init__(self, message: str, kind: FailureKind = "outage") -> None:
+    def __init__(self, message: str, kind: FailureKind = "outage", usage: Usage | None = None) -> None:
         super().__init__(message)
         self.kind: FailureKind = kind
+        self.usage = usage or Usage()
 
 
 class OverBudget(DoneWhenError):

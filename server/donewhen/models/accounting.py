@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from donewhen.core.errors import ModelFailed
-from donewhen.core.work import Usage
 from donewhen.ports import Calls, Model, ModelReply, ModelRequest
 
 
@@ -19,7 +18,7 @@ async def ask(
     try:
         reply = await model.complete(request, on_text)
     except ModelFailed as failure:
-        await calls.end(call_id, Usage(), error=str(failure))
+        await calls.end(call_id, failure.usage, error=str(failure))
         raise
     await calls.end(call_id, reply.usage, reply.message)
     return reply

@@ -72,6 +72,11 @@ def wait_before(attempt: int, failure: Failure, now: float, jitter: float) -> fl
     return 3.0 ** (attempt - 1) * (0.875 + 0.25 * jitter)
 
 
+def was_begun(failure: Failure) -> bool:
+    """The provider was at work when the call broke off, and takes money for that: nobody tells how much."""
+    return failure.status == 408 or failure.type in ("Timeout", "APITimeoutError", "MidStreamFallbackError")
+
+
 def is_about_length(failure: Failure) -> bool:
     """The prompt is longer than the model's window."""
     said = f"{failure.type} {failure.code} {failure.message}"

@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Protocol
 
 from donewhen.core.calls import CallRole, Message
@@ -13,7 +14,7 @@ from donewhen.core.errors import ModelFailed
 from donewhen.core.work import Usage
 from donewhen.models.abilities import Abilities, parameters
 from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
-from donewhen.models.failures import meaning, wait_before
+from donewhen.models.failures import meaning, wait_before, was_begun
 from donewhen.models.keys import NO_KEY_NEEDED, missing_key, needs_key
 from donewhen.models.pricing import Estimator, dollars
 from donewhen.models.protocol import Answered, Call, CallFailed, Spent
@@ -79,11 +80,13 @@ class HostedModel:
 
     def estimate(self, request: ModelRequest) -> tuple[Usage, Usage]:
         """See `ports.Model`. Tokens are guessed from characters, and after a reply from what that one counted."""
-        return self._estimator.estimate(request)
+        # What a model doesn't take bounds nothing.
+        bounded = self._abilities.limit != "none" or request.max_tokens is None
+        return self._estimator.estimate(request if bounded else replace(request, max_tokens=None))
 
     async def complete(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
-        """See `ports.Model`: five attempts within about a minute."""
-        attempt, steps = 1, 0
+        """See `ports.Model`: five attempts within about a minute. One that was cut off counts as its prompt."""
+        attempt, steps, lost = 1, 0, Usage()
         while True:
             try:
                 call = self._call(request)
@@ -94,12 +97,16 @@ class HostedModel:
                     steps += 1
                     continue
                 said = meaning(failed.failure, self._mask, self._name, self._provider, self._role, self._api_base)
+                if was_begun(failed.failure):
+                    lost += self.estimate(request)[0]
                 if attempt >= ATTEMPTS or not said.again:
+                    said.error.usage = lost
                     raise said.error from None
                 self._abilities.without_stream(failed.failure)
                 await self._sleep(wait_before(attempt, failed.failure, self._clock(), self._jitter()))
                 attempt += 1
         reply = self._reply(request, answered)
+        reply = replace(reply, usage=reply.usage + lost)
         if on_text is not None and request.stream and not call.stream:
             on_text(reply.message.text)
         return reply
