@@ -103,6 +103,7 @@ def test_keys_reach_their_own_model_and_nothing_else(room: Room) -> None:
     report = room.editor.execute("donewhen.run.report", {"runId": run_id, "format": "json"})["text"]
     told = [*shown, report, room.editor.stderr, *(call.text for call in room.asked("worker")[1:2])]
     told += [call.text for call in room.asked("judge")]
+    assert kept(room.state)
     for secret in (KEY, JUDGE_KEY):
         assert not [text for text in told if secret in text]
         assert not [path for path in kept(room.state) if secret.encode() in path.read_bytes()]

@@ -67,6 +67,7 @@ def test_an_open_approval_is_answered_after_the_process_ended(site: Site) -> Non
     assert (done.returncode, final["status"]) == (0, "complete"), final
 
 
+@pytest.mark.slow  # the default suite does the same in an editor
 @pytest.mark.conformance("A6")
 def test_a06_a_judge_that_is_down_pauses_the_run(site: Site) -> None:
     site.goal("# A note\n\n- [ ] The note says hello\n  - file: `note.txt`\n")
