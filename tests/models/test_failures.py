@@ -270,3 +270,11 @@ def test_a_reply_limit_that_is_too_large_is_left_out_rather_than_the_prompt_cut(
     assert abilities.step_down(failed, request(max_tokens=5000))
     assert abilities.limit == "none"
     assert not abilities.step_down(failed, request(max_tokens=5000))
+
+
+@loop
+async def test_a_reply_without_an_end_is_refused(host: ModelHost) -> None:
+    async with scripted(says("x" * 4_100_000)) as server:
+        with pytest.raises(ModelFailed, match="no end") as failed:
+            await model(host, server).complete(request())
+    assert failed.value.kind == "refused"

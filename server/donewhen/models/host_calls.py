@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _SEND_EVERY = 0.04
+LONGEST_REPLY = 4_000_000
+"""Characters; ten times what the longest replies of models have."""
 _NOTHING = "(nothing)"
 """Stands for an assistant's empty message: some providers refuse one."""
 
@@ -60,6 +62,7 @@ class Asking:
             reply["cost"] = self._cost(asked["model"], reply.pop("usage_object"))
         else:
             reply = _whole(response)
+        _refuse_endless(len(reply["text"]) + sum(len(call[2]) for call in reply["calls"]))
         reply["host_ms"] = round((time.perf_counter() - begun) * 1000, 3)
         return reply
 
@@ -96,6 +99,17 @@ class UnprocessableError(Exception):
     """litellm gave up on a request that it had already shortened, without saying so."""
 
     status_code = 422
+
+
+class EndlessReplyError(Exception):
+    """More than any model says: the server reads each reply as a whole."""
+
+    status_code = 422
+
+
+def _refuse_endless(characters: int) -> None:
+    if characters > LONGEST_REPLY:
+        raise EndlessReplyError(f"its reply has no end: more than {LONGEST_REPLY:,} characters")
 
 
 class EmptyReplyError(Exception):
@@ -197,6 +211,7 @@ class _Stream:
     finish: str = ""
     usage: Any = None
     sent_at: float = 0.0
+    size: int = 0
 
     async def gather(self, chunks: Any) -> dict[str, Any]:
         try:
@@ -228,8 +243,10 @@ class _Stream:
             self._add_call(part)
         if choice.delta.content:
             self._add_text(choice.delta.content)
+        _refuse_endless(self.size)
 
     def _add_text(self, text: str) -> None:
+        self.size += len(text)
         self.texts.append(text)
         self.unsent.append(text)
         now = time.monotonic()
@@ -247,3 +264,4 @@ class _Stream:
         call[0] = part.id or call[0]
         call[1] += part.function.name or ""
         call[2] += part.function.arguments or ""
+        self.size += len(part.function.arguments or "")
