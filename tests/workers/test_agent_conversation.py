@@ -331,3 +331,15 @@ async def test_words_without_calls_are_kept_too(agent: Agent) -> None:
     await agent.plays([report()], turn(2, feedback="R1 is red"))
     assert [m.role for m in agent.model.requests[0].messages] == ["system", "user", "assistant", "user"]
     assert isinstance(agent.model, ScriptedModel)
+
+
+def test_a_command_that_failed_and_was_not_repeated_outlasts_those_that_went_well() -> None:
+    messages: list[Message] = []
+    for number in range(60):
+        call = ToolCall(f"t{number}", "run_command", json.dumps({"command": f"step {number}"}))
+        messages.append(Message("assistant", "", (call,)))
+        ended = "exit 1 after 0.1 s" if number == 0 else "exit 0 after 0.1 s"
+        messages.append(Message("tool", f"{ended}\nout", (), call.id))
+    text = Facts.of(messages).message(3_000).text
+    assert "exit 1 after 0.1 s | step 0" in text
+    assert "step 59" in text

@@ -70,7 +70,7 @@ class Facts:
     def _text(self, share: float, said: Sequence[str]) -> str:
         sections = {
             FILES: list(self.files.values()),
-            COMMANDS: [f"{ended}{_BETWEEN}{command}" for command, ended in self.commands.items()],
+            COMMANDS: [f"{ended}{_BETWEEN}{command}" for command, ended in self._failed_last()],
             ERRORS: [f"{line}{_BETWEEN}{error}" for line, error in self.errors.items()],
             PERSON: list(said),
             STEPS: self.steps,
@@ -83,6 +83,10 @@ class Facts:
         if len(parts) == 1:
             parts.append("(nothing)")
         return "\n".join(parts)
+
+    def _failed_last(self) -> list[tuple[str, str]]:
+        """What failed and was not repeated with success is an open fact: it outlasts what went well."""
+        return sorted(self.commands.items(), key=lambda one: not one[1].startswith("exit 0"))
 
     def _take_over(self, text: str) -> None:
         lines = text.split("\n")
