@@ -144,3 +144,13 @@ async def test_times_in_the_output_do_not_hide_a_circle(agent: Agent) -> None:
     result = await agent.plays(script)
     assert "same calls" in result.claim.text
     assert len(agent.model.requests) == 6
+
+
+@pytest.mark.conformance("A2")
+@pytest.mark.parametrize("edited", [{}, {"command": " "}, {"command": 7}, {"cmd": "echo safe"}])
+async def test_a_command_that_the_person_took_away_does_not_run(agent: Agent, edited: dict[str, object]) -> None:
+    agent.context.answers.append(Answer("edit", input=edited))
+    text = await told(agent, "echo run > ran")
+    assert text.startswith("not run: the person changed it")
+    assert not (agent.root / "ran").exists()
+    assert agent.context.observed == []

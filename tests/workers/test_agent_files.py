@@ -433,3 +433,12 @@ async def test_a_pipe_is_not_waited_for(agent: Agent) -> None:
     async with asyncio.timeout(5):
         [text] = await told(agent, use("read_file", path="pipe"))
     assert "no regular file" in text
+
+
+@pytest.mark.conformance("A2")
+@pytest.mark.parametrize("edited", [{}, {"contents": "B=2\n"}])
+async def test_an_edit_that_says_nothing_of_the_file_writes_nothing(agent: Agent, edited: dict[str, object]) -> None:
+    agent.context.answers.append(Answer("edit", input=edited))
+    (text,) = await told(agent, use("write_file", path=".envrc", content="A=1\n"))
+    assert text.startswith("not written: the person changed the edit")
+    assert not (agent.root / ".envrc").exists()

@@ -21,6 +21,9 @@ MAX_OUTPUT = 30_000
 MAX_RECORDED = 4_000
 """Characters of a command's output that are handed over as evidence."""
 
+_NOTHING_LEFT = (
+    "the person changed it to something that is no command. Find another way, or report that you are blocked"
+)
 INSTEAD = "the person changed the command; this ran instead:"
 
 _TIMES = re.compile(r"\b\d+(?:\.\d+)?\s?(?:ms|s|sec|secs|seconds|minutes|m)\b|0x[0-9a-fA-F]+")
@@ -38,6 +41,8 @@ async def _run_command(desk: Desk, arguments: Arguments) -> ToolResult:
     if not allowed.given:
         return ToolResult(f"not run: {allowed.told}", f"{_line(arguments)}: not allowed", ok=False)
     wanted = _edited(allowed, command)
+    if wanted is None:
+        return ToolResult(f"not run: {_NOTHING_LEFT}", f"{_line(arguments)}: not allowed", ok=False)
     timeout = min(float(arguments.get("timeout_seconds", TIMEOUT)), LONGEST_TIMEOUT)
     desk.context.activity(activity_line(f"running `{wanted}`"))
     result = await _observed(desk, wanted, timeout)
@@ -56,12 +61,13 @@ def _approval(command: str) -> Interrupt:
     )
 
 
-def _edited(allowed: Permission, command: str) -> str:
-    """What the person made of the command; the model's own where it was let through as it was."""
+def _edited(allowed: Permission, command: str) -> str | None:
+    """What the person made of the command; the model's own where it was let through as it was. None where they left
+    none: then they did not allow the one that was there."""
     if allowed.edited is None:
         return command
     changed = allowed.edited.get("command", allowed.text)
-    return changed if isinstance(changed, str) and changed.strip() else command
+    return changed if isinstance(changed, str) and changed.strip() else None
 
 
 @dataclass(slots=True)

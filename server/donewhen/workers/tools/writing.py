@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from donewhen.core.errors import ChangedMeanwhile
-from donewhen.core.feedback import keep_ends
+from donewhen.core.feedback import MASK, keep_ends
 from donewhen.ports import FileText
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
@@ -58,6 +58,8 @@ async def replaced(
         if changed is None:
             return None, "not written: the person changed the edit to one that does not apply; read the file again"
         content = changed
+    if _loses_secrets(desk, before, content):
+        return None, f"error: {now.path} was not written. {_SECRETS}"
     try:
         written = await desk.files.write(now.path, content, now.file)
     except ChangedMeanwhile as changed_meanwhile:
@@ -68,10 +70,17 @@ async def replaced(
     return written, ""
 
 
+def _loses_secrets(desk: Desk, before: str, content: str) -> bool:
+    """Whether the mask would be written over a secret: the model copies what it was shown, and was never shown that."""
+    return content.count(MASK) > before.count(MASK) and desk.mask(before) != before
+
+
 def _edited(edited: Mapping[str, Any] | None, given: Mapping[str, Any], before: str, content: str) -> str | None:
     """The text with what the person made of the call; None where that can't be applied."""
     if edited is None:
         return content
+    if not set(edited) & set(given):
+        return None  # what they meant can't be told, and what stood there they did not let through
     call = {**given, **edited}
     if isinstance(call.get("content"), str):
         return str(call["content"])
