@@ -13,6 +13,9 @@ from donewhen.core.goal import Goal, Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.verdict import RequirementView
 
+MASK = "[masked]"
+"""What stands for a secret in whatever is stored, shown or sent."""
+
 PROVEN = ("met", "waived")
 MAX_LOCATIONS = 20
 MAX_MESSAGE = 400

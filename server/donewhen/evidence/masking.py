@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
-MASK = "[masked]"
+from donewhen.core.feedback import MASK
 
 _SENSITIVE = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE"

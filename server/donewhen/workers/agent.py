@@ -65,7 +65,7 @@ class AgentWorker:
         talk = Talk(system, context, self._options, self._model.facts)
         files = self._files(turn, context)
         largest = min(max(talk.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
-        desk = Desk(turn, context, files, self._processes, self._environment, largest)
+        desk = Desk(turn, context, files, self._processes, self._environment, largest, mask=self._mask)
         return await _AgentTurn(self._model, self._options, talk, desk).play(agent_task(turn))
 
 

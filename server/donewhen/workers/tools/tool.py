@@ -21,7 +21,7 @@ SMALLEST_RESULT = 2_000
 @dataclass(slots=True)
 class Desk:
     """What the tools of one turn work with. `known` is what the model has seen of each file: the digest of its bytes;
-    `largest` bounds one result, in characters."""
+    `largest` bounds one result, in characters; `mask` hides the secrets of what the model is told."""
 
     turn: Turn
     context: TurnContext
@@ -30,6 +30,7 @@ class Desk:
     environment: Callable[[], Mapping[str, str]]
     largest: int = LARGEST_RESULT
     known: dict[str, str] = field(default_factory=dict[str, str])
+    mask: Callable[[str], str] = lambda text: text
 
     def saw(self, file: FileText) -> None:
         """The model has seen this content of the file: it may replace it."""

@@ -148,6 +148,10 @@ def _told(verb: str, written: FileText, wanted: str) -> str:
     return f"{verb} {written.path}, {_lines(written)}{other}"
 
 
+_SECRETS = (
+    f"It holds a secret, which you are shown as {MASK}, and that would stand in its place. Leave those lines alone: "
+    "change the others with edit_file"
+)
 _OTHER = "\nIts text is not the one that you sent: a person changed it when they allowed it. Read it before you go on"
 
 
