@@ -72,6 +72,7 @@ def test_every_option_has_its_variable(setting: Setting, tmp_path: Path) -> None
     one, name = setting, setting.name
     whole = str(max(7, one.least))
     texts = {"choice": one.choices[-1:], "whole": (whole,), "number": ("1",), "duration": ("7m",), "money": ("7",)}
+    texts["url"] = ("http://localhost:7/v1",)
     text = texts.get(one.kind, ("x",))[0]
     settings = load(tmp_path, environ={f"DONEWHEN_{name.upper()}": text})
     assert getattr(settings.given, name) == read_value(BY_NAME[name], text, "")

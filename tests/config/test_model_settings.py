@@ -94,6 +94,20 @@ def test_a_relative_file_of_the_command_line_is_that_of_the_current_folder(
     )
 
 
+@pytest.mark.parametrize("setting", ["api_base", "judge_api_base"])
+@pytest.mark.parametrize(
+    "text", ["localhost:8000", "ftp://a/v1", "http://", "http:///v1", "http://a:99999", "http://a:b", "http://a b", "x"]
+)
+def test_an_address_that_cant_be_asked_is_refused_at_once(setting: str, text: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidGoal, match=f"{setting} must be an address such as http://localhost:8000/v1"):
+        load(tmp_path, flags={setting: text})
+
+
+@pytest.mark.parametrize("text", ["http://localhost:8000/v1", "https://[::1]/", " HTTPS://a.example/v1?x=1 "])
+def test_an_address_is_taken_without_the_spaces_around_it(text: str, tmp_path: Path) -> None:
+    assert load(tmp_path, flags={"api_base": text}).given.api_base == text.strip()
+
+
 @pytest.mark.parametrize("text", ["@missing.md", "@", "@empty.md", "@binary.md", "@large.md"])
 def test_a_prompt_that_cant_be_read_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "empty.md").write_bytes(b"\n")

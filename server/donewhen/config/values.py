@@ -8,13 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Limits
 from donewhen.core.panel import MOST, panel
 
 Unlimited = Literal["unlimited"]
-Kind = Literal["choice", "text", "model", "panel", "prompt", "whole", "number", "duration", "money", "globs", "path"]
+Kind = Literal[
+    "choice", "text", "url", "model", "panel", "prompt", "whole", "number", "duration", "money", "globs", "path"
+]
 FromWorkspace = Literal["may", "tighten", "never"]
 
 WORKERS = ("agent", "human", "command", "acp", "scripted")
@@ -59,8 +62,8 @@ SETTINGS = (
     Setting("script", "text", "the recording that the worker `scripted` plays (YAML)", "never"),
     Setting("model", "model", "the model of the built-in agent, such as anthropic/NAME or openai/NAME"),
     Setting("judge_model", "panel", "the model that judges what no check decides; several: A,B,C or 3*A"),
-    Setting("api_base", "text", "where the worker's model is served", "never"),
-    Setting("judge_api_base", "text", "where the judge's model is served", "never"),
+    Setting("api_base", "url", "where the worker's model is served", "never"),
+    Setting("judge_api_base", "url", "where the judge's model is served", "never"),
     Setting("max_iterations", "whole", "worker turns at most (10)", unlimited=True),
     Setting("timeout", "duration", "time for the whole run, such as 90s, 30m, 2h (60m)", unlimited=True),
     Setting("budget", "money", "US dollars that it may cost", unlimited=True),
@@ -91,6 +94,7 @@ _WHOLE = re.compile(r"[+-]?\d{1,15}")
 _EXPECTED: dict[Kind, str] = {
     "choice": "one of ",
     "text": "text",
+    "url": "an address such as http://localhost:8000/v1",
     "model": "the name of a model without spaces, such as anthropic/NAME or openai/NAME",
     "panel": f"a model, or up to {MOST} of them such as openai/A,openai/B or 3*openai/A",
     "prompt": "text, or @FILE with a readable file of at most 100 KB",
@@ -143,6 +147,16 @@ def _panel_text(text: str) -> str | None:
 
 def _model(text: str) -> str | None:
     return text.strip() if panel(text) == (text.strip(),) else None
+
+
+def _url(text: str) -> str | None:
+    """An address that can be asked at all: with any other, each call would be tried again for a minute."""
+    try:
+        parts = urlsplit(text.strip())
+        whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is none
+        return None
+    return text.strip() if whole and len(text.split()) == 1 else None
 
 
 def _prompt(text: str, folder: Path | None) -> str | None:
@@ -206,6 +220,7 @@ def parse_duration(text: str) -> float | None:
 
 _READERS: dict[Kind, Callable[[str], object]] = {
     "text": lambda text: text,
+    "url": _url,
     "model": _model,
     "panel": _panel_text,
     "whole": _whole,
