@@ -52,6 +52,24 @@ async def test_cached_tokens_without_a_price_cost_what_input_costs() -> None:
     assert used.usd == pytest.approx((1000 * 2.0 + 100 * 10.0) / 1e6)
 
 
+@pytest.mark.conformance("A16")
+@pytest.mark.parametrize(("given", "taken", "cached"), [(-5, -7, 99_999), (-5, 0, -3), (0, 0, 0)])
+async def test_counts_that_can_not_be_are_guessed_instead(given: int, taken: int, cached: int) -> None:
+    used = await cost(Answers(given, taken, cached, cost=-1.0), facts=ModelFacts(price=OWN), custom_price=True)
+    plain = await cost(Answers(0, 0, 0), facts=ModelFacts(price=OWN), custom_price=True)
+    assert (used.input_tokens, used.output_tokens) == (plain.input_tokens, plain.output_tokens)
+    assert used.output_tokens > 50
+    assert 0 <= used.cached_tokens <= used.input_tokens
+    assert used.usd is not None
+    assert used.usd > 0
+
+
+async def test_more_cached_tokens_than_tokens_are_not_saved() -> None:
+    used = await cost(Answers(1000, 100, 5000), facts=ModelFacts(price=OWN), custom_price=True)
+    assert used.cached_tokens == 1000
+    assert used.usd == pytest.approx((1000 * 0.5 + 100 * 10.0) / 1e6)
+
+
 async def test_then_what_litellm_reckons_then_the_catalogue() -> None:
     assert (await cost(Answers(cost=0.5))).usd == 0.5
     assert (await cost(Answers(1000, 100, 0))).usd == pytest.approx((1000 * 2.5 + 100 * 10.0) / 1e6)

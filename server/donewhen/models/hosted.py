@@ -142,16 +142,17 @@ class HostedModel:
         self._estimator.learn(request, answered.input_tokens)
         self.spent = answered.spent
         given, taken = self._estimator.counted(request, answered)
-        usage = Usage(given, taken, answered.cached_tokens, self._cost(answered, given, taken))
+        cached = min(max(answered.cached_tokens, 0), given)
+        usage = Usage(given, taken, cached, self._cost(answered, given, taken, cached))
         message = answered.message if self._abilities.tools else as_calls(answered.message, request.tools)
         return ModelReply(message, usage, _finish(answered.finish, message))
 
-    def _cost(self, answered: Answered, given: int, taken: int) -> float | None:
+    def _cost(self, answered: Answered, given: int, taken: int, cached: int) -> float | None:
         """By the user's own price, else as litellm reckons where the provider counted, else by the catalogue's."""
-        known = answered.cost is not None and answered.input_tokens > 0
+        known = answered.cost is not None and answered.cost >= 0 and answered.input_tokens > 0
         if known and self._own_base and not self._custom_price:
             return answered.cost
-        return dollars(self._facts.price, given, taken, answered.cached_tokens)
+        return dollars(self._facts.price, given, taken, cached)
 
 
 def _finish(said: str, message: Message) -> str:

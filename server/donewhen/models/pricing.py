@@ -43,11 +43,12 @@ class Estimator:
         )
 
     def counted(self, request: ModelRequest, answered: Answered) -> tuple[int, int]:
-        """Tokens of prompt and reply: as the provider counted them, else guessed, since none at all would be wrong."""
-        if answered.input_tokens:
-            return answered.input_tokens, answered.output_tokens
-        said = round(_message_bytes(answered.message) / _BYTES_PER_TOKEN)
-        return self._prompt(request), answered.output_tokens or said
+        """Tokens of prompt and reply: as the provider counted them, else guessed, since none at all would be wrong, and
+        fewer than none would raise a budget."""
+        given, taken = answered.input_tokens, answered.output_tokens
+        if taken <= 0:
+            taken = round(_message_bytes(answered.message) / _BYTES_PER_TOKEN)
+        return given if given > 0 else self._prompt(request), taken
 
     def learn(self, request: ModelRequest, input_tokens: int) -> None:
         """A reply counted its prompt: later prompts are measured by it."""
