@@ -262,11 +262,17 @@ def test_waits_spread() -> None:
     assert wait_before(1, failed, 0.0, 0.0) < 1.0 < wait_before(1, failed, 0.0, 1.0)
 
 
-def test_a_reply_limit_that_is_too_large_is_left_out_rather_than_the_prompt_cut() -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        "'max_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 200.",
+        "This model's maximum context length is 4096 tokens. However, you requested 5200 tokens (200 in the "
+        "messages, 5000 in the completion). Please reduce the length of the messages or completion.",
+    ],
+)
+def test_a_reply_limit_that_is_too_large_is_left_out_rather_than_the_prompt_cut(said: str) -> None:
     abilities = Abilities()
-    failed = failure(
-        "'max_tokens' is too large: 5000. This model's maximum context length is 4096 tokens and your request has 200."
-    )
+    failed = failure(said)
     assert abilities.step_down(failed, request(max_tokens=5000))
     assert abilities.limit == "none"
     assert not abilities.step_down(failed, request(max_tokens=5000))

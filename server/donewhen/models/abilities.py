@@ -31,6 +31,7 @@ _ABOUT_FORMAT = re.compile(
 _ABOUT_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
 _ABOUT_LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"too large|at most|exceed", re.IGNORECASE)
+_IN_COMPLETION = re.compile(r"[1-9]\d* (?:tokens )?(?:in|for) the completion", re.IGNORECASE)
 _REFUSALS = {400, 404, 415, 422, 501}
 
 
@@ -55,7 +56,7 @@ class Abilities:
             self.format = _FORMATS[self.format]
         elif request.temperature is not None and self.temperature and _says(failure, _ABOUT_TEMPERATURE):
             self.temperature = False
-        elif request.max_tokens is not None and self.limit != "none" and _says(failure, _ABOUT_LIMIT):
+        elif request.max_tokens is not None and self.limit != "none" and _is_about_limit(failure):
             self.limit = "none" if _limit_too_large(failure) else _LIMITS[self.limit]
         else:
             return False
@@ -98,6 +99,11 @@ def _says(failure: Failure, about: re.Pattern[str]) -> bool:
     return failure.type == UNSAID or bool(about.search(f"{failure.message} {failure.code}"))
 
 
+def _is_about_limit(failure: Failure) -> bool:
+    return _says(failure, _ABOUT_LIMIT) or _limit_too_large(failure)
+
+
 def _limit_too_large(failure: Failure) -> bool:
     """Not the prompt is too long, but what the reply was allowed on top."""
-    return bool(_ABOUT_LIMIT.search(failure.message) and _TOO_LARGE.search(failure.message))
+    said = failure.message
+    return bool(_IN_COMPLETION.search(said) or (_ABOUT_LIMIT.search(said) and _TOO_LARGE.search(said)))
