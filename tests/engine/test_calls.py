@@ -546,3 +546,28 @@ async def test_an_iteration_tells_its_calls_and_its_steps_also_while_it_runs(wor
     assert seen == [(1, 1)]
     assert [(one.role, one.model, one.usage) for one in detail.calls] == [("worker", "test/model", CENT)]
     assert [step.summary for step in detail.steps] == ["ran"]
+
+
+@pytest.mark.conformance("A16")
+async def test_a16_a_turn_that_was_cut_off_stands_among_the_iterations_with_its_cost(world: World) -> None:
+    begun = asyncio.Event()
+    again: list[int] = []
+
+    async def hangs(turn: Turn, context: TurnContext, world: World) -> None:
+        await call(context)
+        again.append(1)
+        if len(again) == 1:
+            begun.set()
+            await asyncio.get_running_loop().create_future()
+        world.workspace.edit("a.py", b"good")
+
+    supervisor, run_id = await starts(world, hangs)
+    await begun.wait()
+    await supervisor.pause(run_id)
+    paused = (await ended(supervisor, run_id)).state
+    assert [one.usage for one in paused.iterations] == [CENT] == [paused.usage]
+    await supervisor.resume(run_id)
+    state = (await ended(supervisor, run_id)).state
+    assert (state.status, [one.number for one in state.iterations]) == ("complete", [1])
+    assert [one.usage for one in state.iterations] == [state.usage] == [CENT + CENT]
+    assert state.iterations[0].error is None

@@ -20,7 +20,7 @@ from donewhen.core.fold_audit import (
     judge_finished,
     judge_started,
 )
-from donewhen.core.fold_turn import turn_abandoned, turn_finished, turn_restored, turn_started
+from donewhen.core.fold_turn import cut_off, turn_abandoned, turn_finished, turn_restored, turn_started
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Goal
 from donewhen.core.proof import undecidable
@@ -278,7 +278,7 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
 
 def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
     """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted (C21)."""
-    state = fold_calls.written_off(fold_calls.written_off(state, "worker"), "judge")
+    state = cut_off(fold_calls.written_off(fold_calls.written_off(state, "worker"), "judge"), event.reason)
     return replace(
         state,
         iteration_open=False,

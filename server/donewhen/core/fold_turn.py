@@ -72,7 +72,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         response_digest=result.response_digest,
         worker_usage=off.worker_usage + result.usage,
         audit_due=not failed or bool(event.changed),
-        iterations=(*state.iterations, record)[-KEPT_ITERATIONS:],
+        iterations=(*_without(state, event.iteration), record)[-KEPT_ITERATIONS:],
     )
 
 
@@ -83,7 +83,31 @@ def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunSta
     )
     if state.turn is None:
         return spent
-    return replace(spent, turn=None, redo=state.turn, last_alive=at, late_answers={})
+    cut = cut_off(spent, event.reason)
+    return replace(cut, turn=None, redo=state.turn, last_alive=at, late_answers={})
+
+
+def cut_off(state: RunState, reason: str) -> RunState:
+    """What an open turn has cost stands in a record of its iteration, so that the records add up to the total (A16);
+    the turn's own record takes its place once the turn ran to its end."""
+    turn = state.turn
+    if turn is None or state.unfinished_usage == Usage():
+        return state
+    record = IterationRecord(
+        number=turn.iteration,
+        started_at=turn.started_at,
+        seconds=state.elapsed - state.iteration_began,
+        usage=state.unfinished_usage,
+        revision=state.revision,
+        summary=f"cut off: {reason}",
+        error=f"cut off: {reason}",
+    )
+    record = replace(record, **_counts(state))
+    return replace(state, iterations=(*_without(state, turn.iteration), record)[-KEPT_ITERATIONS:])
+
+
+def _without(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
+    return tuple(record for record in state.iterations if record.number != iteration)
 
 
 def _conversation(state: RunState, again: bool) -> tuple[Message, ...]:

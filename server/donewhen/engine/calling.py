@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from donewhen.core.calls import BudgetReached, CallFinished, CallRole, CallStarted, Message
@@ -9,6 +10,7 @@ from donewhen.core.errors import OverBudget
 from donewhen.core.state import RunState
 from donewhen.core.work import Usage
 from donewhen.engine.active import ActiveRun
+from donewhen.ports import Left
 
 
 class CallAccount:
@@ -18,11 +20,26 @@ class CallAccount:
         self._run = run
         self._role: CallRole = role
 
+    def left(self) -> Left:
+        """See `ports.Budgeted`."""
+        state = self._run.state
+        limits, ahead = state.goal.limits, Usage()
+        for worst in (*(call.worst for call in state.open_calls.values()), *self._ahead()):
+            ahead += worst
+        spent = state.usage + ahead
+        usd = None if limits.budget is None or spent.usd is None else limits.budget - spent.usd
+        return Left(None if limits.token_budget is None else limits.token_budget - spent.tokens, usd)
+
+    def _ahead(self) -> Sequence[Usage]:
+        """Calls that are about to be put on record."""
+        run = self._run
+        return [worst for key, worst in run.reserved.items() if key not in run.state.open_calls]
+
     async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
         """See `ports.Calls`. Calls under way count as their worst case."""
         run = self._run
         # Counted before anything is awaited: of several calls that begin at once each sees the others.
-        ahead = sum((one for key, one in run.reserved.items() if key not in run.state.open_calls), worst)
+        ahead = sum(self._ahead(), worst)
         reason = beyond_budget(run.state, ahead)
         if reason is not None:
             if run.state.unaffordable is None:

@@ -14,6 +14,8 @@ from donewhen.ports import ModelFacts, ModelRequest, Price
 _MILLION = 1_000_000
 _BYTES_PER_TOKEN = 3.0
 _MARGIN = 1.1
+_UNLEARNED = 0.5
+"""Tokens per byte at worst, as long as no reply told better: digits and other scripts take more than prose does."""
 _PER_MESSAGE = 6
 _ENOUGH_TO_LEARN = 2_000
 _REPLY_UNKNOWN = 16_384
@@ -29,11 +31,12 @@ class Estimator:
         self._marked = marked
         self._tokens_per_byte = 1 / _BYTES_PER_TOKEN
         self._tools: tuple[object, int] = (None, 0)
+        self._learned = False
 
     def estimate(self, request: ModelRequest) -> tuple[Usage, Usage]:
         """What the prompt costs, and what the whole call costs at worst."""
         given = self._prompt(request)
-        worst = round(given * _MARGIN)
+        worst = round(given * _MARGIN) if self._learned else max(round(self._bytes(request) * _UNLEARNED), given)
         reply = self._longest_reply(request, given)
         price = self._facts.price
         factor = _CACHE_WRITE if self._marked and request.stable else 1.0
@@ -55,6 +58,7 @@ class Estimator:
         size = self._bytes(request)
         if input_tokens > 0 and size >= _ENOUGH_TO_LEARN:
             self._tokens_per_byte = min(1.0, max(1 / 8, input_tokens / size))
+            self._learned = True
 
     def _prompt(self, request: ModelRequest) -> int:
         return round(self._bytes(request) * self._tokens_per_byte) + _PER_MESSAGE * len(request.messages)

@@ -18,12 +18,14 @@ from donewhen.ports.folder import (
 from donewhen.ports.models import Model, ModelFacts, ModelReply, ModelRequest, Price, ToolSpec
 from donewhen.ports.proving import (
     AuditContext,
+    Budgeted,
     Calls,
     Checker,
     GoalFiles,
     Judge,
     Judgement,
     JudgeTask,
+    Left,
     OnChange,
     Probes,
     Turn,
@@ -35,6 +37,7 @@ from donewhen.ports.tracing import Tracer
 
 __all__ = [
     "AuditContext",
+    "Budgeted",
     "Calls",
     "Checker",
     "Clock",
@@ -51,6 +54,7 @@ __all__ = [
     "JudgeTask",
     "Judgement",
     "Ledger",
+    "Left",
     "Live",
     "Model",
     "ModelFacts",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Observation, ObservedCommand
@@ -88,6 +88,21 @@ class Calls(Protocol):
     async def end(
         self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None
     ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of the budgets, calls under way taken off at their worst case; None: there is no such budget."""
+
+    tokens: int | None = None
+    usd: float | None = None
+
+
+@runtime_checkable
+class Budgeted(Protocol):
+    """An account that knows what is left: calls can be kept within it by bounding their replies."""
+
+    def left(self) -> Left: ...
 
 
 class TurnContext(Protocol):
