@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,7 @@ from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.audit_context import LARGEST
 from donewhen.ports import AuditContext, Judgement, JudgeTask, Turn, TurnContext
+from donewhen.workspace.memory import MemoryWorkspace
 from tests.core.builders import goal, requirement
 from tests.engine.test_calls import Play, pursued, starts
 from tests.engine.world import GOAL, World, ended, until
@@ -105,6 +108,62 @@ async def test_a09_a_verdict_is_dropped_where_files_changed_and_came_back_meanwh
     state = (await pursued(world, edits("a.py"), limits=LimitChanges(max_iterations=1))).state
     assert shown[0] == b"reads well"
     assert state.status == "capped"
+
+
+class FlippedWhileCompared(MemoryWorkspace):
+    """While it is compared with a checkpoint, and `flipping`, somebody else swaps a file there and back."""
+
+    flipping = True
+    back = True
+
+    async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
+        with self._flipped():
+            return await super().diff(before, after, limit, revision=revision)
+
+    async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
+        with self._flipped():
+            return await super().changed_between(before, after, revision=revision)
+
+    @contextmanager
+    def _flipped(self) -> Generator[None]:
+        held = self.read("a.py")
+        if self.flipping and held == b"turn 1":
+            self.edit("a.py", b"flawless")
+            self.edit("b.py", b"swapped")
+        try:
+            yield
+        finally:
+            if self.back and held == b"turn 1":
+                self.edit("a.py", held)
+                self.edit("b.py", None)
+
+
+@pytest.mark.conformance("A9")
+@pytest.mark.parametrize("back", [True, False])
+async def test_a09_a_diff_shows_the_revision_that_is_judged_and_no_other(world: World, back: bool) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it reads well"))
+    workspace = FlippedWhileCompared({"GOAL.md": b"goal", "a.py": b"bad"}, root=world.folder)
+    workspace.flipping, workspace.back = False, back
+    world.workspace = workspace
+    seen: list[tuple[str, Sequence[str]]] = []
+
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        workspace.flipping = True
+        seen.append((await context.diff(), await context.changed()))
+        workspace.flipping = False
+        if back:
+            assert "+turn 1" in await context.diff()
+            assert await context.changed() == ("a.py",)
+        else:
+            world.workspace.edit("a.py", b"turn 1")
+            world.workspace.edit("b.py", None)
+        file = await context.record(ObservedFile("a.py", "d", 1))
+        return Judgement(verdict(task, file.id))
+
+    world.judge = Judging(judges)
+    state = (await pursued(world, edits("a.py"), limits=LimitChanges(max_iterations=1))).state
+    assert seen[0] == ("", ())
+    assert (state.status == "complete") is back
 
 
 @pytest.mark.conformance("A7", "A9")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.core.errors import WorkspaceError
+from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.workspace.checkpoints import Checkpoints
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.manifest import Manifest
@@ -298,3 +298,23 @@ async def test_a_diff_of_many_files_reads_only_what_it_shows(folder: Open, tmp_p
     assert diff.endswith("[... diff cut: 388 more changed files ...]\n")
     whole = await workspace.diff(before, await workspace.checkpoint(), limit=10_000_000)
     assert whole.count("diff --git") == 400
+
+
+@pytest.mark.conformance("A9")
+@pytest.mark.parametrize("content", [b"another\n", None])
+async def test_a_file_that_changes_while_it_is_diffed_is_not_shown(
+    folder: Open, tmp_path: Path, content: bytes | None
+) -> None:
+    workspace = folder()
+    write(workspace.root, "a", b"1\n")
+    await workspace.open([])
+    checkpoints = Checkpoints(workspace.root, tmp_path / "own", None)
+    before = await checkpoints.keep(workspace._manifest)
+    write(workspace.root, "a", b"2\n")
+    await workspace.confirm()
+    assert "+2" in await checkpoints.diff(before, None, workspace._manifest, 1000)
+    (workspace.root / "a").unlink()
+    if content is not None:
+        write(workspace.root, "a", content)
+    with pytest.raises(OtherRevision):
+        await checkpoints.diff(before, None, workspace._manifest, 1000)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from donewhen.core.errors import WorkspaceError
+from donewhen.core.errors import OtherRevision, WorkspaceError
 
 from .conftest import Make
 
@@ -230,6 +230,25 @@ async def test_checkpoints_are_compared_read_and_diffed(make: Make) -> None:
     assert "-two\n+three\n\\ No newline at end of file\n" in diff
     assert "Binary files differ" in diff
     assert "+present" in await workspace.diff(after, None)
+
+
+@pytest.mark.conformance("A9")
+async def test_what_is_compared_is_of_the_revision_that_is_asked_about(make: Make) -> None:
+    subject = make({"a.py": b"one\n", "b.py": b"same\n"})
+    workspace = subject.workspace
+    await workspace.open([])
+    before = await workspace.checkpoint()
+    subject.write("a.py", b"two\n")
+    revision = (await workspace.confirm()).revision
+    assert "+two" in await workspace.diff(before, None, revision=revision)
+    assert list(await workspace.changed_between(before, None, revision=revision)) == ["a.py"]
+    subject.write("a.py", b"three\n")
+    with pytest.raises(OtherRevision):
+        await workspace.diff(before, None, revision=revision)
+    with pytest.raises(OtherRevision):
+        await workspace.changed_between(before, None, revision=revision)
+    subject.write("a.py", b"two\n")
+    assert "+two" in await workspace.diff(before, None, revision=revision)
 
 
 async def test_a_long_diff_is_cut_and_says_so(make: Make) -> None:

@@ -17,7 +17,8 @@ DoneWhenError
 │   ├── LedgerTooNew       it was written by a newer version: refused, untouched
 │   └── LedgerUnavailable  the state folder can't be written (full, read-only)
 ├── WorkspaceError         a file of the workspace can't be read or written
-│   └── ChangedMeanwhile   a guarded write found other content than was read
+│   ├── ChangedMeanwhile   a guarded write found other content than was read
+│   └── OtherRevision      the files are not, or no longer, those of the revision that was asked about
 ├── ModelFailed            a model didn't answer; `kind` says why
 ├── OverBudget             the next call to a model could pass a budget: it was not made
 ├── JudgeOutage            the judge couldn't be asked (A6)
@@ -113,6 +114,13 @@ class ChangedMeanwhile(WorkspaceError):
         super().__init__(f"{path} changed since it was read; nothing was written")
         self.path = path
         self.current = current
+
+
+class OtherRevision(WorkspaceError):
+    """The files are not, or no longer, those of the revision that was asked about."""
+
+    def __init__(self) -> None:
+        super().__init__("files have changed since the revision that was asked about")
 
 
 FailureKind = Literal["auth", "context", "refused", "outage"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
-from donewhen.core.errors import WorkspaceError
+from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.events import EvidenceRecorded
 from donewhen.core.evidence import Evidence, Observation
 from donewhen.core.goal import Check
@@ -16,6 +17,8 @@ from donewhen.engine.audits import run_check
 from donewhen.engine.calling import CallAccount
 from donewhen.ports import Workspace
 
+T = TypeVar("T")
+TRIES = 3
 LARGEST = 50_000_000
 """Bytes of a file that is read for a judge: more is no text that anybody judges."""
 
@@ -27,7 +30,9 @@ class RevisionView:
     def __init__(self, run: ActiveRun, revision: str) -> None:
         self._run = run
         self._revision = revision
-        self._changed: tuple[str, ...] | None = None
+        self._changed: Sequence[str] | None = None
+        self._diff: str | None = None
+        self._one_at_a_time = asyncio.Lock()
         self.calls = CallAccount(run, "judge")
 
     @property
@@ -41,16 +46,33 @@ class RevisionView:
         return self._run.parts.workspace.files()
 
     async def changed(self) -> Sequence[str]:
-        base = self._run.state.first_checkpoint
+        workspace, base, revision = self._run.parts.workspace, self._run.state.first_checkpoint, self._revision
         if base is None:
             return ()
-        if self._changed is None:
-            self._changed = tuple(sorted(await self._run.parts.workspace.changed_between(base, None)))
-        return self._changed
+        async with self._one_at_a_time:
+            if self._changed is None:
+                self._changed = await self._compared(lambda: workspace.changed_between(base, None, revision=revision))
+            return tuple(sorted(self._changed or ()))
 
     async def diff(self) -> str:
-        base = self._run.state.first_checkpoint
-        return "" if base is None else await self._run.parts.workspace.diff(base, None)
+        workspace, base, revision = self._run.parts.workspace, self._run.state.first_checkpoint, self._revision
+        if base is None:
+            return ""
+        async with self._one_at_a_time:
+            if self._diff is None:
+                self._diff = await self._compared(lambda: workspace.diff(base, None, revision=revision))
+            return self._diff or ""
+
+    async def _compared(self, compare: Callable[[], Awaitable[T]]) -> T | None:
+        """None where the files aren't those of the revision: the judge goes on without. That they moved is on record
+        then, and what it says is dropped; where they came back at once, it is tried again."""
+        for _ in range(TRIES):
+            with contextlib.suppress(OtherRevision):
+                return await compare()
+            await self._run.look("person" if self._run.state.waits_for_person else "check")
+            if self._run.state.revision != self._revision:
+                break
+        return None
 
     async def read(self, path: str) -> bytes:
         workspace = self._run.parts.workspace

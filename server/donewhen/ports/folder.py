@@ -81,14 +81,16 @@ class Workspace(Protocol):
         """Puts files back as they were (all, or `paths`), but for `keep`. Returns the paths that it changed."""
         ...
 
-    async def changed_between(self, before: str, after: str | None) -> Sequence[str]:
-        """Paths that differ between two checkpoints, or between one and the present tree."""
+    async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
+        """Paths that differ between two checkpoints, or between one and the present tree. Raises OtherRevision where
+        that tree is not of `revision`."""
         ...
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None: ...
 
-    async def diff(self, before: str, after: str | None, limit: int = 60_000) -> str:
-        """A unified diff, bounded, its cut marked."""
+    async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
+        """A unified diff, bounded, its cut marked. Of the present tree it raises OtherRevision where that is not of
+        `revision`, and where a file changes while it is read."""
         ...
 
     def saved_by_client(self, path: str, text: str) -> None:

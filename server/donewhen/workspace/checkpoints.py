@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from donewhen.core.errors import WorkspaceError
+from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.workspace.diffing import Change, unified
 from donewhen.workspace.manifest import LINK, NESTED, Entry, Manifest, encoded
 from donewhen.workspace.objects import ObjectStore
 from donewhen.workspace.packs import PackWriter
-from donewhen.workspace.reading import read_entry
+from donewhen.workspace.reading import blob_id, read_entry
 from donewhen.workspace.restoring import has_real_folders, put_back, take_away
 
 SIZE_LIMIT = 50 * 1024 * 1024
@@ -97,7 +97,7 @@ class Checkpoints:
         return (await self._objects.read([kept.blob]))[kept.blob]
 
     async def diff(self, before: str, after: str | None, manifest: Manifest, limit: int) -> str:
-        """A unified diff of at most about `limit` characters."""
+        """A unified diff of at most about `limit` characters. Raises OtherRevision where a file isn't as listed."""
         then = await self._tree(before)
         now = await (asyncio.to_thread(self._present, then, manifest) if after is None else self._tree(after))
         changes: list[Change] = []
@@ -124,7 +124,10 @@ class Checkpoints:
     def _standing(self, path: str, kept: Kept | None) -> bytes | None:
         if kept is None or kept.mode == NESTED:
             return None
-        return _on_disk(self._root / path, kept.mode)
+        content = _on_disk(self._root / path, kept.mode)
+        if content is None or blob_id(content) != kept.blob:
+            raise OtherRevision  # it changed since it was listed
+        return content
 
     def _present(self, then: Tree, manifest: Manifest) -> Tree:
         """The present tree, files of the checkpoint included that the revision doesn't cover now."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from donewhen.core.errors import WorkspaceError
+from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.ports import TreeState
 from donewhen.workspace.authorship import ClientSaves, changed_after
 from donewhen.workspace.checkpoints import Checkpoints
@@ -238,18 +238,25 @@ class FolderWorkspace:
         await undisturbed(self._update(everywhere=True))
         return changed
 
-    async def changed_between(self, before: str, after: str | None) -> Sequence[str]:
-        if after is None:
-            await undisturbed(self._update(everywhere=True))
-        return await self._kept().changed_between(before, after, self._manifest)
+    async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
+        manifest = await self._compared(after, revision)
+        return await self._kept().changed_between(before, after, manifest)
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
         return await self._kept().file_at(checkpoint, path)
 
-    async def diff(self, before: str, after: str | None, limit: int = 60_000) -> str:
+    async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
+        manifest = await self._compared(after, revision)
+        return await self._kept().diff(before, after, manifest, limit)
+
+    async def _compared(self, after: str | None, revision: str | None) -> Manifest:
+        """The present tree, looked at where it is what a checkpoint is compared with."""
         if after is None:
             await undisturbed(self._update(everywhere=True))
-        return await self._kept().diff(before, after, self._manifest, limit)
+        manifest = self._manifest
+        if after is None and revision is not None and manifest.revision != revision:
+            raise OtherRevision
+        return manifest
 
     def _kept(self) -> Checkpoints:
         self._opened()

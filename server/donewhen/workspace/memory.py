@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from donewhen.core.errors import WorkspaceError
+from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.ports import TreeState
 from donewhen.workspace.authorship import ClientSaves
 from donewhen.workspace.diffing import Change, unified
@@ -173,16 +173,23 @@ class MemoryWorkspace:
             self.edit(path, data, executable=mode == EXECUTABLE)
         return tuple(wanted)
 
-    async def changed_between(self, before: str, after: str | None) -> Sequence[str]:
+    async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
+        self._refuse_other(after, revision)
         return tuple(_different(self._tree(before), self._tree(after)))
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
         held = self._tree(checkpoint).get(path)
         return None if held is None else held[1]
 
-    async def diff(self, before: str, after: str | None, limit: int = 60_000) -> str:
+    async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
+        self._refuse_other(after, revision)
         then, now = self._tree(before), self._tree(after)
         return unified([_change(path, then.get(path), now.get(path)) for path in _different(then, now)], limit)
+
+    def _refuse_other(self, after: str | None, revision: str | None) -> None:
+        self._look()
+        if after is None and revision is not None and self._found.revision != revision:
+            raise OtherRevision
 
     def _tree(self, checkpoint: str | None) -> dict[str, Content]:
         if checkpoint is None:

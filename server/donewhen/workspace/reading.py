@@ -50,6 +50,11 @@ def read_entry(path: str, *, regular: bool = False) -> Entry | None:
     return None
 
 
+def blob_id(content: bytes) -> bytes:
+    """The id that git gives to this content."""
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).digest()
+
+
 def _read_file(path: str, before: int) -> Entry | None:
     descriptor = os.open(path, _FLAGS)
     try:
@@ -66,8 +71,7 @@ def _read_file(path: str, before: int) -> Entry | None:
 
 def _entry(mode: str, content: bytes, status: os.stat_result, before: int) -> Entry:
     digest = hashlib.sha256(content).digest()
-    blob = hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).digest()
-    return Entry(mode, digest, digest, blob, stat_key(status), _is_racy(status, before))
+    return Entry(mode, digest, digest, blob_id(content), stat_key(status), _is_racy(status, before))
 
 
 def _stream(descriptor: int, start: bytes, status: os.stat_result, before: int) -> Entry:
