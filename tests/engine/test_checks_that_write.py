@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
 import pytest
 
 from donewhen.core.state import RunState
+from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.judges.panel import PanelJudge
+from donewhen.ports import AuditContext, Judgement, JudgeTask
+from donewhen.workspace.memory import MemoryWorkspace
 from tests.core.builders import goal, requirement
 from tests.engine.world import World, ended, idle, writes
 
@@ -73,3 +81,47 @@ async def test_source_that_a_check_rewrites_each_time_never_counts_as_its_output
     world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), max_iterations=1)
     state = await pursue(world, writes("a.py", "good"), idle)
     assert state.status == "capped"
+
+
+class Declaring(MemoryWorkspace):
+    """Keeps what was declared the output of which check."""
+
+    declared: dict[str, set[str]]
+
+    def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
+        self.declared.setdefault(check_id, set()).update(paths)
+        return super().volatile(check_id, paths)
+
+
+class RunsAgain:
+    """A member of a panel that runs one check of the goal while the others run theirs."""
+
+    def __init__(self, command: str) -> None:
+        self.identity = f"runs {command}"
+        self._command = command
+
+    async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
+        for check in task.goal.checks:
+            if check.command == self._command:
+                await context.run_check(check)
+        return Judgement(Verdict(tuple(RequirementVerdict(one.id, "unmet", "no") for one in task.requirements)))
+
+
+async def test_what_one_check_writes_is_never_declared_the_output_of_another(world: World) -> None:
+    """Members of a panel are asked side by side, and so they ask for checks."""
+    workspace = Declaring({"GOAL.md": b"goal", "a.py": b"good"}, root=world.folder)
+    workspace.declared = {}
+    world.workspace = workspace
+    commands = ("one", "two", "three")
+    for command in commands:
+        world.checker.behaviours[command] = counting(f"{command}.xml")  # type: ignore[assignment]
+    proven = [requirement(n, f"it works {n}", command, sole=True) for n, command in enumerate(commands, 2)]
+    world.goals[GOAL] = goal(requirement(1, "it reads well"), *proven)
+    world.judge = PanelJudge([RunsAgain(command) for command in commands], "majority")
+    supervisor = world.supervisor()
+    world.worker.plays = [idle]
+    view = await supervisor.start(GOAL, StartOptions(limits=LimitChanges(max_iterations=1)))
+    async with asyncio.timeout(20):
+        await ended(supervisor, view.state.run_id)
+    names = {check.id: {f"{check.command}.xml"} for check in view.state.goal.checks}
+    assert workspace.declared == names

@@ -33,6 +33,7 @@ class RevisionView:
         self._changed: Sequence[str] | None = None
         self._diff: str | None = None
         self._one_at_a_time = asyncio.Lock()
+        """What a check writes must be told from what another one does: nobody looks at the files meanwhile."""
         self.calls = CallAccount(run, "judge")
 
     @property
@@ -92,7 +93,8 @@ class RevisionView:
         return evidence
 
     async def run_check(self, check: Check) -> Evidence:
-        return await run_check(self._run, check)
+        async with self._one_at_a_time:
+            return await run_check(self._run, check)
 
 
 def _read(workspace: Workspace, path: str) -> tuple[bytes | None, str]:
