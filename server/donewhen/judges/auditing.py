@@ -157,7 +157,7 @@ class Audit:
 
     async def _question(self, batch: tuple[Requirement, ...], rooms: Rooms, diff: str) -> Question:
         material = await gather(self.task, batch, self.context, self.normaliser, diff)
-        asked = Asked(self.task.goal, self.task.disputes, self.task.claim)
+        asked = Asked(self.task.goal, self.task.disputes, self.task.claim, self.task.messages)
         return await asyncio.to_thread(question, asked, material, rooms.evidence)
 
     async def _recorded(self, asked: Question) -> Citable:
@@ -197,7 +197,7 @@ class Audit:
         return digest.hexdigest()
 
     async def _remembered(self, key: str, form: Form[ReadVerdict]) -> ReadVerdict | None:
-        raw = None if self.cache is None else await asyncio.to_thread(self.cache.get, key)
+        raw = None if self.cache is None or not self.task.kept else await asyncio.to_thread(self.cache.get, key)
         if raw is None:
             return None
         try:
@@ -207,7 +207,7 @@ class Audit:
         return None if read.faults else read
 
     async def _remember(self, key: str, raw: str) -> None:
-        if self.cache is not None:
+        if self.cache is not None and self.task.kept:
             await asyncio.to_thread(self.cache.put, key, raw)
 
     def _label(self, requirement_id: str) -> str:

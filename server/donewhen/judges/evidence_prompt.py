@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from itertools import count
 
+from donewhen.core.calls import Message
 from donewhen.core.evidence import Evidence, Observation, ObservedDiff, ObservedFile
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.work import Claim
 from donewhen.judges.blocks import Material, blocks_of
+from donewhen.judges.claims import fence_claims
 from donewhen.judges.excerpts import Lines, excerpt, fitted, size
 from donewhen.judges.fencing import boundary, label, neutralised
 from donewhen.judges.prompts import CLAIM_QUESTIONS
@@ -32,6 +34,7 @@ LEAST_OF_CLAIM = 400
 MAX_LISTED = 1_000
 _TEXTS = 0.35
 _OBJECTIVE = 0.1
+_MESSAGES = 0.2
 _LIST = 0.06
 _TOKEN = "\0" * 16  # stands for the boundary until it is known; untrusted text can't hold a NUL
 
@@ -58,11 +61,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked about the material: the goal's words, disputes by requirement id, a claim."""
+    """What is asked about the material: the goal's words, disputes by requirement id, a claim, a conversation's."""
 
     goal: Goal
     disputes: Mapping[str, str] = field(default_factory=dict[str, str])
     claim: Claim | None = None
+    messages: tuple[Message, ...] = ()
 
 
 def bytes_of(tokens: int) -> int:
@@ -81,7 +85,7 @@ def batches(requirements: Sequence[Requirement], room: int) -> list[tuple[Requir
 def question(asked: Asked, material: Material, room: int) -> Question:
     """The question about these requirements, in at most `room` bytes."""
     intro = _intro(asked, material, room)
-    ending = _ending(asked, material)
+    ending = _conversation(asked, material, int(room * _MESSAGES)) + _ending(asked, material)
     listing = _listing(material, int(room * _LIST))
     rest = room - size(intro) - size(ending) - size(listing) - 400
     kept, dropped = shared(blocks_of(material), rest)
@@ -160,6 +164,15 @@ def _ending(asked: Asked, material: Material) -> str:
         ["\n# Question", what, "Its words, which are a claim and no evidence:", f"<claim-{_TOKEN}>", words,
          f"</claim-{_TOKEN}>", "Does the evidence itself confirm that?"]
     )  # fmt: skip
+
+
+def _conversation(asked: Asked, material: Material, room: int) -> str:
+    """What was said, apart from the evidence: it has no id, so that it can't be cited. Empty where nothing was."""
+    if not asked.messages:
+        return ""
+    clean = material.normaliser
+    said = [replace(message, text=clean.text(message.text)) for message in asked.messages]
+    return f"\n# Claims, no evidence\n{fence_claims(said, min(room, 12_000))}\n"
 
 
 def _listing(material: Material, room: int) -> str:

@@ -186,6 +186,9 @@ class JudgeTask:
     `evidence` are check results, editor reports and observed commands; those that aren't fresh at `revision` can't be
     cited. With a `claim` the question is another one: whether the evidence confirms that the worker is blocked, or that
     the goal is impossible (C9); then `requirements` are those that are not proven.
+
+    `messages` are what was said in a conversation, for a judge that is asked alone (C16); a run has none. They are
+    shown as claims, and nothing can be proven by them. `kept` false: no verdict is taken from a cache or put into one.
     """
 
     run_id: str
@@ -195,6 +198,8 @@ class JudgeTask:
     evidence: tuple[Evidence, ...]
     disputes: Mapping[str, str] = field(default_factory=dict[str, str])
     claim: Claim | None = None
+    messages: tuple[Message, ...] = ()
+    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True)

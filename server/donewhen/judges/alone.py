@@ -1,0 +1,175 @@
+"""A judge asked on its own: no loop, no side effect (C16)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from donewhen.core.errors import UsageError, WorkspaceError
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Observation, ObservedDiff, ObservedFile
+from donewhen.core.goal import Check, Goal, Requirement, requirement_id
+from donewhen.core.verdict import Finding, RequirementVerdict
+from donewhen.core.work import Usage
+from donewhen.judges.account import Account
+from donewhen.judges.claims import messages_of
+from donewhen.ports import Judge, Judgement, JudgeTask
+
+_REVISION = "alone"
+
+
+@dataclass(frozen=True, slots=True)
+class GoalVerdict:
+    """What a judge says of a goal. `score` is the share of requirements that are met, 0 to 1; `complete` is true only
+    where every one is met, with what proves it cited; `missing` says what is missing, empty if nothing is.
+
+    The evidence ids of `findings` count what was given in `evidence`, diffs apart, in order (E1, E2, ...), then what
+    the judge was shown besides.
+    """
+
+    score: float
+    complete: bool
+    missing: str
+    findings: tuple[RequirementVerdict, ...]
+    usage: Usage = field(default_factory=Usage)
+
+
+async def judge_goal(
+    judge: Judge,
+    goal: Goal | str,
+    evidence: Sequence[Observation] | None = None,
+    *,
+    messages: Sequence[Mapping[str, Any]] | None = None,
+    files: Mapping[str, str] | None = None,
+) -> GoalVerdict:
+    """What the judge says of the goal, on this evidence and these files (path to text) alone. Nothing is run, written,
+    recorded or cached. A goal that is a text is one requirement.
+
+    `messages` (`{"role": ..., "content": ...}`) are claims: the judge may read them, and nothing can be proven by them.
+    A bound check decides as in a run, by its result in `evidence`. Raises InvalidGoal, UsageError for messages and
+    evidence that can't be used, JudgeOutage where the judge can't be asked.
+    """
+    asked = _goal(goal)
+    context = _Alone(evidence or (), files or {})
+    claims = messages_of(messages or ())
+    held_back = {one.id: found for one in asked.requirements if (found := _by_proof(one, context.given)) is not None}
+    open_ones = tuple(one for one in asked.requirements if one.id not in held_back)
+    reply = Judgement(None)
+    if open_ones:
+        task = JudgeTask("", asked, open_ones, _REVISION, context.given, messages=claims, kept=False)
+        reply = await judge.judge(task, context)
+    findings = tuple(held_back.get(one.id) or _judged(one, reply, context.known) for one in asked.requirements)
+    return _verdict(asked, findings, context.calls.total + reply.usage)
+
+
+def _goal(goal: Goal | str) -> Goal:
+    if isinstance(goal, Goal):
+        return goal
+    text = goal.strip()
+    return Goal("", text, (Requirement(requirement_id(text), 1, text),) if text else ())
+
+
+def _verdict(goal: Goal, findings: Sequence[RequirementVerdict], usage: Usage) -> GoalVerdict:
+    labels = {one.id: one.label for one in goal.requirements}
+    left = [one for one in findings if one.finding != "met"]
+    missing = "\n".join(f"{labels[one.requirement_id]}: {one.reason or one.finding}" for one in left)
+    return GoalVerdict((len(findings) - len(left)) / len(findings), not left, missing, tuple(findings), usage)
+
+
+def _judged(requirement: Requirement, reply: Judgement, known: frozenset[str]) -> RequirementVerdict:
+    """The judge's finding; `met` without a citation of what there is proves nothing."""
+    found = [one for one in (reply.verdict.findings if reply.verdict else ()) if one.requirement_id == requirement.id]
+    if len(found) != 1:
+        reason = reply.reason or "the judge's reply did not name the requirement"
+        return RequirementVerdict(requirement.id, "unverified", reason)
+    finding = found[0]
+    if finding.finding == "met" and not (finding.evidence_ids and known.issuperset(finding.evidence_ids)):
+        return RequirementVerdict(requirement.id, "unverified", "the judge cites no evidence that it was shown")
+    return finding
+
+
+def _by_proof(requirement: Requirement, given: Sequence[Evidence]) -> RequirementVerdict | None:
+    """What its bound checks and the editor say, where that decides; None where the judge is to be asked."""
+    said = [_checked(check, given) for check in requirement.checks]
+    if requirement.problems:
+        said.append(_reported(requirement, given))
+    worst = next((one for wanted in ("unmet", "unverified") for one in said if one[0] == wanted), None)
+    if worst is not None:
+        return RequirementVerdict(requirement.id, *worst)
+    if not requirement.sole_check or not said:
+        return None
+    reason = "; ".join(reason for _, reason, _ in said)
+    return RequirementVerdict(requirement.id, "met", reason, tuple(name for _, _, ids in said for name in ids))
+
+
+_Said = tuple[Finding, str, tuple[str, ...]]
+
+
+def _checked(check: Check, given: Sequence[Evidence]) -> _Said:
+    """Of several results of one check the last one counts."""
+    for evidence in reversed(given):
+        result = evidence.observation
+        if isinstance(result, CheckResult) and result.check_id == check.id:
+            failed: Finding = "unmet" if result.outcome.decides else "unverified"
+            return "met" if result.passed else failed, f"`{check.command}`: {result.reason}", (evidence.id,)
+    return "unverified", f"`{check.command}` has no result here: give one as evidence", ()
+
+
+def _reported(requirement: Requirement, given: Sequence[Evidence]) -> _Said:
+    for evidence in reversed(given):
+        report = evidence.observation
+        if isinstance(report, EditorReport) and report.requirement_id == requirement.id and report.forwarded:
+            if report.passed:
+                return "met", "the editor reports no error", (evidence.id,)
+            return "unmet", "the editor reports errors", (evidence.id,)
+    return "unverified", "the editor's diagnostics are not here: give them as evidence", ()
+
+
+class _Alone:
+    """`ports.AuditContext` in memory: what was given, and nothing else."""
+
+    def __init__(self, evidence: Sequence[Observation], files: Mapping[str, str]) -> None:
+        if any(isinstance(one, ObservedFile) for one in evidence):
+            raise UsageError("files are no evidence by themselves: give their texts as `files`, by path")
+        self._diffs = [one for one in evidence if isinstance(one, ObservedDiff)]
+        self._files = {path: text.encode("utf-8", "surrogatepass") for path, text in files.items()}
+        self._numbers = 0
+        shown = [one for one in evidence if not isinstance(one, ObservedDiff)]
+        self.given = tuple(self._numbered(one) for one in shown)
+        self.calls = Account()
+
+    def _numbered(self, observation: Observation) -> Evidence:
+        self._numbers += 1
+        return Evidence(f"E{self._numbers}", _REVISION, _REVISION, 0, observation)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The ids of all that can be cited."""
+        return frozenset(f"E{number}" for number in range(1, self._numbers + 1))
+
+    @property
+    def root(self) -> str:
+        return ""
+
+    def activity(self, line: str) -> None:
+        return
+
+    def files(self) -> Sequence[str]:
+        return sorted(self._files)
+
+    async def changed(self) -> Sequence[str]:
+        return sorted({path for diff in self._diffs for path in diff.paths})
+
+    async def diff(self) -> str:
+        return "\n".join(diff.text for diff in self._diffs)
+
+    async def read(self, path: str) -> bytes:
+        if path not in self._files:
+            raise WorkspaceError(f"{path} was not given")
+        return self._files[path]
+
+    async def record(self, observation: Observation) -> Evidence:
+        return self._numbered(observation)
+
+    async def run_check(self, check: Check) -> Evidence:
+        raise WorkspaceError("no check is run here: decide on what is shown")
