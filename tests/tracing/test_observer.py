@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import NoOpTracer, Span, SpanKind, StatusCode
 
 from donewhen.core import calls as c
 from donewhen.core import events as e
 from donewhen.core.work import TurnResult, Usage, WorkerStep
 from donewhen.tracing import names as n
+from donewhen.tracing.contents import Contents
+from donewhen.tracing.observer import TracingObserver
 
-from .recording import AUDIT, JUDGE_CALL, JUDGING, RUN, TOLD, TURN, WORKER_CALL, Traced, seconds
+from .recording import AUDIT, JUDGE_CALL, JUDGING, RUN, TOLD, TURN, VERDICT, WORKER_CALL, Traced, masked, seconds
 
 
 @pytest.mark.conformance("C25")
@@ -83,13 +86,55 @@ def test_verdicts_are_evaluation_events_of_the_judge() -> None:
 
 def test_a_reply_that_could_not_be_used_leaves_its_requirements_unverified() -> None:
     traced = Traced()
-    bad = e.JudgeFinished(("r-1", "r-2"), "rev1", "rev2", None, Usage(3, 4), "no JSON")
+    bad = e.JudgeFinished(("r-1", "r-2"), "rev1", "rev1", None, Usage(3, 4), "no JSON")
     traced.take((RUN[0], JUDGING[0], bad, e.RunEnded(None, "")))
     span = traced.spans["invoke_agent judge"]
 
     assert [(one.attributes or {})["gen_ai.evaluation.score.label"] for one in span.events] == ["unverified"] * 2
+    assert (span.attributes or {})["donewhen.verdict.dropped"] is False
+    assert (span.attributes or {})["gen_ai.usage.input_tokens"] == 3
+
+
+@pytest.mark.conformance("C25", "A9")
+@pytest.mark.parametrize(
+    ("moves", "after"),
+    [
+        ((), "rev2"),
+        ((e.RevisionChanged("rev2", ("a.py",), "check", 1),), "rev2"),
+        (
+            (
+                e.RevisionChanged("rev2", ("a.py",), "check", 1),
+                e.RevisionChanged("rev1", ("a.py",), "check", 1),
+            ),
+            "rev1",
+        ),
+    ],
+)
+def test_a_verdict_that_is_dropped_is_no_evaluation(moves: tuple[e.Event, ...], after: str) -> None:
+    traced = Traced()
+    finished = e.JudgeFinished(("r-2",), "rev1", after, VERDICT, Usage(3, 4))
+    traced.take((RUN[0], JUDGING[0], *moves, finished))
+    span = traced.spans["invoke_agent judge"]
+
     assert (span.attributes or {})["donewhen.verdict.dropped"] is True
     assert (span.attributes or {})["gen_ai.usage.input_tokens"] == 3
+    assert span.events == ()
+
+    traced.take(JUDGING)  # what moved before it was asked disturbs no judge
+    span = traced.spans["invoke_agent judge"]
+    assert (span.attributes or {})["donewhen.verdict.dropped"] is False
+    assert len(span.events) == 1
+
+
+@pytest.mark.conformance("C25", "A9")
+def test_a_claim_judged_while_files_moved_is_no_evaluation() -> None:
+    traced = Traced()
+    moved = e.RevisionChanged("rev2", ("a.py",), "check", 1)
+    traced.take((RUN[0], e.JudgeStarted(("r-2",), "rev1"), moved, e.ClaimJudged(True, "so it is", ("E1",))))
+    span = traced.spans["invoke_agent judge"]
+
+    assert (span.attributes or {})["donewhen.verdict.dropped"] is True
+    assert span.events == ()
 
 
 def test_a_judged_claim_is_an_evaluation_too() -> None:
@@ -268,6 +313,22 @@ def test_a_tracer_that_fails_fails_no_run(capsys: pytest.CaptureFixture[str]) ->
     assert captured.out == ""
     assert captured.err.count("tracing stopped") == 1
     assert traced.tracer.state.startswith("off: ")
+
+
+class Leaking(NoOpTracer):
+    """Fails with an error that tells a secret."""
+
+    def start_span(self, *args: Any, **kwargs: Any) -> Span:
+        raise ValueError("the header is s3cret")
+
+
+@pytest.mark.conformance("C13")
+def test_why_tracing_stopped_is_told_without_secrets(capsys: pytest.CaptureFixture[str]) -> None:
+    tracer = TracingObserver(Leaking(), Contents(False, masked))
+    tracer.on_entry("run-1", e.Entry(1, 1.0, RUN[0]))
+
+    assert tracer.state == "off: the header is [masked]"
+    assert "s3cret" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,9 @@ class TracingObserver:
             self._take(run_id, entry)
         except Exception as error:  # noqa: BLE001  # a run must not fail because it is watched
             self._broken = True
-            self.state = f"off: {error}"
-            sys.stderr.write(f"donewhen: tracing stopped: {self._contents.text(str(error))}\n")
+            why = self._contents.text(str(error))
+            self.state = f"off: {why}"
+            sys.stderr.write(f"donewhen: tracing stopped: {why}\n")
 
     def _take(self, run_id: str, entry: e.Entry) -> None:
         spans = self._runs.get(run_id)

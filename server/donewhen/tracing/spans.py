@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opentelemetry import trace
@@ -43,6 +43,7 @@ class RunSpans:
         self._arguments: dict[str, str] = {}
         self._roles: dict[str, c.CallRole] = {}
         self._spent: dict[str, Usage] = {}
+        self._disturbed = False
 
     def take(self, entry: e.Entry) -> None:
         """Whatever an entry says of spans; those that say nothing are passed over."""
@@ -126,22 +127,26 @@ class RunSpans:
     # ------------------------------------------------------------------------------------------------ judging
 
     def judge_started(self, event: e.JudgeStarted) -> None:
+        self._disturbed = False
         attributes: Attributes = {n.OPERATION: n.INVOKE_AGENT, n.AGENT: "judge", n.REVISION: event.revision}
         self._start("judge", f"{n.INVOKE_AGENT} judge", attributes)
 
+    def revision_changed(self, event: e.RevisionChanged) -> None:
+        """A verdict is dropped then, even where the files came back (`core.fold_audit.judge_finished`)."""
+        self._disturbed = True
+
     def judge_finished(self, event: e.JudgeFinished) -> None:
-        reason = event.reason or "the reply named not all requirements"
-        unusable = tuple(RequirementVerdict(key, "unverified", reason) for key in event.requirement_ids)
-        for verdict in unusable if event.verdict is None else event.verdict.findings:
+        dropped = self._disturbed or event.revision != event.revision_after
+        for verdict in () if dropped else _findings(event):
             self._evaluated(self._texts.get(verdict.requirement_id, ""), verdict.finding, verdict.reason, verdict)
         self._count("judge", event.usage)
-        dropped = event.revision != event.revision_after
         self._close("judge", {n.CACHED_VERDICT: event.cached, n.DROPPED_VERDICT: dropped})
 
     def claim_judged(self, event: e.ClaimJudged) -> None:
         label = {True: "met", False: "unmet", None: "unverified"}[event.confirmed]
-        self._evaluated("the worker's claim", label, event.reason)
-        self._close("judge")
+        if not self._disturbed:
+            self._evaluated("the worker's claim", label, event.reason)
+        self._close("judge", {n.DROPPED_VERDICT: self._disturbed})
 
     def judge_failed(self, event: e.JudgeFailed) -> None:
         self._count("judge", event.usage)
@@ -267,6 +272,7 @@ _TAKEN: Mapping[type, Callable[[RunSpans, Any], None]] = {
     e.AuditAbandoned: RunSpans.audit_abandoned,
     e.CheckStarted: RunSpans.check_started,
     e.CheckFinished: RunSpans.check_finished,
+    e.RevisionChanged: RunSpans.revision_changed,
     e.JudgeStarted: RunSpans.judge_started,
     e.JudgeFinished: RunSpans.judge_finished,
     e.JudgeFailed: RunSpans.judge_failed,
@@ -277,6 +283,13 @@ _TAKEN: Mapping[type, Callable[[RunSpans, Any], None]] = {
     c.ToolStarted: RunSpans.tool_started,
     c.ToolFinished: RunSpans.tool_finished,
 }
+
+
+def _findings(event: e.JudgeFinished) -> Sequence[RequirementVerdict]:
+    if event.verdict is not None:
+        return event.verdict.findings
+    reason = event.reason or "the reply named not all requirements"
+    return [RequirementVerdict(key, "unverified", reason) for key in event.requirement_ids]
 
 
 def _ns(at: float) -> int:
