@@ -248,19 +248,36 @@ async def test_batches_are_put_together_and_a_bad_one_is_unverified_alone() -> N
     assert len(model.requests) >= 4
 
 
-async def test_shown_files_are_told_for_requirements_that_name_files() -> None:
-    named = Requirement("r-3", 3, "The README documents it", files=("README.md",))
+NAMED = Requirement("r-3", 3, "The README documents it", files=("README.md",))
+ALSO_NAMED = Requirement("r-4", 4, "The README says how", files=("README.md",))
+
+
+def readme() -> MemoryAudit:
     files = {"README.md": "# Export\n", "other.py": "x\n", "src/a.py": "y\n"}
-    context = MemoryAudit(files, changed=["other.py"], diff="--- a/other.py\n+++ b/other.py\n@@ -1 +1 @@\n+x\n")
-    both = verdict(entry("R2"), entry("R3"))
-    reply = await LlmJudge(ScriptedModel(both), LOOKING).judge(task(TWO[1], named), context)
-    assert {key: sorted(paths) for key, paths in reply.shown.items()} == {"r-3": ["README.md", "other.py"]}
+    return MemoryAudit(files, changed=["other.py"], diff="--- a/other.py\n+++ b/other.py\n@@ -1 +1 @@\n+x\n")
+
+
+async def test_shown_files_are_told_for_requirements_that_name_files() -> None:
+    both = verdict(entry("R3"), entry("R4"))
+    reply = await LlmJudge(ScriptedModel(both), LOOKING).judge(task(NAMED, ALSO_NAMED), readme())
+    seen = ["README.md", "other.py"]
+    assert {key: sorted(paths) for key, paths in reply.shown.items()} == {"r-3": seen, "r-4": seen}
     model = ScriptedModel(looks("read_file", path="src/a.py"), both)
-    reply = await LlmJudge(model, LOOKING).judge(task(TWO[1], named), context)
+    reply = await LlmJudge(model, LOOKING).judge(task(NAMED, ALSO_NAMED), readme())
     assert sorted(reply.shown["r-3"]) == ["README.md", "other.py", "src/a.py"]
     for look in (looks("search", text="x"), looks("list_files"), looks("read_file", path="not_there.py")):
-        reply = await LlmJudge(ScriptedModel(look, both), LOOKING).judge(task(TWO[1], named), context)
+        reply = await LlmJudge(ScriptedModel(look, both), LOOKING).judge(task(NAMED, ALSO_NAMED), readme())
         assert reply.shown == {}
+
+
+@pytest.mark.conformance("A9")
+async def test_a_question_that_lists_the_files_tells_of_no_files_for_any_requirement() -> None:
+    """Asked together with one that names no files, a requirement may be decided by a name in that list."""
+    cache = MemoryVerdicts()
+    for remembered in (False, True):
+        model = ScriptedModel(verdict(entry("R2"), entry("R3")))
+        reply = await LlmJudge(model, QUIET, cache=cache).judge(task(TWO[1], NAMED), readme())
+        assert (reply.shown, reply.cached) == ({}, remembered)
 
 
 async def test_the_same_evidence_is_judged_once() -> None:

@@ -96,7 +96,7 @@ class Audit:
         )
 
     def _shown(self, parts: list[_Part]) -> dict[str, tuple[str, ...]]:
-        """Files by requirement, where it names some and the model saw no others than these."""
+        """Files by requirement, where it names some and the model saw no others than these, nor names of others."""
         named = {requirement.id for requirement in self.task.requirements if requirement.files}
         return {
             finding.requirement_id: part.shown
@@ -133,8 +133,7 @@ class Audit:
             and len(citable.evidence) == len(asked.sources)
         ):
             await self._remember(key, held.raw)
-        shown = None if looking.roamed else tuple(dict.fromkeys((*asked.paths, *looking.paths)))
-        return _Part(held.value.verdict.findings, shown=shown)
+        return _Part(held.value.verdict.findings, shown=_seen(asked, looking))
 
     async def claim(self) -> Judgement:
         """Whether the evidence confirms the worker's claim; None where that isn't clear."""
@@ -213,3 +212,10 @@ class Audit:
     def _label(self, requirement_id: str) -> str:
         found = self.task.goal.requirement(requirement_id)
         return found.label if found is not None else requirement_id
+
+
+def _seen(asked: Question, looking: Looking) -> tuple[str, ...] | None:
+    """The files that the model saw; None where it also saw which files there are."""
+    if asked.paths is None or looking.roamed:
+        return None
+    return tuple(dict.fromkeys((*asked.paths, *looking.paths)))

@@ -50,13 +50,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`paths` are the files that the text shows."""
+    """`paths` are the files that the text shows; None where it also tells which files there are."""
 
     text: str
     token: str
     requirements: tuple[Requirement, ...]
     sources: tuple[Source, ...]
-    paths: tuple[str, ...] = ()
+    paths: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def question(asked: Asked, material: Material, room: int) -> Question:
         token,
         material.requirements,
         tuple(Source(key, _as_shown(block, body), block.citable) for key, block, body in shown),
-        tuple(dict.fromkeys(path for _, block, _ in shown for path in block.paths)),
+        None if listing else tuple(dict.fromkeys(path for _, block, _ in shown for path in block.paths)),
     )
 
 
