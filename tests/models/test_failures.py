@@ -97,14 +97,27 @@ async def test_an_outage_ends_after_five_attempts_within_a_minute(host: ModelHos
 
 
 @loop
-async def test_a_server_that_never_streams_is_asked_for_whole_replies(host: ModelHost) -> None:
-    whole = '{"choices": [{"message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]}'
-    async with scripted(*(verbatim(whole) for _ in range(3))) as server:
-        pauses = Pauses()
-        asked = model(host, server, pauses)
+async def test_a_server_that_never_streams_is_understood_and_loses_no_reply(host: ModelHost) -> None:
+    whole = '{"choices": [{"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]}'
+    async with scripted(*(verbatim(whole) for _ in range(2))) as server:
+        asked = model(host, server)
+        heard: list[str] = []
         for _ in range(2):
-            assert (await asked.complete(request(stream=True))).message.text == "whole"
-        assert len(pauses.seconds) == 1
+            assert (await asked.complete(request(stream=True), heard.append)).message.text == "whole"
+        assert len(server.requests) == 2
+        assert heard[-1] == "whole"
+
+
+@loop
+async def test_a_server_that_only_streams_is_asked_for_streams_again(host: ModelHost) -> None:
+    event = '{"choices": [{"index": 0, "delta": {"content": "piece"}, "finish_reason": "stop"}]}'
+    stream = verbatim(f"data: {event}\n\ndata: [DONE]\n\n", content_type="text/event-stream")
+    async with scripted(*[stream] * 4) as server:
+        asked = model(host, server)
+        assert (await asked.complete(request(stream=True))).message.text == "piece"
+        for _ in range(2):
+            assert (await asked.complete(request())).message.text == "piece"
+        assert [bool(one.body.get("stream")) for one in server.requests] == [True, False, True, True]
 
 
 @loop

@@ -32,6 +32,7 @@ _ABOUT_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
 _ABOUT_LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"too large|at most|exceed", re.IGNORECASE)
 _IN_COMPLETION = re.compile(r"[1-9]\d* (?:tokens )?(?:in|for) the completion", re.IGNORECASE)
+_UNREADABLE = {None, 500}
 _REFUSALS = {400, 404, 415, 422, 501}
 
 
@@ -44,6 +45,9 @@ class Abilities:
     temperature: bool = True
     tools: bool = True
     stream: bool = True
+    streamed: bool = False
+    """A stream came through."""
+    whole: bool = True
 
     def step_down(self, failure: Failure, request: ModelRequest) -> bool:
         """Whether something that the provider complains of was sent and now no longer is: then ask again."""
@@ -67,6 +71,13 @@ class Abilities:
         on."""
         if failure.type == EMPTY:
             self.stream = False
+
+    def without_whole(self, failure: Failure) -> bool:
+        """A server that streams may do nothing else: then a stream is asked for from now on. Whether to ask again."""
+        if not (self.whole and self.streamed and failure.status in _UNREADABLE):
+            return False
+        self.whole = False
+        return True
 
 
 def parameters(request: ModelRequest, abilities: Abilities) -> dict[str, Any]:

@@ -57,7 +57,12 @@ class Asking:
         response = await self._litellm.acompletion(**_arguments(asked, messages))
         if response is None:
             raise UnprocessableError("the provider refused the request's parameters (422)")
-        if asked["stream"]:
+        unstreamed = await _unstreamed(response) if asked["stream"] else None
+        if unstreamed is not None:
+            reply = _whole(self._litellm.ModelResponse(**unstreamed))
+            reply["cost"] = self._cost(asked["model"], self._litellm.Usage(**unstreamed.get("usage") or {}))
+            on_text(reply["text"])
+        elif asked["stream"]:
             reply = await _Stream(on_text).gather(response)
             reply["cost"] = self._cost(asked["model"], reply.pop("usage_object"))
         else:
@@ -73,6 +78,17 @@ class Asking:
             said = self._litellm.ModelResponse(model=model, usage=usage)
             return self._litellm.completion_cost(completion_response=said, model=model)
         return None
+
+
+async def _unstreamed(chunks: Any) -> dict[str, Any] | None:
+    """The whole reply of a server that doesn't stream although it was asked to: it would be lost, and asked for once
+    more. None for a stream, and for what is no reply."""
+    with suppress(Exception):
+        response = chunks.completion_stream.response
+        if "json" in response.headers.get("content-type", ""):
+            said: Any = json.loads(await response.aread())
+            return said if said["choices"] else None
+    return None
 
 
 def _rename_no_keys() -> None:

@@ -17,7 +17,7 @@ from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
 from donewhen.models.failures import meaning, wait_before, was_begun
 from donewhen.models.keys import NO_KEY_NEEDED, missing_key, needs_key
 from donewhen.models.pricing import Estimator, dollars
-from donewhen.models.protocol import Answered, Call, CallFailed, Spent
+from donewhen.models.protocol import Answered, Call, CallFailed, Failure, Spent
 from donewhen.models.wording import as_calls, in_words
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest
 
@@ -88,12 +88,12 @@ class HostedModel:
         """See `ports.Model`: five attempts within about a minute. One that was cut off counts as its prompt."""
         attempt, steps, lost = 1, 0, Usage()
         while True:
+            call = self._call(request)
             try:
-                call = self._call(request)
                 answered = await self._host.ask(call, _growing(on_text))
                 break
             except CallFailed as failed:
-                if steps < _STEPS and self._abilities.step_down(failed.failure, request):
+                if steps < _STEPS and self._steps_down(failed.failure, request, call):
                     steps += 1
                     continue
                 said = meaning(failed.failure, self._mask, self._name, self._provider, self._role, self._api_base)
@@ -105,11 +105,17 @@ class HostedModel:
                 self._abilities.without_stream(failed.failure)
                 await self._sleep(wait_before(attempt, failed.failure, self._clock(), self._jitter()))
                 attempt += 1
+        self._abilities.streamed = self._abilities.streamed or call.stream
         reply = self._reply(request, answered)
         reply = replace(reply, usage=reply.usage + lost)
         if on_text is not None and request.stream and not call.stream:
             on_text(reply.message.text)
         return reply
+
+    def _steps_down(self, failure: Failure, request: ModelRequest, call: Call) -> bool:
+        if not call.stream and self._abilities.without_whole(failure):
+            return True
+        return self._abilities.step_down(failure, request)
 
     def _call(self, request: ModelRequest) -> Call:
         sent = request if self._abilities.tools else in_words(request)
@@ -120,7 +126,7 @@ class HostedModel:
             api_base=self._api_base,
             parameters=parameters(sent, self._abilities),
             marks=_marks(sent) if self._marks_prompts else (),
-            stream=sent.stream and self._abilities.stream,
+            stream=(sent.stream or not self._abilities.whole) and self._abilities.stream,
             timeout=sent.timeout,
         )
 
