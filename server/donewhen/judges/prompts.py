@@ -28,7 +28,7 @@ check proves what it tests, no more.
 - `met`: the evidence shows all that the requirement asks. Cite the ids of the blocks that show it.
 - `unmet`: the evidence shows that something is missing or wrong. Say what, so that it can be done.
 - `unverified`: the evidence can't decide it. That is an honest answer. Say what would.
-- A command of the worker shows what was there when it ran. Files that no block shows, such as ignored ones, and files
+- A command of the worker shows what was there when it ran. Files that no block shows, such as ignored ones, and files \
 outside of the workspace may have changed since: don't rest a verdict on them.
 - Blocks whose id starts with `old-` were made before the last edit: they can't be cited."""
 
