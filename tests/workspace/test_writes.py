@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
+from donewhen.workspace.guarded import GuardedFolder
+from donewhen.workspace.memory import MemoryWorkspace
+from donewhen.workspace.processes import SystemProcesses
 from donewhen.workspace.writes import read_text_keeping, write_guarded
 
 
@@ -60,6 +63,45 @@ def test_only_files_of_the_workspace_are_written(tmp_path: Path, path: str) -> N
     with pytest.raises(WorkspaceError, match=r"nothing was written|names no file"):
         write_guarded(root, path, b"1", None)
     assert list((tmp_path / "outside").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["GIT~1/config", ".g\u200cit/config", "\ufeff.Git/config", ".git./config", ".git::$INDEX_ALLOCATION/config"],
+)
+def test_what_names_git_on_another_system_is_gits(tmp_path: Path, path: str) -> None:
+    with pytest.raises(WorkspaceError, match="belongs to git"):
+        write_guarded(tmp_path, path, b"1", None)
+    with pytest.raises(WorkspaceError, match="belongs to git"):
+        guarded(tmp_path).path(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["store/config", "deep/store/hooks/pre-commit", "sub/kept/config"])
+def test_gits_own_folder_is_gits_by_every_name_that_it_has(tmp_path: Path, path: str) -> None:
+    """A link stands for a file system that knows a folder by two names."""
+    folder = tmp_path / path.rpartition("/")[0]
+    folder.mkdir(parents=True)
+    above = tmp_path / "sub" if path.startswith("sub/") else tmp_path
+    own = folder.parent if path.endswith("pre-commit") else folder
+    (above / ".git").symlink_to(own, target_is_directory=True)
+    with pytest.raises(WorkspaceError, match="belongs to git"):
+        write_guarded(tmp_path, path, b"1", None)
+    with pytest.raises(WorkspaceError, match="belongs to git"):
+        guarded(tmp_path).path(path)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", [".github/ci.yml", ".gitignore", "git/a", "digit~1", "a.git/b", "github.com:x"])
+def test_names_that_only_resemble_gits_are_anybodys(tmp_path: Path, path: str) -> None:
+    (tmp_path / ".git").mkdir()
+    write_guarded(tmp_path, path, b"1", None)
+    assert guarded(tmp_path).path(path) == path
+    assert (tmp_path / path).read_bytes() == b"1"
+
+
+def guarded(root: Path) -> GuardedFolder:
+    return GuardedFolder(MemoryWorkspace(root=root), SystemProcesses(), dict, "t-1")
 
 
 def test_a_link_inside_the_workspace_is_written_through(tmp_path: Path) -> None:

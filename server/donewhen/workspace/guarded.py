@@ -12,7 +12,7 @@ from donewhen.core.globs import matches
 from donewhen.ports import FileText, Found, Processes, Workspace
 from donewhen.workspace.searching import Search, find_ripgrep, search
 from donewhen.workspace.undisturbed import undisturbed
-from donewhen.workspace.writes import Text, read_text_keeping, write_guarded
+from donewhen.workspace.writes import Text, belongs_to_git, read_text_keeping, write_guarded
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class GuardedFolder:
             parts = (self._top / name).resolve().relative_to(self._top).parts
         except (ValueError, OSError, RuntimeError) as error:
             raise WorkspaceError(f"{name} lies outside of the workspace: give a path relative to its root") from error
-        if any(part.lower() == ".git" for part in parts):
+        if belongs_to_git(self._top, parts):
             raise WorkspaceError(f"{name} belongs to git: use git's own commands for it")
         return Path(*parts).as_posix() if parts else ""
 

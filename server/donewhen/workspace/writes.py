@@ -8,10 +8,14 @@ import hashlib
 import os
 import stat
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
+
+_UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
+"""Characters that make no difference in a name on HFS+."""
 
 TEMPORARY = ".donewhen-tmp"
 """How the names of our temporary files end; they are part of no revision."""
@@ -44,11 +48,33 @@ def inside(root: Path, path: str) -> Path:
         parts = target.relative_to(top).parts
     except (ValueError, OSError, RuntimeError) as error:
         raise WorkspaceError(f"{path} lies outside of the workspace {top}; nothing was written") from error
-    if any(part.lower() == ".git" for part in parts):
+    if belongs_to_git(top, parts):
         raise WorkspaceError(f"{path} belongs to git; nothing was written")
     if not parts or target.is_dir():
         raise WorkspaceError(f"{path} is a folder; nothing was written")
     return target
+
+
+def belongs_to_git(top: Path, parts: Sequence[str]) -> bool:
+    """Whether a path below `top`, links resolved, is git's own: by a name, or because the file system knows the `.git`
+    of the workspace, or the one next to it, by a name of the path too."""
+    if any(_names_git(part) for part in parts):
+        return True
+    places = [top.joinpath(*parts[:end]) for end in range(1, len(parts) + 1)]
+    return any(_is_same(place, top / ".git") or _is_same(place, place.with_name(".git")) for place in places)
+
+
+def _names_git(name: str) -> bool:
+    """Also where it is `.git` on a Mac or on Windows only: git itself takes no such names, anywhere."""
+    plain = name.translate(_UNSEEN).lower().partition(":")[0].rstrip(". ")
+    return plain in (".git", "git~1")
+
+
+def _is_same(place: Path, other: Path) -> bool:
+    try:
+        return place.samefile(other)
+    except OSError:
+        return False
 
 
 def replace_file(target: Path, data: bytes, mode: int | None = None) -> None:
