@@ -50,6 +50,19 @@ def test_every_module_and_public_class_says_what_it_is() -> None:
         assert ast.get_docstring(module.tree), module.name
 
 
+def test_a_name_of_a_port_means_that_port() -> None:
+    classes = [
+        (module, node) for module in modules() for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)
+    ]
+    ports = {
+        node.name
+        for module, node in classes
+        if module.layer == "ports" and any(ast.unparse(base).startswith("Protocol") for base in node.bases)
+    }
+    assert "GuardedFiles" in ports
+    assert not [f"{m.name}: {node.name}" for m, node in classes if node.name in ports and m.layer != "ports"]
+
+
 def test_tests_use_no_mocks() -> None:
     own = ROOT / "tests" / "architecture" / "test_shape.py"
     for path in (ROOT / "tests").rglob("*.py"):

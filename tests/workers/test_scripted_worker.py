@@ -9,7 +9,7 @@ import pytest
 
 from donewhen.core.errors import ChangedMeanwhile, InvalidGoal, WorkerFailed
 from donewhen.core.work import Answer, Claim, TurnResult, Usage
-from donewhen.workers.files import GuardedFiles
+from donewhen.workers.files import RecordedFiles
 from donewhen.workers.scripted import ScriptedWorker
 from donewhen.workspace.processes import SystemProcesses
 
@@ -102,7 +102,7 @@ async def test_a_file_that_a_person_changed_during_the_turn_is_left_alone(contex
 
 def test_the_refusal_carries_the_present_content(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("before")
-    files = GuardedFiles(tmp_path, ("a.txt",))
+    files = RecordedFiles(tmp_path, ("a.txt",))
     (tmp_path / "a.txt").write_text("after")
     with pytest.raises(ChangedMeanwhile) as refused:
         files.edit("a.txt", "before", "x")

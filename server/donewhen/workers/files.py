@@ -11,7 +11,7 @@ from pathlib import Path
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
 
 
-class GuardedFiles:
+class RecordedFiles:
     """Changes files under `root`, each only while it is as this worker knows it (A20).
 
     `paths` are those that will be changed; their present content is what is known. Raises ChangedMeanwhile where

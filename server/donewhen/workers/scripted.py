@@ -11,7 +11,7 @@ from donewhen.core.work import Claim, TurnResult, TurnState, Usage, WorkerStep
 from donewhen.ports import Processes, Turn, TurnContext
 from donewhen.workers import script as recorded
 from donewhen.workers.activity import LiveOutput
-from donewhen.workers.files import GuardedFiles
+from donewhen.workers.files import RecordedFiles
 
 MAX_TAIL = 400
 
@@ -66,7 +66,7 @@ class _Playing:
         self._processes = processes
         self._environment = environment
         self._name = played.name
-        self._files = GuardedFiles(context.workspace.root, _touched(played))
+        self._files = RecordedFiles(context.workspace.root, _touched(played))
         self._said: list[str] = []
         self._state: TurnState = "finished"
         self._usage = Usage()
