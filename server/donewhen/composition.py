@@ -17,7 +17,7 @@ from donewhen.core.evidence import Problem
 from donewhen.core.goal import Goal
 from donewhen.engine.api import StartOptions
 from donewhen.engine.setup import EngineSetup, Start
-from donewhen.settling import settle
+from donewhen.settling import Knowledge, facts_in, settle
 
 if TYPE_CHECKING:
     from donewhen.composition_models import FolderModels
@@ -153,9 +153,11 @@ def _settling(
 ) -> Callable[[Goal, StartOptions], Start]:
     """`settle` with what the editor has selected and set by then."""
 
+    known = Knowledge(facts=facts_in(around.environment))
+
     def settled(goal: Goal, options: StartOptions) -> Start:
         checker.select_interpreter(around.interpreter())
-        start = settle(goal, options, settings() if callable(settings) else settings)
+        start = settle(goal, options, settings() if callable(settings) else settings, known)
         if start.options.judging is not None and any(not one.sole_check for one in start.goal.requirements):
             models.warm()
         return start

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,47 +16,44 @@ from donewhen.evidence.masking import Masking
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.preflight import GoalHint
 from donewhen.goalfile.walk import walk_files
+from donewhen.judges.account import Account
 from donewhen.judges.preflight import hints, propose_requirements
 from donewhen.settling import INSTALL, Knowledge
 
 if TYPE_CHECKING:
-    from donewhen.core.calls import Message
     from donewhen.core.work import Usage
     from donewhen.ports import Model
 
 
-class Unaccounted:
-    """`ports.Calls` where there is no run whose budget could be passed: a person waits for this one answer."""
-
-    async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
-        return "advice"
-
-    async def end(self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None) -> None:
-        return
-
-
 @dataclass(frozen=True, slots=True)
 class ModelAdviser:
-    """Asks one model; what it says is a proposal. Raises DoneWhenError where it can't be asked."""
+    """Asks one model; what it says is a proposal. Raises DoneWhenError where it can't be asked. There is no run whose
+    budget could be passed: a person waits for the answer, and is told what it took."""
 
     root: Path
     asked: Model
     mask: Callable[[str], str]
+    account: Account = field(default_factory=Account)
 
     @property
     def model(self) -> str:
         return self.asked.name
 
+    @property
+    def spent(self) -> Usage | None:
+        """What its calls took so far; None before the first one."""
+        return self.account.total if self.account.asked else None
+
     async def propose(self, objective: str, checks: Sequence[str]) -> Sequence[str]:
         files = await asyncio.to_thread(lambda: sorted(walk_files(self.root)))
-        return await propose_requirements(self.asked, objective, files, checks, Unaccounted(), self.mask)
+        return await propose_requirements(self.asked, objective, files, checks, self.account, self.mask)
 
     async def hints(self, text: str) -> Sequence[GoalHint]:
         parsed = parse(text)
         if parsed.goal is None:
             raise GoalFileError(parsed.errors[0].message)
         places = {one.id: one for one in parsed.requirements}
-        found = await hints(self.asked, parsed.goal, Unaccounted(), self.mask)
+        found = await hints(self.asked, parsed.goal, self.account, self.mask)
         return [GoalHint(name, places[name].number, said, places[name].span.start_line) for name, said in found]
 
 

@@ -30,12 +30,23 @@ def _installed() -> bool:
     return find_spec("litellm") is not None
 
 
-def _facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) -> ModelFacts:
-    from donewhen.models.catalogue import facts_of, provider_of  # lazy: it reads a file of prices
-    from donewhen.models.keys import find_base
+Facts = Callable[[str, str | None, Mapping[str, ModelPrice]], ModelFacts]
 
-    known = {name: Price(one.input, one.output, one.cached) for name, one in prices.items()}
-    return facts_of(model, api_base or find_base(provider_of(model), os.environ), known)
+
+def facts_in(environment: Callable[[], Mapping[str, str]]) -> Facts:
+    """What the catalogue knows of a model, served where this environment and the person say."""
+
+    def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) -> ModelFacts:
+        from donewhen.models.catalogue import facts_of, provider_of  # lazy: it reads a file of prices
+        from donewhen.models.keys import find_base
+
+        known = {name: Price(one.input, one.output, one.cached) for name, one in prices.items()}
+        return facts_of(model, api_base or find_base(provider_of(model), environment()), known)
+
+    return facts
+
+
+_here = facts_in(lambda: os.environ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +54,7 @@ class Knowledge:
     """What is known of models without asking one. `installed`: models can be used at all."""
 
     installed: Callable[[], bool] = _installed
-    facts: Callable[[str, str | None, Mapping[str, ModelPrice]], ModelFacts] = _facts
+    facts: Facts = _here
 
 
 def settle(goal: Goal, options: StartOptions, settings: Settings, known: Knowledge | None = None) -> Start:

@@ -21,7 +21,7 @@ from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, RunState
-from donewhen.core.work import Answer, Interrupt
+from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import IterationDetail, LimitChanges, RevertOutcome, RunView, StartOptions
 from donewhen.ports import Live, RunSummary
 
@@ -323,6 +323,7 @@ class FakeAdviser:
     found: Sequence[Hint] = ()
     error: DoneWhenError | None = None
     model: str = "openai/adviser"
+    spent: Usage | None = None
     asked: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
 
     async def propose(self, objective: str, checks: Sequence[str]) -> Sequence[str]:

@@ -42,7 +42,13 @@ def test_a_goal_is_drafted_with_proposals_and_then_looked_at(
         assert "<!-- Proposed by openai/advises: edit them" in text
         assert text.endswith("- [ ] Quotes in a field are doubled\n- [ ] The README shows an example\n")
         assert donewhen(tmp_path, server, "preflight", "--json") == 0
-        told = json.loads(capsys.readouterr().out)["hints"]
+        printed = capsys.readouterr()
+        document = json.loads(printed.out)
+        told, cost = document["hints"], document["cost"]
+        assert cost["inputTokens"] > 0
+        assert cost["usd"] is None
+        assert "asked openai/advises: " in printed.err
+        assert "cost unknown" in printed.err
         assert [one["message"] for one in told if one["number"] == 2][-1] == "Say which example"
         server.verify()
         asked = json.dumps([exchange.body for exchange in server.requests])
@@ -74,5 +80,6 @@ async def test_the_judge_helps_before_the_agent_does(choices: Choices, model: st
     async with adviser(tmp_path, Settings(configured=choices)) as found:
         assert found is not None
         assert found.model == model
+        assert found.spent is None
         with pytest.raises(GoalFileError):
             await found.hints("")

@@ -79,6 +79,44 @@ def test_a_model_that_fails_keeps_nobody_from_a_draft(tmp_path: Path) -> None:
     assert (tmp_path / "GOAL.md").read_text() == "# Ship it\n"
 
 
+@pytest.mark.conformance("A16")
+@pytest.mark.parametrize(
+    ("spent", "told"),
+    [
+        (Usage(1_200, 34, 100, None), "asked openai/adviser: 1,234 tokens, cost unknown\n"),
+        (Usage(1_200, 34, 0, 0.25), "asked openai/adviser: 1,234 tokens, $0.25\n"),
+        (Usage(1_200, 34, 0, 0.0004), "asked openai/adviser: 1,234 tokens, less than $0.01\n"),
+        (Usage(1_200, 34), "asked openai/adviser: 1,234 tokens, $0.00\n"),
+    ],
+)
+@pytest.mark.parametrize("error", [None, JudgeOutage("down")])
+@pytest.mark.parametrize("argv", [("init", "Ship it"), ("preflight",)])
+def test_what_asking_a_model_took_is_told_also_where_it_failed(
+    argv: tuple[str, ...], error: JudgeOutage | None, spent: Usage, told: str, tmp_path: Path
+) -> None:
+    make = bare if argv[0] == "init" else lambda root, adviser: desk(root, adviser=adviser)
+    call = make(tmp_path, FakeAdviser(["x"], error=error, spent=spent))
+    assert call(*argv) == 0
+    assert told in call.err
+    assert "tokens" not in call.out
+
+
+@pytest.mark.parametrize("argv", [("init", "Ship it", "--json"), ("preflight", "--json")])
+def test_what_asking_a_model_took_is_in_the_document(argv: tuple[str, ...], tmp_path: Path) -> None:
+    make = bare if argv[0] == "init" else lambda root, adviser: desk(root, adviser=adviser)
+    call = make(tmp_path, FakeAdviser(spent=Usage(1_200, 34, 100, None)))
+    assert call(*argv) == 0
+    told = {"inputTokens": 1_200, "outputTokens": 34, "cachedTokens": 100, "usd": None}
+    assert json.loads(call.out)["cost"] == told
+
+
+def test_where_nobody_was_asked_no_cost_is_told(tmp_path: Path) -> None:
+    call = desk(tmp_path, adviser=FakeAdviser(error=JudgeOutage("no key")))
+    assert call("preflight", "--json") == 0
+    assert "cost" not in json.loads(call.out)
+    assert "tokens" not in call.err
+
+
 def test_init_asks_nobody_where_it_cant_draft_or_nothing_is_said(tmp_path: Path) -> None:
     adviser = FakeAdviser(["x"])
     assert desk(tmp_path, adviser=adviser)("init", "Ship it") == 2

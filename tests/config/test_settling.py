@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from donewhen.composition import Surroundings, open_engine
 from donewhen.config import Choices, ModelPrice, Settings
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions
@@ -14,7 +17,7 @@ from donewhen.core.goal import Check, Goal, Limits, Requirement
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.setup import Start
 from donewhen.ports import ModelFacts, Price
-from donewhen.settling import Knowledge, judge_identity, relocated, settle
+from donewhen.settling import Knowledge, facts_in, judge_identity, relocated, settle
 
 JUDGED = Goal("T", "text", (Requirement("r-1", 1, "the README tells it"),))
 CHECKED = Goal("T", "text", (Requirement("r-1", 1, "`make` passes", (Check.of("make"),), sole_check=True),))
@@ -214,6 +217,33 @@ def test_the_packaged_catalogue_knows_prices() -> None:
     with pytest.raises(UsageError, match="price of openai/gpt-4o is unknown"):
         settle(limited, StartOptions(), mine)
     settle(limited, StartOptions(), replace(mine, prices={"openai/gpt-4o": ModelPrice(1, 2, 0.5)}))
+
+
+@pytest.mark.parametrize("served", [{}, {"OPENAI_BASE_URL": "http://localhost:1"}])
+def test_prices_are_those_of_where_this_environment_says_that_models_are_served(served: dict[str, str]) -> None:
+    limited = replace(JUDGED, limits=Limits(budget=5))
+    known = Knowledge(lambda: True, facts_in(lambda: served))
+    settings = Settings(given=Choices(model="openai/gpt-4o"))
+    if not served:
+        settle(limited, StartOptions(), settings, known)
+        return
+    with pytest.raises(UsageError, match="price of openai/gpt-4o is unknown"):
+        settle(limited, StartOptions(), settings, known)
+
+
+async def test_a_start_asks_the_environment_that_models_are_asked_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    (tmp_path / "GOAL.md").write_text("---\nbudget: 5\n---\n# G\n\n- [ ] It is done\n", encoding="utf-8")
+    around = Surroundings(environment=lambda: {**os.environ, "OPENAI_BASE_URL": "http://localhost:1"})
+    settings = Settings(given=Choices(model="openai/gpt-4o"))
+    runs = await open_engine(tmp_path, tmp_path / "state", settings, around)
+    try:
+        with pytest.raises(UsageError, match="price of openai/gpt-4o is unknown"):
+            await runs.start("GOAL.md")
+    finally:
+        await runs.close("the test ended")
 
 
 # -------------------------------------------------------------------------------------------------- resuming

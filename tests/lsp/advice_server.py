@@ -10,6 +10,7 @@ from typing import Any
 
 from donewhen.composition_goal_text import goal_texts
 from donewhen.core.errors import JudgeOutage
+from donewhen.core.work import Usage
 from donewhen.goalfile.preflight import GoalHint
 from donewhen.lsp.server import serve
 from donewhen.lsp.services import Adviser, LspServices, OpenWorkspace
@@ -20,6 +21,7 @@ class Scripted:
 
     def __init__(self, model: str) -> None:
         self.model = model
+        self.spent: Usage | None = None
 
     async def propose(self, objective: str, checks: Sequence[str]) -> Sequence[str]:
         await self._think()
@@ -30,6 +32,7 @@ class Scripted:
         return [GoalHint("r-1", 1, f"the text has {len(text.splitlines())} lines", 0)]
 
     async def _think(self) -> None:
+        self.spent = Usage(1_200, 34, 100, None)
         if self.model == "down":
             raise JudgeOutage("the model can't be asked")
         if self.model == "silent":

@@ -14,6 +14,7 @@ from .rawclient import Message
 
 SERVER = Path(__file__).with_name("advice_server.py")
 PROGRESS = {"window": {"workDoneProgress": True}}
+COST = {"inputTokens": 1_200, "outputTokens": 34, "cachedTokens": 100, "usd": None}
 SET = {"command": "donewhen.goal.set", "arguments": [{"objective": "Ship it"}]}
 
 
@@ -38,7 +39,9 @@ def start(editor: Editor, root: Path, model: str | None, *, trusted: bool = True
 
 def test_a_goal_that_is_set_holds_what_the_model_proposes(editor: Editor, root: Path) -> None:
     start(editor, root, "willing")
-    uri = editor.execute("donewhen.goal.set", {"objective": "Ship it"})["goalUri"]
+    result = editor.execute("donewhen.goal.set", {"objective": "Ship it"})
+    assert result["cost"] == COST
+    uri = result["goalUri"]
     assert uri == (root / "GOAL.md").as_uri()
     text = (root / "GOAL.md").read_text()
     assert "<!-- Proposed by willing: edit them" in text
@@ -70,7 +73,7 @@ def test_nobody_is_asked_where_it_isnt_wanted(
 
 def test_a_model_that_is_down_keeps_nobody_from_a_goal(editor: Editor, root: Path) -> None:
     start(editor, root, "down")
-    editor.execute("donewhen.goal.set", {"objective": "Ship it"})
+    assert editor.execute("donewhen.goal.set", {"objective": "Ship it"})["cost"] == COST
     assert "the model can't be asked" in editor.expect("window/showMessage")["params"]["message"]
     assert "- [ ] Ship it\n" in (root / "GOAL.md").read_text()
     assert editor.goodbye() == 0
@@ -86,7 +89,7 @@ def test_asking_shows_progress_that_a_person_can_cancel(editor: Editor, root: Pa
     # The server answers others meanwhile.
     assert editor.execute("donewhen.goal.detect", {})["checks"] == []
     editor.notify("window/workDoneProgress/cancel", {"token": begin["token"]})
-    assert editor.response(number)["result"] == {"goalUri": (root / "GOAL.md").as_uri()}
+    assert editor.response(number)["result"] == {"goalUri": (root / "GOAL.md").as_uri(), "cost": COST}
     assert editor.expect("$/progress")["params"]["value"]["kind"] == "end"
     assert "Proposed by" not in (root / "GOAL.md").read_text()
     assert editor.goodbye() == 0
@@ -110,7 +113,9 @@ def test_hints_come_from_the_text_that_the_editor_shows(editor: Editor, root: Pa
     start(editor, root, "willing")
     uri = editor.open(goal)
     editor.edit(goal, "# G\n\n- [ ] It works well\n- [ ] `make` passes\n")
-    hints = editor.execute("donewhen.goal.preflight", {"goalUri": uri})["hints"]
+    result = editor.execute("donewhen.goal.preflight", {"goalUri": uri})
+    assert result["cost"] == COST
+    hints = result["hints"]
     assert [hint["number"] for hint in hints] == [1, 1]
     assert "“works well” is hard to prove" in hints[0]["message"]
     assert hints[0]["requirementId"].startswith("r-")
@@ -126,6 +131,7 @@ def test_hints_need_no_model(editor: Editor, root: Path, model: str | None, trus
     (root / "GOAL.md").write_text("# G\n\n- [ ] It works well\n")
     start(editor, root, model, trusted=trusted)
     editor.ignored.add("window/showMessage")
-    hints = editor.execute("donewhen.goal.preflight", {"goalUri": (root / "GOAL.md").as_uri()})["hints"]
-    assert [hint["number"] for hint in hints] == [1]
+    result = editor.execute("donewhen.goal.preflight", {"goalUri": (root / "GOAL.md").as_uri()})
+    assert [hint["number"] for hint in result["hints"]] == [1]
+    assert ("cost" in result) is (model == "down")
     assert editor.goodbye() == 0

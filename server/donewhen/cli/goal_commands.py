@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from donewhen.cli.calling import Call, refuse_missing_sandbox
 from donewhen.cli.display import Display, display_for
@@ -13,9 +14,14 @@ from donewhen.cli.goal_argument import goal_path, say_problems, the_goal, write_
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, exit_code
 from donewhen.cli.signals import ending_signals
 from donewhen.cli.terminal import OutputClosed
-from donewhen.cli.wording import one_line
+from donewhen.cli.wording import one_line, taken
 from donewhen.core.errors import DoneWhenError
 from donewhen.engine.api import Runs, RunView
+from donewhen.wire.spent import spent_json
+
+if TYPE_CHECKING:
+    from donewhen.cli.services import Adviser, GoalHint
+    from donewhen.core.work import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,7 @@ class Proposal:
 
     model: str | None = None
     requirements: tuple[str, ...] = ()
+    spent: Usage | None = None
 
 
 async def init(call: Call) -> int:
@@ -38,7 +45,8 @@ async def init(call: Call) -> int:
     if call.json:
         checks = [{"command": check.command, "why": check.why} for check in detected]
         proposed = list(proposal.requirements)
-        call.terminal.document({"goalUri": path.as_uri(), "path": str(path), "checks": checks, "proposed": proposed})
+        document = {"goalUri": path.as_uri(), "path": str(path), "checks": checks, "proposed": proposed}
+        call.terminal.document({**document, **_cost(proposal.spent)})
         return 0
     call.terminal.result(f"drafted {path}")
     for check in detected:
@@ -52,16 +60,21 @@ async def init(call: Call) -> int:
 
 
 async def _proposal(call: Call, objective: str, checks: Sequence[str]) -> Proposal:
-    """Empty where no model is configured, or it can't be asked: the person writes the goal either way."""
+    """No requirement where no model is configured, or it can't be asked: the person writes the goal either way."""
+    spent: Usage | None = None
     try:
         async with call.services.open_adviser(call.root, call.settings) as adviser:
             if adviser is None:
                 return Proposal()
             call.terminal.say(f"asking {adviser.model} for requirements …")
-            return Proposal(adviser.model, tuple(await adviser.propose(objective, checks)))
+            try:
+                found = tuple(await adviser.propose(objective, checks))
+            finally:
+                spent = _told_cost(call, adviser)
+            return Proposal(adviser.model, found, spent)
     except DoneWhenError as failed:
         call.terminal.say(f"donewhen: warning: no requirements are proposed: {failed}")
-        return Proposal()
+        return Proposal(spent=spent)
 
 
 async def preflight(call: Call) -> int:
@@ -69,16 +82,11 @@ async def preflight(call: Call) -> int:
     path = _named_goal(call)
     say_problems(call, path, only_errors=True)
     hints = list(call.services.goal_hints(call.root / path))
-    try:
-        async with call.services.open_adviser(call.root, call.settings) as adviser:
-            if adviser is not None:
-                call.terminal.say(f"asking {adviser.model} …")
-                hints += await adviser.hints((call.root / path).read_text("utf-8", "replace"))
-    except DoneWhenError as failed:
-        call.terminal.say(f"donewhen: warning: the model gave no hints: {failed}")
+    said, spent = await _models_hints(call, path)
+    hints += said
     if call.json:
         found = [{"requirementId": one.requirement_id, "number": one.number, "message": one.message} for one in hints]
-        call.terminal.document({"hints": found})
+        call.terminal.document({"hints": found, **_cost(spent)})
         return 0
     for hint in hints:
         label = "goal" if hint.number is None else f"R{hint.number}"
@@ -86,6 +94,36 @@ async def preflight(call: Call) -> int:
     if not hints:
         call.terminal.say("nothing to say: each requirement can be proven as it stands")
     return 0
+
+
+async def _models_hints(call: Call, path: str) -> tuple[Sequence[GoalHint], Usage | None]:
+    """What the model says, and what that took; nothing where none is configured or can be asked, which is said."""
+    said: Sequence[GoalHint] = ()
+    spent: Usage | None = None
+    try:
+        async with call.services.open_adviser(call.root, call.settings) as adviser:
+            if adviser is not None:
+                call.terminal.say(f"asking {adviser.model} …")
+                try:
+                    said = await adviser.hints((call.root / path).read_text("utf-8", "replace"))
+                finally:
+                    spent = _told_cost(call, adviser)
+    except DoneWhenError as failed:
+        call.terminal.say(f"donewhen: warning: the model gave no hints: {failed}")
+    return said, spent
+
+
+def _told_cost(call: Call, adviser: Adviser) -> Usage | None:
+    """Says what the calls took, also where they failed."""
+    spent = adviser.spent
+    if spent is not None:
+        call.terminal.say(f"asked {adviser.model}: {taken(spent)}")
+    return spent
+
+
+def _cost(spent: Usage | None) -> dict[str, Any]:
+    """The field `cost` of a document; absent where no model was asked."""
+    return {} if spent is None else {"cost": spent_json(spent)}
 
 
 def _named_goal(call: Call) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from donewhen.config import Settings
 
 if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
+    from donewhen.core.work import Usage
     from donewhen.engine.api import Runs
     from donewhen.goalbench.playing import Laboratory
 
@@ -60,6 +61,11 @@ class Adviser(Protocol):
 
     @property
     def model(self) -> str: ...
+
+    @property
+    def spent(self) -> Usage | None:
+        """What its calls took so far, for the person who waited; None where none was made."""
+        ...
 
     async def propose(self, objective: str, checks: Sequence[str]) -> Sequence[str]:
         """Requirements for an objective, besides the checks that are there."""

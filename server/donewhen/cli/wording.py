@@ -65,6 +65,12 @@ def spending(usage: Usage) -> list[str]:
     return [money(usage.usd), f"{_thousands(usage.tokens)} tokens{cached}"]
 
 
+def taken(usage: Usage) -> str:
+    """What a single call took, exactly: `1,234 tokens, $0.01`, `1,234 tokens, cost unknown`."""
+    small = usage.usd is not None and 0 < usage.usd < 0.01
+    return f"{usage.tokens:,} tokens, {'less than $0.01' if small else money(usage.usd)}"
+
+
 def _thousands(number: int) -> str:
     """`950`, `45.2k`, `3M`."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from donewhen.core.errors import DoneWhenError, GoalFileError, UsageError
 from donewhen.lsp.goal_places import goal_place
+from donewhen.wire.spent import spent_json
 
 if TYPE_CHECKING:
+    from donewhen.core.work import Usage
     from donewhen.lsp import arguments as a
-    from donewhen.lsp.goal_text import GoalHint
+    from donewhen.lsp.services import Adviser
     from donewhen.lsp.session import Session
 
+SaidT = TypeVar("SaidT")
 
-async def proposed(session: Session, root: Path, objective: str, checks: Sequence[str]) -> tuple[list[str], str | None]:
-    """Requirements for an objective, and the model that proposed them. None of both where no model is configured, the
-    workspace isn't trusted, the person cancelled it, or the model can't be asked: which is said."""
-    if not session.host.trusted:
-        return [], None
-    try:
-        async with session.host.services.open_adviser(session.wanted(root)) as adviser:
-            if adviser is None:
-                return [], None
-            title = f"Asking {adviser.model} for requirements"
-            found = await session.errands.run(title, adviser.propose(objective, checks))
-            return list(found or ()), adviser.model
-    except DoneWhenError as failed:
-        _say(session, f"No requirements are proposed: {failed}")
-        return [], None
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Requirements that `model` proposed; `spent` is None where it was not asked."""
+
+    requirements: Sequence[str] = ()
+    model: str | None = None
+    spent: Usage | None = None
+
+
+async def proposed(session: Session, root: Path, objective: str, checks: Sequence[str]) -> Proposal:
+    """Requirements for an objective. None, and no model, where none is configured, the workspace isn't trusted, the
+    person cancelled it, or the model can't be asked: which is said."""
+    title = "Asking {model} for requirements"
+    advice = await _asked(session, root, title, lambda adviser: adviser.propose(objective, checks))
+    if advice.failed is not None:
+        _say(session, f"No requirements are proposed: {advice.failed}")
+    return Proposal(advice.said, advice.model if advice.failed is None else None, advice.spent)
 
 
 async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
@@ -42,21 +49,47 @@ async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     broken = [one.message for one in features.parse(text, place.path).problems if one.severity == "error"]
     if broken:
         raise GoalFileError(broken[0])
-    hints = [*features.hints(text, place.path), *await _models_hints(session, place.root, text)]
-    return {"hints": [{"requirementId": h.requirement_id, "number": h.number, "message": h.message} for h in hints]}
+    advice = await _asked(session, place.root, "Asking {model} for hints", lambda adviser: adviser.hints(text))
+    if advice.failed is not None:
+        _say(session, f"The model gave no hints: {advice.failed}")
+    hints = [*features.hints(text, place.path), *advice.said]
+    told = [{"requirementId": h.requirement_id, "number": h.number, "message": h.message} for h in hints]
+    return {"hints": told, **cost_of(advice.spent)}
 
 
-async def _models_hints(session: Session, root: Path, text: str) -> Sequence[GoalHint]:
+def cost_of(spent: Usage | None) -> dict[str, Any]:
+    """The field `cost` of a result; absent where no model was asked."""
+    return {} if spent is None else {"cost": spent_json(spent)}
+
+
+@dataclass(slots=True)
+class _Advice(Generic[SaidT]):
+    """What asking gave. `spent` is counted also where it failed or was cancelled: it was asked."""
+
+    said: Sequence[SaidT] = ()
+    model: str | None = None
+    spent: Usage | None = None
+    failed: DoneWhenError | None = None
+
+
+async def _asked(
+    session: Session, root: Path, title: str, ask: Callable[[Adviser], Coroutine[Any, Any, Sequence[SaidT]]]
+) -> _Advice[SaidT]:
+    advice: _Advice[SaidT] = _Advice()
     if not session.host.trusted:
-        return ()
+        return advice
     try:
         async with session.host.services.open_adviser(session.wanted(root)) as adviser:
             if adviser is None:
-                return ()
-            return await session.errands.run(f"Asking {adviser.model} for hints", adviser.hints(text)) or ()
+                return advice
+            advice.model = adviser.model
+            try:
+                advice.said = await session.errands.run(title.format(model=adviser.model), ask(adviser)) or ()
+            finally:
+                advice.spent = adviser.spent
     except DoneWhenError as failed:
-        _say(session, f"The model gave no hints: {failed}")
-        return ()
+        advice.failed = failed
+    return advice
 
 
 def _say(session: Session, message: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from donewhen.core.errors import UsageError, WorkspaceError
 from donewhen.engine.api import StartOptions
-from donewhen.lsp.advice import proposed
+from donewhen.lsp.advice import Proposal, cost_of, proposed
 from donewhen.lsp.failures import ClientSilent, InvalidParams
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.places import is_goal_file, required_path
@@ -36,12 +36,12 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
     if await asyncio.to_thread(path.exists):
         raise UsageError(f"{path.name} exists already: it is never overwritten")
     checks = await asyncio.to_thread(features.suggest, root)
-    requirements, model = argument.requirements or [], None
+    proposal = Proposal(argument.requirements or [])
     if argument.requirements is None and not argument.start:
-        requirements, model = await proposed(session, root, argument.objective, checks)
-    text = features.draft(argument.objective, checks, requirements, model)
+        proposal = await proposed(session, root, argument.objective, checks)
+    text = features.draft(argument.objective, checks, proposal.requirements, proposal.model)
     await _create(session, path, text, on_disk=argument.start)
-    result: dict[str, Any] = {"goalUri": session.texts.uri(path)}
+    result: dict[str, Any] = {"goalUri": session.texts.uri(path), **cost_of(proposal.spent)}
     if argument.start:
         place = session.place(path)
         folder = await session.folder_to_execute(place.root)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from donewhen.core.work import Usage
     from donewhen.engine.api import Runs
     from donewhen.lsp.goal_text import GoalFileFeatures, GoalHint
 
@@ -36,6 +37,11 @@ class Adviser(Protocol):
 
     @property
     def model(self) -> str: ...
+
+    @property
+    def spent(self) -> Usage | None:
+        """What its calls took so far, for the person who waited; None where none was made."""
+        ...
 
     def propose(self, objective: str, checks: Sequence[str]) -> Coroutine[Any, Any, Sequence[str]]:
         """Requirements for an objective, besides the checks that are there."""
