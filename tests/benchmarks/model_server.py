@@ -1,7 +1,7 @@
 """The models of `bench_agent` as a process of its own, so that their time is nobody else's: `python -m ... CALLS ROUNDS`.
 
 The worker makes CALLS tool calls in each of ROUNDS iterations; the judge accepts at the last one. Prints its URL; on
-SIGTERM or at the end of its input it ends. `--sizes FILE` keeps the bytes of each request, by model.
+SIGTERM or at the end of its input it ends. The last argument is a file for the sizes of the prompts.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ class Scenario:
         self._tool_calls, self._rounds, self._tool = tool_calls, rounds, tool
         self._asked = 0
         self._judged = 0
+        self.sizes: dict[str, list[int]] = {"worker": [], "judge": []}
+        """Bytes of the prompts, by model."""
 
     def worker(self, call: ModelCall) -> Reply:
         self._asked += 1
+        self.sizes["worker"].append(len(call.text))
         step = (self._asked - 1) % (self._tool_calls + 1)
         if step == self._tool_calls:
             return says(f"That was round {(self._asked - 1) // (self._tool_calls + 1) + 1}.")
@@ -36,6 +39,7 @@ class Scenario:
 
     def judge(self, call: ModelCall) -> Reply:
         self._judged += 1
+        self.sizes["judge"].append(len(call.text))
         met = self._judged >= self._rounds
         cited = re.findall(r'id="(E\d+)"', call.text)[:1]
         entry = {"id": "R1", "status": "met" if met else "unmet", "reason": "seen", "evidence_ids": cited}
@@ -48,10 +52,7 @@ async def main(tool_calls: int, rounds: int, tool: str, sizes: str) -> None:
     async with ScriptedModels({"worker": scenario.worker, "judge": scenario.judge}, keep_bodies=False) as server:
         print(server.base_url, flush=True)
         await asyncio.to_thread(sys.stdin.read)
-        kept: dict[str, list[int]] = {}
-        for exchange in server.requests:
-            kept.setdefault(exchange.model or "", []).append(exchange.request.received)
-        Path(sizes).write_text(json.dumps(kept), encoding="utf-8")
+        Path(sizes).write_text(json.dumps(scenario.sizes), encoding="utf-8")
 
 
 if __name__ == "__main__":
