@@ -148,13 +148,30 @@ def left_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
+class WatchedVerdicts(MemoryVerdicts):
+    """A cache that tells how it was used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.used: list[str] = []
+
+    def get(self, key: str) -> str | None:
+        self.used.append("get")
+        return super().get(key)
+
+    def put(self, key: str, text: str) -> None:
+        self.used.append("put")
+        super().put(key, text)
+
+
 async def test_nothing_is_written_recorded_or_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    cache, model = MemoryVerdicts(), ScriptedModel(gullible, gullible)
+    cache, model = WatchedVerdicts(), ScriptedModel(gullible, gullible)
     judge = LlmJudge(model, QUIET, cache=cache)
     first = await judge_goal(judge, "Quotes in src/export.py", files=FILES)
     assert await judge_goal(judge, "Quotes in src/export.py", files=FILES) == first
     assert len(model.requests) == 2
+    assert cache.used == []
     assert not left_in(tmp_path)
 
 
