@@ -181,7 +181,7 @@ def per_request() -> Mapping[str, object]:
     rows: list[dict[str, float]] = []
     one(1, 1)  # what is imported at the first run is no part of a request
     for _ in range(5):
-        figures, seen, _ = one(5, 3)
+        figures, _, _ = one(5, 3)
         tools = bare_tools(15)
         requests = figures["requests"]
         rest = figures["seconds"] - tools - figures["bare syncs"]

@@ -1,7 +1,7 @@
-"""The models of `bench_agent` as a process of its own, so that their time is nobody else's: `python -m ... CALLS ROUNDS`.
+"""The models of `bench_agent` as a process of its own, so that their time is nobody else's: CALLS ROUNDS TOOL FILE.
 
-The worker makes CALLS tool calls in each of ROUNDS iterations; the judge accepts at the last one. Prints its URL; on
-SIGTERM or at the end of its input it ends. The last argument is a file for the sizes of the prompts.
+The worker makes CALLS tool calls in each of ROUNDS iterations; the judge accepts at the last one. Prints its URL; at the
+end of its input it writes the sizes of the prompts into FILE and ends.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ async def main(tool_calls: int, rounds: int, tool: str, sizes: str) -> None:
     async with ScriptedModels({"worker": scenario.worker, "judge": scenario.judge}, keep_bodies=False) as server:
         print(server.base_url, flush=True)
         await asyncio.to_thread(sys.stdin.read)
-        Path(sizes).write_text(json.dumps(scenario.sizes), encoding="utf-8")
+    await asyncio.to_thread(Path(sizes).write_text, json.dumps(scenario.sizes), encoding="utf-8")
 
 
 if __name__ == "__main__":
