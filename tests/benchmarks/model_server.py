@@ -1,7 +1,7 @@
 """The models of `bench_agent` as a process of its own, so that their time is nobody else's: CALLS ROUNDS TOOL FILE.
 
-The worker makes CALLS tool calls in each of ROUNDS iterations; the judge accepts at the last one. Prints its URL; at the
-end of its input it writes the sizes of the prompts into FILE and ends.
+The worker makes CALLS tool calls in each of ROUNDS iterations; the judge accepts at the last one. Prints its URL; at
+the end of its input it writes the sizes of the prompts into FILE and ends.
 """
 
 from __future__ import annotations
