@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -571,3 +572,28 @@ async def test_a16_a_turn_that_was_cut_off_stands_among_the_iterations_with_its_
     assert (state.status, [one.number for one in state.iterations]) == ("complete", [1])
     assert [one.usage for one in state.iterations] == [state.usage] == [CENT + CENT]
     assert state.iterations[0].error is None
+
+
+async def test_a_link_is_told_as_such_and_not_taken_for_a_changed_file(world: World, tmp_path: Path) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it reads well"))
+    (world.folder / "real.py").write_text("x")
+    (world.folder / "link.py").symlink_to("real.py")
+    world.workspace.edit("link.py", b"real.py")
+    said: list[str] = []
+
+    class Reader:
+        identity = "reader"
+
+        async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
+            with pytest.raises(WorkspaceError) as error:
+                await context.read("link.py")
+            said.append(str(error.value))
+            raise JudgeOutage("enough", final=True)
+
+    world.judge = Reader()
+
+    async def works(turn: Turn, context: TurnContext, world: World) -> None:
+        """Does nothing."""
+
+    await pursued(world, works)
+    assert said == ["link.py is a link to real.py: read that, as far as the revision covers it"]

@@ -37,15 +37,15 @@ class Files:
 
 @dataclass
 class Account:
-    """`ports.Calls`: keeps what was begun and ended; `left` calls may be made."""
+    """`ports.Calls`: keeps what was begun and ended; `allowed` calls may be made."""
 
     context: AgentContext
-    left: int = 1_000_000
+    allowed: int = 1_000_000
     begun: list[str] = field(default_factory=list)
     ended: list[tuple[str, Usage, str | None]] = field(default_factory=list)
 
     async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
-        if len(self.begun) >= self.left:
+        if len(self.begun) >= self.allowed:
             raise OverBudget("the budget is spent")
         self.begun.append(model)
         return f"M{len(self.begun)}"

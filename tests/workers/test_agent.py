@@ -322,7 +322,7 @@ async def test_a_model_that_can_not_be_asked_fails_the_turn(agent: Agent, kind: 
 
 
 async def test_a_spent_budget_passes_through(agent: Agent) -> None:
-    agent.context.calls.left = 1
+    agent.context.calls.allowed = 1
     with pytest.raises(OverBudget):
         await agent.plays([use("write_file", path="a", content="a"), report()])
     assert agent.text("a") == "a"

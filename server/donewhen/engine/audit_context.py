@@ -81,6 +81,9 @@ class RevisionView:
         if digest is None:
             raise WorkspaceError(f"{path} is no file of this workspace that the revision covers")
         content, found = await asyncio.to_thread(_read, workspace, path)
+        link = _link(workspace, path)
+        if link is not None:
+            raise WorkspaceError(f"{path} is a link to {link}: read that, as far as the revision covers it")
         if content is None or found != digest:
             raise WorkspaceError(f"{path} has changed since the audit: judge what you have")
         return content
@@ -95,6 +98,15 @@ class RevisionView:
     async def run_check(self, check: Check) -> Evidence:
         async with self._one_at_a_time:
             return await run_check(self._run, check)
+
+
+def _link(workspace: Workspace, path: str) -> str | None:
+    """What a link names, relative to the workspace where it lies in there. The revision has its text, not its target."""
+    place = workspace.root / path
+    if not place.is_symlink():
+        return None
+    target, root = place.resolve(), workspace.root.resolve()
+    return target.relative_to(root).as_posix() if target.is_relative_to(root) else "a place outside of the workspace"
 
 
 def _read(workspace: Workspace, path: str) -> tuple[bytes | None, str]:
