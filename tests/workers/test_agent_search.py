@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +13,10 @@ from donewhen.ports import Hit
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.processes import SystemProcesses
 from donewhen.workspace.searching import find_ripgrep
+from tests.tools import needs
 
 from .agent_turns import Files
 from .turns import environment
-
-INSTALLED = shutil.which("rg")
 
 FAKE = """\
 import json, sys
@@ -49,7 +47,7 @@ def write(root: Path, path: str, content: bytes) -> None:
 @pytest.fixture(
     params=[
         no_program,
-        pytest.param(find_ripgrep, marks=pytest.mark.skipif(INSTALLED is None, reason="ripgrep is not installed")),
+        pytest.param(find_ripgrep, marks=[needs("rg"), pytest.mark.slow]),
     ],
     ids=["python", "ripgrep"],
 )

@@ -101,7 +101,7 @@ class RevisionView:
 
 
 def _link(workspace: Workspace, path: str) -> str | None:
-    """What a link names, relative to the workspace where it lies in there. The revision has its text, not its target."""
+    """What a link names, relative to the workspace where that is inside. The revision has its text, not its target."""
     place = workspace.root / path
     if not place.is_symlink():
         return None
