@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,8 @@ CASES = load_cases()
 QUICK = [case for case in CASES if not case.slow]
 JUDGED = [case for case in with_any_judge(CASES) if case.decided_by == "judge"]
 AT_ONCE = 2
+
+HERE = Path(__file__).parent
 
 Wanted = tuple[Case, str]
 
@@ -92,6 +95,8 @@ def _wanted(items: Sequence[pytest.Item]) -> list[Wanted]:
     """What the selected tests will ask for, in their order."""
     wanted: dict[tuple[str, str], Wanted] = {}
     for item in items:
+        if HERE not in item.path.parents:
+            continue  # other suites have cases and judges too
         given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         if "case" in given:
             wanted[given["case"].id, OWN] = (given["case"], OWN)
