@@ -22,7 +22,7 @@ from donewhen.composition import Surroundings, engine_setup
 from donewhen.composition_models import FolderModels
 from donewhen.config import Choices, Settings
 from donewhen.core import calls as c
-from donewhen.core.events import Entry
+from donewhen.core.events import Entry, TurnStarted
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.evidence.masking import Masking
@@ -70,11 +70,14 @@ class Seen:
     tool_seconds: float = 0.0
     tools: int = 0
     answered: float = 0.0
+    first_turn: float = 0.0
 
     def entry(self, run_id: str, entry: Entry) -> None:
         event = entry.event
         now = time.perf_counter()
-        if isinstance(event, c.CallFinished):
+        if isinstance(event, TurnStarted) and not self.first_turn:
+            self.first_turn = now
+        elif isinstance(event, c.CallFinished):
             spent = self.models.made[0].spent if event.message is not None else self.models.made[-1].spent
             self.hosts.append(spent.host or 0.0)
             self.wires.append(spent.wire or 0.0)
@@ -130,7 +133,7 @@ async def pursue(folder: Path, url: str) -> tuple[dict[str, float], Seen]:
     view = await supervisor.start("GOAL.md", StartOptions())
     async for one in supervisor.follow(view.state.run_id):
         view = one
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - seen.first_turn
     cpu = time.process_time() - cpu
     grown = me.memory_info().rss - before
     entries = await ledger.entries(view.state.run_id)
@@ -141,6 +144,7 @@ async def pursue(folder: Path, url: str) -> tuple[dict[str, float], Seen]:
     assert view.state.status == "complete", (view.state.status, view.state.reason)
     figures = {
         "seconds": seconds,
+        "before the first turn": seen.first_turn - begun,
         "warm": warm,
         "cpu": cpu,
         "grown": grown / 1e6,
@@ -194,6 +198,7 @@ def per_request() -> Mapping[str, object]:
                 "ours": 1000 * (rest - figures["host"]) / requests,
                 "tools": 1000 * tools / requests,
                 "syncs": 1000 * figures["bare syncs"] / requests,
+                "before the first turn": 1000 * figures["before the first turn"],
                 "warm": figures["warm"],
             }
         )
