@@ -142,6 +142,11 @@ CASES: list[tuple[str, str, list[tuple[str, int, int, str, str]]]] = [
         [("src/lib.rs", 2, 4, "error", "a: boom"), ("src/lib.rs", 3, 0, "error", "b: bang")],
     ),
     (
+        "cargo test, a comparison before Rust 1.73",
+        "thread 'bad' panicked at 'assertion failed: `(left == right)`\n  left: `1`,\n right: `2`', src/lib.rs:6:5\n",
+        [("src/lib.rs", 5, 4, "error", "bad: assertion failed: `(left == right)`")],
+    ),
+    (
         "go build and vet",
         "# example.com/sums\n./main.go:3:5: undefined: x\nvet: ./main.go:4:2: y declared and not used\n",
         [

@@ -53,6 +53,13 @@ MATCHERS: tuple[Matcher, ...] = (
         "cargo test",
         r"^thread '(?P<name>.*?)' panicked at '(?P<message>.*)', (?P<path>[^:']+):(?P<line>\d+):(?P<column>\d+)$",
     ),
+    # before Rust 1.73: thread 'a' panicked at 'assertion failed: `(left == right)` / left: 1, / right: 2', src/lib.rs:6:5
+    _one(
+        "cargo test",
+        r"^thread '(?P<name>.*?)' panicked at '(?P<message>assertion failed: .*)$",
+        r"^\s*left: .*,$",
+        r"^\s*right: .*', (?P<path>[^:']+):(?P<line>\d+):(?P<column>\d+)$",
+    ),
     # src/app.ts(3,5): error TS2322: message   and   src/app.ts:3:5 - error TS2322: message
     _one(
         "tsc",
