@@ -53,7 +53,7 @@ MATCHERS: tuple[Matcher, ...] = (
         "cargo test",
         r"^thread '(?P<name>.*?)' panicked at '(?P<message>.*)', (?P<path>[^:']+):(?P<line>\d+):(?P<column>\d+)$",
     ),
-    # before Rust 1.73: thread 'a' panicked at 'assertion failed: `(left == right)` / left: 1, / right: 2', src/lib.rs:6:5
+    # before Rust 1.73: ... panicked at 'assertion failed: `(left == right)` / left: 1, / right: 2', src/lib.rs:6:5
     _one(
         "cargo test",
         r"^thread '(?P<name>.*?)' panicked at '(?P<message>assertion failed: .*)$",
