@@ -22,7 +22,7 @@ from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.work import Answer, Interrupt, Usage
-from donewhen.engine.api import IterationDetail, LimitChanges, RevertOutcome, RunView, StartOptions
+from donewhen.engine.api import HaltAnswer, IterationDetail, LimitChanges, RevertOutcome, RunView, StartOptions
 from donewhen.ports import Live, RunSummary
 
 RUN = "run-1"
@@ -135,9 +135,13 @@ class FakeRuns:
         return self._change(paused=reason, reason=reason)
 
     async def resume(
-        self, run_id: str | None = None, limits: LimitChanges = LimitChanges(), options: StartOptions = StartOptions()  # noqa: B008
-    ) -> RunView:  # fmt: skip
-        self._called("resume", run_id, limits, options)
+        self,
+        run_id: str | None = None,
+        limits: LimitChanges = LimitChanges(),  # noqa: B008
+        options: StartOptions = StartOptions(),  # noqa: B008
+        halt: HaltAnswer | None = None,
+    ) -> RunView:
+        self._called("resume", run_id, limits, options, *([] if halt is None else [halt]))
         return self._views[0]
 
     async def stop(self, run_id: str, reason: str = "") -> RunView:

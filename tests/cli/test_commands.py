@@ -201,7 +201,7 @@ def test_approval_is_asked_only_where_a_person_is(interactive: bool, approve: st
         ("--budget", "-2", "budget"),
         ("--token-budget", "many", "token_budget"),
         ("--approve", "maybe", "approve"),
-        ("--worker", "humann", "did you mean human"),
+        ("--worker", "two words", "a name that a plugin registers"),
     ],
 )
 def test_a_bad_limit_is_refused_by_name(option: str, value: str, field: str, tmp_path: Path) -> None:

@@ -25,7 +25,13 @@ BAD_ARGUMENTS: list[tuple[str, Any, str]] = [
     ("donewhen.run.revert", {"runId": "x", "iteration": -1}, "iteration"),
     ("donewhen.run.report", {"runId": "x", "format": "pdf"}, "format"),
     ("donewhen.run.unknown", {}, "donewhen.run.unknown"),
-    ("donewhen.run.start", {"goalUri": "file:///w/GOAL.md", "worker": "bogus"}, "worker"),
+    ("donewhen.run.start", {"goalUri": "file:///w/GOAL.md", "worker": ""}, "worker"),
+    ("donewhen.run.start", {"goalUri": "file:///w/GOAL.md", "worker": ["agent"]}, "worker"),
+    ("donewhen.run.answer", {"runId": "x", "interruptId": "I1", "response": "approve", "remember": "ever"}, "remember"),
+    ("donewhen.run.answer", {"runId": "x", "interruptId": "I1", "response": "text"}, "text"),
+    ("donewhen.run.answer", {"runId": "x", "interruptId": "I1", "response": "text", "text": 0}, "text"),
+    ("donewhen.run.resume", {"runId": "x", "plugin": 7}, "plugin"),
+    ("donewhen.run.pause", {"runId": "x", "data": {}}, "data"),
     ("donewhen.run.resume", {"runId": "x", "maxIterations": 0}, "maxIterations: "),
     ("donewhen.run.resume", {"runId": "x", "timeoutSeconds": -1.5}, "timeoutSeconds: "),
     ("donewhen.run.resume", {"runId": "x", "budgetUsd": 0}, "budgetUsd: "),
@@ -110,6 +116,21 @@ def test_an_error_in_the_goal_file_is_no_invalid_parameter(editor: Editor, goal:
     goal.write_text("---\nmax_iteration: 3\n---\n# G\n\n- [ ] `true` passes\n")
     error = editor.execute_error("donewhen.run.start", {"goalUri": goal.as_uri()})
     assert error["code"] == -32803, error
+
+
+def test_a_worker_that_nobody_registered_is_named(editor: Editor, goal: Path) -> None:
+    error = editor.execute_error("donewhen.run.start", {"goalUri": goal.as_uri(), "worker": "humann"})
+    assert "humann" in error["message"]
+    assert "human" in error["message"].replace("humann", "")
+
+
+def test_what_nobody_asked_for_is_refused_on_resume(editor: Editor, goal: Path) -> None:
+    run_id = editor.execute("donewhen.run.start", {"goalUri": goal.as_uri(), "worker": "human"})["runId"]
+    editor.execute("donewhen.run.pause", {"runId": run_id})
+    error = editor.execute_error("donewhen.run.resume", {"runId": run_id, "data": {"ok": True}})
+    assert error["code"] == -32803
+    assert "not halted" in error["message"]
+    editor.execute("donewhen.run.stop", {"runId": run_id})
 
 
 def test_any_markdown_file_that_is_named_can_be_a_goal(editor: Editor, tmp_path: Path) -> None:

@@ -109,4 +109,6 @@ def test_an_approval_has_all_that_a_person_needs() -> None:
         "input": {"command": "x"},
         "preview": "x",
         "askedAt": "1970-01-01T00:00:00.000Z",
+        "about": "tool:run_command",
+        "remembers": False,
     }

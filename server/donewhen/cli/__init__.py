@@ -8,6 +8,7 @@ from donewhen.cli.services import (
     DetectedCheck,
     DoctorFacts,
     GoalProblem,
+    PluginFacts,
     ServeOptions,
 )
 
@@ -18,6 +19,7 @@ __all__ = [
     "DetectedCheck",
     "DoctorFacts",
     "GoalProblem",
+    "PluginFacts",
     "ServeOptions",
     "main",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from donewhen.core.errors import UsageError
-from donewhen.core.work import Answer, Interrupt, ResponseKind
+from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
 
 _WORDS: Mapping[str, ResponseKind] = {
     "approve": "approve", "a": "approve", "yes": "approve", "y": "approve",
@@ -15,11 +15,16 @@ _WORDS: Mapping[str, ResponseKind] = {
     "edit": "edit", "e": "edit",
     "text": "text", "t": "text",
 }  # fmt: skip
+_KEPT: Mapping[str, Remember] = {"r": "run", "run": "run", "w": "workspace", "workspace": "workspace"}
 
 
 def typed_answer(line: str, interrupt: Interrupt) -> Answer:
     """The answer that a typed line means. Raises UsageError that says what can be typed."""
     word, _, rest = line.strip().partition(" ")
+    if interrupt.about == "start" and not word:
+        return Answer("deny")  # enter changes nothing
+    if interrupt.remembers and word.casefold() in _KEPT:
+        return worded_answer("approve", rest.strip(), interrupt, _KEPT[word.casefold()])
     response = _WORDS.get(word.casefold())
     # A requirement is waived or not: a remark must not be taken for either.
     free = interrupt.kind == "question" and not interrupt.about.startswith("requirement:")
@@ -27,23 +32,28 @@ def typed_answer(line: str, interrupt: Interrupt) -> Answer:
         return Answer("text", text=line.strip())
     if response is None:
         raise UsageError(f"answer with {choices(interrupt)}")
-    return worded_answer(response, rest.strip(), interrupt)
+    return worded_answer(response, rest.strip() or None, interrupt)
 
 
-def worded_answer(response: ResponseKind, text: str, interrupt: Interrupt | None) -> Answer:
-    """An answer of a kind with its text: the reason of `approve` and `deny`, the input of `edit`."""
+def worded_answer(
+    response: ResponseKind, text: str | None, interrupt: Interrupt | None, remember: Remember = ""
+) -> Answer:
+    """An answer of a kind with its text: the reason of `approve` and `deny`, the input of `edit`. None is no text; an
+    empty one is a text like any other (C23)."""
     if response in ("approve", "deny"):
-        return Answer(response, reason=text)
-    if not text:
+        return Answer(response, reason=text or "", remember=remember)
+    if text is None or (response == "edit" and not text):
         raise UsageError(f"`{response}` needs a text: `{response} TEXT`")
     if response == "text":
-        return Answer("text", text=text)
-    return Answer("edit", text=text, input=_edited(text, interrupt))
+        return Answer("text", text=text, remember=remember)
+    return Answer("edit", text=text, input=_edited(text, interrupt), remember=remember)
 
 
 def choices(interrupt: Interrupt) -> str:
     """What can be answered, in a line."""
     topic = interrupt.about.partition(":")[0]
+    if topic == "start":
+        return "`yes` starts it, `no` or enter doesn't"
     if topic == "requirement":
         return "`approve [REASON]` to waive it, or `deny` to leave it unproven"
     if topic == "restore":
@@ -53,7 +63,8 @@ def choices(interrupt: Interrupt) -> str:
     if interrupt.kind == "question":
         return "a text, `approve` or `deny`"
     edited = "edit COMMAND" if "command" in interrupt.input else "edit INPUT"
-    return f"`approve`, `deny [REASON]`, `{edited}`, or `text TEXT` for the worker instead of doing it"
+    kept = ", `r` to approve for this run, `w` to approve always in this workspace" if interrupt.remembers else ""
+    return f"`approve`{kept}, `deny [REASON]`, `{edited}`, or `text TEXT` for the worker instead of doing it"
 
 
 def _edited(text: str, interrupt: Interrupt | None) -> Mapping[str, Any] | None:

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Literal
 
 from donewhen import __version__
 from donewhen.cli.calling import Call
-from donewhen.cli.services import ConfiguredModel, DoctorFacts, ModelsFacts
+from donewhen.cli.services import ConfiguredModel, DoctorFacts, ModelsFacts, PluginFacts
 from donewhen.cli.wording import plain, shown_path
 from donewhen.config import price_example, user_settings_file
 
@@ -37,7 +37,8 @@ class Finding:
 def doctor(call: Call) -> int:
     """Always answers with 0; what doesn't work is in the answer."""
     facts = call.services.doctor_facts(call.root, call.settings)
-    findings = [*_installation(), *_record(call, facts), *_workers(facts.models), *_environment(facts)]
+    findings = [*_installation(), *_record(call, facts), *_workers(facts.models), *_plugins(facts.plugins)]
+    findings += _environment(facts)
     if call.json:
         call.terminal.document({"version": __version__, "findings": [asdict(finding) for finding in findings]})
         return 0
@@ -123,6 +124,14 @@ def _workers(models: ModelsFacts) -> Iterator[Finding]:
     named = ", ".join(models.keys) or "none is set"
     yield Finding(group, "keys", "ok" if models.keys else "missing", named)
     yield Finding(group, "sandbox", "missing", "not available in this version: commands run as you")
+
+
+def _plugins(plugins: Sequence[PluginFacts]) -> Iterator[Finding]:
+    group = "plugins"
+    for one in plugins:
+        told = [one.source, ", ".join(one.provides), one.problem]
+        detail = " · ".join(part for part in told if part)
+        yield Finding(group, one.name, "problem" if one.problem else "ok", detail, one.how)
 
 
 def _litellm(group: str, models: ModelsFacts) -> Finding:

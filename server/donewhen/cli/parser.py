@@ -13,6 +13,7 @@ from donewhen.core.errors import UsageError
 
 FORMATS = ("markdown", "json", "junit", "sarif", "html")
 RESPONSES = ("approve", "deny", "edit", "text")
+REMEMBERED = ("run", "workspace")
 
 COMMANDS = {
     "init": "draft GOAL.md with the checks detected here; never overwrites",
@@ -109,7 +110,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     _run_options(commands["check"], JUDGING)
     commands["run"].add_argument("goal", nargs="*", metavar="GOAL or OBJECTIVE")
     _run_options(commands["run"], [setting.name for setting in SETTINGS])
-    commands["resume"].add_argument("run_id", nargs="?", metavar="RUN_ID")
+    _resume_arguments(commands["resume"])
     _run_options(commands["resume"], [setting.name for setting in SETTINGS if setting.name not in NOT_RESUMED])
     commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
     commands["status"].add_argument("--follow", action="store_true", help="follow it live until it ends or pauses")
@@ -122,6 +123,13 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["mcp"].add_argument("--allow-write", action="store_true")
     commands["demo"].add_argument("--keep", action="store_true", help="keep the sample's folder")
     _bench_arguments(commands["bench"])
+
+
+def _resume_arguments(parser: Parser) -> None:
+    parser.add_argument("run_id", nargs="?", metavar="RUN_ID")
+    halted = parser.add_argument_group("a run that a plugin halted")
+    halted.add_argument("--data", metavar="JSON", help="what the plugin is told, such as '{\"approved\": true}'")
+    halted.add_argument("--plugin", metavar="NAME", help="the plugin that it is for; refused where another one halted")
 
 
 def _run_options(parser: Parser, names: Collection[str]) -> None:
@@ -140,6 +148,8 @@ def _person_arguments(commands: dict[str, Parser]) -> None:
     answer.add_argument("interrupt_id", metavar="INTERRUPT_ID")
     answer.add_argument("response", choices=RESPONSES)
     answer.add_argument("text", nargs="*", metavar="TEXT", help="the edited input, or the text of the answer")
+    remembered = "keep the approval: for this run, or always in this workspace"
+    answer.add_argument("--for", dest="remember", choices=REMEMBERED, metavar="|".join(REMEMBERED), help=remembered)
     for name in ("waive", "dispute"):
         commands[name].add_argument("requirement", metavar="R3")
     commands["accept"].add_argument("finding", metavar="F1")

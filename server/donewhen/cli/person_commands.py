@@ -29,11 +29,12 @@ async def stop(call: Call) -> int:
 
 async def answer(call: Call) -> int:
     given = call.arguments
+    text = " ".join(given.text).strip() if given.text else None
     async with call.runs() as runs:
         interrupt = await _open(runs, given.run_id, given.interrupt_id)
-        reply = worded_answer(given.response, " ".join(given.text).strip(), interrupt)
+        reply = worded_answer(given.response, text, interrupt, given.remember or "")
         view = await runs.answer(given.run_id, given.interrupt_id, reply)
-    if view.state.status in ("paused", "interrupted"):
+    if not view.state.active and not view.state.ended:
         call.terminal.say(f"go on with: donewhen resume {view.state.run_id}")
     return _done(call, view)
 

@@ -10,6 +10,7 @@ from donewhen.core.state import IterationRecord, KnownFinding, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunView
+from donewhen.wire.halt import halt_text
 
 MAX_PREVIEW = 12
 """Lines of a preview beside other lines; a question shows more."""
@@ -60,8 +61,13 @@ def closing(view: RunView) -> list[str]:
         word = "proven" if _all_settled(view) else "not proven"
         return [" · ".join((f"{word}: {counts}", *spending(state.judge_usage)))]
     spent = [f"{count(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
-    reason = f": {one_line(state.reason)}" if state.reason else ""
-    return [f"{state.status}{reason}", f"{counts} · {' · '.join(spent)}", *_apart(state)]
+    return [_ended_as(state), f"{counts} · {' · '.join(spent)}", *_apart(state)]
+
+
+def _ended_as(state: RunState) -> str:
+    if state.halt is not None and state.halted:
+        return one_line(halt_text(state.halt), 500)
+    return f"{state.status}: {one_line(state.reason)}" if state.reason else f"{state.status}"
 
 
 def _apart(state: RunState) -> list[str]:

@@ -103,7 +103,8 @@ class Pursuit:
         return last
 
     def _nobody_can_answer(self, view: RunView) -> bool:
-        waiting = view.state.status == "waiting" and view.state.pause_requested is None
+        state = view.state
+        waiting = state.active and bool(state.interrupts) and state.pause_requested is None
         return self.supervised and waiting and not self.call.interactive
 
     @asynccontextmanager
@@ -143,7 +144,9 @@ def what_next(view: RunView) -> list[str]:
     run_id = state.run_id
     answers = [f"  donewhen answer {run_id} {i.id} approve" for i in state.interrupts]
     if exit_code(state) == PERSON_NEEDED:
-        return [f"saved; go on with:{''.join(chr(10) + a for a in answers)}\n  donewhen resume {run_id}"]
+        # What the plugin takes, its reason and its data say; the worker takes nothing.
+        data = " --data JSON" if state.halt is not None and state.halt.plugin != "worker" else ""
+        return [f"saved; go on with:{''.join(chr(10) + a for a in answers)}\n  donewhen resume {run_id}{data}"]
     if state.status in ("capped", "timed_out", "over_budget"):
         spent = "--budget USD" if state.goal.limits.budget is not None else "--token-budget N"
         option = {"capped": "--max-iterations N", "timed_out": "--timeout T"}.get(state.status, spent)

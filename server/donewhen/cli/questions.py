@@ -94,4 +94,7 @@ def _question(interrupt: Interrupt) -> str:
     shown = bounded(interrupt.preview, MAX_PREVIEW)
     preview = "".join(f"\n{line}" for line in shown)
     tool = f" [{interrupt.tool}]" if interrupt.tool else ""
-    return f"\n{interrupt.id}{tool} {one_line(interrupt.title, 500)}{preview}\n{choices(interrupt)}:"
+    title = f"{interrupt.id}{tool} {one_line(interrupt.title, 500)}"
+    if interrupt.about == "start":
+        return f"{preview}\n{title} {choices(interrupt)}:"
+    return f"\n{title}{preview}\n{choices(interrupt)}:"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,8 +12,10 @@ from donewhen.cli.progress import closing, finding_line, preview_lines, requirem
 from donewhen.cli.pursuing import Pursuit, what_next
 from donewhen.cli.wording import one_line, status_word, when
 from donewhen.core.errors import UsageError
+from donewhen.core.state import RunState
 from donewhen.engine.api import Runs, RunView
 from donewhen.ports import RunSummary
+from donewhen.wire.halt import shown_halt
 
 
 async def status(call: Call) -> int:
@@ -73,11 +76,20 @@ def status_lines(view: RunView) -> list[str]:
     lines += [f"warning: {one_line(warning.message)}" for warning in state.warnings]
     lines += [requirement_line(view, one) for one in view.views]
     lines += [finding_line(known) for known in state.findings]
+    lines += _halt_data(state)
     for asked in state.interrupts:
         lines += [f"{asked.id} {asked.kind}: {one_line(asked.title, 500)}", *preview_lines(asked)]
     lines += [f"now: {one_line(view.live.activity)}"] if state.active and view.live.activity else []
     # Its first line has the word for how it ended.
     return lines + closing(view)[1 if state.active and not state.reason else 0 :]
+
+
+def _halt_data(state: RunState) -> list[str]:
+    """What a halt carries, as JSON: whoever answers it may need it."""
+    halt = shown_halt(state)
+    if halt is None or not halt.data:
+        return []
+    return [f"{halt.plugin} says: {one_line(json.dumps(dict(halt.data), ensure_ascii=False), 500)}"]
 
 
 async def list_runs(call: Call) -> int:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import NoReturn
 
 from donewhen.cli.calling import Call, limit_changes, refuse_missing_sandbox, start_options
 from donewhen.cli.display import display_for
 from donewhen.cli.goal_argument import GoalVerb, Objective, Verb, say_problems, understand, write_draft
 from donewhen.cli.pursuing import Pursuit
 from donewhen.cli.record_commands import newest, show_status
+from donewhen.cli.wording import plain
 from donewhen.core.errors import UsageError
 from donewhen.core.panel import panel
 from donewhen.core.resume import resumable
 from donewhen.core.state import RunState
-from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
+from donewhen.engine.api import HaltAnswer, LimitChanges, Runs, RunView, StartOptions
 
 UNAVAILABLE_WORKERS = ("acp",)
+EXAMPLE = '{"approved": true}'
 
 
 async def run(call: Call) -> int:
@@ -37,6 +41,7 @@ async def run(call: Call) -> int:
         async def begin() -> RunView:
             view = await runs.start(path, options)
             _say_who_works(call, view)
+            _say_summary(call, view)
             return view
 
         return await Pursuit(call, runs, display_for(call)).follow(begin)
@@ -44,10 +49,25 @@ async def run(call: Call) -> int:
 
 async def resume(call: Call) -> int:
     """Lets a run go on, with raised limits where some are given."""
-    options = resume_options(call)
+    options, halt = resume_options(call), halt_answer(call)
     async with call.runs() as runs:
         await _refuse_other_models(call, runs)
-        return await _resumed(call, runs, call.arguments.run_id, limit_changes(call.settings), options)
+        return await _resumed(call, runs, call.arguments.run_id, limit_changes(call.settings), options, halt)
+
+
+def halt_answer(call: Call) -> HaltAnswer | None:
+    """What the plugin that halted a run is told; None where nothing is. Raises UsageError."""
+    text, plugin = call.arguments.data, call.arguments.plugin
+    if text is None:
+        return HaltAnswer(plugin) if plugin is not None else None
+    try:
+        return HaltAnswer(plugin, json.loads(text, parse_constant=_no_number))
+    except (ValueError, RecursionError) as bad:
+        raise UsageError(f"--data must be JSON, such as --data '{EXAMPLE}' or --data '\"text\"': {bad}") from bad
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
 
 
 def resume_options(call: Call) -> StartOptions:
@@ -111,9 +131,16 @@ def checked_options(call: Call) -> StartOptions:
     return options
 
 
-async def _resumed(call: Call, runs: Runs, run_id: str | None, limits: LimitChanges, options: StartOptions) -> int:
+async def _resumed(
+    call: Call,
+    runs: Runs,
+    run_id: str | None,
+    limits: LimitChanges,
+    options: StartOptions,
+    halt: HaltAnswer | None = None,
+) -> int:
     async def begin() -> RunView:
-        return await runs.resume(run_id, limits, options)
+        return await runs.resume(run_id, limits, options, halt)
 
     return await Pursuit(call, runs, display_for(call)).follow(begin)
 
@@ -136,6 +163,12 @@ async def _verb(call: Call, verb: Verb) -> int:
         after = await asked(view.state.run_id, "asked for on the command line")
         call.show(after) if call.json else call.terminal.result(f"{after.state.run_id} {after.state.status}")
         return 0
+
+
+def _say_summary(call: Call, view: RunView) -> None:
+    """What is accepted already; what a person is asked about is shown with the question."""
+    if view.state.options.summary and view.state.started is not None:
+        call.terminal.say(plain(view.state.options.summary))
 
 
 def _say_who_works(call: Call, view: RunView) -> None:

@@ -124,6 +124,18 @@ class ModelsFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class PluginFacts:
+    """A plugin as runs here would have it. `source` says where it comes from, `provides` the points that it has to do
+    with; `problem` why it can't be used, and `how` what to do about it."""
+
+    name: str
+    source: str = ""
+    provides: tuple[str, ...] = ()
+    problem: str = ""
+    how: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DoctorFacts:
     """What checks run in here. `interpreter` is the Python that comes first on `path`, and `why` says why it;
     `goals` are the goal files of the workspace folder itself, whose checks are looked at."""
@@ -138,6 +150,8 @@ class DoctorFacts:
     goals: tuple[str, ...] = ()
     goals_elsewhere: int = 0
     models: ModelsFacts = ModelsFacts()
+    plugins: tuple[PluginFacts, ...] = ()
+    """In the order in which they are called."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from donewhen.core.panel import MOST, panel
 
 Unlimited = Literal["unlimited"]
 Kind = Literal[
-    "choice", "text", "url", "model", "panel", "prompt", "whole", "number", "duration", "money", "globs", "path"
+    "choice", "name", "text", "url", "model", "panel", "prompt", "whole", "number", "duration", "money", "globs", "path"
 ]
 FromWorkspace = Literal["may", "tighten", "never"]
 
@@ -57,7 +57,7 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("worker", "choice", "who works on the goal", choices=WORKERS),
+    Setting("worker", "name", "who works on the goal; plugins may add to these", choices=WORKERS),
     Setting("worker_command", "text", "the command of the workers `command` and `acp`", "never"),
     Setting("script", "text", "the recording that the worker `scripted` plays (YAML)", "never"),
     Setting("model", "model", "the model of the built-in agent, such as anthropic/NAME or openai/NAME"),
@@ -90,9 +90,11 @@ CAPPED = tuple(setting.name for setting in SETTINGS if setting.ceiling)
 """What the user's ceiling bounds besides `LIMITS`."""
 
 _DURATION = re.compile(r"(?:(\d{1,9}(?:\.\d+)?)h)?(?:(\d{1,9}(?:\.\d+)?)m)?(?:(\d{1,9}(?:\.\d+)?)s)?", re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,99}")
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
 _EXPECTED: dict[Kind, str] = {
     "choice": "one of ",
+    "name": "one of ",
     "text": "text",
     "url": "an address such as http://localhost:8000/v1",
     "model": "the name of a model without spaces, such as anthropic/NAME or openai/NAME",
@@ -198,6 +200,11 @@ def _choice(setting: Setting, text: str, where: str) -> str:
     raise InvalidGoal(f"{setting.name} can't be {text!r}: {meant}use one of {listed} ({where})")
 
 
+def _name(text: str) -> str | None:
+    """A name that plugins may have registered: whether one did is known only where they are loaded."""
+    return text.strip() if _NAME.fullmatch(text.strip()) else None
+
+
 def _number(text: str) -> float | None:
     try:
         return float(text)
@@ -219,6 +226,7 @@ def parse_duration(text: str) -> float | None:
 
 
 _READERS: dict[Kind, Callable[[str], object]] = {
+    "name": _name,
     "text": lambda text: text,
     "url": _url,
     "model": _model,
@@ -236,6 +244,8 @@ def _refused(setting: Setting, value: object, where: str) -> InvalidGoal:
     expected = _EXPECTED[setting.kind]
     if setting.kind == "choice":
         expected += ", ".join(setting.choices)
+    elif setting.kind == "name":
+        expected += f"{', '.join(setting.choices)}, or a name that a plugin registers"
     elif setting.kind == "whole":
         expected += f"{setting.least:,}"
     elif setting.kind == "number":

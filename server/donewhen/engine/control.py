@@ -23,7 +23,7 @@ from donewhen.core.errors import (
 )
 from donewhen.core.fold import fold
 from donewhen.core.state import RunState
-from donewhen.core.work import Answer, Interrupt, ResponseKind
+from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import RevertOutcome, RunView
 from donewhen.engine.reading import Reading
@@ -54,6 +54,7 @@ class Control(Reading):
             "text": answer.text,
             "input": given,
             "reason": answer.reason,
+            "remember": answer.remember,
         }
         return await self._do(run_id, "answer", arguments)
 
@@ -195,13 +196,14 @@ class Control(Reading):
         text: str,
         input: Any,
         reason: str,  # wire name
+        remember: str = "",
     ) -> None:
         state = await self._now(run_id)
         asked = next((one for one in state.interrupts if one.id == interrupt_id), None)
         if asked is None:
             known = ", ".join(one.id for one in state.interrupts) or "none is open"
             raise UnknownInterrupt(f"run {run_id} has no open interrupt {interrupt_id} (open: {known})")
-        answer = checked_answer(asked, response, text, input, reason)
+        answer = checked_answer(asked, response, text, input, reason, remember)
         await self._record(run_id, e.InterruptAnswered(interrupt_id, answer))
         if run_id in self._active:
             self._active[run_id].deliver(interrupt_id, answer)
@@ -350,15 +352,28 @@ class Control(Reading):
             await asyncio.wait({task}, timeout=PAUSED_WITHIN)
 
 
-def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reason: str) -> Answer:
+def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reason: str, remember: str = "") -> Answer:
     """The answer, if the interrupt takes one of that kind. A false-like text is an answer (C23)."""
     kinds = {"approve", "deny", "text", "edit"} if asked.kind == "approval" else {"approve", "deny", "text"}
+    if asked.about == "start":
+        kinds = {"approve", "deny"}
     if response not in kinds:
         raise WrongAnswer(f"{asked.id} is answered with {', '.join(sorted(kinds))}, not {response!r}")
     if response == "edit" and not isinstance(given, dict):
         raise WrongAnswer(f"editing {asked.id} needs the new input")
     replaced = cast("dict[str, Any] | None", given)
-    return Answer(cast("ResponseKind", response), text, replaced, reason)
+    return Answer(cast("ResponseKind", response), text, replaced, reason, _remembered(asked, response, remember))
+
+
+def _remembered(asked: Interrupt, response: str, remember: str) -> Remember:
+    """What is kept of an approval. Raises WrongAnswer where nothing can be."""
+    if remember not in ("", "run", "workspace"):
+        raise WrongAnswer(f"{asked.id} can be approved for the run or the workspace, not {remember!r}")
+    if remember and response != "approve":
+        raise WrongAnswer(f"only `approve` can be kept for the {remember}, not {response!r}: {asked.id} is still open")
+    if remember and not asked.remembers:
+        raise WrongAnswer(f"{asked.id} is asked each time: answer it without keeping the answer for the {remember}")
+    return remember
 
 
 def _unwrap(reply: Reply) -> Mapping[str, Any]:

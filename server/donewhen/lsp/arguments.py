@@ -8,9 +8,6 @@ from pydantic import Field
 
 from donewhen.lsp.strictness import Strict, Unlimited
 
-WorkerName = Literal["agent", "human", "command", "acp", "scripted"]
-
-
 class GoalSet(Strict):
     objective: str = Field(min_length=1)
     workspace_uri: str | None = None
@@ -29,7 +26,8 @@ class GoalUri(Strict):
 
 class RunStart(Strict):
     goal_uri: str
-    worker: WorkerName | None = None
+    worker: str | None = Field(default=None, min_length=1)
+    """A built-in worker, or one that a plugin registers."""
 
 
 Whole = Annotated[int, Field(ge=1)]
@@ -51,6 +49,13 @@ class RunLimits(Strict):
         return any(value is not None for value in given)
 
 
+class RunResume(RunLimits):
+    """`plugin` and `data` are for the plugin that halted the run."""
+
+    plugin: str | None = None
+    data: Any = None
+
+
 class RunAnswer(Strict):
     run_id: str
     interrupt_id: str
@@ -58,6 +63,7 @@ class RunAnswer(Strict):
     input: dict[str, Any] | None = None
     text: str | None = None
     reason: str | None = None
+    remember: Literal["run", "workspace"] | None = None
 
 
 class RunOverride(Strict):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from donewhen.core.errors import UsageError
 from donewhen.core.work import Answer
-from donewhen.engine.api import LimitChanges, RevertOutcome, RunView, StartOptions
+from donewhen.engine.api import HaltAnswer, LimitChanges, RevertOutcome, RunView, StartOptions
 from donewhen.lsp import arguments as a
 from donewhen.lsp.advice import preflight
 from donewhen.lsp.failures import InvalidParams
@@ -80,15 +80,22 @@ async def stop(session: Session, argument: a.RunLimits) -> dict[str, Any]:
     return shown(session, folder, await folder.runs.stop(argument.run_id, "stopped by a person"))
 
 
-async def resume(session: Session, argument: a.RunLimits) -> dict[str, Any]:
+async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
+    """Lets it go on; what a plugin is told goes to the one that halted it."""
     folder = await folder_of(session, argument.run_id)
     limits = LimitChanges(argument.max_iterations, argument.timeout_seconds, argument.budget_usd, argument.token_budget)
-    return shown(session, folder, await folder.runs.resume(argument.run_id, limits, StartOptions(limits=limits)))
+    told = argument.plugin is not None or argument.data is not None
+    halt = HaltAnswer(argument.plugin, argument.data) if told else None
+    return shown(session, folder, await folder.runs.resume(argument.run_id, limits, StartOptions(limits=limits), halt))
 
 
 async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
+    """An empty text is an answer too (C23); no text is none."""
+    if argument.response == "text" and argument.text is None:
+        raise InvalidParams("text: it is required where the response is text; it may be empty")
     folder = await folder_of(session, argument.run_id)
-    given = Answer(argument.response, argument.text or "", argument.input, argument.reason or "")
+    remember = argument.remember or ""
+    given = Answer(argument.response, argument.text or "", argument.input, argument.reason or "", remember)
     return shown(session, folder, await folder.runs.answer(argument.run_id, argument.interrupt_id, given))
 
 
@@ -173,7 +180,7 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.goal.clear": Command(a.GoalUri, clear_goal),
     "donewhen.run.start": Command(a.RunStart, start, executes=True),
     "donewhen.run.pause": Command(a.RunLimits, pause),
-    "donewhen.run.resume": Command(a.RunLimits, resume, executes=True),
+    "donewhen.run.resume": Command(a.RunResume, resume, executes=True),
     "donewhen.run.stop": Command(a.RunLimits, stop),
     "donewhen.run.answer": Command(a.RunAnswer, answer, executes=True),
     "donewhen.run.override": Command(a.RunOverride, override),

@@ -12,6 +12,7 @@ from donewhen.core.verdict import RequirementView
 from donewhen.lsp.goal_text import RequirementSource
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.markup import MARKDOWN, PLAIN, Markup
+from donewhen.wire.halt import halt_text, shown_halt
 
 if TYPE_CHECKING:
     from donewhen.lsp.session import Session
@@ -72,8 +73,10 @@ def _heading(label: str, one: RequirementView, markup: Markup) -> str:
 
 
 def _run_text(state: RunState, markup: Markup) -> str:
+    halt = shown_halt(state)
+    told = halt_text(halt) if halt is not None else state.reason
     status = markup.strong(state.status or "audit")
-    return status + (f" · {state.reason}" if state.reason else "") + f"\n\n{markup.aside(cost(state))}"
+    return status + (f" · {told}" if told else "") + f"\n\n{markup.aside(cost(state))}"
 
 
 def _evidence(evidence: Evidence, markup: Markup) -> str:

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from donewhen.core.errors import DoneWhenError
-from donewhen.core.work import Answer, Interrupt, ResponseKind
+from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
 from donewhen.lsp.failures import ClientSilent
+from donewhen.wire.halt import halt_text
 
 if TYPE_CHECKING:
+    from donewhen.core.plugging import Halted
     from donewhen.engine.api import RunView
     from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
@@ -36,6 +38,7 @@ class Choice:
 
     title: str
     response: ResponseKind
+    remember: Remember = ""
 
 
 class Interrupts:
@@ -45,11 +48,13 @@ class Interrupts:
         self._session = session
         self._open: dict[tuple[str, str], asyncio.Task[Any]] = {}
         self._offered: set[str] = set()
+        self._halted: dict[str, Halted] = {}
 
     def show(self, folder: Folder, view: RunView) -> None:
-        """Asks about what is newly open, and withdraws what is no longer."""
+        """Asks about what is newly open, and withdraws what is no longer; tells of a plugin that stopped the run."""
         if self._session.profile.interrupts:
             return
+        self._tell_halt(view)
         run_id = view.state.run_id
         wanted = {(run_id, one.id): one for one in view.state.interrupts} if view.state.active else {}
         for key in [key for key in self._open if key[0] == run_id and key not in wanted]:
@@ -58,6 +63,16 @@ class Interrupts:
             if key not in self._open:
                 work = self._ask(folder, run_id, interrupt)
                 self._open[key] = self._session.later(work, f"interrupt {interrupt.id}")
+
+    def _tell_halt(self, view: RunView) -> None:
+        """Once for each halt: what the plugin wants to be told, no button can say."""
+        run_id, halt = view.state.run_id, view.state.halt if view.state.halted else None
+        if halt is None:
+            self._halted.pop(run_id, None)
+        elif self._halted.get(run_id) != halt:
+            self._halted[run_id] = halt
+            said = _CONTROL.sub("�", f"“{view.state.goal.title}” {halt_text(halt)}")
+            self._session.protocol.notify("window/showMessage", {"type": 3, "message": said})
 
     def offer_resume(self, folder: Folder, view: RunView) -> None:
         """An interrupted run was found: the person may let it go on."""
@@ -79,7 +94,7 @@ class Interrupts:
         if choice is None:
             return
         try:
-            await folder.runs.answer(run_id, interrupt.id, Answer(choice.response))
+            await folder.runs.answer(run_id, interrupt.id, Answer(choice.response, remember=choice.remember))
         except DoneWhenError as problem:
             logger.info("interrupt %s: %s", interrupt.id, problem)
 
@@ -104,8 +119,14 @@ def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
 
     What changes nothing comes first: Emacs takes the first for RET, even from a person who was typing just then.
     """
+    if interrupt.about == "start":
+        return (Choice("Don't start", "deny"), Choice("Start", "approve"))
     if interrupt.kind == "approval":
-        return (Choice("Deny", "deny"), Choice("Approve", "approve"))
+        kept = (
+            Choice("Approve for this run", "approve", "run"),
+            Choice("Always in this workspace", "approve", "workspace"),
+        )
+        return (Choice("Deny", "deny"), Choice("Approve", "approve"), *(kept if interrupt.remembers else ()))
     if interrupt.about.startswith("requirement:"):
         return (Choice("Leave it", "deny"), Choice("Waive", "approve"))
     if interrupt.about in ("claim:blocked", "claim:impossible"):

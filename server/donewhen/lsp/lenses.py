@@ -44,13 +44,12 @@ def run_commands(goal: GoalView) -> list[types.Command]:
         pause = types.Command("Pause", "donewhen.run.pause", arguments=list(run))
         resume = types.Command("Resume", "donewhen.run.resume", arguments=list(run))
         stop = types.Command("Stop", "donewhen.run.stop", arguments=list(run))
-        match view.state.status:
-            case "running" | "waiting":
-                found = [check, pause, stop]
-            case "paused" | "interrupted":
-                found = [resume, check, stop]
-            case _:
-                found = [start, check]
+        if view.state.active:
+            found = [check, pause, stop]
+        elif not view.state.ended:  # paused, interrupted, or halted by a plugin
+            found = [resume, check, stop]
+        else:
+            found = [start, check]
     executing = ("donewhen.run.start", "donewhen.goal.check", "donewhen.run.resume")
     return [command for command in found if goal.trusted or command.command not in executing]
 

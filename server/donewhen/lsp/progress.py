@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from donewhen.core.errors import DoneWhenError
 from donewhen.lsp.failures import ClientSilent
+from donewhen.wire.halt import halt_text, shown_halt
 
 if TYPE_CHECKING:
     from lsprotocol import types
@@ -82,7 +83,8 @@ class Progress:
 
     def _update(self, token: str, shown: _Shown, view: RunView) -> None:
         if not view.state.active:
-            self._end(token, shown, view.state.status or "ended")
+            halt = shown_halt(view.state)
+            self._end(token, shown, halt_text(halt) if halt is not None else view.state.status or "ended")
             return
         now = (message(view), percentage(view))
         if now != shown.last:

@@ -10,6 +10,7 @@ from donewhen.core.evidence import CheckResult, Evidence
 from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
+from donewhen.wire.halt import halt_text, shown_halt
 
 MAX_OUTPUT = 20_000
 
@@ -36,13 +37,16 @@ def junit(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
 
 def _properties(suite: Element, state: RunState) -> None:
     """Who worked and judged, and what that took; a cost that nobody knows is left out."""
-    options, usage = state.options, state.usage
+    options, usage, halt = state.options, state.usage, shown_halt(state)
     values = {
         "worker": options.worker,
         "model": options.agent.model if options.agent is not None else None,
         "judge": options.judge,
         "tokens": str(usage.tokens) if usage.tokens else None,
         "usd": f"{usage.usd:.6f}" if usage.tokens and usage.usd is not None else None,
+        "halt": halt_text(halt) if halt is not None else None,
+        "pluginsOff": ", ".join(state.plugins_off) or None,
+        "startAcceptedBy": state.started if options.summary else None,
     }
     properties = SubElement(suite, "properties")
     for name, value in values.items():

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedCommand, ObservedDiff, ObservedFile
+from donewhen.core.evidence import (
+    CheckResult,
+    EditorReport,
+    Evidence,
+    ObservedCommand,
+    ObservedDiff,
+    ObservedFile,
+    ObservedResponse,
+)
 from donewhen.core.proof import satisfied
 from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
+from donewhen.wire.halt import halt_text, shown_halt
 
 MARKS = {
     "met": "✅ met",
@@ -19,6 +29,12 @@ MARKS = {
     "unverified": "❔ unverified",
     "stale": "⏳ stale",
     "waived": "✋ waived",
+}
+ACCEPTED = {
+    "person": "A person accepted",
+    "auto": "`--approve auto` accepted",
+    "nobody": "Nobody was asked, and nothing runs that would have to be asked about",
+    None: "Nobody has accepted yet",
 }
 SHORT = 12
 
@@ -29,6 +45,7 @@ def markdown(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str
     """The whole receipt; it names no folder of this machine."""
     sections = [_heading(view), _requirements(view, evidence), _overrides(view), _integrity(view)]
     sections += [_proofs(view, evidence), _iterations(view.state), _costs(view.state)]
+    sections += [_halt_data(view.state), _plugins_off(view.state), _start(view.state)]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -38,8 +55,10 @@ def _heading(view: RunView) -> list[str]:
     waived = sum(one.status == "waived" for one in view.views)
     proven = f"{met} of {len(view.views)} requirements proven" + (f", {waived} waived by a person" if waived else "")
     lines = [f"## {text(state.goal.title)}", "", f"**{_verdict(state)}** · {proven}"]
-    if state.reason and state.status != "complete" and state.mode == "pursue":
-        lines += ["", text(state.reason)]
+    halt = shown_halt(state)
+    told = halt_text(halt) if halt is not None else state.reason
+    if told and state.status != "complete" and state.mode == "pursue":
+        lines += ["", text(told)]
     return [*lines, "", f"<sub>{' · '.join(_facts(state))}</sub>"]
 
 
@@ -119,6 +138,8 @@ def _observed(evidence: Evidence | None) -> str:
         return f"{code(seen.path)} as read"
     if isinstance(seen, ObservedDiff):
         return f"the diff of {len(seen.paths)} files"
+    if isinstance(seen, ObservedResponse):
+        return "the worker's response"
     return f"{code(seen.command)} seen to exit with {seen.exit_code}"
 
 
@@ -165,6 +186,27 @@ def _place(known: KnownFinding) -> str:
 def _said(known: KnownFinding) -> str:
     message = text(known.finding.message)
     return f"{message} It blocks nothing: {text(known.reason)}." if _stands(known) else message
+
+
+def _halt_data(state: RunState) -> list[str]:
+    halt = shown_halt(state)
+    if halt is None or not halt.data:
+        return []
+    return [f"### What the plugin {code(halt.plugin)} says", "", code(json.dumps(dict(halt.data), ensure_ascii=False))]
+
+
+def _plugins_off(state: RunState) -> list[str]:
+    lines = [f"- {code(name)} in {text(said)}" for name, said in state.plugins_off.items()]
+    return ["### Plugins that failed and were switched off", "", *lines] if lines else []
+
+
+def _start(state: RunState) -> list[str]:
+    """What was accepted before the first turn, and by whom."""
+    summary = state.options.summary
+    if not summary:
+        return []
+    lines = [f"- {text(line)}" for line in summary.splitlines() if line.strip()]
+    return ["### At the start", "", f"{ACCEPTED[state.started]}:", "", *lines]
 
 
 def _proofs(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:

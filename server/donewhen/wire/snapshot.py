@@ -15,6 +15,7 @@ from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Interrupt, Usage
 from donewhen.engine.api import RunView
+from donewhen.wire.halt import shown_halt
 
 SCHEMA_VERSION = 1
 MAX_LOCATIONS = 20
@@ -84,6 +85,22 @@ class WireInterrupt(Wire):
     input: dict[str, Any]
     preview: str
     asked_at: str
+    about: str = ""
+    remembers: bool = False
+
+
+class WireHalt(Wire):
+    plugin: str
+    reason: str
+    data: dict[str, Any]
+    resumable: bool
+
+
+class WireStart(Wire):
+    """What the start summary said, and who accepted it: `person`, `auto` or `nobody`; None: it is open."""
+
+    summary: str
+    accepted_by: str | None
 
 
 class WireWarning(Wire):
@@ -152,7 +169,7 @@ class Snapshot(Wire):
     requirements: list[WireRequirement]
     integrity: list[WireIntegrity]
     interrupts: list[WireInterrupt]
-    halt: dict[str, Any] | None
+    halt: WireHalt | None
     warnings: list[WireWarning]
     cost: WireCost
     limits: WireLimits
@@ -161,6 +178,7 @@ class Snapshot(Wire):
     last_revertible: int | None
     model: str | None = None
     judge: str | None = None
+    start: WireStart | None = None
 
 
 def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
@@ -192,7 +210,7 @@ def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
         requirements=requirements,
         integrity=_integrity(state, root),
         interrupts=[_interrupt(one) for one in state.interrupts],
-        halt=None,
+        halt=_halt(state),
         warnings=[WireWarning(code=one.code, message=one.message) for one in state.warnings],
         cost=_cost(state),
         limits=_limits(state),
@@ -201,6 +219,7 @@ def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
         last_revertible=state.last_checkpoint[0] if state.last_checkpoint else None,
         model=state.options.agent.model if state.options.agent is not None else None,
         judge=state.options.judge,
+        start=_start(state),
     )
 
 
@@ -277,7 +296,22 @@ def _interrupt(one: Interrupt) -> WireInterrupt:
         input=dict(one.input),
         preview=one.preview,
         asked_at=wire_time(one.asked_at),
+        about=one.about,
+        remembers=one.remembers,
     )
+
+
+def _halt(state: RunState) -> WireHalt | None:
+    halt = shown_halt(state)
+    if halt is None:
+        return None
+    return WireHalt(plugin=halt.plugin, reason=halt.reason, data=dict(halt.data), resumable=halt.resumable)
+
+
+def _start(state: RunState) -> WireStart | None:
+    if not state.options.summary:
+        return None
+    return WireStart(summary=state.options.summary, accepted_by=state.started)
 
 
 def _cost(state: RunState) -> WireCost:
