@@ -6,12 +6,17 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
+from donewhen.core.errors import UsageError
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Requirement
+from donewhen.evidence.aside import aside
 from donewhen.ports import Checker
+
+NOTHING: Any = object()
+"""Stands for a response that isn't there: None is one."""
 
 Validator = Callable[..., Any]
 """Called as `validator(response, agent, **kwargs)`; sync or async. Returns True, False, an object with `passed` and
@@ -23,20 +28,31 @@ class ValidatorChecker:
     """A `ports.Checker` for validators, by check id; every other check goes to `commands`.
 
     `response` is what the worker returned last, `agent` whatever the validators were promised as their second
-    argument; both are the caller's to set before a check runs.
+    argument, `extras` further keywords for validators that take any; all are the caller's to set before a check runs.
+
+    `awaits_response`: what isn't there yet is not validated. `strict`: a value of a wrong type raises UsageError, which
+    ends the run, since no turn of a worker can mend a validator; else its requirement is `unverified`.
     """
 
     validators: Mapping[str, Validator]
     commands: Checker
     response: Any = None
     agent: Any = None
+    extras: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    awaits_response: bool = False
+    strict: bool = False
 
     async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
         validator = self.validators.get(check.id)
         if validator is None:
             return await self.commands.run(check, timeout=timeout, token=token, test_run=test_run)
         started, begun = time.time(), time.perf_counter()
-        outcome, reason = await self._outcome(validator, timeout)
+        if self.awaits_response and self.response is NOTHING:
+            outcome, reason = Outcome.NOT_RUN, "the worker has returned nothing yet"
+        else:
+            outcome, reason = await self._outcome(validator, timeout)
+        if self.strict and outcome is Outcome.NOT_RUN and self.response is not NOTHING:
+            raise UsageError(f"{check.command}: {reason}")
         seconds = time.perf_counter() - begun
         return CheckResult(check.id, check.command, outcome, reason, started_at=started, seconds=seconds)
 
@@ -57,11 +73,21 @@ class ValidatorChecker:
         return judged(found)
 
     async def _call(self, validator: Validator) -> Any:
-        """Async validators on the loop, sync ones beside it: neither holds the loop."""
+        """Async validators on the loop, sync ones beside it: neither holds the loop, nor the end of the process."""
+        extras = dict(self.extras) if takes_any_keyword(validator) else dict[str, Any]()
         if inspect.iscoroutinefunction(validator):
-            return await validator(self.response, self.agent)
-        found = await asyncio.to_thread(validator, self.response, self.agent)
+            return await validator(self.response, self.agent, **extras)
+        found = await aside(lambda: validator(self.response, self.agent, **extras))
         return await found if inspect.isawaitable(found) else found
+
+
+def takes_any_keyword(function: Callable[..., Any]) -> bool:
+    """True for a callable with `**kwargs`."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a builtin that doesn't tell
+        return False
+    return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
 
 
 def judged(found: Any) -> tuple[Outcome, str]:

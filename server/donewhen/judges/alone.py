@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from donewhen.core.errors import UsageError, WorkspaceError
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Observation, ObservedDiff, ObservedFile
+from donewhen.core.evidence import (
+    CheckResult,
+    EditorReport,
+    Evidence,
+    Observation,
+    ObservedDiff,
+    ObservedFile,
+    ObservedResponse,
+)
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.verdict import Finding, RequirementVerdict
 from donewhen.core.work import Usage
@@ -43,13 +51,14 @@ async def judge_goal(
     files: Mapping[str, str] | None = None,
 ) -> GoalVerdict:
     """What the judge says of the goal, on this evidence and these files (path to text) alone. Nothing is run, written,
-    recorded or cached. A goal that is a text is one requirement.
+    recorded or cached. A goal that is a text is one requirement; with an ObservedResponse in `evidence` it is about
+    that response.
 
     `messages` (`{"role": ..., "content": ...}`) are claims: the judge may read them, and nothing can be proven by them.
     A bound check decides as in a run, by its result in `evidence`. Raises InvalidGoal, UsageError for messages and
     evidence that can't be used, JudgeOutage where the judge can't be asked.
     """
-    asked = _goal(goal)
+    asked = _goal(goal, evidence or ())
     context = _Alone(evidence or (), files or {})
     claims = messages_of(messages or ())
     held_back = {one.id: found for one in asked.requirements if (found := _by_proof(one, context.given)) is not None}
@@ -62,11 +71,17 @@ async def judge_goal(
     return _verdict(asked, findings, context.calls.total + reply.usage)
 
 
-def _goal(goal: Goal | str) -> Goal:
+def _goal(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
+    responses = any(isinstance(one, ObservedResponse) for one in evidence)
     if isinstance(goal, Goal):
+        if responses and goal.about != "response":
+            raise UsageError(
+                'a response proves nothing about a workspace: give a goal about the response, about="response"'
+            )
         return goal
     text = goal.strip()
-    return Goal("", text, (Requirement(requirement_id(text), 1, text),) if text else ())
+    requirements = (Requirement(requirement_id(text), 1, text),) if text else ()
+    return Goal("", text, requirements, about="response" if responses else "workspace")
 
 
 def _verdict(goal: Goal, findings: Sequence[RequirementVerdict], usage: Usage) -> GoalVerdict:

@@ -61,7 +61,8 @@ def blocks_of(material: Material) -> list[Block]:
 _ORDER = ("check", "editor", "diff", "named", "changed", "command", "other")
 
 
-def _everyone(material: Material) -> frozenset[int]:
+def everyone(material: Material) -> frozenset[int]:
+    """The places of all requirements of the question."""
     return frozenset(range(len(material.requirements)))
 
 
@@ -83,7 +84,7 @@ def _results(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[B
     every = frozenset[str]().union(*wanted)
     others.sort(key=lambda one: (-len(words(one[1].command) & every), one[1].command, one[1].check_id))
     for rank, (evidence, result) in enumerate(others[:MAX_OTHERS]):
-        yield replace(_check(material, evidence, result, _everyone(material), wanted), kind="other", rank=rank)
+        yield replace(_check(material, evidence, result, everyone(material), wanted), kind="other", rank=rank)
 
 
 def _of_check(material: Material, key: str) -> frozenset[int]:
@@ -117,7 +118,7 @@ def _check(
     lines = Lines(body)
     return Block(
         "check", "check result", f"{result.command}\0{result.check_id}", owners, tuple(head), lines, evidence,
-        citable=fresh, rankings=_rankings(lines, owners, wanted, lambda: _failures(body)),
+        citable=fresh, rankings=rankings_of(lines, owners, wanted, lambda: _failures(body)),
         head_share=0.2, tail_share=0.4,
     )  # fmt: skip
 
@@ -199,7 +200,7 @@ def _command(material: Material, evidence: Evidence, command: ObservedCommand, r
         output = [*output[:half], cut, *output[-half:]]
     name = f"{command.command}\0{command.exit_code}\0{fresh}"
     return Block(
-        "command", "command of the worker, as the server saw it", name, _everyone(material),
+        "command", "command of the worker, as the server saw it", name, everyone(material),
         (*head, *(() if fresh else (OLD,))), Lines(output), evidence,
         rank=rank, citable=fresh, head_share=0.3, tail_share=0.6,
     )  # fmt: skip
@@ -210,11 +211,11 @@ def _diff(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Bloc
         return
     text = bounded_output(material.normaliser.text(material.diff))
     lines = Lines.of(text)
-    owners = _everyone(material)
+    owners = everyone(material)
     yield Block(
         "diff", "changes since the run began", "", owners, (f"changed files: {len(material.changed)}",), lines,
         ObservedDiff("baseline", material.changed, text),
-        rankings=_rankings(lines, owners, wanted, lambda: _starts(lines.raw)), paths=material.changed,
+        rankings=rankings_of(lines, owners, wanted, lambda: _starts(lines.raw)), paths=material.changed,
     )  # fmt: skip
 
 
@@ -245,7 +246,7 @@ def _file(
     material: Material, path: str, named: frozenset[int], hot: frozenset[int], wanted: Sequence[frozenset[str]]
 ) -> Block:
     content = material.contents[path]
-    owners = named or _everyone(material)
+    owners = named or everyone(material)
     digest = hashlib.sha256(content).hexdigest()
     lines, said = file_lines(content, material.normaliser)
     best = max((path_score(path, wanted[at]) for at in sorted(owners)), default=0)
@@ -253,7 +254,7 @@ def _file(
         "named" if named else "changed", "file", path, owners,
         (f"path: {label(material.normaliser.text(path))}", f"content: {said}"),
         lines, ObservedFile(path, digest, len(content)), rank=-best - (2 if hot else 0),
-        rankings=_rankings(lines, owners, wanted, lambda: sorted(hot)), paths=(path,),
+        rankings=rankings_of(lines, owners, wanted, lambda: sorted(hot)), paths=(path,),
     )  # fmt: skip
 
 
@@ -291,7 +292,7 @@ def _failing_lines(material: Material) -> dict[str, frozenset[int]]:
     return {path: frozenset(lines) for path, lines in found.items()}
 
 
-def _rankings(
+def rankings_of(
     lines: Lines, owners: frozenset[int], wanted: Sequence[frozenset[str]], hot: Callable[[], Iterable[int]] = tuple
 ) -> Callable[[], Rankings]:
     """One ranking for each requirement that the text is for, so that each gets its own windows; made when needed."""

@@ -20,8 +20,9 @@ from donewhen.judges.blocks import Material, blocks_of
 from donewhen.judges.claims import fence_claims
 from donewhen.judges.excerpts import Lines, excerpt, fitted, size
 from donewhen.judges.fencing import boundary, label, neutralised
-from donewhen.judges.prompts import CLAIM_QUESTIONS
+from donewhen.judges.prompts import CLAIM_QUESTIONS, RESPONSE
 from donewhen.judges.relevance import path_score, requirement_words
+from donewhen.judges.responses import response_blocks
 from donewhen.judges.sharing import Block, shared
 
 BYTES_PER_TOKEN = 3.5
@@ -87,12 +88,13 @@ def question(asked: Asked, material: Material, room: int) -> Question:
     intro = _intro(asked, material, room)
     ending = _conversation(asked, material, int(room * _MESSAGES)) + _ending(asked, material)
     listing = _listing(material, int(room * _LIST))
-    rest = room - size(intro) - size(ending) - size(listing) - 400
-    kept, dropped = shared(blocks_of(material), rest)
+    about = RESPONSE if asked.goal.about == "response" else ""
+    rest = room - size(intro) - size(ending) - size(listing) - size(about) - 400
+    kept, dropped = shared([*response_blocks(material), *blocks_of(material)], rest)
     keys = _keys([block for block, _ in kept])
     shown = [(key, block, excerpt(block.lines, given, block.rankings, block.head_share, block.tail_share))
              for key, (block, given) in zip(keys, kept, strict=True)]  # fmt: skip
-    pieces = [intro, _opening(), *(_block(key, block, body, material) for key, block, body in shown)]
+    pieces = [intro, _opening(about), *(_block(key, block, body, material) for key, block, body in shown)]
     text = "\n".join([*pieces, *([listing] if listing else []), *_left_out(dropped), ending])
     token = boundary([text])
     return Question(
@@ -135,11 +137,12 @@ def _requirement(requirement: Requirement, dispute: str | None, material: Materi
     return f"{requirement.label}: {text}"
 
 
-def _opening() -> str:
-    return (
+def _opening(about: str) -> str:
+    opening = (
         f"\n# Evidence\nThe boundary is {_TOKEN}: each block starts with <evidence-{_TOKEN} and ends with "
         f"</evidence-{_TOKEN}>."
     )
+    return f"{opening}\n\n{about}" if about else opening
 
 
 def _block(key: str, block: Block, body: str, material: Material) -> str:
@@ -157,7 +160,8 @@ def fenced(token: str, attributes: str, head: Sequence[str], body: str) -> str:
 def _ending(asked: Asked, material: Material) -> str:
     if asked.claim is None:
         labels = ", ".join(requirement.label for requirement in material.requirements)
-        return f"\n# Question\nWhich of these requirements does the evidence show to be met: {labels}?"
+        asks = "does the response meet" if asked.goal.about == "response" else "does the evidence show to be met"
+        return f"\n# Question\nWhich of these requirements {asks}: {labels}?"
     what = CLAIM_QUESTIONS.get(asked.claim.state, CLAIM_QUESTIONS["blocked"])
     words = excerpt(Lines.of(material.normaliser.text(asked.claim.text)), 1_200)
     return "\n".join(

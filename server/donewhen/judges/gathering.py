@@ -7,6 +7,7 @@ import heapq
 from collections.abc import Sequence
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.core.evidence import Evidence, ObservedResponse
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Requirement
 from donewhen.judges.blocks import Material
@@ -35,13 +36,20 @@ async def gather(
     return Material(
         requirements,
         task.revision,
-        task.evidence,
+        _usable(task),
         files,
         tuple(sorted(changed)),
         diff,
         contents,
         normaliser,
     )
+
+
+def _usable(task: JudgeTask) -> tuple[Evidence, ...]:
+    """A goal that isn't about the response never sees one: it would prove nothing, and persuade (A17)."""
+    if task.goal.about == "response":
+        return task.evidence
+    return tuple(one for one in task.evidence if not isinstance(one.observation, ObservedResponse))
 
 
 def chosen_files(requirements: Sequence[Requirement], files: Sequence[str], changed: Sequence[str]) -> tuple[str, ...]:

@@ -10,10 +10,19 @@ from typing import Literal
 from donewhen.core.evidence import Evidence, Observation
 from donewhen.judges.excerpts import Lines, Rankings, size
 
-Kind = Literal["check", "editor", "diff", "named", "changed", "command", "other"]
+Kind = Literal["response", "check", "editor", "diff", "named", "changed", "command", "other"]
 
-_WEIGHT: dict[Kind, int] = {"check": 8, "editor": 4, "diff": 6, "named": 8, "changed": 6, "command": 3, "other": 3}
-_DROPPED_FIRST: tuple[Kind, ...] = ("other", "changed", "command", "named", "diff", "editor", "check")
+_WEIGHT: dict[Kind, int] = {
+    "response": 16,
+    "check": 8,
+    "editor": 4,
+    "diff": 6,
+    "named": 8,
+    "changed": 6,
+    "command": 3,
+    "other": 3,
+}
+_DROPPED_FIRST: tuple[Kind, ...] = ("other", "changed", "command", "named", "diff", "editor", "check", "response")
 SMALLEST_BODY = 200
 FRAME = 150
 _SLACK = 32

@@ -1,0 +1,296 @@
+"""`GoalLoop`: a worker is asked again, with what was missing, until its response meets a goal."""
+
+from __future__ import annotations
+
+import math
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
+from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
+from donewhen.core.proof import assess
+from donewhen.core.state import RunState
+from donewhen.library.assembling import RunParts
+from donewhen.library.attaching import ByWorker, host_of, name_of
+from donewhen.library.judging import JudgeConfig, JudgeLike, judge_of
+from donewhen.library.looped import Asked, LoopedWorker
+from donewhen.library.response import GoalResult, RetryPrompt, feedback_of, stop_reason_of
+from donewhen.library.standing import stood
+from donewhen.library.threads import is_async, run_sync
+from donewhen.library.workers import as_text
+from donewhen.ports import Judge
+
+MAX_ATTEMPTS = 10
+TIMEOUT = 3600.0
+NAME = "donewhen:goal-loop"
+_CHECK = "v-goal"
+_LONGEST_CHECK = 86_400.0
+_LOOPS: ByWorker[weakref.ref[GoalLoop]] = ByWorker()
+"""The loop that each worker is in. It holds no state of any run, and neither worker nor loop alive."""
+
+
+class GoalLoop:
+    """Asks a worker again, with what was missing, until its response meets the goal, or a limit ends it.
+
+    `goal` is what has to be true of the response: a text, which `judge` decides (a JudgeConfig, a model's name, a
+    callable or a Judge; without one the model that the worker has as its attribute `model`), or a validator, called as
+    `validator(response, agent, **kwargs)`, sync or async, which returns True, False, a ValidationOutcome or a dict
+    with `passed` and `feedback` (C15).
+
+    `max_attempts` (10) and `timeout` (3600 seconds for the whole run) are finite unless they are infinite or
+    "unlimited" on purpose, which warns (C1). With `preserve_context` False each retry starts from the original
+    conversation and the latest feedback alone (C5). `resume_prompt_template` makes the retry prompt from the feedback,
+    None where there is none (C6). `name` tells loops apart in messages; `plugins` are hooks of your own, such as a critic
+    that refines each attempt from inside (C17). Raises InvalidGoal with the name of the field.
+
+    >>> from donewhen import GoalLoop
+    >>> def short(response, agent):
+    ...     return True if len(response.split()) <= 3 else {"passed": False, "feedback": "Three words at most."}
+    >>> answers = iter(["Light bends in every raindrop.", "Raindrops bend light."])
+    >>> def worker(prompt):
+    ...     return next(answers)
+    >>> loop = GoalLoop(short, max_attempts=3)
+    >>> loop(worker)("Explain how rainbows form.")
+    'Raindrops bend light.'
+    >>> result = loop.last_result(worker)
+    >>> result.stop_reason, [attempt.feedback for attempt in result.attempts]
+    ('satisfied', ['Three words at most.', None])
+    """
+
+    def __init__(
+        self,
+        goal: str | Callable[..., Any],
+        *,
+        judge: JudgeLike | None = None,
+        max_attempts: float | str = MAX_ATTEMPTS,
+        timeout: float | str = TIMEOUT,
+        name: str = NAME,
+        preserve_context: bool = True,
+        resume_prompt_template: RetryPrompt | None = None,
+        plugins: Sequence[object] = (),
+    ) -> None:
+        self.goal = _checked_goal(goal)
+        self.judge = judge_of(judge) if isinstance(goal, str) else None
+        self.limits = limits_of(max_attempts, timeout)
+        self.name = _checked_name(name)
+        self.preserve_context = preserve_context
+        self.template = resume_prompt_template
+        self.plugins = tuple(plugins)
+        self._runs: ByWorker[_Latest] = ByWorker()
+
+    def __repr__(self) -> str:
+        return f"GoalLoop(name={self.name!r})"
+
+    def attach(self, worker: Callable[..., Any]) -> Looped:
+        """The worker in this loop, to be called as the worker itself: with `await` where it is async. Any number of
+        workers can be in one loop, side by side. Raises UsageError for one that is in another loop already."""
+        bare = _bare(worker)
+        if not callable(bare):
+            raise UsageError(f"a worker is a callable that takes the prompt; it is {type(bare).__name__}")
+        other = _loop_of(bare)
+        if other is not None and other is not self:
+            raise UsageError(
+                f"{name_of(bare)} is in the goal loop {other.name!r} already, and a worker is in one at most: "
+                "detach it there first"
+            )
+        _LOOPS.set(bare, weakref.ref(self))
+        latest = self._runs.get(bare)
+        if latest is None:
+            latest = _Latest()
+            self._runs.set(bare, latest)
+        return (AsyncLooped if is_async(bare) else Looped)(self, bare, latest)
+
+    def __call__(self, worker: Callable[..., Any]) -> Looped:
+        return self.attach(worker)
+
+    def detach(self, worker: Callable[..., Any]) -> None:
+        """The worker leaves this loop, and may join another one."""
+        bare = _bare(worker)
+        if _loop_of(bare) is self:
+            _LOOPS.drop(bare)
+        self._runs.drop(bare)
+
+    def last_result(self, worker: Callable[..., Any]) -> GoalResult | None:
+        """How the latest run of this worker ended; the worker may be given as such, or as `attach` returned it. None
+        before its first run has ended, and while one is under way (C7)."""
+        latest = self._runs.get(_bare(worker))
+        return latest.result if latest is not None else None
+
+
+@dataclass(slots=True)
+class _Latest:
+    """The latest run of one worker in one loop."""
+
+    result: GoalResult | None = None
+    running: bool = False
+
+
+class Looped:
+    """A sync worker in a goal loop: called as the worker itself, it returns the last response. What else the worker has
+    is found here, too.
+
+    Raises UsageError where a run of the worker is under way, WorkerFailed where the run crashed, JudgeOutage where the
+    judge could not be asked. What came of the run is in `loop.last_result` in any case.
+    """
+
+    def __init__(self, loop: GoalLoop, worker: Callable[..., Any], latest: _Latest) -> None:
+        self.loop = loop
+        self.worker = worker
+        self._latest = latest
+
+    def __call__(self, prompt: Any, /, *others: Any, **named: Any) -> Any:
+        return run_sync(self._run(Asked(prompt, others, named)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.worker, name)
+
+    def __repr__(self) -> str:
+        return f"{self.loop!r} around {name_of(self.worker)}"
+
+    async def _run(self, asked: Asked) -> Any:
+        if self._latest.running:
+            raise UsageError(f"a run of {name_of(self.worker)} in {self.loop.name!r} is under way: wait for its end")
+        self._latest.result, self._latest.running = None, True
+        try:
+            return await _pursued(self.loop, self.worker, asked, self._latest)
+        finally:
+            self._latest.running = False
+
+
+class AsyncLooped(Looped):
+    """An async worker in a goal loop: as `Looped`, to be awaited. Cancelling it ends the run (A3)."""
+
+    async def __call__(self, prompt: Any, /, *others: Any, **named: Any) -> Any:  # type: ignore[override]  # as its worker is
+        return await self._run(Asked(prompt, others, named))
+
+
+def _bare(worker: Any) -> Any:
+    return worker.worker if isinstance(worker, Looped) else worker
+
+
+def _loop_of(worker: Any) -> GoalLoop | None:
+    known = _LOOPS.get(worker)
+    return known() if known is not None else None
+
+
+# ------------------------------------------------------------------------------------------- one run
+
+
+async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, latest: _Latest) -> Any:
+    """One run, on the engine, with parts of its own. Its result is kept however it ends."""
+    goal = goal_of(loop.goal, asked.prompt, loop.limits)
+    checks = tuple(check.command for check in goal.checks)
+    extras: dict[str, Any] = {}
+    working = LoopedWorker(
+        worker,
+        asked,
+        preserve_context=loop.preserve_context,
+        template=loop.template,
+        checks=checks,
+        extras=extras,
+    )
+    validators = {_CHECK: loop.goal} if callable(loop.goal) else {}
+    parts = RunParts(
+        goal=goal,
+        worker=working,
+        judge=None if validators else loop.judge or _judge_from(worker),
+        validators=validators,
+        agent=host_of(worker),
+        extras=extras,
+        strict=True,
+        preserve_context=loop.preserve_context,
+        plugins=loop.plugins,
+    )
+    state = await stood(parts, lambda state: _keep(latest, state, working, checks))
+    if state.status == "crashed":
+        raise WorkerFailed(state.reason) from working.failure
+    if state.status == "paused":
+        raise JudgeOutage(state.paused or "the run was paused")
+    return working.last
+
+
+def _keep(latest: _Latest, state: RunState, working: LoopedWorker, checks: tuple[str, ...]) -> None:
+    passed = state.status == "complete"
+    working.found(None if passed else feedback_of(assess(state), checks), passed)
+    reason = state.reason or state.paused or ""
+    latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason)
+
+
+def goal_of(wanted: str | Callable[..., Any], prompt: Any, limits: Limits) -> Goal:
+    """The goal of one run: about the response to the prompt."""
+    task = as_text(prompt).strip()
+    if not task:
+        raise UsageError("the prompt must not be blank: say what the worker is to do")
+    if isinstance(wanted, str):
+        requirement = Requirement(requirement_id(wanted), 1, wanted.strip())
+    else:
+        name = str(getattr(wanted, "__name__", type(wanted).__name__))
+        check = Check(_CHECK, "the validator" if name == "<lambda>" else name, kind="validator")
+        text = f"{check.command} accepts the response"
+        requirement = Requirement(requirement_id(text), 1, text, (check,), sole_check=True)
+    return Goal("", task, (requirement,), limits, about="response")
+
+
+def _judge_from(worker: Callable[..., Any]) -> Judge | JudgeConfig:
+    """The model that the worker has. Raises UsageError where it has none."""
+    model = getattr(host_of(worker), "model", None)
+    for name in (model, *(getattr(model, key, None) for key in ("model", "model_id", "name"))):
+        if isinstance(name, str) and name.strip():
+            return JudgeConfig(name)
+    raise UsageError(
+        f"a goal in words needs a judge, and {name_of(worker)} has no attribute `model` to take one from: "
+        'GoalLoop(goal, judge=JudgeConfig("provider/model"))'
+    )
+
+
+# ------------------------------------------------------------------------------------------ settings
+
+
+def limits_of(max_attempts: float | str, timeout: float | str) -> Limits:
+    """The limits of a run. Raises InvalidGoal that names the field; warns of what is unlimited (C1)."""
+    unlimited = [name for name, value in (("max_attempts", max_attempts), ("timeout", timeout)) if _is_open(value)]
+    if unlimited:
+        said = f"this goal loop has no limit of {' and '.join(unlimited)}: it may run for ever"
+        warnings.warn(said, UserWarning, stacklevel=3)
+    attempts = None if "max_attempts" in unlimited else _attempts(max_attempts)
+    seconds = None if "timeout" in unlimited else _seconds(timeout)
+    # An answer that stays the same is no reason to stop asking (A14: off in the library).
+    return Limits(attempts, seconds, check_timeout=seconds or _LONGEST_CHECK, stall_after=None)
+
+
+def _is_open(value: Any) -> bool:
+    return value == "unlimited" or (isinstance(value, float) and value == math.inf)
+
+
+def _attempts(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidGoal(f"max_attempts must be a whole number of at least 1, or unlimited; it is {value!r}")
+    return value
+
+
+def _seconds(value: Any) -> float:
+    # `not value > 0` also refuses NaN.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise InvalidGoal(f"timeout must be a number of seconds greater than 0, or unlimited; it is {value!r}")
+    return float(value)
+
+
+def _checked_goal(goal: Any) -> str | Callable[..., Any]:
+    if isinstance(goal, str):
+        if not goal.strip():
+            raise InvalidGoal("goal must not be blank: say what has to be true of the response")
+        return goal
+    if callable(goal):
+        return goal
+    raise InvalidGoal(f"goal must be a text or a validator; it is {type(goal).__name__}")
+
+
+def _checked_name(name: Any) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidGoal(f"name must not be blank; it is {name!r}")
+    return name

@@ -1,0 +1,243 @@
+"""The worker of a goal loop: any callable, called with the caller's own prompt, then with what was missing."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from donewhen.core.errors import UsageError, WorkerFailed
+from donewhen.core.plugging import Halt
+from donewhen.core.work import TurnResult
+from donewhen.library.attaching import host_of
+from donewhen.library.response import (
+    GoalAttempt,
+    RetryPrompt,
+    checked_retry,
+    feedback_of,
+    joined,
+    retry_prompt,
+    with_earlier,
+)
+from donewhen.library.threads import called
+from donewhen.library.workers import as_text, result_of
+from donewhen.ports import Turn, TurnContext
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The call that a goal loop was made with: the prompt, and whatever else goes to the worker each time."""
+
+    prompt: Any
+    others: tuple[Any, ...] = ()
+    named: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class LoopedWorker:
+    """`ports.Worker` for one call of one worker. `attempts` grows with its turns; `response` is what it returned in the
+    present one, `last` in any of them, `failure` the exception of the present one. `extras` is kept up to date: it tells
+    validators which attempt they look at.
+
+    A worker with a list `messages` keeps its own conversation; one that takes `messages` is given it; any other one is
+    told its task and its last answer again. Without `preserve_context` each retry starts from how all of that was
+    before the first one, with the latest feedback only (C5).
+    """
+
+    waits_for_person = False
+
+    def __init__(
+        self,
+        worker: Callable[..., Any],
+        asked: Asked,
+        *,
+        preserve_context: bool = True,
+        template: RetryPrompt | None = None,
+        checks: tuple[str, ...] = (),
+        extras: dict[str, Any] | None = None,
+    ) -> None:
+        self._worker = worker
+        self._asked = asked
+        self._preserve = preserve_context
+        self._template = template
+        self._checks = checks
+        self._extras = extras if extras is not None else {}
+        self._conversation = conversation_of(worker, asked)
+        self.attempts: list[GoalAttempt] = []
+        self.response: Any = None
+        self.last: Any = None
+        self.failure: BaseException | None = None
+
+    @property
+    def name(self) -> str:
+        return "callable"
+
+    async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+        if not turn.refinement:
+            self.found(feedback_of(turn.views, self._checks), False)
+        self.failure = self.response = None
+        self._extras["attempt"] = turn.iteration
+        prompt = _noted(self._prompt(turn), turn.notes)
+        self._conversation.begin()
+        try:
+            returned = await called(self._worker, *self._arguments(prompt), **self._keywords(prompt))
+        except (Halt, WorkerFailed):
+            raise
+        except Exception as error:
+            self.failure = error
+            self._conversation.take_back()
+            said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            self._attempt(GoalAttempt(turn.iteration, False, error=said))
+            raise WorkerFailed(said) from error
+        return self._answered(turn, prompt, returned)
+
+    def found(self, feedback: str | None, passed: bool) -> None:
+        """What the validator or the judge found of the last attempt."""
+        if self.attempts and self.attempts[-1].error is None:
+            self.attempts[-1] = replace(self.attempts[-1], passed=passed, feedback=feedback)
+
+    def _attempt(self, attempt: GoalAttempt) -> None:
+        """A turn that is refined, or that runs again, is one attempt."""
+        if self.attempts and self.attempts[-1].attempt == attempt.attempt:
+            self.attempts.pop()
+        self.attempts.append(attempt)
+
+    def _answered(self, turn: Turn, prompt: Any, returned: Any) -> TurnResult:
+        result = result_of(returned)
+        self._attempt(GoalAttempt(turn.iteration, False, None, returned, result.error))
+        if result.error is None and result.response is not None:
+            self.response = self.last = returned
+            self._conversation.answered(prompt, returned)
+        return result
+
+    # ------------------------------------------------------------------------- what it is called with
+
+    def _prompt(self, turn: Turn) -> Any:
+        """The caller's own prompt until there was an answer, then what was missing in it."""
+        asked = self._asked.prompt
+        if self.last is None:
+            return asked
+        feedback = turn.feedback if turn.refinement else feedback_of(turn.views, self._checks)
+        retry: Any = retry_prompt(feedback) if self._template is None else self._templated(feedback)
+        if not self._preserve:
+            self._conversation.restore()
+            return retry if self._conversation.given else joined(asked, retry)
+        if self._conversation.remembers or self._template is not None:
+            return retry
+        return with_earlier(asked, self.last, retry)
+
+    def _templated(self, feedback: str | None) -> Any:
+        assert self._template is not None  # the caller saw it
+        try:
+            made = self._template(feedback)
+        except Exception as error:
+            raise UsageError(f"resume_prompt_template failed: {type(error).__name__}: {error}") from error
+        return checked_retry(made)
+
+    def _arguments(self, prompt: Any) -> tuple[Any, ...]:
+        return (prompt, *self._asked.others)
+
+    def _keywords(self, prompt: Any) -> dict[str, Any]:
+        return {**self._asked.named, **self._conversation.keywords(prompt, self._preserve)}
+
+
+def _noted(prompt: Any, notes: tuple[str, ...]) -> Any:
+    """With what plugins add to what the worker is told."""
+    return joined(prompt, "\n\n".join(notes)) if notes else prompt
+
+
+# -------------------------------------------------------------------------------------- conversations
+
+
+class Unknown:
+    """A worker whose memory nobody sees: it may have none."""
+
+    remembers = False
+    given = False
+
+    def restore(self) -> None:
+        """As it was before the first call."""
+
+    def begin(self) -> None:
+        """A turn begins."""
+
+    def take_back(self) -> None:
+        """A turn failed: what it left half said goes."""
+
+    def keywords(self, prompt: Any, preserve: bool) -> dict[str, Any]:
+        return {}
+
+    def answered(self, prompt: Any, returned: Any) -> None:
+        """A turn brought an answer."""
+
+
+class Own(Unknown):
+    """A worker with a list `messages`, which it adds to by itself."""
+
+    remembers = True
+
+    def __init__(self, host: Any) -> None:
+        self._host = host
+        self._before = _copied(self._messages)
+        self._length = len(self._before)
+
+    @property
+    def _messages(self) -> list[Any]:
+        return cast("list[Any]", self._host.messages)
+
+    def restore(self) -> None:
+        self._messages[:] = _copied(self._before)
+
+    def begin(self) -> None:
+        self._length = len(self._messages)
+
+    def take_back(self) -> None:
+        del self._messages[self._length :]
+
+
+class Given(Unknown):
+    """A worker that takes `messages`: the whole conversation, its prompt last."""
+
+    remembers = True
+    given = True
+
+    def __init__(self, original: list[Any], prompt: Any) -> None:
+        self._first: list[Any] = [*original, {"role": "user", "content": prompt}]
+        self._said: list[Any] = []
+
+    def keywords(self, prompt: Any, preserve: bool) -> dict[str, Any]:
+        if not self._said:
+            return {"messages": _copied(self._first)}
+        earlier = self._said if preserve else self._first
+        return {"messages": [*_copied(earlier), {"role": "user", "content": prompt}]}
+
+    def answered(self, prompt: Any, returned: Any) -> None:
+        asked: list[Any] = [*self._said, {"role": "user", "content": prompt}] if self._said else self._first
+        self._said = [*asked, {"role": "assistant", "content": as_text(returned)}]
+
+
+def conversation_of(worker: Callable[..., Any], asked: Asked) -> Unknown:
+    """How the worker remembers."""
+    given = asked.named.get("messages")
+    if _takes_messages(worker):
+        original = cast("list[Any]", given) if isinstance(given, list) else []
+        return Given(_copied(original), asked.prompt)
+    host = host_of(worker)
+    return Own(host) if isinstance(getattr(host, "messages", None), list) else Unknown()
+
+
+def _copied(messages: list[Any]) -> list[Any]:
+    """Deep, where that is possible: agents change messages in place."""
+    try:
+        return copy.deepcopy(messages)
+    except Exception:  # noqa: BLE001  # whatever a message is, its list can be copied
+        return list(messages)
+
+
+def _takes_messages(worker: Callable[..., Any]) -> bool:
+    try:
+        parameters = list(inspect.signature(worker).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    return any(one.name == "messages" for one in parameters[1:])

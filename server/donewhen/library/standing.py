@@ -1,0 +1,51 @@
+"""One run in memory from its start to where it stands still, for loops about a response."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from donewhen.core.errors import DoneWhenError
+from donewhen.core.state import RunState
+from donewhen.library.assembling import RunParts, Session, open_session
+
+
+async def stood(
+    parts: RunParts, kept: Callable[[RunState], None], opened: Callable[[Session], None] = lambda session: None
+) -> RunState:
+    """The run's state at its end. Nobody is there to be asked: a run that waits for a person is paused. `kept` is given
+    the last state whatever happens, also where this is cancelled: then the run is cancelled first (A3). `opened` is
+    given the session as soon as the run is on record."""
+    session = await open_session(parts)
+    try:
+        await session.start()
+        opened(session)
+        try:
+            return await _end(session)
+        except asyncio.CancelledError:
+            await _cancelled(session)
+            raise
+        finally:
+            kept(session.state)
+    finally:
+        await session.close()
+
+
+async def _end(session: Session) -> RunState:
+    while True:
+        state = await session.standstill()
+        if not state.active:
+            return state
+        asked = "; ".join(one.title for one in state.interrupts)
+        await session.runs.pause(state.run_id, f"nobody is there to be asked: {asked}")
+
+
+async def _cancelled(session: Session) -> None:
+    """Stops the run, although whoever waited for it is being cancelled, and maybe again meanwhile."""
+    stopping = asyncio.ensure_future(session.runs.stop(session.state.run_id, "the caller was cancelled"))
+    while not stopping.done():
+        with contextlib.suppress(asyncio.CancelledError, DoneWhenError):
+            await asyncio.shield(stopping)
+    with contextlib.suppress(DoneWhenError):
+        stopping.result()
