@@ -1,0 +1,63 @@
+"""Validators in the hands of a library: what they are called with, and what is no verdict (C15)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from donewhen.core.errors import UsageError
+from donewhen.core.evidence import CheckResult, EditorReport, Outcome
+from donewhen.core.goal import Check, Requirement
+from donewhen.evidence.validators import NOTHING, ValidatorChecker
+
+CHECK = Check("c-short", "short answer", kind="validator")
+
+
+class NoCommands:
+    """A checker for goals without commands."""
+
+    async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
+        raise AssertionError(f"{check.command} is no validator")
+
+    def environment(self, check: Check) -> str:
+        return ""
+
+    async def editor_report(self, requirement: Requirement) -> EditorReport:
+        return EditorReport(requirement.id, forwarded=False)
+
+
+@pytest.mark.conformance("C15")
+async def test_c15_keywords_go_to_validators_that_take_them() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def takes(response: Any, agent: Any, **more: Any) -> bool:
+        seen.append(more)
+        return True
+
+    for validator in (takes, lambda response, agent: True):
+        checker = ValidatorChecker({CHECK.id: validator}, NoCommands(), "yes", extras={"attempt": 2})
+        assert (await checker.run(CHECK, timeout=5, token="t")).passed
+    assert seen == [{"attempt": 2}]
+
+
+@pytest.mark.conformance("C15", "A4")
+async def test_what_was_not_returned_yet_is_not_validated() -> None:
+    asked: list[Any] = []
+
+    def validator(response: Any, agent: Any) -> bool:
+        asked.append(response)
+        return True
+
+    checker = ValidatorChecker({CHECK.id: validator}, NoCommands(), NOTHING, awaits_response=True, strict=True)
+    result = await checker.run(CHECK, timeout=5, token="t")
+    assert (result.outcome, asked) == (Outcome.NOT_RUN, [])
+    checker.response = None  # None is a response, too
+    assert (await checker.run(CHECK, timeout=5, token="t")).passed
+
+
+@pytest.mark.conformance("C15")
+async def test_c15_taken_strictly_a_wrong_value_is_an_error() -> None:
+    checker = ValidatorChecker({CHECK.id: lambda response, agent: "true"}, NoCommands(), "", strict=True)
+    with pytest.raises(UsageError, match="short answer: the validator returned 'true'"):
+        await checker.run(CHECK, timeout=5, token="t")
