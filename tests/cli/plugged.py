@@ -61,9 +61,7 @@ class Office:
             await host.keep_state(NAME, PluginState(1, value=True))
         return ()
 
-    async def after_turn(
-        self, host: PluginHost, turn: TurnBehind, skip: frozenset[str] = frozenset()
-    ) -> Refine | None:
+    async def after_turn(self, host: PluginHost, turn: TurnBehind, skip: frozenset[str] = frozenset()) -> Refine | None:
         return None
 
     async def use_tool(self, host: PluginHost, use: ToolUse, do: ToolDoer) -> ToolOutcome:

@@ -17,7 +17,6 @@ import pytest
 from tests.cli.test_processes import DEADLINE, Place, first
 
 PROGRAM = Path(__file__).with_name("plugged.py")
-ROOT = Path(__file__).parents[2]
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals are POSIX's here")
 
 
@@ -30,9 +29,6 @@ class Plugged(Place):
 
     def command(self, *argv: str) -> list[str]:
         return [sys.executable, str(PROGRAM), "--state-dir", str(self._state), *argv]
-
-    def environment(self) -> dict[str, str]:
-        return {**super().environment(), "PYTHONPATH": str(ROOT)}
 
     def pursue(self, title: str, *argv: str) -> list[str]:
         (self.root / "GOAL.md").write_text(f"# {title}\n\n- [ ] `test -f done.txt` passes\n", encoding="utf-8")
@@ -140,9 +136,7 @@ def test_what_is_answered_while_nobody_runs_is_there_when_it_goes_on(
         ("Start", ["edit", "{}"], "approve, deny"),
     ],
 )
-def test_what_an_interrupt_does_not_take_leaves_it_open(
-    title: str, argv: list[str], why: str, place: Plugged
-) -> None:
+def test_what_an_interrupt_does_not_take_leaves_it_open(title: str, argv: list[str], why: str, place: Plugged) -> None:
     options = ("--approve", "ask") if title == "Start" else ()
     run_id = place.shown(place.run(*place.pursue(title, *options)), 3)["runId"]
     refused = place.run("answer", run_id, "I1", *argv)
