@@ -1,0 +1,202 @@
+"""What a command line may run, read generously: every simple command in it, wherever the shell would find one.
+
+For asking a person, never for letting through: what is no command is taken for one rather than the other way round.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+MAX_COMMANDS = 2_000
+MAX_DEPTH = 20
+
+_ENDS_WORD = frozenset(" \t\n\r;&|()<>")
+_ESCAPED_WITHIN = frozenset('$`"\\\n')
+
+
+@dataclass(slots=True)
+class Command:
+    """One simple command. `words` are without quotes and redirections; `piped`: something is fed to it; `unknown` are
+    the places of words that are only known once it runs."""
+
+    words: list[str] = field(default_factory=list[str])
+    piped: bool = False
+    unknown: set[int] = field(default_factory=set[int])
+
+
+@dataclass(slots=True)
+class CommandLine:
+    """All commands of a text, those in substitutions included. `whole` is false where it could not be understood to its
+    end."""
+
+    commands: list[Command] = field(default_factory=list[Command])
+    whole: bool = True
+
+
+def command_line(text: str) -> CommandLine:
+    """Reads a text as a POSIX shell would, near enough."""
+    found = CommandLine()
+    _Reader(text, found, 0).read()
+    found.commands = [one for one in found.commands if one.words]
+    return found
+
+
+class _Reader:
+    """Reads one text; a substitution in it is read by the same reader up to its parenthesis."""
+
+    def __init__(self, text: str, found: CommandLine, depth: int) -> None:
+        self._text = text
+        self._found = found
+        self._depth = depth
+        self._at = 0
+
+    def read(self, closing: bool = False) -> None:
+        """Up to the end, or to the `)` that closes a substitution."""
+        if self._depth > MAX_DEPTH:
+            self._give_up()
+            return
+        self._depth += 1
+        command = self._next(piped=False)
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char == ")" and closing:
+                self._at += 1
+                self._depth -= 1
+                return
+            command = self._step(char, command)
+        self._depth -= 1
+        self._found.whole &= not closing
+
+    def _give_up(self) -> None:
+        self._found.whole = False
+        self._at = len(self._text)
+
+    def _next(self, piped: bool) -> Command:
+        command = Command(piped=piped)
+        self._found.commands.append(command)
+        if len(self._found.commands) > MAX_COMMANDS:
+            self._give_up()
+        return command
+
+    def _step(self, char: str, command: Command) -> Command:
+        """One word, operator or blank; the command that goes on after it."""
+        if char in " \t":
+            self._at += 1
+            return command
+        if char in "<>":
+            self._redirection(char, command)
+            return command
+        if char in "\n\r;&|()":
+            self._at += 1
+            return self._next(piped=char == "|" or (char == "&" and command.piped and not command.words))
+        self._word(command)
+        return command
+
+    def _redirection(self, char: str, command: Command) -> None:
+        following = self._text[self._at + 1 : self._at + 2]
+        if command.words and command.words[-1].isdigit() and self._text[self._at - 1].isdigit():
+            command.words.pop()  # the number of what is redirected
+        self._at += 1
+        if following == "(":
+            self._at += 1
+            command.piped = True
+            self.read(closing=True)
+            return
+        while self._text[self._at : self._at + 1] in ("<", ">", "&", "|", "-"):
+            self._at += 1
+        while self._text[self._at : self._at + 1] in (" ", "\t"):
+            self._at += 1
+        command.piped |= char == "<"
+        if self._text[self._at : self._at + 1] not in _ENDS_WORD:
+            self._word(Command())  # the file's name is no word of the command; what it substitutes is read
+
+    def _word(self, command: Command) -> None:
+        begun = self._at
+        unknown = False
+        word: list[str] = []
+        while self._at < len(self._text) and self._text[self._at] not in _ENDS_WORD:
+            unknown |= self._piece(word, quoted=False)
+        text = "".join(word)
+        if self._at == begun or (not text and not unknown and self._text[begun] not in "'\""):
+            return  # a continued line
+        if unknown:
+            command.unknown.add(len(command.words))
+        command.words.append(text)
+
+    def _piece(self, word: list[str], *, quoted: bool) -> bool:
+        """One character, escape, quotation or substitution; whether it makes the word unknown."""
+        char = self._text[self._at]
+        self._at += 1
+        if char == "\\":
+            self._escape(word, quoted=quoted)
+            return False
+        if char == "`":
+            self._backticks()
+            return True
+        if char == "$":
+            return self._dollar(word, quoted=quoted)
+        if char == "'" and not quoted:
+            word.append(self._until("'"))
+            return False
+        if char == '"' and not quoted:
+            return self._double(word)
+        word.append(char)
+        return char in "*?[{" and not quoted
+
+    def _escape(self, word: list[str], *, quoted: bool) -> None:
+        following = self._text[self._at : self._at + 1]
+        self._at += 1
+        if quoted and following not in _ESCAPED_WITHIN:
+            word.append("\\")
+        if following != "\n":
+            word.append(following)
+
+    def _double(self, word: list[str]) -> bool:
+        unknown = False
+        while self._at < len(self._text):
+            if self._text[self._at] == '"':
+                self._at += 1
+                return unknown
+            unknown |= self._piece(word, quoted=True)
+        self._found.whole = False
+        return True
+
+    def _dollar(self, word: list[str], *, quoted: bool) -> bool:
+        following = self._text[self._at : self._at + 1]
+        if following == "(":
+            self._at += 1
+            self.read(closing=True)
+            return True
+        if following == "'" and not quoted:
+            self._at += 1
+            word.append(_ansi(self._until("'", escapes=True)))
+            return False
+        if following == '"' and not quoted:
+            return False
+        word.append("$")
+        return bool(re.match(r"[\w{@*#?!$-]", following))
+
+    def _backticks(self) -> None:
+        inner = self._until("`", escapes=True)
+        _Reader(re.sub(r"\\([`$\\])", r"\1", inner), self._found, self._depth + 1).read()
+
+    def _until(self, end: str, *, escapes: bool = False) -> str:
+        """The text up to the end mark, which is passed."""
+        begun = self._at
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            if char == end:
+                self._at += 1
+                return self._text[begun : self._at - 1]
+            self._at += 2 if escapes and char == "\\" else 1
+        self._found.whole = False
+        return self._text[begun:]
+
+
+def _ansi(text: str) -> str:
+    """What `$'...'` means."""
+    try:
+        return text.encode("latin-1", "backslashreplace").decode("unicode_escape")
+    except UnicodeDecodeError:
+        return text

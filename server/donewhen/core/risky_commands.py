@@ -1,0 +1,336 @@
+"""Commands that a person is asked about in every mode: those whose effect nothing here can take back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from donewhen.core.command_lines import Command, command_line
+from donewhen.core.risky_programs import (
+    ANYWHERE,
+    DELETERS,
+    FETCHERS,
+    INTERPRETERS,
+    POSITIONAL,
+    PYTHON,
+    READ_ONLY_FORGE,
+    SHELLS,
+    TEXTUAL,
+    VERBS,
+    VERDICTS,
+    WORDS,
+    WRAPPERS,
+)
+from donewhen.core.simple_commands import simple
+
+Tracked = Callable[[str], bool]
+"""Whether git tracks the file with this path, relative to the workspace folder."""
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=.*", re.DOTALL)
+_CONTROL = frozenset(("if", "then", "else", "elif", "while", "until", "do", "!", "{", "}"))
+_WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.\.?|Scripts|bin)\\")
+_SOME_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhdkMG%]?")
+_WITH_VERBS = frozenset(name for programs in VERBS.values() for name in programs)
+_MAX_NESTING = 8
+
+
+def always_asks(command: str, tracked: Tracked) -> str | None:
+    """Why a person is always asked about this command line, None where they need not be.
+
+    It sends work elsewhere, publishes, installs packages, or deletes what git can't bring back; in any part of it,
+    behind any wrapper, and also where it can't be understood and speaks of such things.
+    """
+    if _removes_tracked(command, tracked):
+        return None
+    variants = [command]
+    if _WINDOWS_PATH.search(command):
+        variants.append(command.replace("\\", "/"))
+    if "^" in command:
+        variants.append(command.replace("^", ""))
+    return next((why for text in variants if (why := _Reading(tracked).text(text, 0)) is not None), None)
+
+
+def commands_in(command: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
+    """The words of every command that a line may run, behind wrappers too; more rather than fewer."""
+    if depth > _MAX_NESTING:
+        return
+    for one in command_line(command).commands:
+        words = _bare(one)[0]
+        if words:
+            yield from _unwrapped(words, depth)
+
+
+def speaks_of_risk(text: str) -> bool:
+    """Whether a text that is not understood has a word of such commands in it."""
+    return WORDS.search(text) is not None
+
+
+def program_name(word: str) -> str:
+    """`/usr/bin/pip3` is `pip3`, `pip.exe` is `pip`."""
+    name = re.split(r"[/\\]", word)[-1].lower()
+    return re.sub(r"\.(?:exe|cmd|bat|ps1|com)$", "", name)
+
+
+def _removes_tracked(command: str, tracked: Tracked) -> bool:
+    """A plain `rm` of files that git tracks takes nothing away for good."""
+    words = simple(command)
+    if words is None or words[0] != "rm":
+        return False
+    operands = [word for word in words[1:] if word != "--" and not re.fullmatch(r"-[fivrR]+|--force", word)]
+    return bool(operands) and all(_inside(path) and tracked(_normal(path)) for path in operands)
+
+
+def _inside(path: str) -> bool:
+    parts = path.split("/")
+    return not path.startswith(("/", "-", "~")) and ".." not in parts and ":" not in path and "\\" not in path
+
+
+def _normal(path: str) -> str:
+    return "/".join(part for part in path.split("/") if part not in ("", "."))
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One look at a command line, and at those that stand in its words."""
+
+    tracked: Tracked
+
+    def text(self, text: str, depth: int) -> str | None:
+        line = command_line(text)
+        if (not line.whole or depth > _MAX_NESTING) and speaks_of_risk(text):
+            return "it can't be understood, and speaks of something that always asks"
+        if depth > _MAX_NESTING:
+            return None
+        return next((why for one in line.commands if (why := self._command(one, text, depth)) is not None), None)
+
+    def _command(self, command: Command, text: str, depth: int) -> str | None:
+        words, unknown = _bare(command)
+        if not words:
+            return None
+        name = program_name(words[0])
+        if (0 in unknown or (1 in unknown and (name == "git" or name in _WITH_VERBS))) and speaks_of_risk(text):
+            return "what it does is only known once it runs"
+        if command.piped and _reads_commands(words) and (speaks_of_risk(text) or FETCHERS.search(text)):
+            return f"`{name}` runs what it is fed"
+        return self._words(words, depth)
+
+    def _words(self, words: Sequence[str], depth: int) -> str | None:
+        why = self._program(words)
+        if why is not None or depth > _MAX_NESTING:
+            return why
+        for rest in _wrapped(words):
+            if (why := self._words(rest, depth + 1)) is not None:
+                return why
+        nested = (self.text(text, depth + 1) for text in _texts_run_by(words))
+        return next((why for why in nested if why is not None), None)
+
+    def _program(self, words: Sequence[str]) -> str | None:
+        name = program_name(words[0])
+        if name == "git":
+            return _git(words, self.tracked)
+        if name in DELETERS or name.startswith("mkfs"):
+            return f"`{name}` deletes what git may not be able to bring back"
+        return _special(name, words) or _verb(name, words)
+
+
+def _bare(command: Command) -> tuple[list[str], set[int]]:
+    """The words without assignments and control words before the program, and which of them are unknown."""
+    at = 0
+    while at < len(command.words):
+        word = command.words[at]
+        if not _ASSIGNMENT.fullmatch(word) and word not in _CONTROL:
+            break
+        at += 1
+    return command.words[at:], {place - at for place in command.unknown}
+
+
+def _unwrapped(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]:
+    yield tuple(words)
+    if depth > _MAX_NESTING:
+        return
+    for rest in _wrapped(words):
+        yield from _unwrapped(rest, depth + 1)
+    for text in _texts_run_by(words):
+        yield from commands_in(text, depth + 1)
+
+
+def _reads_commands(words: Sequence[str]) -> bool:
+    """A shell, or an interpreter, that is given no script: it runs its input."""
+    return any(
+        (program_name(one[0]) in (*SHELLS, ".", "source") or INTERPRETERS.fullmatch(program_name(one[0])))
+        and all(word.startswith("-") for word in one[1:])
+        for one in (words, *_wrapped(words))
+    )
+
+
+def _starts(words: Sequence[str], positional: int = 0) -> Iterator[Sequence[str]]:
+    """Where the verb of a program, or the command behind a wrapper, may begin: options may have values, so that more
+    than one place comes into question."""
+    spare = positional
+    for at in range(1, len(words)):
+        yield words[at:]
+        word = words[at]
+        if word.startswith(("-", "+")) or "=" in word or _SOME_NUMBER.fullmatch(word):
+            continue
+        if at > 1 and words[at - 1].startswith("-") and "=" not in words[at - 1]:
+            continue
+        if not spare:
+            return
+        spare -= 1
+
+
+def _wrapped(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """What else may run behind a wrapper such as `sudo`, `xargs`, `uv run`, `python -m`."""
+    name = program_name(words[0]) if words else ""
+    if PYTHON.fullmatch(name):
+        yield from _module(words)
+    for wrapper in WRAPPERS.get(name, ()):
+        inner: Sequence[str] | None = words
+        for verb in wrapper.split():
+            inner = next((rest for rest in _starts(inner) if rest[0].lower() == verb), None) if inner else None
+        if inner:
+            yield from _starts(inner, POSITIONAL.get(name, 0))
+    if name in ("find", "fd", "fdfind"):
+        for at, word in enumerate(words[:-1]):
+            if word in ("-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"):
+                yield words[at + 1 :]
+
+
+def _module(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """What Python runs: a module, or a script."""
+    for at, word in enumerate(words[1:], start=1):
+        if word == "-m" and at + 1 < len(words):
+            yield words[at + 1 :]
+            return
+        if word.startswith("-m"):
+            yield [word[2:], *words[at + 1 :]]
+            return
+        if not word.startswith("-") and words[at - 1] not in ("-X", "-W"):
+            yield words[at:]
+            return
+
+
+def _texts_run_by(words: Sequence[str]) -> Iterator[str]:
+    """Command lines that are words of this one: `sh -c TEXT`, `eval TEXT`, `cmd /c TEXT`."""
+    if not words:
+        return
+    name, rest = program_name(words[0]), words[1:]
+    if name in SHELLS:
+        for at, word in enumerate(rest):
+            if re.fullmatch(r"[-+]\w*c\w*|-Command|/[ck]", word, re.IGNORECASE):
+                yield from rest[at + 1 :]
+                yield " ".join(rest[at + 1 :])
+    elif name in TEXTUAL:
+        yield from (word for word in rest if " " in word)
+        yield " ".join(rest)
+
+
+def _special(name: str, words: Sequence[str]) -> str | None:
+    rest = [word.lower() for word in words[1:]]
+    if name == "find" and "-delete" in rest:
+        return "`find -delete` deletes what git may not be able to bring back"
+    if name == "dd" and any(word.startswith("of=") for word in rest):
+        return "`dd of=` overwrites what git may not be able to bring back"
+    if name == "rsync" and any(word.startswith(("--delete", "--remove")) for word in rest):
+        return "`rsync --delete` deletes what git may not be able to bring back"
+    if name in ("yarn", "bundle") and all(word.startswith("-") for word in rest):
+        return None if {"--version", "-v", "--help", "-h"} & set(rest) else f"`{name}` installs packages"
+    if name in ("gh", "glab", "hub", "tea"):
+        return _forge(name, rest)
+    return _hidden(name, words)
+
+
+def _hidden(name: str, words: Sequence[str]) -> str | None:
+    """What stands in a word that is no command line, and runs all the same."""
+    if name == "alias" and speaks_of_risk(" ".join(words)):
+        return "an alias speaks of something that always asks"
+    if name in ("powershell", "pwsh") and any(re.fullmatch(r"[-/]e(?:nc.*|c)?", word, re.I) for word in words):
+        return "its commands are encoded"
+    if (PYTHON.fullmatch(name) or INTERPRETERS.fullmatch(name)) and _code(words):
+        return f"`{name}` runs code that speaks of something that always asks"
+    return None
+
+
+def _forge(name: str, rest: Sequence[str]) -> str | None:
+    while rest and rest[0] in ("-r", "--repo"):
+        rest = rest[2:]
+    if not rest or READ_ONLY_FORGE & set(rest[:2]):
+        return None
+    return f"`{' '.join((name, *rest[:2]))}` may act on a forge"
+
+
+def _code(words: Sequence[str]) -> bool:
+    """Whether code that an interpreter is given as a word speaks of risk."""
+    for at, word in enumerate(words[1:-1], start=1):
+        if re.fullmatch(r"-\w*[cepE]|--eval|--print", word) and speaks_of_risk(words[at + 1]):
+            return True
+    return False
+
+
+def _verb(name: str, words: Sequence[str]) -> str | None:
+    """What a program with verbs would do."""
+    plain = re.sub(r"(?<=pip)[0-9.]+$", "", name)
+    for kind, programs in VERBS.items():
+        for verb in programs.get(plain, ()):
+            if _says(words, verb.split()):
+                return f"`{' '.join((name, verb)).strip()}` {VERDICTS[kind]}"
+    own = words[1 : words.index("--")] if "--" in words else words[1:]
+    for kind, pattern in ANYWHERE.get(plain, ()):
+        found = next((word for word in own if re.fullmatch(pattern, word, re.IGNORECASE)), None)
+        if found is not None:
+            return f"`{name} {found}` {VERDICTS[kind]}"
+    return None
+
+
+def _says(words: Sequence[str], verb: Sequence[str]) -> bool:
+    if not verb:
+        return True
+    return any(rest[0].lower() == verb[0] and _says(rest, verb[1:]) for rest in _starts(words))
+
+
+# ------------------------------------------------------------------------------------------------- git
+
+
+_GIT_SENDS = (["lfs", "push"], ["subtree", "push"], ["svn", "dcommit"], ["p4", "submit"], ["annex", "sync"])
+_DISCARDING = {
+    "stash": ("drop", "clear"),
+    "reflog": ("expire", "delete"),
+    "worktree": ("remove",),
+    "reset": ("--hard", "--merge"),
+    "switch": ("-f", "--force", "--discard-changes"),
+    "update-ref": ("-d",),
+}
+
+
+def _git(words: Sequence[str], tracked: Tracked) -> str | None:
+    if any(re.match(r"alias\.", word, re.IGNORECASE) for word in words[1:3]):
+        return "`git` is given an alias"
+    for rest in _starts(words):
+        verb, options = rest[0], rest[1:]
+        if verb in ("push", "send-pack", "send-email") or [verb, *options[:1]] in _GIT_SENDS:
+            return "`git push` sends work elsewhere"
+        if _discards(verb, options, tracked):
+            return f"`git {verb}` discards what git can't bring back"
+    return None
+
+
+def _discards(verb: str, options: Sequence[str], tracked: Tracked) -> bool:
+    if verb == "clean":
+        return not any(re.fullmatch(r"-\w*n\w*|--dry-run", option) for option in options)
+    if verb == "restore":
+        staged = any(re.fullmatch(r"-\w*S\w*|--staged", option) for option in options)
+        return not staged or any(re.fullmatch(r"-\w*W\w*|--worktree", option) for option in options)
+    if verb == "checkout":
+        return _checkout_discards(options, tracked)
+    return any(option in _DISCARDING.get(verb, ()) for option in options)
+
+
+def _checkout_discards(options: Sequence[str], tracked: Tracked) -> bool:
+    """Switching branches keeps what is not committed; taking files from elsewhere, or by force, does not."""
+    operands = [option for option in options if not option.startswith("-")]
+    if any(re.fullmatch(r"-f|--force|--|-p|--patch|--ours|--theirs|--pathspec.*", option) for option in options):
+        return True
+    if any(re.fullmatch(r"-b|-B|--orphan|-t|--track.*|--detach", option) for option in options):
+        return False
+    return len(operands) > 1 or any(one == "." or (_inside(one) and tracked(_normal(one))) for one in operands)

@@ -1,0 +1,201 @@
+"""The programs that `core.risky_commands` knows: what publishes, installs, deletes, and what runs something else."""
+
+from __future__ import annotations
+
+import re
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+VERDICTS = {
+    "publish": "publishes",
+    "install": "changes which packages are installed",
+    "delete": "deletes what git may not be able to bring back",
+}
+
+_NODE = "i in ins inst install install-test it ci cit clean-install add update up upgrade uninstall un remove rm link"
+_NODE_MORE = ("global add", "global install", "dlx", "import", "create", "init")
+_SYSTEM = (
+    "install reinstall remove purge upgrade dist-upgrade full-upgrade autoremove update add del erase localinstall "
+    "groupinstall tap bundle uninstall"
+)
+_PIP = ("install", "uninstall", "download", "wheel", "sync")
+_CONDA = ("install", "create", "update", "upgrade", "remove", "env create", "env update")
+_SYSTEM_PROGRAMS = _set(
+    "apt apt-get aptitude dnf yum microdnf zypper apk brew port snap flatpak choco winget scoop pkg eopkg"
+)
+
+VERBS: dict[str, dict[str, tuple[str, ...]]] = {
+    "publish": {
+        "npm": ("publish", "unpublish", "deprecate", "dist-tag", "owner", "access"),
+        "pnpm": ("publish", "unpublish", "deprecate"),
+        "yarn": ("publish", "npm publish", "npm tag", "unpublish"),
+        "bun": ("publish",),
+        "lerna": ("publish",),
+        "changeset": ("publish",),
+        "semantic-release": ("",),
+        "release-it": ("",),
+        "twine": ("upload", "register"),
+        "cargo": ("publish", "yank", "release"),
+        "poetry": ("publish",),
+        "uv": ("publish",),
+        "hatch": ("publish",),
+        "flit": ("publish",),
+        "pdm": ("publish",),
+        "rye": ("publish",),
+        "maturin": ("publish", "upload"),
+        "setup.py": ("upload", "register"),
+        "gem": ("push", "yank"),
+        "docker": ("push", "image push", "manifest push", "compose push", "plugin push"),
+        "podman": ("push", "image push", "manifest push"),
+        "nerdctl": ("push", "image push"),
+        "buildah": ("push",),
+        "skopeo": ("copy", "sync", "delete"),
+        "crane": ("push", "copy"),
+        "oras": ("push",),
+        "helm": ("push",),
+        "dotnet": ("nuget push", "nuget delete"),
+        "nuget": ("push", "delete"),
+        "vsce": ("publish", "unpublish"),
+        "ovsx": ("publish",),
+        "anaconda": ("upload",),
+        "pod": ("trunk push",),
+        "mix": ("hex.publish",),
+        "dart": ("pub publish",),
+        "flutter": ("pub publish",),
+        "goreleaser": ("release", "publish"),
+        "wrangler": ("publish", "deploy"),
+        "vercel": ("deploy", "publish", "--prod"),
+        "netlify": ("deploy",),
+        "firebase": ("deploy",),
+        "fly": ("deploy",),
+        "flyctl": ("deploy",),
+    },
+    "install": {
+        "pip": _PIP,
+        "uv": (
+            *(f"pip {verb}" for verb in _PIP),
+            "add", "remove", "sync", "tool install", "tool run", "tool upgrade", "tool uninstall", "python install",
+        ),
+        "uvx": ("",),
+        "pipx": ("install", "run", "inject", "upgrade", "upgrade-all", "uninstall", "install-all", "reinstall"),
+        "pipenv": ("install", "sync", "update", "uninstall", "upgrade"),
+        "poetry": ("add", "install", "update", "remove", "sync", "self add", "self update"),
+        "pdm": ("add", "install", "sync", "update", "remove"),
+        "rye": ("add", "sync", "install", "remove"),
+        "pixi": ("add", "install", "remove", "update", "global"),
+        "conda": _CONDA,
+        "mamba": _CONDA,
+        "micromamba": _CONDA,
+        "easy_install": ("",),
+        "ensurepip": ("",),
+        "setup.py": ("install", "develop"),
+        "npm": (*_NODE.split(), "exec -y", "exec --yes"),
+        "pnpm": (*_NODE.split(), *_NODE_MORE),
+        "yarn": (*_NODE.split(), *_NODE_MORE),
+        "bun": (*_NODE.split(), "x", "create"),
+        "bunx": ("",),
+        "pnpx": ("",),
+        "npx": ("--yes", "-y", "--package", "-p"),
+        "deno": ("install", "add", "uninstall"),
+        "corepack": ("enable", "install", "prepare", "use"),
+        "volta": ("install", "pin"),
+        "nvm": ("install",),
+        "playwright": ("install", "install-deps"),
+        **dict.fromkeys(_SYSTEM_PROGRAMS, tuple(_SYSTEM.split())),
+        "dpkg": ("-i", "--install", "-r", "--remove", "--purge"),
+        "rpm": ("-i", "-u", "-ivh", "-uvh", "-e", "--install", "--upgrade"),
+        "pacman": ("-s", "-sy", "-syu", "-u", "-r", "-rns"),
+        "emerge": ("",),
+        "nix-env": ("-i", "-ia", "--install"),
+        "nix": ("profile install", "profile add"),
+        "cargo": ("install", "binstall", "uninstall", "add", "update"),
+        "rustup": ("install", "update", "toolchain install", "component add", "target add"),
+        "go": ("install", "get"),
+        "gem": ("install", "update", "uninstall"),
+        "bundle": ("install", "add", "update"),
+        "bundler": ("install", "add", "update"),
+        "composer": ("require", "install", "update", "remove", "global", "create-project"),
+        "dotnet": ("add package", "tool install", "tool update", "workload install"),
+        "nuget": ("install", "update"),
+        "mix": ("deps.get", "archive.install"),
+        "cpan": ("",),
+        "cpanm": ("",),
+        "luarocks": ("install", "remove"),
+        "opam": ("install", "update", "upgrade", "remove"),
+        "cabal": ("install",),
+        "stack": ("install",),
+        "conan": ("install",),
+        "vcpkg": ("install",),
+        "r": ("cmd install",),
+        "install-module": ("",),
+        "install-package": ("",),
+    },
+    "delete": {
+        "docker": ("system prune", "volume prune", "volume rm", "image prune"),
+        "podman": ("system prune", "volume prune", "volume rm"),
+        "clear-content": ("",),
+    },
+}  # fmt: skip
+"""By kind and program: the verbs that ask. The empty one is the program itself."""
+
+_TASKS = ("publish", r"(?:\w+[:-])?(?:publish|release|deploy|upload|push)(?:[:-]\w+)*")
+_GOALS = ("publish", r"(?:.*:)?(?:deploy|publish|upload|release)[\w:-]*")
+_SETUP = ("install", r"install(?:-\w+)*|deps")
+
+ANYWHERE: dict[str, tuple[tuple[str, str], ...]] = {
+    **dict.fromkeys(_set("invoke inv rake nox tox npm pnpm bun ant"), (_TASKS,)),
+    **dict.fromkeys(_set("make gmake just task go-task"), (_TASKS, _SETUP)),
+    **dict.fromkeys(_set("mvn mvnw gradle gradlew sbt"), (_GOALS,)),
+    "yarn": (("install", r"workspaces?"), _TASKS),
+    "docker": (("publish", r"--push|.*type=registry.*"),),
+    "uv": (("install", r"--with(?:-editable|-requirements)?(?:=.*)?"),),
+    "npx": (("install", r"(?:@[\w.-]+/)?[\w.-]+@[\w.^~-]+"),),
+}
+"""By program: the kind, and a pattern that one of its words may have anywhere."""
+
+DELETERS = _set("rm rmdir unlink shred srm truncate wipefs rimraf del-cli del erase rd remove-item deltree")
+READ_ONLY_FORGE = _set("view list status diff checks show search browse download watch --version --help version help")
+FETCHERS = re.compile(r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|base64|xxd)\b", re.IGNORECASE)
+SHELLS = _set("sh bash dash zsh ksh mksh fish ash csh tcsh powershell pwsh cmd busybox")
+PYTHON = re.compile(r"(?:python|pypy)[0-9.]*w?|py")
+INTERPRETERS = re.compile(r"(?:python|pypy)[0-9.]*w?|py|node|deno|bun|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*")
+
+_PLAIN_WRAPPERS = _set(
+    "env sudo doas nohup time timeout gtimeout xargs gxargs nice ionice chrt taskset command exec builtin setsid "
+    "stdbuf unbuffer chronic watch flock strace ltrace chroot parallel busybox toybox xvfb-run npx pnpx bunx uvx "
+    "dotenv direnv watchexec entr caffeinate catchsegv valgrind gdb script runuser su ssh winpty start call firejail "
+    "bwrap systemd-run unshare torchrun arch setarch prlimit cross-env dotenvx doppler aws-vault hyperfine faketime "
+    "if and or not"
+)
+WRAPPERS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(_PLAIN_WRAPPERS, ("",)),
+    **dict.fromkeys(_set("uv poetry pipenv pdm hatch rye pixi conda mamba micromamba coverage op"), ("run",)),
+    "npm": ("exec", "x"),
+    "pnpm": ("exec", "dlx"),
+    "yarn": ("exec", "dlx", "run"),
+    "docker": ("run", "exec", "compose run", "compose exec"),
+    "podman": ("run", "exec"),
+    "mise": ("exec", "x"),
+    **dict.fromkeys(_set("asdf rbenv pyenv opam direnv bundle"), ("exec",)),
+    "nix": ("shell", "develop", "run"),
+}
+"""By program: the verbs behind which another command stands."""
+
+POSITIONAL = dict.fromkeys(_set("flock chroot ssh direnv docker podman su runuser script taskset setarch conda"), 1)
+"""How many words of their own they take before it."""
+
+TEXTUAL = _set(
+    "eval trap ssh watch parallel su runuser script flock entr env hyperfine concurrently watchexec start call iex "
+    "invoke-expression nodemon"
+)
+"""What may take a whole command line as one word."""
+
+WORDS = re.compile(
+    r"(?<![\w-])(?:rm|rmdir|unlink|shred|del|erase|rd|remove-item|truncate|mkfs[.\w]*|rmtree|removedirs|os\.remove|"
+    r"push|publish|deploy|upload|install|uninstall|uvx|pipx|npx|pip[0-9.]*|--hard|-delete|--delete|restore|"
+    r"fs\.rm\w*|unlinksync|rmsync|rmdirsync|fileutils)(?![\w-])",
+    re.IGNORECASE,
+)
