@@ -90,6 +90,8 @@ def _asked_for(state: RunState) -> Action | None:
         return Stop("cancelled", state.stop_requested)
     if state.pause_requested is not None:
         return Pause(state.pause_requested)
+    if state.halt is not None and not state.halt.resumable:
+        return Stop("blocked", f"{state.halt.plugin}: {state.halt.reason}")
     return None if state.active else AwaitPerson()
 
 
@@ -158,6 +160,8 @@ def _person(state: RunState) -> Action | None:
     """An open interrupt is never skipped by the loop itself (A2); a confirmed ending ends the run."""
     if state.ending is not None:
         return Stop(*state.ending)
+    if state.redo is not None and state.redo.suspended:
+        return None  # the turn goes on, and waits for the answer itself
     if state.interrupts:
         return AwaitPerson()
     if state.claim is not None:
@@ -194,6 +198,8 @@ def _questions(state: RunState) -> Action | None:
     # A person is not asked about what a turn left behind that failed: the worker may still do it.
     if state.redo is not None or (state.failures and state.options.judge is not None):
         return None
+    if not state.options.attended and state.options.judge is not None:
+        return None
     asked = [r for r in open_ones if f"requirement:{r.id}" not in state.dismissed]
     if not asked:
         labels = ", ".join(r.label for r in open_ones)
@@ -204,6 +210,8 @@ def _questions(state: RunState) -> Action | None:
 def _next_turn(state: RunState) -> Action:
     if state.options.worker is None:
         return AwaitPerson()
+    if state.options.summary and state.started is None:
+        return Ask((_start_question(state),))
     return RunWorker(state.redo.iteration if state.redo is not None else state.iteration + 1)
 
 
@@ -216,6 +224,12 @@ def _claim_question(state: RunState) -> Interrupt:
     }
     title = titles.get(claim.state, claim.text or "The worker has a question")
     return Interrupt(f"I{state.interrupt_count + 1}", "question", title, about=f"claim:{claim.state}")
+
+
+def _start_question(state: RunState) -> Interrupt:
+    return Interrupt(
+        f"I{state.interrupt_count + 1}", "approval", "Start this run?", about="start", preview=state.options.summary
+    )
 
 
 def _requirement_question(state: RunState, requirement: Requirement, number: int) -> Interrupt:

@@ -91,6 +91,10 @@ class HeldElsewhere(PersonNeeded):
     """Another process owns the run and didn't give it up; the message names the holder (C20)."""
 
 
+class PluginConflict(UsageError):
+    """Two plugins both want to decide the same thing; the message names them."""
+
+
 class LedgerError(DoneWhenError):
     """The record of runs can't be read or written."""
 

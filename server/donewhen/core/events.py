@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import (
     BudgetReached,
     CallFinished,
@@ -22,6 +23,7 @@ from donewhen.core.calls import (
 from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
+from donewhen.core.plugging import HaltResumed, PluginOff, PluginStateSet, RunHalted, StartAccepted
 from donewhen.core.verdict import Verdict
 from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
 
@@ -77,6 +79,13 @@ class RunOptions:
     preserve_context: bool = True
     agent: AgentOptions | None = None
     judging: JudgeOptions | None = None
+    plugins: tuple[str, ...] = ()
+    """The plugins that were there when the run started, by name."""
+    rules: tuple[ApprovalRule, ...] = ()
+    summary: str = ""
+    """What the start summary says; empty: there is nothing to accept."""
+    attended: bool = True
+    """False: nobody answers questions about requirements that only a person could decide; the worker goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +381,7 @@ Event = (
     | InterruptOpened | InterruptAnswered | InterruptClosed
     | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded
     | FilesReverted | Warned
+    | RunHalted | HaltResumed | PluginStateSet | PluginOff | StartAccepted
 )  # fmt: skip
 
 

@@ -168,7 +168,17 @@ class ObservedCommand:
     output: str = ""
 
 
-Observation = CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand
+@dataclass(frozen=True, slots=True)
+class ObservedResponse:
+    """What a library worker returned: evidence for a goal about the response itself, and for nothing else. `digest` is
+    sha256 of the whole; `text` is bounded."""
+
+    digest: str
+    text: str
+    size: int
+
+
+Observation = CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand | ObservedResponse
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from donewhen.core import events as e
-from donewhen.core import fold_calls
+from donewhen.core import fold_calls, fold_plugging
 from donewhen.core.errors import LedgerError
 from donewhen.core.fold_audit import (
     audit_abandoned,
@@ -208,9 +208,16 @@ def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) 
         return _claim_answered(closed, event)
     if topic == "restore":
         return replace(closed, edits_kept=(asked.asked_at, event.answer.response != "deny"))
-    if state.turn is None:
-        return replace(closed, late_answers={**state.late_answers, asked.subject: event.answer})
-    return closed
+    if topic == "start":
+        return _start_answered(closed, event)
+    return replace(closed, late_answers={**state.late_answers, asked.subject: event.answer})
+
+
+def _start_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
+    if event.answer.response == "approve":
+        return replace(state, started="person")
+    said = event.answer.text or event.answer.reason
+    return replace(state, ending=("cancelled", f"the start was not accepted{f': {said}' if said else ''}"))
 
 
 def _requirement_answered(state: RunState, requirement_id: str, event: e.InterruptAnswered) -> RunState:
@@ -287,7 +294,7 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
         if state.turn is not None or state.redo is None
         else state.last_alive,
         reason=event.reason,
-        redo=state.turn or state.redo,
+        redo=fold_plugging.cut_turn(state) or state.redo,
         late_answers={} if state.turn is not None else state.late_answers,
         turn=None,
         audit=None,
@@ -315,7 +322,8 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
     )
     if not state.ended:
         return resumed
-    return replace(resumed, ending=None, failures=0, stall_count=0, stall_signature="", dismissed=frozenset())
+    fresh = replace(resumed, halt=None, ending=None, dismissed=frozenset())
+    return replace(fresh, failures=0, stall_count=0, stall_signature="")
 
 
 def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
@@ -332,6 +340,8 @@ def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
         judging=(),
         paused=None,
         interrupted=None,
+        halt=None if state.halted else state.halt,
+        resuming=None,
     )
 
 
@@ -367,6 +377,7 @@ _FOLDS: dict[type, Fold] = {
     e.JudgeFailed: judge_failed,
     e.ClaimJudged: claim_judged,
     **fold_calls.FOLDS,
+    **fold_plugging.FOLDS,
     e.FindingAccepted: _finding_accepted,
     e.RequirementWaived: _requirement_waived,
     e.RequirementDisputed: _requirement_disputed,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from donewhen.core import events as e
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedCommand, PastResult
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedCommand, ObservedResponse, PastResult
 from donewhen.core.fold_calls import charged, written_off
 from donewhen.core.fold_turn import recount
 from donewhen.core.globs import literal
@@ -17,7 +17,10 @@ from donewhen.core.verdict import RequirementVerdict
 
 
 def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState:
-    return replace(state, audit=OpenAudit(event.iteration, event.revision), audit_due=True)
+    resuming = state.resuming
+    if resuming is not None and resuming.halt.stage in ("before_audit", "after_verdict"):
+        resuming = None
+    return replace(state, audit=OpenAudit(event.iteration, event.revision), audit_due=True, resuming=resuming)
 
 
 def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunState:
@@ -79,7 +82,8 @@ def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> 
     commands = state.commands
     if isinstance(event.evidence.observation, ObservedCommand):
         commands = (*commands, event.evidence)[-KEPT_COMMANDS:]
-    return replace(counted, recorded=_recorded(counted, event.evidence), commands=commands)
+    response = event.evidence if isinstance(event.evidence.observation, ObservedResponse) else state.response
+    return replace(counted, recorded=_recorded(counted, event.evidence), commands=commands, response=response)
 
 
 def _counted(state: RunState, evidence: Evidence) -> RunState:

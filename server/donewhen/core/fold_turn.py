@@ -7,6 +7,7 @@ from dataclasses import replace
 from donewhen.core import events as e
 from donewhen.core.calls import Message
 from donewhen.core.fold_calls import written_off
+from donewhen.core.fold_plugging import cut_turn
 from donewhen.core.proof import assess, unmet_signature
 from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, OpenTurn, RunState
 from donewhen.core.work import Claim, Usage
@@ -15,6 +16,7 @@ from donewhen.core.work import Claim, Usage
 def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
     """A turn that runs again keeps its number; a new one closes the books on the iteration before."""
     again = state.redo is not None and state.redo.iteration == event.iteration
+    suspended = again and state.redo is not None and state.redo.suspended
     signature = unmet_signature(state)
     repeated = signature == state.stall_signature
     first = state.turns_ended == 0 or again
@@ -26,8 +28,9 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         fatal=None,
         claim_judged=None,
         dropped=0,
-        conversation=_conversation(state, again),
-        conversation_before=_conversation(state, again),
+        conversation=state.conversation if suspended else _conversation(state, again),
+        conversation_before=state.conversation_before if suspended else _conversation(state, again),
+        resuming=None,
         first_checkpoint=state.first_checkpoint or event.checkpoint,
         iteration=event.iteration,
         iteration_open=True,
@@ -35,7 +38,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         claim=None,
         answers=state.answers if again else (),
         # An approval belongs to the step that was cut off: that step asks again (product.md, "Nothing lost").
-        interrupts=tuple(i for i in state.interrupts if i.kind == "question" or not again),
+        interrupts=tuple(i for i in state.interrupts if i.kind == "question" or suspended or not again),
         stall_signature=state.stall_signature if first else signature,
         stall_count=state.stall_count if first else (state.stall_count + 1 if repeated else 1),
     )
@@ -46,6 +49,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
     result = event.result
     off = written_off(state, "worker")
     failed = result.error is not None
+    about_response = state.goal.about == "response"  # another response, another verdict
     needs_person = not failed and result.claim.state != "finished"
     started = state.turn.started_at if state.turn is not None else at
     record = IterationRecord(
@@ -70,6 +74,8 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         last_error=result.error,
         fatal=result.error if result.final else None,
         response_digest=result.response_digest,
+        response=None,
+        judged={key: replace(one, stale=True) for key, one in state.judged.items()} if about_response else state.judged,
         worker_usage=off.worker_usage + result.usage,
         audit_due=not failed or bool(event.changed),
         iterations=(*_without(state, event.iteration), record)[-KEPT_ITERATIONS:],
@@ -84,7 +90,7 @@ def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunSta
     if state.turn is None:
         return spent
     cut = cut_off(spent, event.reason)
-    return replace(cut, turn=None, redo=state.turn, last_alive=at, late_answers={})
+    return replace(cut, turn=None, redo=cut_turn(state), last_alive=at, late_answers={})
 
 
 def cut_off(state: RunState, reason: str) -> RunState:

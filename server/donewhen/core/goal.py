@@ -13,6 +13,7 @@ from typing import Literal
 from donewhen.core.errors import InvalidGoal
 
 CheckKind = Literal["command", "validator"]
+About = Literal["workspace", "response"]
 
 _SPACE = re.compile(r"\s+")
 
@@ -125,6 +126,8 @@ class Goal:
     judge_model: str | None = None
     protect: tuple[str, ...] = ()
     explicit_limits: frozenset[str] = frozenset()
+    about: About = "workspace"
+    """`response`: a library goal about what the worker returned; it proves nothing about files (product.md)."""
 
     def __post_init__(self) -> None:
         if not (self.objective.strip() or self.title.strip()) or not self.requirements:

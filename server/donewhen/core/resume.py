@@ -20,7 +20,7 @@ def check_resumable(state: RunState, limits: Limits) -> None:
         raise NotResumable("an audit can't be resumed: check again")
     if status in ("complete", "cancelled"):
         raise NotResumable(f"run {state.run_id} is {status}: start a new one")
-    if status in ("running", "waiting"):
+    if status in ("running", "waiting") and not state.halted:
         raise NotResumable(f"run {state.run_id} is {status} already")
     if status in _LIMIT_OF and not _raised(state, limits):
         raise NotResumable(f"run {state.run_id} is {status}: resume it with a higher {_LIMIT_OF[status]}")
@@ -57,6 +57,5 @@ def _raised(state: RunState, limits: Limits) -> bool:
 
 def resumable(state: RunState) -> bool:
     """True where `resume` without an id may choose it: not ended for good, and not running."""
-    return state.mode == "pursue" and (
-        state.status in ("paused", "interrupted") or state.status in _LIMIT_OF or state.status in _GOES_ON
-    )
+    stands = ("paused", "interrupted", *_LIMIT_OF, *_GOES_ON)
+    return state.mode == "pursue" and (state.halted or state.status in stands)

@@ -14,6 +14,7 @@ from donewhen.core.events import EndStatus, RunMode, RunOptions
 from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
+from donewhen.core.plugging import Halted, PluginState, ResumeDirective
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.core.work import Actor, Answer, Claim, Interrupt, RunWarning, Usage
 
@@ -54,11 +55,21 @@ class IterationRecord:
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
-    """A turn that has begun and not ended. `checkpoint` is the tree before it."""
+    """A turn that has begun and not ended. `checkpoint` is the tree before it. `suspended`: it stands still at a point
+    from which it can go on as it is, at a halt or an open question of one of its tools; nothing is put back."""
 
     iteration: int
     checkpoint: str | None
     started_at: float
+    suspended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resuming:
+    """A halt that is over, and what its plugin said about going on."""
+
+    halt: Halted
+    directive: ResumeDirective
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +157,8 @@ class RunState:
     response_digest: str = ""
     answers: tuple[str, ...] = ()
     late_answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
-    """Answers that came after the turn that asked was cut off, by the interrupt's subject: it gets each once, when it
-    runs again. What it had been given before, and may have acted on, it asks for again."""
+    """Answers by the interrupt's subject, for a turn that isn't waiting for them right now: it was cut off and asks
+    again later. It gets each once; what it had been given before, and may have acted on, it asks for again."""
 
     conversation: tuple[Message, ...] = ()
     """What the worker's model was told and answered, as far as it wasn't compacted."""
@@ -205,6 +216,18 @@ class RunState:
     stall_signature: str = ""
     stall_count: int = 0
 
+    response: Evidence | None = None
+    """What the worker returned last, for a goal about the response."""
+    halt: Halted | None = None
+    """A plugin stopped the loop: resumable, the run waits; else it ended so."""
+    resuming: Resuming | None = None
+    """How the turn or the hook that halted goes on."""
+    plugin_states: Mapping[str, PluginState] = field(default_factory=dict[str, PluginState])
+    plugins_off: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Plugins that failed in this run, with the reason."""
+    started: str | None = None
+    """Who accepted the start summary; None: nobody yet."""
+
     iterations: tuple[IterationRecord, ...] = ()
     """The last 20."""
     last_checkpoint: tuple[int, str] | None = None
@@ -221,12 +244,17 @@ class RunState:
             return "interrupted"
         if self.paused is not None:
             return "paused"
-        return "waiting" if self.interrupts else "running"
+        return "waiting" if self.interrupts or self.halted else "running"
 
     @property
     def active(self) -> bool:
         """True where the run is being pursued, or waits for a person while it is."""
-        return not self.ended and self.paused is None and self.interrupted is None
+        return not self.ended and self.paused is None and self.interrupted is None and not self.halted
+
+    @property
+    def halted(self) -> bool:
+        """True where a plugin stopped the loop, which waits to be resumed. Any other halt ends the run."""
+        return self.halt is not None and self.halt.resumable
 
     @property
     def phase(self) -> Phase | None:

@@ -11,6 +11,7 @@ TURN_STATES: tuple[TurnState, ...] = ("finished", "blocked", "impossible", "ques
 
 InterruptKind = Literal["approval", "question"]
 ResponseKind = Literal["approve", "deny", "edit", "text"]
+Remember = Literal["", "run", "workspace"]
 Actor = Literal["person", "worker", "check"]
 
 
@@ -59,7 +60,8 @@ class TurnResult:
     """The end of a worker's turn. `error` is set where the turn failed; then nothing else of it counts (C8). `final`:
     another turn is no use before a person changed something. `usage` is what was not accounted call by call.
 
-    `response_digest` identifies what a library worker returned, or the command worker's output.
+    `response_digest` identifies what a library worker returned, or the command worker's output. `response` is its text
+    where the goal is about the response itself; it is evidence for such a goal only.
     """
 
     claim: Claim = field(default_factory=Claim)
@@ -69,13 +71,15 @@ class TurnResult:
     steps: tuple[WorkerStep, ...] = ()
     summary: str = ""
     final: bool = False
+    response: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
     """A pause that waits for a person: an approval or a question.
 
-    `about` names what it concerns: `requirement:<id>`, `claim:<state>`, `worker`, or a tool call.
+    `about` names what it concerns: `requirement:<id>`, `claim:<state>`, `start`, `restore`, `tool:<name>`,
+    `plugin:<name>`, or `worker`. `remembers`: an approval of it may be kept (`Answer.remember`).
     """
 
     id: str
@@ -86,6 +90,7 @@ class Interrupt:
     input: Mapping[str, Any] = field(default_factory=dict[str, Any])
     preview: str = ""
     asked_at: float = 0.0
+    remembers: bool = False
 
     @property
     def subject(self) -> str:
@@ -95,12 +100,14 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A person's answer to an interrupt. `input` replaces a tool's input where `response` is `edit`."""
+    """A person's answer to an interrupt. `input` replaces a tool's input where `response` is `edit`. `remember`: the
+    same approval holds for the rest of the run, or always in this workspace."""
 
     response: ResponseKind
     text: str = ""
     input: Mapping[str, Any] | None = None
     reason: str = ""
+    remember: Remember = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,12 @@ from typing import Any, TypeVar, cast
 from donewhen.core.errors import LedgerError
 from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunStarted
 from donewhen.core.fold import begin, fold
+from donewhen.core.plugging import ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt, Usage
+from donewhen.engine.plugging import RunHost
 from donewhen.engine.tasks import cancelled
-from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Probes, TreeState, Worker, Workspace
+from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Plugins, Probes, TreeState, Worker, Workspace
 
 T = TypeVar("T")
 MAX_PATHS = 200
@@ -37,6 +39,7 @@ class Parts:
     retry_prompt: Callable[[str | None], str] | None = None
     unsaved: Callable[[str], str | None] = lambda path: None
     observe: Callable[[str, Entry], None] = lambda run_id, entry: None
+    plugins: Plugins | None = None
 
 
 class ActiveRun:
@@ -57,6 +60,9 @@ class ActiveRun:
         """The files that each check writes anew each time, by check id."""
         self.reserved: dict[str, Usage] = {}
         """What calls to models that are just being put on record may cost, by call id."""
+        self.completed: dict[str, ToolOutcome] = {}
+        """Calls whose tool has run, and whose wrappers have not returned yet."""
+        self.host = RunHost(self, parts.workspace.root, parts.mask)
         self.leftovers = False
         """Set by recovery: processes of the run had outlived its supervisor, and may have written files."""
         self._evidence_count = state.evidence_count
@@ -160,20 +166,26 @@ class ActiveRun:
 
     async def ask(self, interrupt: Interrupt) -> Answer:
         """Opens an interrupt and waits for a person's answer, however long (A2). One that came after the turn which
-        asked was cut off is taken."""
+        asked was cut off is taken; one that is open still, since the turn goes on from there, is not asked twice."""
         opened = self.numbered(interrupt)
         late = self.state.late_answers.get(opened.subject)
         once = (self.state.turns_ended, opened.subject)
         if late is not None and once not in self._used:
             self._used.add(once)
             return late
+        asked = next((one for one in self.state.interrupts if one.subject == opened.subject), None)
+        again = asked is not None and asked.id not in self._answers
+        number = asked.id if asked is not None and again else opened.id
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._answers[opened.id] = future
+        self._answers[number] = future
         try:
-            await self.append(InterruptOpened(opened))
-            return await future
+            if not again:
+                await self.append(InterruptOpened(opened))
+            answer = await future
+            self._used.add(once)
+            return answer
         finally:
-            self._answers.pop(opened.id, None)
+            self._answers.pop(number, None)
 
     def numbered(self, interrupt: Interrupt) -> Interrupt:
         """The interrupt with the next free id and the time."""
@@ -181,6 +193,7 @@ class ActiveRun:
         return Interrupt(
             f"I{number}", interrupt.kind, self.parts.mask(interrupt.title), interrupt.about, interrupt.tool,
             masked_input(interrupt.input, self.parts.mask), self.parts.mask(interrupt.preview), self.parts.clock.now(),
+            interrupt.remembers,
         )  # fmt: skip
 
     def deliver(self, interrupt_id: str, answer: Answer) -> None:

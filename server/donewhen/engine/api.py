@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from donewhen.core.calls import CallRole
 from donewhen.core.events import Approve
@@ -21,6 +21,15 @@ from donewhen.core.work import Answer, Claim, Usage, WorkerStep
 from donewhen.ports import Live, RunSummary
 
 Unlimited = Literal["unlimited"]
+
+
+@dataclass(frozen=True, slots=True)
+class HaltAnswer:
+    """What a person, or a program, says to a halted run: `data` goes to the plugin's `on_resume`. Without `plugin` it
+    is the one that halted."""
+
+    plugin: str | None = None
+    data: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +143,14 @@ class Runs(Protocol):
     async def pause(self, run_id: str, reason: str = ...) -> RunView: ...
 
     async def resume(
-        self, run_id: str | None = None, limits: LimitChanges = ..., options: StartOptions = ...
+        self,
+        run_id: str | None = None,
+        limits: LimitChanges = ...,
+        options: StartOptions = ...,
+        halt: HaltAnswer | None = None,
     ) -> RunView:
-        """Lets it go on; the newest resumable run without an id. Raises NotResumable, HeldElsewhere."""
+        """Lets it go on; the newest resumable run without an id. `halt` is for the plugin that halted it. Raises
+        NotResumable, HeldElsewhere, UsageError."""
         ...
 
     async def stop(self, run_id: str, reason: str = ...) -> RunView:

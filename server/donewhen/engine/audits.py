@@ -25,6 +25,7 @@ from donewhen.core.integrity import IntegrityFinding, compare, moved
 from donewhen.core.integrity_addressing import BY_A_PERSON, STOOD_THERE, shown_addressing
 from donewhen.core.proof import needed_checks, needed_editor_reports
 from donewhen.engine.active import ActiveRun
+from donewhen.engine.halting import audit_ahead, report
 from donewhen.ports import TreeState
 
 MAX_ROUNDS = 6
@@ -32,6 +33,8 @@ MAX_ROUNDS = 6
 
 async def audit(run: ActiveRun, iteration: int) -> None:
     """One audit. Cut off it isn't counted (C21); what it had found by then is kept."""
+    if not await audit_ahead(run, iteration):
+        return
     state = run.state
     persons = state.waits_for_person or state.mode == "audit" or state.turns_ended == 0
     # What worker `human` saved was just heard of; the walk comes before `complete`.
@@ -47,6 +50,7 @@ async def audit(run: ActiveRun, iteration: int) -> None:
         if not finished:
             await run.append(AuditAbandoned(iteration, "it was cut off"))
     await run.append(AuditFinished(iteration, run.state.revision, findings))
+    await report(run)
 
 
 async def _prove(run: ActiveRun) -> None:

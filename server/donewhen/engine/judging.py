@@ -14,6 +14,7 @@ from donewhen.core.proof import assess
 from donewhen.core.verdict import Verdict
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.audit_context import RevisionView
+from donewhen.engine.halting import report
 from donewhen.ports import Judgement, JudgeTask
 
 FIRST_BACKOFF = 0.5
@@ -39,6 +40,7 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
             asked, revision, run.state.revision, verdict, reply.usage, reason, dict(reply.shown), reply.cached
         )
     )
+    await report(run)
 
 
 def _masked(verdict: Verdict | None, mask: Callable[[str], str]) -> Verdict | None:
@@ -92,4 +94,5 @@ def _evidence(run: ActiveRun) -> tuple[Evidence, ...]:
     """Fresh results and reports, and the commands that the worker ran, older ones included."""
     state = run.state
     known = [*state.results.values(), *state.editor.values()]
-    return (*(evidence for evidence in known if evidence.fresh(state.revision)), *state.commands)
+    responses = (state.response,) if state.response is not None else ()
+    return (*(evidence for evidence in known if evidence.fresh(state.revision)), *state.commands, *responses)

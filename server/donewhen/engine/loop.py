@@ -16,17 +16,21 @@ from donewhen.core.decide import (
     decide,
 )
 from donewhen.core.errors import DoneWhenError, LedgerError
-from donewhen.core.events import InterruptOpened, RevisionConfirmed, RunEnded, RunPaused
+from donewhen.core.events import EndStatus, InterruptOpened, RevisionConfirmed, RunEnded, RunPaused
+from donewhen.core.proof import proven
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.audits import audit
+from donewhen.engine.halting import go_on_reporting, stopping
 from donewhen.engine.judging import ask_judge
 from donewhen.engine.turns import keep_tree, work
 from donewhen.engine.watching import watched
+from donewhen.ports import Stopping
 
 
 async def pursue(run: ActiveRun) -> None:
     """Drives a run until it ends or is paused. A defect ends this run as `crashed`, and nothing else (invariant 8)."""
     try:
+        await go_on_reporting(run)
         while not run.state.ended and run.state.active:
             await _step(run)
     except LedgerError:
@@ -58,8 +62,26 @@ async def _step(run: ActiveRun) -> None:
         case Pause():
             await run.append(RunPaused(action.reason))
         case Stop():
-            await keep_tree(run)
-            await run.append(RunEnded(action.status, action.reason))
+            await _stop(run, action)
+
+
+async def _stop(run: ActiveRun, action: Stop) -> None:
+    await keep_tree(run)
+    if action.status is not None and not await _plugins_let_go(run, action.status, action.reason):
+        return
+    await run.append(RunEnded(action.status, action.reason))
+
+
+async def _plugins_let_go(run: ActiveRun, status: EndStatus, reason: str) -> bool:
+    """Plugins hear of the end, and may halt the run instead. What was proven before they heard must be so after."""
+    if run.parts.plugins is None:
+        return True
+    if not await stopping(run, Stopping(status, reason, run.state.iteration)):
+        return False
+    if status != "complete":
+        return True
+    await _confirm(run)
+    return run.state.confirmed and proven(run.state)
 
 
 async def _confirm(run: ActiveRun) -> None:

@@ -12,12 +12,15 @@ from dataclasses import replace
 from donewhen.core import events as e
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, LedgerError, NotResumable, NotTrusted
 from donewhen.core.goal import Goal, Limits
+from donewhen.core.plugging import StartAccepted
 from donewhen.core.resume import check_resumable, resumable, tightened
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
-from donewhen.engine.api import LimitChanges, RunView, StartOptions
+from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
 from donewhen.engine.control import DIED, Control
+from donewhen.engine.halting import go_on
 from donewhen.engine.loop import pursue
+from donewhen.engine.setup import Start
 from donewhen.engine.tasks import cancelled
 from donewhen.engine.watching import amend_if_saved, named_globs
 from donewhen.ports import Live, Worker
@@ -30,7 +33,13 @@ class Supervisor(Control):
 
     async def start(self, goal_path: str, options: StartOptions | None = None) -> RunView:
         self._may_execute()
-        start = self._setup.settle(self._setup.goal_files.load(goal_path), options or StartOptions())
+        return await self.start_goal(
+            self._setup.settle(self._setup.goal_files.load(goal_path), options or StartOptions())
+        )
+
+    async def start_goal(self, start: Start) -> RunView:
+        """Starts a run of a goal that needs no file, with options that are settled."""
+        self._may_execute()
         worker = self._setup.worker(start.options)
         token, run_id = new_token(), new_run_id()
         await self._take(run_id, token)
@@ -38,6 +47,8 @@ class Supervisor(Control):
             run = await self._begin(run_id, token, "pursue", start.goal, start.options, worker)
             for warning in start.warnings:
                 await run.append(e.Warned(warning.code, warning.message))
+            if start.accepted is not None:
+                await run.append(StartAccepted(start.accepted, start.options.summary))
         except BaseException:
             self._setup.lock.release()
             raise
@@ -63,7 +74,11 @@ class Supervisor(Control):
                 await cancelled(task)
 
     async def resume(
-        self, run_id: str | None = None, limits: LimitChanges | None = None, options: StartOptions | None = None
+        self,
+        run_id: str | None = None,
+        limits: LimitChanges | None = None,
+        options: StartOptions | None = None,
+        halt: HaltAnswer | None = None,
     ) -> RunView:
         self._may_execute()
         state = await self._resumable(run_id)
@@ -79,6 +94,7 @@ class Supervisor(Control):
             check_resumable(state, raised)
             approve = tightened(state, options.approve if options is not None else None)
             run = await self._again(state, token, leftovers)
+            await self._unhalted(run, halt)
             if raised != state.goal.limits:
                 await run.append(e.LimitsRaised(raised))
             await run.append(e.RunResumed(approve))
@@ -87,6 +103,13 @@ class Supervisor(Control):
             raise
         self._launch(run)
         return self._own_view(run)
+
+    async def _unhalted(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
+        try:
+            await go_on(run, answer)
+        except BaseException:
+            await self._let_go(run)  # nothing was begun: the run is as it was
+            raise
 
     async def recover(self) -> Sequence[RunView]:
         owner = self._setup.lock.owner()
@@ -98,7 +121,9 @@ class Supervisor(Control):
                 continue
             if summary.status != "interrupted":
                 await self._mark_interrupted(summary.run_id)
-            found.append(await self.view(summary.run_id))
+            view = await self.view(summary.run_id)
+            if view.state.interrupted is not None:
+                found.append(view)
         return found
 
     async def close(self, reason: str) -> None:
@@ -110,7 +135,8 @@ class Supervisor(Control):
                 await cancelled(*tasks)
         for run in list(self._active.values()):
             if run.state.active and run.state.mode == "pursue":
-                await run.append(e.RunInterrupted(reason, self._setup.clock.now()))
+                with contextlib.suppress(LedgerError):  # then it is found as interrupted later
+                    await run.append(e.RunInterrupted(reason, self._setup.clock.now()))
             await self._let_go(run)
         await self._end_background()
         self._setup.lock.release()
@@ -228,6 +254,7 @@ class Supervisor(Control):
             retry_prompt=setup.retry_prompt,
             unsaved=setup.unsaved,
             observe=setup.observe,
+            plugins=setup.plugins(options) if options.worker is not None else None,
         )
 
     # ---------------------------------------------------------------------------------- supervising

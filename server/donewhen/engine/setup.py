@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from donewhen.core.events import Entry, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
-from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Probes, RunLock, Worker, Workspace
+from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Plugins, Probes, RunLock, Worker, Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,8 @@ class Start:
     goal: Goal
     options: RunOptions
     warnings: tuple[RunWarning, ...] = ()
+    accepted: Literal["person", "auto", "nobody"] | None = None
+    """Who has accepted the start summary already; None: a person is asked before the first turn, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class EngineSetup:
     """Replaces secrets in what a worker says, before it is kept or shown (C13)."""
     unsaved: Callable[[str], str | None] = lambda path: None
     """The text that an editor holds for a file (posix path) where that differs from what is on disk (A20)."""
+    plugins: Callable[[RunOptions], Plugins | None] = lambda options: None
+    """The plugins of one run, made for it alone."""
     observe: Callable[[str, Entry], None] = lambda run_id, entry: None
     """Told of every entry of every run of this process, for tracing."""
     closing: Callable[[], Awaitable[None]] | None = None

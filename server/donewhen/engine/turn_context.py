@@ -10,10 +10,11 @@ from donewhen.core.calls import ConversationCompacted, Message, MessageKept, Too
 from donewhen.core.events import EvidenceRecorded
 from donewhen.core.evidence import Evidence, ObservedCommand
 from donewhen.core.feedback import keep_ends
+from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer, Interrupt, WorkerStep
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.calling import CallAccount
-from donewhen.ports import TreeState, Workspace
+from donewhen.ports import PluginHost, PluginTool, ToolDoer, TreeState, Workspace
 
 MAX_OBSERVED = 6_000
 """Characters of a command's output that are kept as evidence: head and tail."""
@@ -53,6 +54,29 @@ class Context:
             reason = "nobody is asked in this run (approve is deny): it was started without a person to answer"
             return Answer("deny", reason=reason)
         return await self._run.ask(interrupt)
+
+    async def use_tool(self, use: ToolUse, do: ToolDoer) -> ToolOutcome:
+        """What ran inside its wrappers is remembered: a wrapper that halts afterwards doesn't make it run again."""
+        run = self._run
+        if run.parts.plugins is None:
+            return await do(use)
+
+        async def done(given: ToolUse) -> ToolOutcome:
+            outcome = await do(given)
+            run.completed[use.call_id] = outcome
+            return outcome
+
+        outcome = await run.parts.plugins.use_tool(run.host, use, done)
+        run.completed.pop(use.call_id, None)
+        return outcome
+
+    @property
+    def tools(self) -> Sequence[PluginTool]:
+        return self._run.parts.plugins.tools if self._run.parts.plugins is not None else ()
+
+    @property
+    def host(self) -> PluginHost:
+        return self._run.host
 
     def inherited_descriptors(self) -> tuple[int, ...]:
         return self._run.parts.descriptors()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
-from donewhen.core.errors import OverBudget, WorkerFailed, WorkspaceError
+from donewhen.core.errors import WorkspaceError
 from donewhen.core.events import (
     CheckpointTaken,
     InterruptOpened,
@@ -18,12 +15,12 @@ from donewhen.core.events import (
 from donewhen.core.feedback import feedback_text, outputs_of
 from donewhen.core.proof import assess
 from donewhen.core.state import OpenTurn
-from donewhen.core.work import Claim, Interrupt, TurnResult
+from donewhen.core.work import Interrupt, TurnResult
 from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.places import locations
-from donewhen.engine.turn_context import Context
-from donewhen.engine.watching import amend_if_saved, watched
-from donewhen.ports import Turn, Worker
+from donewhen.engine.watching import amend_if_saved
+from donewhen.engine.working import record_response, turn_result
+from donewhen.ports import Turn
 
 MAX_LISTED = 10
 
@@ -34,10 +31,11 @@ async def work(run: ActiveRun, iteration: int) -> None:
     if worker is None:
         raise WorkspaceError("the run has no worker")
     redo = run.state.redo
-    if redo is not None and not worker.waits_for_person and not await _put_back(run, redo):
+    suspended = redo is not None and redo.suspended
+    if redo is not None and not suspended and not worker.waits_for_person and not await _put_back(run, redo):
         return
     checkpoint = redo.checkpoint if redo is not None else await keep_tree(run)
-    turn = _turn(run, iteration)
+    turn, resuming = _turn(run, iteration), run.state.resuming
     by = "person" if worker.waits_for_person else "worker"
     edited = redo is not None and worker.waits_for_person and run.state.audit_due
     if not edited:
@@ -47,12 +45,18 @@ async def work(run: ActiveRun, iteration: int) -> None:
     finished = False
     try:
         # What the person did while nobody watched is this turn.
-        result = TurnResult(summary="edited before the run went on") if edited else await _result(run, worker, turn)
+        result: TurnResult | None = TurnResult(summary="edited before the run went on")
+        if not edited:
+            result = await turn_result(run, worker, turn, resuming, suspended=suspended)
+        if result is None:
+            finished = True  # halted, which is on record
+            return
         run.say(None)
         await run.look(by, everywhere=not worker.waits_for_person)
-        changed = tuple(sorted(run.touched))
+        changed = await _changed(run, checkpoint if suspended else None)
         await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]))
         finished = True
+        await record_response(run, result)
     finally:
         run.say(None)
         if not finished:
@@ -60,30 +64,10 @@ async def work(run: ActiveRun, iteration: int) -> None:
     await amend_if_saved(run, changed, by)
 
 
-async def _result(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult:
-    context = Context(run)
-    try:
-        if worker.waits_for_person:
-            return await worker.work(turn, context)
-        return _masked(await watched(run, worker.work(turn, context), by="worker"), run.parts.mask)
-    except WorkerFailed as failure:
-        error = str(failure) or "the worker failed"
-        failed = TurnResult(Claim(), error=error, summary=f"failed: {error}", final=failure.final)
-        return _masked(failed, run.parts.mask)
-    except OverBudget as reached:
-        # What it did so far is audited: it may be enough.
-        return TurnResult(summary=f"stopped: {reached}")
-
-
-def _masked(result: TurnResult, mask: Callable[[str], str]) -> TurnResult:
-    """What a worker says without its secrets (C13)."""
-    return replace(
-        result,
-        claim=replace(result.claim, text=mask(result.claim.text)),
-        error=None if result.error is None else mask(result.error),
-        steps=tuple(replace(step, summary=mask(step.summary)) for step in result.steps),
-        summary=mask(result.summary),
-    )
+async def _changed(run: ActiveRun, since: str | None) -> tuple[str, ...]:
+    """What changed in the turn; of one that was suspended, since it began."""
+    earlier = await run.parts.workspace.changed_between(since, None) if since is not None else ()
+    return tuple(sorted({*run.touched, *earlier}))
 
 
 def _turn(run: ActiveRun, iteration: int) -> Turn:

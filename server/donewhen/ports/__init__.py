@@ -16,6 +16,17 @@ from donewhen.ports.folder import (
     Workspace,
 )
 from donewhen.ports.models import Model, ModelFacts, ModelReply, ModelRequest, Price, ToolSpec
+from donewhen.ports.plugging import (
+    AuditAhead,
+    PluginHost,
+    Plugins,
+    PluginTool,
+    Stopping,
+    ToolDoer,
+    TurnAhead,
+    TurnBehind,
+    VerdictReport,
+)
 from donewhen.ports.proving import (
     AuditContext,
     Budgeted,
@@ -36,6 +47,7 @@ from donewhen.ports.records import Clock, Ledger, Live, Owner, Reply, Request, R
 from donewhen.ports.tracing import Tracer
 
 __all__ = [
+    "AuditAhead",
     "AuditContext",
     "Budgeted",
     "Calls",
@@ -62,6 +74,9 @@ __all__ = [
     "ModelRequest",
     "OnChange",
     "Owner",
+    "PluginHost",
+    "PluginTool",
+    "Plugins",
     "Price",
     "Probes",
     "ProcessResult",
@@ -70,11 +85,16 @@ __all__ = [
     "Request",
     "RunLock",
     "RunSummary",
+    "Stopping",
+    "ToolDoer",
     "ToolSpec",
     "Tracer",
     "TreeState",
     "Turn",
+    "TurnAhead",
+    "TurnBehind",
     "TurnContext",
+    "VerdictReport",
     "Worker",
     "Workspace",
 ]

@@ -10,9 +10,11 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Observation, ObservedCommand
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import AddressingFact, IntegrityFacts
+from donewhen.core.plugging import ResumeDirective, ToolOutcome, ToolUse
 from donewhen.core.verdict import RequirementView, Verdict
 from donewhen.core.work import Answer, Claim, Interrupt, TurnResult, Usage, WorkerStep
 from donewhen.ports.folder import TreeState, Workspace
+from donewhen.ports.plugging import PluginHost, PluginTool, ToolDoer
 
 
 class Checker(Protocol):
@@ -73,6 +75,13 @@ class Turn:
     feedback: str | None
     token: str
     answers: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What plugins add to what the worker is told."""
+    refinement: int = 0
+    """Above 0: the same turn goes on, `feedback` is a critic's, and the worker's context is as it left it (C17)."""
+    resume: ResumeDirective | None = None
+    """The turn was halted or suspended and goes on where it stood: `context.conversation` holds what was said, no model
+    call is repeated, no tool that ran runs again (C23)."""
     preserve_context: bool = True
     """True: a worker with a conversation goes on with it. False: it starts from its original one and the latest
     feedback; files stay as they are (C5)."""
@@ -125,6 +134,21 @@ class TurnContext(Protocol):
 
     async def permit(self, interrupt: Interrupt) -> Answer:
         """As `ask` for an approval, where the run's `approve` says `ask`; `auto` approves and `deny` denies at once."""
+        ...
+
+    async def use_tool(self, use: ToolUse, do: ToolDoer) -> ToolOutcome:
+        """Makes a tool call through the wrappers of all plugins: they may ask a person, change its input, answer in its
+        stead, or halt the loop. Halt must be let through."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[PluginTool]:
+        """The tools that plugins add; `use_tool` wraps them as any other."""
+        ...
+
+    @property
+    def host(self) -> PluginHost:
+        """What a plugin's tool is run with."""
         ...
 
     def inherited_descriptors(self) -> tuple[int, ...]: ...

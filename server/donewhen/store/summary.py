@@ -17,6 +17,7 @@ from donewhen.core.events import (
     RunResumed,
     RunStarted,
 )
+from donewhen.core.plugging import RunHalted
 from donewhen.ports import RunSummary
 
 
@@ -64,6 +65,8 @@ def _standing(record: RunRecord, event: Event) -> RunRecord:
             return replace(record, standing="interrupted")
         case RunResumed():
             return replace(record, standing="running")
+        case RunHalted(halt=halt) if halt.resumable:
+            return replace(record, standing="waiting")
         case RunEnded(status=status):
             return replace(record, standing=status, open_interrupts=frozenset())
         case _:
