@@ -6,6 +6,8 @@ from typing import Any
 
 from donewhen.core import calls as c
 from donewhen.core import events as e
+from donewhen.core import plugging as p
+from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.evidence import (
     CheckResult,
@@ -14,6 +16,7 @@ from donewhen.core.evidence import (
     ObservedCommand,
     ObservedDiff,
     ObservedFile,
+    ObservedResponse,
     Outcome,
     PastResult,
     Problem,
@@ -51,6 +54,7 @@ GOAL = Goal(
     "anthropic/claude",
     ("tests/**",),
     frozenset({"timeout", "max_iterations"}),
+    "response",
 )
 USAGE = Usage(1200, 300, 40, 0.0125)
 RESULT = CheckResult(
@@ -81,6 +85,10 @@ OPTIONS = e.RunOptions(
     preserve_context=False,
     agent=e.AgentOptions("openai/gpt", "http://127.0.0.1:8000/v1", 0.5, 64_000, 50, 900_000),
     judging=e.JudgeOptions(("anthropic/claude", "openai/gpt"), None, "unanimity", 0.0, "Be strict.", 4, 12_000),
+    plugins=("approval-gate", "mine"),
+    rules=(ApprovalRule("run_command", "pytest *", "allow"),),
+    summary="worker agent",
+    attended=False,
 )
 MESSAGE = Message("assistant", "I look", (ToolCall("t1", "run_command", '{"command": "ls"}'),))
 FACTS = IntegrityFacts(
@@ -136,6 +144,7 @@ OBSERVATIONS = (
     ObservedFile("src/a.py", "f7", 120, "def a():"),
     ObservedDiff("c1", ("src/a.py",), "--- a\n+++ b\n"),
     ObservedCommand("ls", None, 0.5, "a.py"),
+    ObservedResponse("f11", "Rainbows form in drops.", 23),
 )
 
 SAMPLES: tuple[e.Event, ...] = (
@@ -151,7 +160,14 @@ SAMPLES: tuple[e.Event, ...] = (
     e.TurnFinished(
         1,
         TurnResult(
-            Claim("question", "Which?"), USAGE, "timeout", "digest", (WorkerStep("tool", "ls", False),), "did", True
+            Claim("question", "Which?"),
+            USAGE,
+            "timeout",
+            "digest",
+            (WorkerStep("tool", "ls", False),),
+            "did",
+            True,
+            "Rainbows form in drops.",
         ),
         ("src/a.py",),
     ),
@@ -190,10 +206,18 @@ SAMPLES: tuple[e.Event, ...] = (
     e.RequirementDisputed("r-2", "look again"),
     e.InterruptOpened(
         Interrupt(
-            "I1", "approval", "Run git push?", "tool:1", "run_command", {"command": "git push", "n": [1]}, "p", 9.5
+            "I1",
+            "approval",
+            "Run git push?",
+            "tool:1",
+            "run_command",
+            {"command": "git push", "n": [1]},
+            "p",
+            9.5,
+            True,
         )
     ),
-    e.InterruptAnswered("I1", Answer("edit", "text", {"command": "git status"}, "safer")),
+    e.InterruptAnswered("I1", Answer("edit", "text", {"command": "git status"}, "safer", "run")),
     e.InterruptClosed("I2", "gone"),
     e.LimitsRaised(LIMITS),
     e.PauseRequested("Ctrl-C"),
@@ -204,6 +228,23 @@ SAMPLES: tuple[e.Event, ...] = (
     e.RunEnded("complete", "all proven"),
     e.FilesReverted(1, ("src/a.py",), ("src/b.py",), "c3"),
     e.Warned("not_independent", "the judge is the worker's model"),
+    p.RunHalted(
+        p.Halted(
+            "mine",
+            "budget office is closed",
+            {"ticket": 7},
+            False,
+            "after_turn",
+            ("mine",),
+            TurnResult(summary="did"),
+            {"t1": p.ToolOutcome("exit 0", "ls", False, Claim("blocked", "no"), "0")},
+            ("n",),
+        )
+    ),
+    p.HaltResumed("mine", p.ResumeDirective(False, MESSAGE, {"t1": p.ToolOutcome("exit 0", "ls")})),
+    p.PluginStateSet("mine", p.PluginState(2, {"seen": [1, None]})),
+    p.PluginOff("mine", "before_turn", "KeyError: 'x'"),
+    p.StartAccepted("person", "worker agent"),
 )
 
 
@@ -217,6 +258,7 @@ NAMED: dict[str, e.Event] = {
     "TurnStarted-without-checkpoint": e.TurnStarted(1, None),
     "JudgeFinished-without-verdict": e.JudgeFinished(("r-2",), "rev2", "rev3", None, Usage(), "unreadable"),
     "InterruptAnswered-plain": e.InterruptAnswered("I1", Answer("approve")),
+    "PluginStateSet-nothing": p.PluginStateSet("mine", None),
     "RunEnded-audit": e.RunEnded(None, "audited"),
 }
 """What the golden files hold, by file name."""
