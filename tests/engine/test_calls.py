@@ -301,26 +301,12 @@ async def test_a_command_that_the_worker_ran_is_evidence_until_the_next_edit(wor
 # ---------------------------------------------------------------------------------- approvals and claims
 
 
-@pytest.mark.parametrize(("approve", "given"), [("auto", "approve"), ("deny", "deny")])
-async def test_permission_is_given_or_refused_at_once_where_nobody_is_asked(
-    world: World, approve: Approve, given: str
-) -> None:
-    answers: list[str] = []
-
-    async def works(turn: Turn, context: TurnContext, world: World) -> None:
-        answers.append((await context.permit(Interrupt("", "approval", "Run it?"))).response)
-
-    supervisor, run_id = await starts(world, works, approve=approve, limits=LimitChanges(max_iterations=1))
-    await ended(supervisor, run_id)
-    assert answers == [given]
-
-
 @pytest.mark.conformance("A2")
-async def test_a02_permission_waits_for_a_person_where_one_is_asked(world: World) -> None:
+async def test_a02_an_approval_waits_for_a_person(world: World) -> None:
     answers: list[Answer] = []
 
     async def works(turn: Turn, context: TurnContext, world: World) -> None:
-        answers.append(await context.permit(Interrupt("", "approval", "Run it?", tool="run_command")))
+        answers.append(await context.ask(Interrupt("", "approval", "Run it?", tool="run_command")))
         world.workspace.edit("a.py", b"good")
 
     supervisor, run_id = await starts(world, works)

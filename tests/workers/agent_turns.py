@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from donewhen.core.approval import DENIED, NOT_RUN, NOT_WRITTEN, SAID
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import OverBudget
 from donewhen.core.events import AgentOptions
 from donewhen.core.evidence import ObservedCommand
+from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer, Interrupt, TurnResult, Usage, WorkerStep
-from donewhen.ports import ModelReply, Turn, TurnContext
+from donewhen.ports import ModelReply, PluginTool, ToolDoer, Turn, TurnContext
 from donewhen.workers.agent import AgentWorker
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.processes import SystemProcesses
@@ -56,6 +58,21 @@ class Account:
             self.context.said.append(message)
 
 
+Wrapper = Callable[[ToolUse, ToolDoer], Awaitable[ToolOutcome]]
+
+
+@dataclass
+class Host:
+    """The part of `ports.PluginHost` that the agent and tools of plugins use."""
+
+    off: frozenset[str] = frozenset()
+    failures: list[tuple[str, str, str]] = field(default_factory=list)
+
+    async def switch_off(self, plugin: str, hook: str, reason: str) -> None:
+        self.off |= {plugin}
+        self.failures.append((plugin, hook, reason))
+
+
 @dataclass
 class AgentContext(Context):
     """`ports.TurnContext` with a conversation. Without `answers` everything is approved."""
@@ -66,6 +83,10 @@ class AgentContext(Context):
     steps: list[WorkerStep] = field(default_factory=list)
     observed: list[ObservedCommand] = field(default_factory=list)
     compactions: list[tuple[tuple[Message, ...], int]] = field(default_factory=list)
+    uses: list[ToolUse] = field(default_factory=list)
+    wrap: Wrapper | None = None
+    tools: list[PluginTool] = field(default_factory=list)
+    host: Host = field(default_factory=lambda: Host())
 
     def __post_init__(self) -> None:
         self.calls = Account(self)
@@ -74,8 +95,25 @@ class AgentContext(Context):
     def conversation(self) -> tuple[Message, ...]:
         return tuple(self.said)
 
-    async def permit(self, interrupt: Interrupt) -> Answer:
-        self.asked.append(interrupt)
+    async def use_tool(self, use: ToolUse, do: ToolDoer) -> ToolOutcome:
+        self.uses.append(use)
+        return await (self.wrap or self.gate)(use, do)
+
+    async def gate(self, use: ToolUse, do: ToolDoer) -> ToolOutcome:
+        """A wrapper that asks a person about commands and sensitive files; without `answers` all is approved."""
+        if use.tool != "run_command" and not use.sensitive:
+            return await do(use)
+        title = use.summary.capitalize() + "?"
+        asked = Interrupt("", "approval", title, f"tool:{use.tool}", use.tool, use.input, use.preview)
+        answer = await self.leave(asked)
+        if answer.response in ("approve", "edit"):
+            return await do(replace(use, input={**use.input, **(answer.input or {})}))
+        said = f"{SAID}\n{answer.text}" if answer.response == "text" else f"{DENIED}: {answer.reason}"
+        refusal = NOT_RUN if use.tool == "run_command" else NOT_WRITTEN
+        return ToolOutcome(f"{refusal} {said}", f"{use.summary}: not allowed", ok=False)
+
+    async def leave(self, asked: Interrupt) -> Answer:
+        self.asked.append(asked)
         return self.answers.pop(0) if self.answers else Answer("approve")
 
     async def keep(self, message: Message) -> None:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer
+from donewhen.ports import ToolDoer
 
 from .agent_models import ScriptedModel, report, use
 from .agent_turns import OPTIONS, Agent, agent_in
@@ -88,51 +90,43 @@ async def test_what_it_leaves_behind_is_ended(agent: Agent) -> None:
 @pytest.mark.conformance("A2")
 async def test_a_command_waits_for_leave(agent: Agent) -> None:
     agent.model = ScriptedModel([use("run_command", command="echo run > ran"), report()])
-    opened: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+    opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def permit(interrupt: object) -> Answer:
+    async def gate(use: ToolUse, do: ToolDoer) -> ToolOutcome:
         agent.context.activity("asked")
-        return await opened
+        await opened
+        return await do(use)
 
-    agent.context.permit = permit  # pyright: ignore[reportAttributeAccessIssue]
+    agent.context.wrap = gate
     working = asyncio.create_task(agent.worker().work(turn(), agent.context))
     await agent.context.hears("asked")
     assert not (agent.root / "ran").exists()
     assert agent.context.observed == []
-    opened.set_result(Answer("approve"))
+    opened.set_result(None)
     await working
     assert (agent.root / "ran").exists()
 
 
-async def test_the_question_shows_the_command(agent: Agent) -> None:
+async def test_a_command_is_shown_before_it_runs(agent: Agent) -> None:
     await told(agent, "git push\n--force")
-    [asked] = agent.context.asked
-    assert (asked.kind, asked.about, asked.tool) == ("approval", "tool:run_command", "run_command")
-    assert asked.input == {"command": "git push\n--force"}
-    assert asked.preview == "git push\n--force"
-    assert asked.title == "Run `git push --force`?"
+    shown = agent.context.uses[0]
+    assert (shown.tool, shown.input) == ("run_command", {"command": "git push\n--force"})
+    assert shown.preview == "git push\n--force"
+    assert shown.summary == "run `git push --force`"
+    assert shown.call_id == "c-run_command-0"
+    assert not shown.sensitive
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        (Answer("deny", reason="never push"), "not run: it was not allowed: never push"),
-        (Answer("deny"), "not run: it was not allowed."),
-        (Answer("text", "use make deploy"), "not run: the person answered instead:\nuse make deploy"),
-    ],
-    ids=["reason", "bare", "text"],
-)
-async def test_what_a_person_does_not_allow_is_not_run(agent: Agent, answer: Answer, said: str) -> None:
-    agent.context.answers = [answer]
-    text = await told(agent, "echo x > ran")
-    assert text.startswith(said)
+async def test_what_a_person_does_not_allow_is_not_run(agent: Agent) -> None:
+    agent.context.answers = [Answer("deny", reason="never push")]
+    assert (await told(agent, "echo x > ran")).startswith("not run: it was not allowed: never push")
     assert not (agent.root / "ran").exists()
     assert agent.context.observed == []
+    assert [step.ok for step in agent.context.steps] == [False, True]
 
 
-@pytest.mark.parametrize("answer", [Answer("edit", input={"command": "echo theirs"}), Answer("edit", "echo theirs")])
-async def test_a_person_s_own_command_runs_instead(agent: Agent, answer: Answer) -> None:
-    agent.context.answers = [answer]
+async def test_a_person_s_own_command_runs_instead(agent: Agent) -> None:
+    agent.context.answers = [Answer("edit", input={"command": "echo theirs"})]
     text = await told(agent, "echo mine")
     assert "the person changed the command; this ran instead: echo theirs\ntheirs" in text
     assert [seen.command for seen in agent.context.observed] == ["echo theirs"]
@@ -147,10 +141,10 @@ async def test_times_in_the_output_do_not_hide_a_circle(agent: Agent) -> None:
 
 
 @pytest.mark.conformance("A2")
-@pytest.mark.parametrize("edited", [{}, {"command": " "}, {"command": 7}, {"cmd": "echo safe"}])
-async def test_a_command_that_the_person_took_away_does_not_run(agent: Agent, edited: dict[str, object]) -> None:
+@pytest.mark.parametrize("edited", [{"command": " "}, {"command": 7}, {"cmd": "echo safe"}, {"shell": "bash"}])
+async def test_a_call_that_was_changed_to_none_is_not_run(agent: Agent, edited: dict[str, object]) -> None:
     agent.context.answers.append(Answer("edit", input=edited))
     text = await told(agent, "echo run > ran")
-    assert text.startswith("not run: the person changed it")
+    assert text.startswith("error: not done: the call was changed to one that can't be made")
     assert not (agent.root / "ran").exists()
     assert agent.context.observed == []

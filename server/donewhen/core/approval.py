@@ -16,3 +16,11 @@ class ApprovalRule:
     tool: str
     pattern: str
     action: Permit
+
+
+SAID = "the person answered instead:"
+DENIED = "it was not allowed"
+NOT_RUN = "not run:"
+NOT_WRITTEN = "not written:"
+"""How what a worker is told of a call begins that a person did not allow: one of these two, then one of those. They are
+found again where its conversation is made shorter."""

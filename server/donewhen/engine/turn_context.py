@@ -46,15 +46,6 @@ class Context:
     async def ask(self, interrupt: Interrupt) -> Answer:
         return await self._run.ask(interrupt)
 
-    async def permit(self, interrupt: Interrupt) -> Answer:
-        approve = self._run.state.options.approve
-        if approve == "auto":
-            return Answer("approve")
-        if approve == "deny":
-            reason = "nobody is asked in this run (approve is deny): it was started without a person to answer"
-            return Answer("deny", reason=reason)
-        return await self._run.ask(interrupt)
-
     async def use_tool(self, use: ToolUse, do: ToolDoer) -> ToolOutcome:
         """What ran inside its wrappers is remembered: a wrapper that halts afterwards doesn't make it run again."""
         run = self._run

@@ -132,10 +132,6 @@ class TurnContext(Protocol):
         """Opens an interrupt (its id is assigned) and waits for a person's answer."""
         ...
 
-    async def permit(self, interrupt: Interrupt) -> Answer:
-        """As `ask` for an approval, where the run's `approve` says `ask`; `auto` approves and `deny` denies at once."""
-        ...
-
     async def use_tool(self, use: ToolUse, do: ToolDoer) -> ToolOutcome:
         """Makes a tool call through the wrappers of all plugins: they may ask a person, change its input, answer in its
         stead, or halt the loop. Halt must be let through."""

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from donewhen.core.calls import Message
+from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed, WorkerFailed
 from donewhen.core.events import AgentOptions
 from donewhen.core.feedback import keep_ends
+from donewhen.core.fold_plugging import pending_calls
+from donewhen.core.plugging import ResumeDirective, ToolOutcome
 from donewhen.core.work import Claim, TurnResult
 from donewhen.models.accounting import ask
 from donewhen.ports import FilesOf, Model, ModelReply, Processes, Turn, TurnContext
 from donewhen.workers.activity import LiveOutput, activity_line
-from donewhen.workers.agent_hands import Hands
+from donewhen.workers.agent_hands import NO_OUTCOMES, Hands
+from donewhen.workers.agent_recall import recall
 from donewhen.workers.agent_talk import Talk
-from donewhen.workers.prompt import NUDGE_CUT, NUDGE_EMPTY, NUDGE_LOOP, agent_system, agent_task
+from donewhen.workers.prompt import (
+    HALTED,
+    NUDGE_CUT,
+    NUDGE_EMPTY,
+    NUDGE_LOOP,
+    NUDGE_RESUMED,
+    agent_refinement,
+    agent_system,
+    agent_task,
+)
+from donewhen.workers.tools import offered
 from donewhen.workers.tools.tool import LARGEST_RESULT, SMALLEST_RESULT, Desk
 
 MAX_CLAIM = 10_000
@@ -62,28 +75,31 @@ class AgentWorker:
         be asked again."""
         system = agent_system(turn, context.workspace.root)
         system = replace(system, text=self._mask(system.text))  # the rest of what is said is masked as it is kept
-        talk = Talk(system, context, self._options, self._model.facts)
+        tools = offered(context)
+        specs = tuple(tool.spec for tool in tools.values())
+        talk = Talk(system, context, self._options, self._model.facts, specs)
         files = self._files(turn, context)
         largest = min(max(talk.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
         desk = Desk(turn, context, files, self._processes, self._environment, largest, mask=self._mask)
-        return await _AgentTurn(self._model, self._options, talk, desk).play(agent_task(turn))
+        playing = _AgentTurn(self._model, self._options, talk, desk, Hands(desk, tools, self._options.tool_calls))
+        return await playing.play(turn)
 
 
 class _AgentTurn:
     """One turn: the model's replies, and what is done about each."""
 
-    def __init__(self, model: Model, options: AgentOptions, talk: Talk, desk: Desk) -> None:
+    def __init__(self, model: Model, options: AgentOptions, talk: Talk, desk: Desk, hands: Hands) -> None:
         self._model = model
         self._options = options
         self._talk = talk
+        self._desk = desk
         self._context = desk.context
-        self._hands = Hands(desk, options.tool_calls)
+        self._hands = hands
         self._tokens = 0
         self._fruitless = 0
 
-    async def play(self, task: Message) -> TurnResult:
-        await self._talk.begin(task)
-        claim: Claim | None = None
+    async def play(self, turn: Turn) -> TurnResult:
+        claim = await self._begin(turn)
         while claim is None:
             claim = self._spent() or await self._act(await self._reply())
         text = keep_ends(claim.text, MAX_CLAIM)
@@ -95,13 +111,49 @@ class _AgentTurn:
             summary=activity_line(prefix + text.strip().partition("\n")[0]),
         )
 
+    async def _begin(self, turn: Turn) -> Claim | None:
+        """Tells what the turn is about, or takes it up where it stood; the claim that ends it, where that does."""
+        goes_on = turn.resume is not None and bool(self._context.conversation)
+        if goes_on or turn.refinement:
+            await recall(self._desk)
+        if turn.resume is not None and goes_on:
+            return await self._resume(turn.resume)
+        await self._talk.begin(agent_refinement(turn) if turn.refinement else agent_task(turn))
+        return None
+
+    async def _resume(self, directive: ResumeDirective) -> Claim | None:
+        """Makes the calls that have no answer yet, and no others; the model is not asked for what it has said (C23)."""
+        restored = directive.restore_message
+        await self._talk.resume(replace(restored, text=self._desk.mask(restored.text)) if restored else None)
+        pending = pending_calls(self._context.conversation)
+        if directive.skip_model_call:
+            return await self._do(pending, directive.completed) if pending else self._last_word()
+        claim: Claim | None = None
+        for call in pending:
+            if call.id in directive.completed:
+                claim = (await self._hands.do([call], directive.completed)).claim or claim
+            else:
+                await self._hands.leave(call, HALTED)
+        if claim is None and self._last_word() is not None:
+            await self._talk.tell(Message("user", NUDGE_RESUMED))
+        return claim
+
+    def _last_word(self) -> Claim | None:
+        """What a turn ends with whose model has said it already."""
+        last = self._context.conversation[-1]
+        said = last.text.strip() if last.role == "assistant" and not last.calls else ""
+        return Claim("finished", said) if said else None
+
     async def _act(self, reply: ModelReply) -> Claim | None:
         """Does what the reply asks for; the claim that ends the turn, or None to go on."""
         message = reply.message
         if not message.calls:
             return await self._without_calls(message.text.strip(), cut=reply.finish == "length")
         self._fruitless = 0
-        done = await self._hands.do(message.calls)
+        return await self._do(message.calls)
+
+    async def _do(self, calls: Sequence[ToolCall], completed: Mapping[str, ToolOutcome] = NO_OUTCOMES) -> Claim | None:
+        done = await self._hands.do(calls, completed)
         if done.looping and done.claim is None:
             await self._talk.tell(Message("user", NUDGE_LOOP))
         return done.claim

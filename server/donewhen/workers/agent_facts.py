@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from donewhen.core.approval import DENIED, NOT_RUN, NOT_WRITTEN, SAID
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.feedback import keep_ends
 from donewhen.workers.activity import activity_line
 from donewhen.workers.prompt import NOTES_HEADING, answers_of, is_task, item, items
 from donewhen.workers.tools import TOOLS
-from donewhen.workers.tools.arguments import Arguments, WrongArguments, read_arguments
+from donewhen.workers.tools.arguments import Arguments, WrongArguments, read_object
 from donewhen.workers.tools.commands import INSTEAD
-from donewhen.workers.tools.permission import DENIED, SAID
 
 FILES = "## Files that you changed"
 COMMANDS = "## Commands that you ran, and how each ended last"
@@ -27,7 +27,7 @@ KEPT = {FILES: 200, COMMANDS: 40, ERRORS: 20, STEPS: 40}
 """How many of each are kept, the latest; all that the person said is."""
 LONGEST = 400
 _BETWEEN = " | "
-_FAILED = ("error:", "not run:", "not written:")
+_FAILED = ("error:", NOT_RUN, NOT_WRITTEN)
 _CHANGED = ("made ", "wrote ", "edited ")
 _SHARES = (1.0, 0.5, 0.25, 0.1, 0.0)
 
@@ -55,7 +55,7 @@ class Facts:
             elif message.role == "assistant":
                 open_calls = list(message.calls)
             elif message.role == "tool" and open_calls:
-                facts._answered(_call_of(message, open_calls), message.text)
+                facts._answered(call_of(message, open_calls), message.text)
         return facts
 
     def message(self, room: int) -> Message:
@@ -110,7 +110,7 @@ class Facts:
 
     def _answered(self, call: ToolCall, text: str) -> None:
         first = text.split("\n", 1)[0].replace(_BETWEEN, " / ")
-        arguments = _arguments(call)
+        arguments = arguments_of(call)
         line = _line(call, arguments).replace(_BETWEEN, " / ")
         self.steps.append(activity_line(f"{line}: {first}"))
         if first.startswith(_FAILED):
@@ -144,23 +144,26 @@ def is_notes(message: Message) -> bool:
     return message.role == "user" and message.text.startswith(NOTES_HEADING)
 
 
-def _call_of(answer: Message, open_calls: list[ToolCall]) -> ToolCall:
+def call_of(answer: Message, open_calls: list[ToolCall]) -> ToolCall:
     """The call that a message answers; ids that a model gave twice are told apart by their order."""
     at = next((at for at, call in enumerate(open_calls) if call.id == answer.answers), 0)
     return open_calls.pop(at)
 
 
-def _arguments(call: ToolCall) -> Arguments | None:
+def arguments_of(call: ToolCall) -> Arguments | None:
+    """The arguments of a call of a built-in tool; None where it was not understood."""
     tool = TOOLS.get(call.name)
     try:
-        return read_arguments(call.arguments, tool.arguments) if tool else None
+        return tool.checked(read_object(call.arguments)) if tool else None
     except WrongArguments:
         return None
 
 
 def _line(call: ToolCall, arguments: Arguments | None) -> str:
     tool = TOOLS.get(call.name)
-    return tool.line(arguments) if tool and arguments is not None else activity_line(f"{call.name} (not understood)")
+    if tool is None:
+        return activity_line(f"{call.name} {call.arguments}")
+    return tool.line(arguments) if arguments is not None else activity_line(f"{call.name} (not understood)")
 
 
 def _ran(arguments: Arguments, text: str) -> str:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.feedback import keep_ends
+from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Claim, WorkerStep
+from donewhen.ports import ToolDoer
 from donewhen.workers.activity import activity_line
 from donewhen.workers.agent_loops import Loops
-from donewhen.workers.tools import TOOLS
-from donewhen.workers.tools.arguments import Arguments, WrongArguments, read_arguments
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult, refused
+from donewhen.workers.tools.arguments import Arguments, WrongArguments, read_object
+from donewhen.workers.tools.tool import Ahead, Desk, Job, OfferedTool, refused
 
 MAX_STEPS = 200
 MARGIN = 2_000
 """Characters that a result may have beyond the largest: what is said around a text."""
+MAX_SUMMARY = 500
 LONGEST_NAME = 60
 REPORT = "report"
+NO_OUTCOMES: Mapping[str, ToolOutcome] = MappingProxyType({})
 CIRCLES = "The turn was ended: the same calls were made again and again, with the same results."
 
 
@@ -35,22 +39,30 @@ class Done:
 class Hands:
     """The tools of one turn at work, within its limit of calls. `steps` are the latest, for people."""
 
-    def __init__(self, desk: Desk, limit: int) -> None:
+    def __init__(self, desk: Desk, tools: Mapping[str, OfferedTool], limit: int) -> None:
         self.steps: deque[WorkerStep] = deque(maxlen=MAX_STEPS)
         self._desk = desk
+        self._tools = tools
         self._limit = limit
         self._count = 0
         self._loops = Loops()
 
-    async def do(self, calls: Sequence[ToolCall]) -> Done:
-        """Answers every call. Once the turn is to end, those that are left are answered without being done."""
+    async def do(self, calls: Sequence[ToolCall], completed: Mapping[str, ToolOutcome] = NO_OUTCOMES) -> Done:
+        """Answers every call. Once the turn is to end, those that are left are answered without being done. What is
+        `completed`, by id, is answered with its outcome and not done."""
         ended: Claim | None = None
         looping = False
+        known = dict(completed)
         for call in sorted(calls, key=lambda one: one.name == REPORT):
+            earlier = known.pop(call.id, None)
+            if earlier is not None:
+                await self._answered(call, earlier)
+                ended = earlier.claim or ended
+                continue
             if call.name != REPORT:
                 ended = ended or self._limit_reached()
             if ended is not None and call.name != REPORT:
-                await self._answered(call, refused(f"not done: {ended.text}", call.name))
+                await self.leave(call, ended.text)
                 continue
             result, key = await self._done(call)
             await self._answered(call, result)
@@ -59,43 +71,65 @@ class Hands:
             ended = result.claim or ended or (Claim("finished", CIRCLES) if heard == "end" else None)
         return Done(ended, looping)
 
+    async def leave(self, call: ToolCall, why: str) -> None:
+        """Answers a call without doing it."""
+        await self._answered(call, refused(f"not done: {why}", call.name))
+
     def _limit_reached(self) -> Claim | None:
         self._count += 1
         if self._count <= self._limit:
             return None
         return Claim("finished", f"The turn was ended: its limit of {self._limit:,} tool calls is reached.")
 
-    async def _done(self, call: ToolCall) -> tuple[ToolResult, Hashable]:
+    async def _done(self, call: ToolCall) -> tuple[ToolOutcome, Hashable]:
         """Does one call; with its result comes a key that is equal for calls which are the same."""
+        context = self._desk.context
         try:
-            tool, arguments = understood(call)
+            tool, arguments = self._understood(call)
         except WrongArguments as wrong:
-            await self._desk.context.tool_started(_named(call), f"{_named(call).name} (not understood)")
-            return refused(str(wrong), _named(call).name), (call.name, "not understood")
+            named = self._named(call)
+            await context.tool_started(named, f"{named.name} (not understood)")
+            return refused(str(wrong), named.name), (call.name, "not understood")
         line = tool.line(arguments)
-        await self._desk.context.tool_started(call, line)
-        try:
-            result = await tool.does(self._desk, arguments)
-        except WorkspaceError as error:
-            result = refused(str(error), line)
+        await context.tool_started(call, line)
+        ahead = await tool.looks(self._desk, arguments)
+        use = ToolUse(call.id, call.name, arguments, line, ahead.preview, ahead.sensitive)
+        result = await context.use_tool(use, self._doer(tool, arguments, ahead))
         return result, (call.name, repr(sorted(arguments.items())), result.digest)
 
-    async def _answered(self, call: ToolCall, result: ToolResult) -> None:
-        step = WorkerStep(_named(call).name, result.summary, result.ok)
+    def _doer(self, tool: OfferedTool, sent: Arguments, ahead: Ahead) -> ToolDoer:
+        """Does the call with the input that the plugins let through, as often as they want it done."""
+
+        async def do(use: ToolUse) -> ToolOutcome:
+            try:
+                given = sent if dict(use.input) == dict(sent) else tool.checked(use.input)
+            except WrongArguments as wrong:
+                return refused(f"not done: the call was changed to one that can't be made: {wrong}", use.summary)
+            try:
+                return await tool.does(self._desk, Job(replace(use, input=given), sent, ahead.leave))
+            except WorkspaceError as error:
+                return refused(str(error), tool.line(given))
+
+        return do
+
+    async def _answered(self, call: ToolCall, result: ToolOutcome) -> None:
+        named = self._named(call)
+        step = WorkerStep(named.name, result.summary[:MAX_SUMMARY], result.ok)
         text = keep_ends(result.text.replace("\0", "␀"), self._desk.largest + MARGIN)
         message = Message("tool", text.encode("utf-8", "replace").decode(), answers=call.id)
         self.steps.append(step)
-        await self._desk.context.tool_finished(_named(call), step, message)
+        await self._desk.context.tool_finished(named, step, message)
 
+    def _named(self, call: ToolCall) -> ToolCall:
+        """The call as it is put on record: what a model made up for a name may be of any length."""
+        if call.name in self._tools:
+            return call
+        return replace(call, name=activity_line(call.name)[:LONGEST_NAME] or "(no name)")
 
-def _named(call: ToolCall) -> ToolCall:
-    """The call as it is put on record: what a model made up for a name may be of any length."""
-    return call if call.name in TOOLS else replace(call, name=activity_line(call.name)[:LONGEST_NAME] or "(no name)")
-
-
-def understood(call: ToolCall) -> tuple[Tool, Arguments]:
-    """The tool that a call names and its arguments. Raises WrongArguments with what to send."""
-    tool = TOOLS.get(call.name)
-    if tool is None:
-        raise WrongArguments(f"there is no tool {_named(call).name!r}: use one of {', '.join(TOOLS)}")
-    return tool, read_arguments(call.arguments, tool.arguments)
+    def _understood(self, call: ToolCall) -> tuple[OfferedTool, Arguments]:
+        """The tool that a call names and its arguments. Raises WrongArguments with what to send."""
+        tool = self._tools.get(call.name)
+        if tool is None:
+            name = self._named(call).name
+            raise WrongArguments(f"there is no tool {name!r}: use one of {', '.join(self._tools)}")
+        return tool, tool.checked(read_object(call.arguments))

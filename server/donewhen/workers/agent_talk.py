@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from donewhen.core.calls import Message
 from donewhen.core.events import AgentOptions
-from donewhen.ports import ModelFacts, ModelReply, ModelRequest, TurnContext
+from donewhen.ports import ModelFacts, ModelReply, ModelRequest, ToolSpec, TurnContext
 from donewhen.workers.conversation import OVERHEAD, compacted, size_of
-from donewhen.workers.tools import SPECS
+from donewhen.workers.prompt import is_task
 
 WINDOW = 32_768
 """Tokens of a model's window where nobody knows it."""
@@ -20,7 +22,6 @@ TELLING = 0.1
 """The share of the window from which a prompt tells how long its tokens are."""
 REPLY = 0.2
 LEAST_REPLY = 1_024
-_SPECS_SIZE = sum(OVERHEAD * 4 + len(repr(spec.parameters)) + len(spec.description) for spec in SPECS)
 
 AT_ONCE = 0.5
 """Seconds."""
@@ -46,14 +47,22 @@ class Pace:
 class Talk:
     """The conversation of a turn as the model gets it. Its size is kept up with each message, never measured anew."""
 
-    def __init__(self, system: Message, context: TurnContext, options: AgentOptions, facts: ModelFacts) -> None:
+    def __init__(
+        self,
+        system: Message,
+        context: TurnContext,
+        options: AgentOptions,
+        facts: ModelFacts,
+        specs: tuple[ToolSpec, ...],
+    ) -> None:
         self._system = system
+        self._specs = specs
         self._context = context
         self._options = options
         self._facts = facts
         self._window = options.window or facts.window or WINDOW
         self._bytes_per_token = BYTES_PER_TOKEN
-        self._fixed = _SPECS_SIZE + size_of(system)
+        self._fixed = size_of(system) + sum(map(_size_of_spec, specs))
         self._task = 0
         self._measured = 0
         self._size = 0
@@ -70,6 +79,19 @@ class Talk:
         self._task = size_of(task)
         await self.tell(task)
 
+    async def resume(self, restored: Message | None) -> None:
+        """Takes the turn up where it stood; `restored` takes the place of the model's last message, with the answers
+        to those of its calls that it still makes."""
+        said = self._context.conversation
+        task = max((at for at, message in enumerate(said) if is_task(message)), default=-1)
+        self._task = size_of(said[task]) if task >= 0 else 0
+        if restored is None:
+            return
+        last = max((at for at, one in enumerate(said) if one.role == "assistant" and at > task), default=len(said))
+        calls = {call.id for call in restored.calls}
+        after = [one for one in said[last + 1 :] if one.role != "tool" or one.answers in calls]
+        await self._context.compact((*said[:last], replace(restored, role="assistant", answers=""), *after), 0)
+
     async def tell(self, message: Message) -> None:
         """Adds what the model is told."""
         await self._context.keep(message)
@@ -84,7 +106,7 @@ class Talk:
         messages = (self._system, *said)
         return ModelRequest(
             messages,
-            SPECS,
+            self._specs,
             temperature=self._options.temperature,
             max_tokens=self._reply_tokens(),
             stream=self.pace.streams,
@@ -127,6 +149,10 @@ class Talk:
         if self._facts.max_output is None:
             return None
         return min(self._facts.max_output, max(int(self._window * REPLY), LEAST_REPLY))
+
+
+def _size_of_spec(spec: ToolSpec) -> int:
+    return OVERHEAD * 4 + len(repr(spec.parameters)) + len(spec.description)
 
 
 def _says_something(message: Message) -> bool:

@@ -49,7 +49,10 @@ LOOK = (
     "Look at the workspace as it is now, not at what you remember of it: files may have changed since you saw them. "
     "Keep the whole objective in view."
 )
+REFINED = "Your turn goes on. Somebody who looked at what you did so far says:"
 FEEDBACK_HEADING = "## What the audit of your last turn found"
+REVIEW_HEADING = "## What somebody says who looked at what you did in this turn so far"
+NOTES_OF_PLUGINS = "## What else you should know"
 ANSWERS_HEADING = "## What the person answered"
 
 NOTES_HEADING = "Earlier messages were left out here to save room. What still holds of them:"
@@ -61,6 +64,8 @@ NUDGE_CUT = (
     "Your reply was cut off because it was too long. Go on in smaller steps: one tool call at a time, and long files "
     "in several edits."
 )
+NUDGE_RESUMED = "Your turn was halted, and goes on now. Go on with a tool call, or call report."
+HALTED = "the turn was halted"
 NUDGE_LOOP = (
     "You have made the same calls three times, with the same results: making them again changes nothing. Do something "
     "else: read the error, look at other files, or call report with state blocked and say what is missing."
@@ -81,12 +86,25 @@ def agent_task(turn: Turn) -> Message:
     told = ["\n".join([FIRST_TURN if turn.iteration == 1 else NEXT_TURN, *lines])]
     if feedback:
         told.append(f"{FEEDBACK_HEADING}\n{feedback}")
+    if turn.notes:
+        told.append("\n".join([NOTES_OF_PLUGINS, *map(item, turn.notes)]))
     if turn.answers:
         told.append("\n".join([ANSWERS_HEADING, *map(item, turn.answers)]))
     return Message("user", "\n\n".join([*told, LOOK]))
 
 
+def agent_refinement(turn: Turn) -> Message:
+    """What it is told where a critic sends its turn back: the critic's words, and nothing of what it was told
+    before (C17)."""
+    return Message("user", "\n\n".join([REFINED, (turn.feedback or "").strip(), LOOK]))
+
+
 def is_task(message: Message) -> bool:
+    """True for what `agent_task` or `agent_refinement` made: it outlives every compaction."""
+    return begins_turn(message) or (message.role == "user" and message.text.startswith(REFINED))
+
+
+def begins_turn(message: Message) -> bool:
     """True for what `agent_task` made."""
     return message.role == "user" and message.text.startswith((FIRST_TURN, NEXT_TURN))
 
@@ -120,7 +138,9 @@ def turn_prompt(turn: Turn) -> str:
     """All that a worker is told for one turn: objective, requirements with their status, feedback, answers (C3)."""
     sections = [_objective(turn.goal), _requirements(turn.goal, turn.views)]
     if turn.feedback and turn.feedback.strip():
-        sections.append(f"{FEEDBACK_HEADING}\n{turn.feedback.strip()}")
+        sections.append(f"{REVIEW_HEADING if turn.refinement else FEEDBACK_HEADING}\n{turn.feedback.strip()}")
+    if turn.notes:
+        sections.append("\n".join([NOTES_OF_PLUGINS, *map(item, turn.notes)]))
     if turn.answers:
         sections.append(_answers(turn.answers))
     sections.append(RULES)

@@ -15,7 +15,8 @@ _KINDS: Mapping[ArgumentType, tuple[type, ...]] = {"string": (str,), "integer": 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a tool. `aliases` are other names that models know it by; `least` bounds a number."""
+    """One argument of a tool. `aliases` are other names that models know it by; `least` bounds a number; a
+    `filled` text says something."""
 
     name: str
     description: str
@@ -24,6 +25,7 @@ class Argument:
     aliases: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     least: float | None = None
+    filled: bool = False
 
 
 class WrongArguments(Exception):
@@ -40,9 +42,13 @@ def schema(arguments: Sequence[Argument]) -> dict[str, Any]:
     }
 
 
-def read_arguments(text: str, arguments: Sequence[Argument]) -> Arguments:
+def read_object(text: str) -> Arguments:
+    """What a model wrote for arguments, as the object it has to be. Raises WrongArguments."""
+    return _object(text or "{}")
+
+
+def checked_arguments(given: Arguments, arguments: Sequence[Argument]) -> Arguments:
     """The arguments by their own names; those that were left out, or null, are absent. Raises WrongArguments."""
-    given = _object(text or "{}")
     known = {name: argument for argument in arguments for name in (argument.name, *argument.aliases)}
     found: dict[str, Any] = {}
     for name, value in given.items():
@@ -87,6 +93,8 @@ def _checked(argument: Argument, value: Any) -> Any:
         raise WrongArguments(f"`{argument.name}` is one of {', '.join(argument.choices)}; it is {_shown(value)}")
     if argument.least is not None and value < argument.least:
         raise WrongArguments(f"`{argument.name}` should be at least {argument.least:g}; it is {_shown(value)}")
+    if argument.filled and isinstance(value, str) and not value.strip():
+        raise WrongArguments(f"the {argument.name} is empty: send what is to be done")
     if isinstance(value, str) and not _writable(value):
         raise WrongArguments(f"`{argument.name}` holds half a surrogate pair: send whole Unicode characters")
     return value
@@ -106,5 +114,5 @@ def _wanted(arguments: Sequence[Argument]) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value)
+    text = json.dumps(value, default=repr)
     return text if len(text) <= 80 else f"{text[:79]}…"

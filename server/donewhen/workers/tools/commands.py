@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from donewhen.core.evidence import ObservedCommand
 from donewhen.core.feedback import keep_ends
-from donewhen.core.work import Interrupt
+from donewhen.core.plugging import ToolOutcome
 from donewhen.ports import ProcessResult
 from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.tools.arguments import Argument, Arguments
-from donewhen.workers.tools.permission import Permission, permission
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult
+from donewhen.workers.tools.tool import Ahead, Desk, Job, Tool
 
 TIMEOUT = 120.0
 LONGEST_TIMEOUT = 3_600.0
@@ -21,9 +20,6 @@ MAX_OUTPUT = 30_000
 MAX_RECORDED = 4_000
 """Characters of a command's output that are handed over as evidence."""
 
-_NOTHING_LEFT = (
-    "the person changed it to something that is no command. Find another way, or report that you are blocked"
-)
 INSTEAD = "the person changed the command; this ran instead:"
 
 _TIMES = re.compile(r"\b\d+(?:\.\d+)?\s?(?:ms|s|sec|secs|seconds|minutes|m)\b|0x[0-9a-fA-F]+")
@@ -33,41 +29,16 @@ def _line(arguments: Arguments) -> str:
     return activity_line(f"run `{arguments['command']}`")
 
 
-async def _run_command(desk: Desk, arguments: Arguments) -> ToolResult:
-    command = str(arguments["command"])
-    if not command.strip():
-        return ToolResult("error: the command is empty", "run nothing", ok=False)
-    allowed = permission(await desk.context.permit(_approval(command)))
-    if not allowed.given:
-        return ToolResult(f"not run: {allowed.told}", f"{_line(arguments)}: not allowed", ok=False)
-    wanted = _edited(allowed, command)
-    if wanted is None:
-        return ToolResult(f"not run: {_NOTHING_LEFT}", f"{_line(arguments)}: not allowed", ok=False)
-    timeout = min(float(arguments.get("timeout_seconds", TIMEOUT)), LONGEST_TIMEOUT)
-    desk.context.activity(activity_line(f"running `{wanted}`"))
-    result = await _observed(desk, wanted, timeout)
-    return _told(desk, wanted, result, changed=wanted != command)
+async def _look(desk: Desk, arguments: Arguments) -> Ahead:
+    return Ahead(preview=str(arguments["command"]))
 
 
-def _approval(command: str) -> Interrupt:
-    return Interrupt(
-        "",
-        "approval",
-        activity_line(f"Run `{command}`?"),
-        about="tool:run_command",
-        tool="run_command",
-        input={"command": command},
-        preview=command,
-    )
-
-
-def _edited(allowed: Permission, command: str) -> str | None:
-    """What the person made of the command; the model's own where it was let through as it was. None where they left
-    none: then they did not allow the one that was there."""
-    if allowed.edited is None:
-        return command
-    changed = allowed.edited.get("command", allowed.text)
-    return changed if isinstance(changed, str) and changed.strip() else None
+async def _run_command(desk: Desk, job: Job) -> ToolOutcome:
+    command = str(job.arguments["command"])
+    timeout = min(float(job.arguments.get("timeout_seconds", TIMEOUT)), LONGEST_TIMEOUT)
+    desk.context.activity(activity_line(f"running `{command}`"))
+    result = await _observed(desk, command, timeout)
+    return _told(desk, command, result, changed=command != job.sent["command"])
 
 
 @dataclass(slots=True)
@@ -102,13 +73,13 @@ async def _run(desk: Desk, command: str, timeout: float, ran: _Ran) -> ObservedC
     return ObservedCommand(command, result.exit_code, result.seconds, keep_ends(plain(result.output), MAX_RECORDED))
 
 
-def _told(desk: Desk, command: str, result: ProcessResult, *, changed: bool) -> ToolResult:
+def _told(desk: Desk, command: str, result: ProcessResult, *, changed: bool) -> ToolOutcome:
     ended = _ended(result)
     output = plain(result.output).strip("\n")
     note = f"{INSTEAD} {command}\n" if changed else ""
     body = f"{note}{keep_ends(output, min(desk.largest, MAX_OUTPUT))}" if output else f"{note}(no output)"
     same = _TIMES.sub("#", f"{result.exit_code} {body}")
-    return ToolResult(
+    return ToolOutcome(
         f"{ended} after {result.seconds:.1f} s\n{body}",
         activity_line(f"`{command}`: {ended}"),
         ok=result.exit_code == 0,
@@ -133,11 +104,12 @@ RUN_COMMAND = Tool(
     f"processes that it started are ended too. A person may have to allow it first. It is ended after {TIMEOUT:.0f} "
     "seconds unless you give `timeout_seconds`.",
     (
-        Argument("command", "the command line", aliases=("cmd",)),
+        Argument("command", "the command line", aliases=("cmd",), filled=True),
         Argument(
             "timeout_seconds", f"at most {LONGEST_TIMEOUT:.0f}", "number", needed=False, aliases=("timeout",), least=0.1
         ),
     ),
     _line,
     _run_command,
+    _look,
 )

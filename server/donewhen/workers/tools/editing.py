@@ -6,13 +6,15 @@ import asyncio
 import difflib
 
 from donewhen.core.feedback import keep_ends
+from donewhen.core.plugging import ToolOutcome
 from donewhen.ports import FileText
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
 from donewhen.workers.tools.reading import PATH, absent
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult, refused
-from donewhen.workers.tools.writing import replaced, standing
+from donewhen.workers.tools.tool import Ahead, Desk, Job, Tool
+from donewhen.workers.tools.writing import Change, look, replaced, standing, turned_down
 
+_OTHER = "; a person changed the edit when they allowed it: read it again"
 MAX_PLACES = 10
 MAX_SHOWN = 4_000
 AROUND = 3
@@ -24,25 +26,34 @@ def _line(arguments: Arguments) -> str:
     return activity_line(f"edit {arguments['path']}")
 
 
-async def _edit_file(desk: Desk, arguments: Arguments) -> ToolResult:
-    name = str(arguments["path"])
-    desk.context.activity(activity_line(f"editing {name}"))
-    now = await standing(desk, name)
+async def _planned(desk: Desk, arguments: Arguments) -> Change:
+    now = await standing(desk, str(arguments["path"]))
     if now.refusal is not None:
-        return refused(now.refusal, _line(arguments))
+        return Change(now, refusal=now.refusal)
     if now.file is None:
-        return refused(f"{await absent(desk, now.path)}. To make a file use write_file", _line(arguments))
-    old, new = _in_manner(now.file, str(arguments["old"])), _in_manner(now.file, str(arguments["new"]))
+        return Change(now, refusal=f"{await absent(desk, now.path)}. To make a file use write_file")
+    old, new = (_in_manner(now.file, str(arguments[name])) for name in ("old", "new"))
     why = await asyncio.to_thread(_refusal, now.file, old, new)
-    if why is not None:
-        return refused(why, _line(arguments))
-    at = _line_of(now.file.content, now.file.content.index(old))
-    content = now.file.content.replace(old, new)
-    written, why = await replaced(desk, "edit_file", {"path": now.path, "old": old, "new": new}, now, content)
+    return Change(now, now.file.content.replace(old, new) if why is None else "", why)
+
+
+async def _look(desk: Desk, arguments: Arguments) -> Ahead:
+    return await look(desk, arguments, _planned)
+
+
+async def _edit_file(desk: Desk, job: Job) -> ToolOutcome:
+    line = _line(job.arguments)
+    desk.context.activity(activity_line(f"editing {job.arguments['path']}"))
+    change = await _planned(desk, job.arguments)
+    if change.refusal is not None or change.now.file is None:
+        return turned_down(desk, change, line)
+    file = change.now.file
+    at = _line_of(file.content, file.content.index(_in_manner(file, str(job.arguments["old"]))))
+    written, why = await replaced(desk, job, change)
     if written is None:
-        return ToolResult(why, f"{_line(arguments)}: not written", ok=False)
-    note = "" if written.content == content else "; a person changed the edit when they allowed it: read it again"
-    return ToolResult(f"edited {now.path} at line {at}{note}", f"edited {now.path} at line {at}")
+        return ToolOutcome(why, f"{line}: not written", ok=False)
+    edited = f"edited {written.path} at line {at}"
+    return ToolOutcome(f"{edited}{_OTHER if job.changed else ''}", edited)
 
 
 def _in_manner(file: FileText, text: str) -> str:
@@ -114,4 +125,5 @@ EDIT_FILE = Tool(
     ),
     _line,
     _edit_file,
+    _look,
 )

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from donewhen.core.feedback import keep_ends
 from donewhen.core.globs import any_matches
-from donewhen.core.work import Interrupt
-from donewhen.workers.tools.permission import Permission, permission
 from donewhen.workers.tools.tool import Desk
 
 ASKED = (
@@ -51,6 +48,7 @@ ASKED = (
 )
 """Files that make an editor, a shell, git, a build machine or another agent run something."""
 
+RUNS = "it makes an editor, a shell, git, a build machine or another agent run something"
 MAX_PREVIEW = 20_000
 
 _ASKED = tuple(glob.lower() for glob in ASKED)
@@ -64,20 +62,18 @@ def protected(desk: Desk, names: Sequence[str]) -> str | None:
     return f"{named} is protected by the goal: a change of it would keep the goal from completing. Leave it as it is"
 
 
-def asks(desk: Desk, names: Sequence[str]) -> bool:
-    """True where a person has to allow it: files that run something by themselves, and the goal itself."""
+def sensitive(desk: Desk, names: Sequence[str]) -> str:
+    """Why a person has to allow a change of it; empty where nobody has to."""
     goal = desk.turn.goal.path
     folded = [name.lower() for name in names]
-    return any(any_matches(_ASKED, name) or (goal is not None and name == goal.lower()) for name in folded)
+    if goal is not None and goal.lower() in folded:
+        return "it is the goal itself"
+    return RUNS if any(any_matches(_ASKED, name) for name in folded) else ""
 
 
-async def allowed(desk: Desk, tool: str, given: Mapping[str, Any], path: str, before: str, after: str) -> Permission:
-    """A person's leave to change such a file; they see what would change."""
-    preview = keep_ends(await asyncio.to_thread(diff, path, before, after), MAX_PREVIEW)
-    asked = Interrupt(
-        "", "approval", f"Change {path}?", about=f"tool:{tool}", tool=tool, input=dict(given), preview=preview
-    )
-    return permission(await desk.context.permit(asked))
+async def shown(path: str, before: str, after: str) -> str:
+    """What would change, for a person; bounded."""
+    return keep_ends(await asyncio.to_thread(diff, path, before, after), MAX_PREVIEW)
 
 
 def diff(path: str, before: str, after: str) -> str:

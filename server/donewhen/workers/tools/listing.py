@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from donewhen.core.plugging import ToolOutcome
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
 from donewhen.workers.tools.reading import absent
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult, counted, refused
+from donewhen.workers.tools.tool import Desk, Job, Tool, counted, refused
 
 MAX_FILES = 1_000
 MAX_HITS = 200
@@ -28,7 +29,8 @@ def _list_line(arguments: Arguments) -> str:
     return activity_line(f"list files{_where(arguments)}")
 
 
-async def _list_files(desk: Desk, arguments: Arguments) -> ToolResult:
+async def _list_files(desk: Desk, job: Job) -> ToolOutcome:
+    arguments = job.arguments
     desk.context.activity(_list_line(arguments))
     folder = desk.files.path(str(arguments.get("path", "")))
     paths = await desk.files.list(folder, arguments.get("glob"))
@@ -39,7 +41,7 @@ async def _list_files(desk: Desk, arguments: Arguments) -> ToolResult:
     shown = _bounded(paths[:MAX_FILES], desk.largest)
     rest = len(paths) - len(shown)
     more = [f"[{rest:,} more: narrow it by path or glob]"] if rest else []
-    return ToolResult(
+    return ToolOutcome(
         "\n".join([f"{counted(len(paths), 'file')}:", *shown, *more]), f"{_list_line(arguments)}: {len(paths):,}"
     )
 
@@ -48,7 +50,8 @@ def _search_line(arguments: Arguments) -> str:
     return activity_line(f"search `{arguments['pattern']}`{_where(arguments)}")
 
 
-async def _search(desk: Desk, arguments: Arguments) -> ToolResult:
+async def _search(desk: Desk, job: Job) -> ToolOutcome:
+    arguments = job.arguments
     desk.context.activity(_search_line(arguments))
     folder = desk.files.path(str(arguments.get("path", "")))
     pattern, glob = str(arguments["pattern"]), arguments.get("glob")
@@ -59,7 +62,7 @@ async def _search(desk: Desk, arguments: Arguments) -> ToolResult:
     cut = found.more or len(shown) < len(found.hits)
     more = ["[more lines match: narrow it by pattern, path or glob]"] if cut else []
     count = f"{counted(len(shown), 'hit')}{', there are more' if cut else ''}"
-    return ToolResult("\n".join([f"{count}:", *shown, *more]), f"{_search_line(arguments)}: {count}")
+    return ToolOutcome("\n".join([f"{count}:", *shown, *more]), f"{_search_line(arguments)}: {count}")
 
 
 def _bounded(lines: Iterable[str], largest: int) -> list[str]:

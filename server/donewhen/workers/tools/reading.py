@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.core.plugging import ToolOutcome
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult, names_of, refused
+from donewhen.workers.tools.tool import Desk, Job, Tool, names_of, refused
 
 MAX_LINES = 2_000
 MAX_TEXT = 60_000
@@ -25,7 +26,8 @@ def _line(arguments: Arguments) -> str:
     return activity_line(f"read {arguments['path']}")
 
 
-async def _read_file(desk: Desk, arguments: Arguments) -> ToolResult:
+async def _read_file(desk: Desk, job: Job) -> ToolOutcome:
+    arguments = job.arguments
     name = str(arguments["path"])
     path = desk.files.path(name)
     desk.context.activity(activity_line(f"reading {path}"))
@@ -38,7 +40,7 @@ async def _read_file(desk: Desk, arguments: Arguments) -> ToolResult:
     content = held if held is not None else file.content if file is not None else ""
     note = f"[{UNSAVED}]\n" if held is not None else ""
     part = _part(content, arguments.get("start_line", 1), arguments.get("end_line"), desk.largest)
-    return ToolResult(f"{path}, {part.title}:\n{note}{part.text}", f"read {path}, {part.title}")
+    return ToolOutcome(f"{path}, {part.title}:\n{note}{part.text}", f"read {path}, {part.title}")
 
 
 class _Part:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from donewhen.core.plugging import ToolOutcome
 from donewhen.core.work import TURN_STATES, Claim
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult
+from donewhen.workers.tools.tool import Desk, Job, Tool
 
 
 def _line(arguments: Arguments) -> str:
     return activity_line(f"report {arguments['state']}: {arguments['text']}")
 
 
-async def _report(desk: Desk, arguments: Arguments) -> ToolResult:
-    return ToolResult("noted; the turn ends", _line(arguments), claim=Claim(arguments["state"], arguments["text"]))
+async def _report(desk: Desk, job: Job) -> ToolOutcome:
+    claim = Claim(job.arguments["state"], job.arguments["text"])
+    return ToolOutcome("noted; the turn ends", _line(job.arguments), claim=claim)
 
 
 REPORT = Tool(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import posixpath
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from donewhen.core.work import Claim
+from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.ports import FileText, GuardedFiles, Processes, ToolSpec, Turn, TurnContext
 from donewhen.workers.activity import activity_line
-from donewhen.workers.tools.arguments import Argument, Arguments, schema
+from donewhen.workers.tools.arguments import Argument, Arguments, checked_arguments, schema
 
 LARGEST_RESULT = 60_000
 SMALLEST_RESULT = 2_000
@@ -49,26 +48,44 @@ def names_of(name: str, path: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
-    """What a tool did. `text` is for the model: its first line says how it went, all by itself; `summary` is a line
-    for people. `claim` ends the turn. `repeats` tells whether two results are the same, where their texts differ for
-    nothing, as in times."""
+class Leave:
+    """What a person was shown of a change that needs their leave: the file, and the digest it had then."""
 
-    text: str
-    summary: str
-    ok: bool = True
-    claim: Claim | None = None
-    repeats: str | None = None
+    path: str
+    digest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a person may want to know before a call is made. `sensitive` says why they should be asked even where the
+    tool as such may run, empty otherwise; then `leave` is what `preview` was made of."""
+
+    preview: str = ""
+    sensitive: str = ""
+    leave: Leave | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A call as it is to be done now: `use.input` are its arguments, checked, which a plugin or a person may have made
+    others of than the model `sent`."""
+
+    use: ToolUse
+    sent: Arguments
+    leave: Leave | None = None
 
     @property
-    def digest(self) -> str:
-        told = self.text if self.repeats is None else self.repeats
-        return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+    def arguments(self) -> Arguments:
+        return self.use.input
+
+    @property
+    def changed(self) -> bool:
+        return dict(self.use.input) != dict(self.sent)
 
 
-def refused(reason: str, summary: str, repeats: str | None = None) -> ToolResult:
+def refused(reason: str, summary: str, repeats: str | None = None) -> ToolOutcome:
     """A call that had no effect; the model is told why."""
-    return ToolResult(f"error: {reason}", f"{summary}: {activity_line(reason)}", ok=False, repeats=repeats)
+    return ToolOutcome(f"error: {reason}", f"{summary}: {activity_line(reason)}", ok=False, repeats=repeats)
 
 
 def counted(number: int, what: str) -> str:
@@ -76,17 +93,49 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
+async def nothing_ahead(desk: Desk, arguments: Arguments) -> Ahead:
+    """Of most calls a person needs to know no more than their line says."""
+    return Ahead()
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """One tool. `line` says in a line what a call does, for people; `does` raises WorkspaceError for what can't be
-    done, which the model is told."""
+    done, which the model is told; `looks` has no effect."""
 
     name: str
     description: str
     arguments: tuple[Argument, ...]
     line: Callable[[Arguments], str]
-    does: Callable[[Desk, Arguments], Awaitable[ToolResult]]
+    does: Callable[[Desk, Job], Awaitable[ToolOutcome]]
+    looks: Callable[[Desk, Arguments], Awaitable[Ahead]] = nothing_ahead
 
+    @property
     def spec(self) -> ToolSpec:
         parameters: dict[str, Any] = schema(self.arguments)
         return ToolSpec(self.name, self.description, parameters)
+
+    def checked(self, given: Arguments) -> Arguments:
+        """The arguments by their own names. Raises WrongArguments."""
+        return checked_arguments(given, self.arguments)
+
+
+class OfferedTool(Protocol):
+    """A tool as the agent uses it: a built-in one, or a plugin's."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def line(self) -> Callable[[Arguments], str]: ...
+
+    @property
+    def does(self) -> Callable[[Desk, Job], Awaitable[ToolOutcome]]: ...
+
+    @property
+    def looks(self) -> Callable[[Desk, Arguments], Awaitable[Ahead]]: ...
+
+    def checked(self, given: Arguments) -> Arguments: ...

@@ -3,31 +3,51 @@ that the model has not seen, and nothing that a person edits right now (A20)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
-from donewhen.core.errors import ChangedMeanwhile
+from donewhen.core.approval import NOT_WRITTEN
+from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
 from donewhen.core.feedback import MASK, keep_ends
+from donewhen.core.plugging import ToolOutcome
 from donewhen.ports import FileText
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments
-from donewhen.workers.tools.guarding import allowed, asks, protected
+from donewhen.workers.tools.guarding import protected, sensitive, shown
 from donewhen.workers.tools.reading import PATH
-from donewhen.workers.tools.tool import Desk, Tool, ToolResult, counted, names_of, refused
+from donewhen.workers.tools.tool import Ahead, Desk, Job, Leave, Tool, counted, names_of, refused
 
 HEAD = 1_500
+HOLDS_NOW = "It holds now:"
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None where it may. `asks`
-    says that a person has to allow it."""
+    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None where it may: `moved`,
+    because it is another one than the model knows. `sensitive` says why a person has to allow it."""
 
     path: str
     file: FileText | None
     refusal: str | None = None
-    asks: bool = False
+    moved: bool = False
+    sensitive: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a call would make of a file; `refusal` says why nothing is made of it, None where something is."""
+
+    now: Standing
+    content: str = ""
+    refusal: str | None = None
+
+    @property
+    def before(self) -> str:
+        return self.now.file.content if self.now.file else ""
+
+    @property
+    def needless(self) -> bool:
+        return self.now.file is not None and self.now.file.content == self.content
 
 
 async def standing(desk: Desk, name: str) -> Standing:
@@ -42,32 +62,71 @@ async def standing(desk: Desk, name: str) -> Standing:
     if held is not None:
         return Standing(path, None, _held(desk, path, held))
     file = await desk.files.read(path)
-    return Standing(path, file, _moved(desk, path, file), asks(desk, names))
+    moved = _moved(desk, path, file)
+    return Standing(path, file, moved, moved is not None, sensitive(desk, names))
 
 
-async def replaced(
-    desk: Desk, tool: str, given: Mapping[str, Any], now: Standing, content: str
-) -> tuple[FileText | None, str]:
-    """Writes the new text, with a person's leave where that is needed. None, and why, where it was not written."""
-    before = now.file.content if now.file else ""
-    if now.asks:
-        leave = await allowed(desk, tool, given, now.path, before, content)
-        if not leave.given:
-            return None, f"not written: {leave.told}"
-        changed = _edited(leave.edited, given, before, content)
-        if changed is None:
-            return None, "not written: the person changed the edit to one that does not apply; read the file again"
-        content = changed
-    if _loses_secrets(desk, before, content):
+async def look(desk: Desk, arguments: Arguments, plan: Callable[[Desk, Arguments], Awaitable[Change]]) -> Ahead:
+    """What a person has to see of a change before it is made. Nothing is read for one that nobody has to allow, and
+    there is nothing to ask about where nothing would be changed."""
+    try:
+        name = str(arguments["path"])
+        if not sensitive(desk, names_of(name, desk.files.path(name))):
+            return Ahead()
+        change = await plan(desk, arguments)
+    except WorkspaceError:
+        return Ahead()
+    now = change.now
+    if change.refusal is not None or change.needless:
+        return Ahead()
+    leave = Leave(now.path, now.file.digest if now.file else None)
+    return Ahead(await shown(now.path, change.before, change.content), now.sensitive, leave)
+
+
+def turned_down(desk: Desk, change: Change, line: str) -> ToolOutcome:
+    """Tells why nothing was changed. A file that moved is known as it stands from here on."""
+    now = change.now
+    if now.moved and now.file is not None:
+        desk.saw(now.file)
+    elif now.moved:
+        desk.known.pop(now.path, None)
+    return refused(change.refusal or "nothing was changed", line)
+
+
+async def replaced(desk: Desk, job: Job, change: Change) -> tuple[FileText | None, str]:
+    """Writes the new text, where that needs no leave or a person saw just this file. None, and why, where it was not
+    written."""
+    now, content = change.now, change.content
+    why = _without_leave(desk, now, job.leave)
+    if why is not None:
+        return None, why
+    if _loses_secrets(desk, change.before, content):
         return None, f"error: {now.path} was not written. {_SECRETS}"
     try:
         written = await desk.files.write(now.path, content, now.file)
     except ChangedMeanwhile as changed_meanwhile:
-        desk.known.pop(now.path, None)
-        current = changed_meanwhile.current
-        return None, f"error: {now.path} changed just now and was not written. {_shown(desk, current)}"
+        return None, _just_changed(desk, now.path, changed_meanwhile.current)
     desk.saw(written)
     return written, ""
+
+
+def _without_leave(desk: Desk, now: Standing, leave: Leave | None) -> str | None:
+    """Why a change that a person has to allow is not made: what they were asked about was something else."""
+    if not now.sensitive:
+        return None
+    if leave is None or leave.path != now.path:
+        return (
+            f"{NOT_WRITTEN} {now.path} may be changed only with a person's leave, and nobody was asked about this "
+            "change. Send the call once more"
+        )
+    if leave.digest != (now.file.digest if now.file else None):
+        return _just_changed(desk, now.path, now.file.content if now.file else None)
+    return None
+
+
+def _just_changed(desk: Desk, path: str, current: str | None) -> str:
+    desk.known.pop(path, None)
+    return f"error: {path} changed just now and was not written. {_shown(desk, current)}"
 
 
 def _loses_secrets(desk: Desk, before: str, content: str) -> bool:
@@ -75,29 +134,12 @@ def _loses_secrets(desk: Desk, before: str, content: str) -> bool:
     return content.count(MASK) > before.count(MASK) and desk.mask(before) != before
 
 
-def _edited(edited: Mapping[str, Any] | None, given: Mapping[str, Any], before: str, content: str) -> str | None:
-    """The text with what the person made of the call; None where that can't be applied."""
-    if edited is None:
-        return content
-    if not set(edited) & set(given):
-        return None  # what they meant can't be told, and what stood there they did not let through
-    call = {**given, **edited}
-    if isinstance(call.get("content"), str):
-        return str(call["content"])
-    old, new = call.get("old"), call.get("new")
-    if isinstance(old, str) and isinstance(new, str) and old and before.count(old) == 1:
-        return before.replace(old, new)
-    return None
-
-
 def _moved(desk: Desk, path: str, file: FileText | None) -> str | None:
     known = desk.known.get(path)
     if known is None or (file is not None and file.digest == known):
         return None
     if file is None:
-        del desk.known[path]
         return f"{path} was deleted since you read it. If it is to be there again, send the call once more"
-    desk.saw(file)
     return f"{path} changed since you read it, and was not written. {_shown(desk, file.content)}"
 
 
@@ -111,29 +153,39 @@ def _held(desk: Desk, path: str, text: str) -> str:
 def _shown(desk: Desk, current: str | None) -> str:
     if current is None:
         return "There is no such file now"
-    return f"Look whether your change still fits, then send it again. It holds now:\n{keep_ends(current, desk.largest)}"
+    return f"Look whether your change still fits, then send it again. {HOLDS_NOW}\n{keep_ends(current, desk.largest)}"
 
 
 def _line(arguments: Arguments) -> str:
     return activity_line(f"write {arguments['path']}")
 
 
-async def _write_file(desk: Desk, arguments: Arguments) -> ToolResult:
-    name, content = str(arguments["path"]), str(arguments["content"])
-    desk.context.activity(activity_line(f"writing {name}"))
-    now = await standing(desk, name)
-    if now.refusal is not None:
-        return refused(now.refusal, _line(arguments))
-    if now.file is not None and now.path not in desk.known:
-        return refused(_unread(now.file), _line(arguments))
-    if now.file is not None and now.file.content == content:
-        return ToolResult(f"{now.path} holds exactly that already; nothing was written", _line(arguments))
-    given = {"path": now.path, "content": content}
-    written, why = await replaced(desk, "write_file", given, now, content)
+async def _planned(desk: Desk, arguments: Arguments) -> Change:
+    content = str(arguments["content"])
+    now = await standing(desk, str(arguments["path"]))
+    if now.refusal is None and now.file is not None and now.path not in desk.known:
+        return Change(now, content, _unread(now.file))
+    return Change(now, content, now.refusal)
+
+
+async def _look(desk: Desk, arguments: Arguments) -> Ahead:
+    return await look(desk, arguments, _planned)
+
+
+async def _write_file(desk: Desk, job: Job) -> ToolOutcome:
+    line = _line(job.arguments)
+    desk.context.activity(activity_line(f"writing {job.arguments['path']}"))
+    change = await _planned(desk, job.arguments)
+    if change.refusal is not None:
+        return turned_down(desk, change, line)
+    now = change.now
+    if change.needless:
+        return ToolOutcome(f"{now.path} holds exactly that already; nothing was written", line)
+    written, why = await replaced(desk, job, change)
     if written is None:
-        return ToolResult(why, f"{_line(arguments)}: not written", ok=False)
-    verb = "wrote" if now.file else "made"
-    return ToolResult(_told(verb, written, content), f"{verb} {now.path}, {_lines(written)}")
+        return ToolOutcome(why, f"{line}: not written", ok=False)
+    wrote = f"{'wrote' if now.file else 'made'} {now.path}, {_lines(written)}"
+    return ToolOutcome(f"{wrote}{_OTHER if job.changed else ''}", wrote)
 
 
 def _unread(file: FileText) -> str:
@@ -141,11 +193,6 @@ def _unread(file: FileText) -> str:
         f"{file.path} is there already, and you have not read it: read it first, then replace it or edit a part. It "
         f"has {_lines(file)} and begins:\n{file.content[:HEAD]}"
     )
-
-
-def _told(verb: str, written: FileText, wanted: str) -> str:
-    other = "" if written.content == wanted.replace("\r\n", "\n") or written.content == wanted else _OTHER
-    return f"{verb} {written.path}, {_lines(written)}{other}"
 
 
 _SECRETS = (
@@ -166,4 +213,5 @@ WRITE_FILE = Tool(
     (PATH, Argument("content", "the whole new text", aliases=("text", "contents"))),
     _line,
     _write_file,
+    _look,
 )

@@ -1,0 +1,94 @@
+"""A plugin's tool as the agent offers it: its arguments are checked, its failure is the plugin's, not the turn's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.core.plugging import Halt, ToolOutcome
+from donewhen.ports import PluginTool, ToolSpec
+from donewhen.workers.activity import activity_line
+from donewhen.workers.tools.arguments import Arguments, WrongArguments
+from donewhen.workers.tools.tool import Ahead, Desk, Job, nothing_ahead, refused
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (Mapping,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PluggedTool:
+    """Implements `OfferedTool` on a tool that a plugin registered."""
+
+    tool: PluginTool
+
+    @property
+    def name(self) -> str:
+        return self.tool.spec.name
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self.tool.spec
+
+    def line(self, arguments: Arguments) -> str:
+        """Its name and what it is called with."""
+        return activity_line(f"{self.name} {json.dumps(dict(arguments), default=repr)}")
+
+    async def looks(self, desk: Desk, arguments: Arguments) -> Ahead:
+        """Nobody but the plugin knows what it will do."""
+        return await nothing_ahead(desk, arguments)
+
+    def checked(self, given: Arguments) -> Arguments:
+        """The arguments where they fit what the schema says of them at its first level; the rest is the plugin's to
+        check. Raises WrongArguments."""
+        properties: Mapping[str, Any] = self.spec.parameters.get("properties") or {}
+        needed: Sequence[str] = self.spec.parameters.get("required") or ()
+        missing = [name for name in needed if name not in given]
+        if missing:
+            raise WrongArguments(f"`{'`, `'.join(missing)}` is missing; the arguments are: {', '.join(properties)}")
+        for name, value in given.items():
+            if name not in properties and self.spec.parameters.get("additionalProperties") is False:
+                raise WrongArguments(f"there is no argument `{name}`; the arguments are: {', '.join(properties)}")
+            _check(name, value, properties.get(name))
+        return given
+
+    async def does(self, desk: Desk, job: Job) -> ToolOutcome:
+        """Runs it. Raises Halt, in its plugin's name; whatever else it raises switches the plugin off."""
+        line = self.line(job.arguments)
+        if self.tool.plugin in desk.context.host.off:
+            return refused(f"{self.name} is switched off, because its plugin failed: do without it", line)
+        desk.context.activity(line)
+        try:
+            return _outcome(await self.tool.run(desk.context.host, job.use))
+        except Halt as halt:
+            halt.plugin = halt.plugin or self.tool.plugin
+            raise
+        except WorkspaceError:
+            raise
+        except Exception as error:  # noqa: BLE001  # a plugin that fails does not take the run down
+            reason = f"the tool {self.name} failed: {type(error).__name__}: {error}"
+            await desk.context.host.switch_off(self.tool.plugin, "register_tool", reason)
+            return refused(f"{reason}. It is switched off: do without it", line)
+
+
+def _outcome(given: object) -> ToolOutcome:
+    if not isinstance(given, ToolOutcome) or not isinstance(cast("object", given.text), str):
+        raise TypeError(f"it returned {type(given).__name__}, not a ToolOutcome with a text")
+    return given
+
+
+def _check(name: str, value: Any, told: Any) -> None:
+    wanted = cast("Mapping[str, Any]", told).get("type") if isinstance(told, Mapping) else None
+    kinds = _TYPES.get(wanted) if isinstance(wanted, str) else None
+    if kinds is None:
+        return
+    if not isinstance(value, kinds) or (isinstance(value, bool) and wanted != "boolean"):
+        raise WrongArguments(f"`{name}` should be a JSON {wanted}")
