@@ -13,6 +13,8 @@ MAX_DEPTH = 20
 
 _ENDS_WORD = frozenset(" \t\n\r;&|()<>")
 _ESCAPED_WITHIN = frozenset('$`"\\\n')
+_ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|.)", re.DOTALL)
+_ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
 
 
 @dataclass(slots=True)
@@ -196,7 +198,10 @@ class _Reader:
 
 def _ansi(text: str) -> str:
     """What `$'...'` means."""
-    try:
-        return text.encode("latin-1", "backslashreplace").decode("unicode_escape")
-    except UnicodeDecodeError:
-        return text
+    return _ANSI.sub(lambda found: _ansi_char(found.group(1)), text)
+
+
+def _ansi_char(code: str) -> str:
+    if code[0] in "xuU":
+        return chr(min(int(code[1:], 16), 0x10FFFF))
+    return chr(int(code, 8)) if code.isdigit() else _ANSI_LETTERS.get(code, code)

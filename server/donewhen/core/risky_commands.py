@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from donewhen.core.command_lines import Command, command_line
 from donewhen.core.risky_programs import (
@@ -33,6 +34,8 @@ _WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.\.?|Scripts|bin)\\")
 _SOME_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhdkMG%]?")
 _WITH_VERBS = frozenset(name for programs in VERBS.values() for name in programs)
 _MAX_NESTING = 8
+_MAX_STEPS = 5_000
+_UNCLEAR = "it can't be understood, and speaks of something that always asks"
 
 
 def always_asks(command: str, tracked: Tracked) -> str | None:
@@ -51,8 +54,16 @@ def always_asks(command: str, tracked: Tracked) -> str | None:
     return next((why for text in variants if (why := _Reading(tracked).text(text, 0)) is not None), None)
 
 
-def commands_in(command: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
-    """The words of every command that a line may run, behind wrappers too; more rather than fewer."""
+def all_commands(command: str) -> tuple[tuple[str, ...], ...] | None:
+    """The words of every command that a line may run, behind wrappers too, more rather than fewer; None where it can't
+    be understood."""
+    if not command_line(command).whole:
+        return None
+    found = tuple(islice(_commands_in(command), _MAX_STEPS))
+    return found if len(found) < _MAX_STEPS else None
+
+
+def _commands_in(command: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
     if depth > _MAX_NESTING:
         return
     for one in command_line(command).commands:
@@ -95,11 +106,12 @@ class _Reading:
     """One look at a command line, and at those that stand in its words."""
 
     tracked: Tracked
+    steps: int = 0
 
     def text(self, text: str, depth: int) -> str | None:
         line = command_line(text)
         if (not line.whole or depth > _MAX_NESTING) and speaks_of_risk(text):
-            return "it can't be understood, and speaks of something that always asks"
+            return _UNCLEAR
         if depth > _MAX_NESTING:
             return None
         return next((why for one in line.commands if (why := self._command(one, text, depth)) is not None), None)
@@ -116,8 +128,11 @@ class _Reading:
         return self._words(words, depth)
 
     def _words(self, words: Sequence[str], depth: int) -> str | None:
+        self.steps += 1
+        if depth > _MAX_NESTING or self.steps > _MAX_STEPS:
+            return _UNCLEAR if speaks_of_risk(" ".join(words)) else None
         why = self._program(words)
-        if why is not None or depth > _MAX_NESTING:
+        if why is not None:
             return why
         for rest in _wrapped(words):
             if (why := self._words(rest, depth + 1)) is not None:
@@ -152,7 +167,7 @@ def _unwrapped(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]:
     for rest in _wrapped(words):
         yield from _unwrapped(rest, depth + 1)
     for text in _texts_run_by(words):
-        yield from commands_in(text, depth + 1)
+        yield from _commands_in(text, depth + 1)
 
 
 def _reads_commands(words: Sequence[str]) -> bool:
