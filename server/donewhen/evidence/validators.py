@@ -7,11 +7,12 @@ import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from donewhen.core.errors import UsageError
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Requirement
+from donewhen.core.validating import judged
 from donewhen.evidence.aside import aside
 from donewhen.ports import Checker
 
@@ -88,16 +89,3 @@ def takes_any_keyword(function: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):  # a builtin that doesn't tell
         return False
     return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
-
-
-def judged(found: Any) -> tuple[Outcome, str]:
-    """What a validator's value says. Nothing is coerced: a value of any other type is an error, never a pass (C15)."""
-    passed, feedback = found, None
-    if isinstance(found, Mapping):
-        record = cast("Mapping[str, Any]", found)
-        passed, feedback = record.get("passed"), record.get("feedback")
-    elif not isinstance(found, bool) and hasattr(found, "passed"):
-        passed, feedback = found.passed, getattr(found, "feedback", None)
-    if not isinstance(passed, bool) or not (feedback is None or isinstance(feedback, str)):
-        return Outcome.NOT_RUN, f"the validator returned {found!r}: True, False, or `passed` and `feedback` is expected"
-    return (Outcome.PASSED, "passed") if passed else (Outcome.FAILED, feedback or "the validator says no")

@@ -1,0 +1,116 @@
+"""A cache of tool results: the same question is not asked twice while its answer can't have changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
+
+from donewhen.plugins import PluginContext, ToolDoer, ToolOutcome, ToolUse, hookimpl
+
+
+@dataclass
+class Entry:
+    """One result. `lasting`: it depends on nothing that a tool or a turn changes."""
+
+    key: str
+    text: str
+    summary: str
+    lasting: bool = False
+
+
+@dataclass
+class Kept:
+    """What is kept with the run, the oldest first."""
+
+    entries: list[Entry] = field(default_factory=list[Entry])
+
+
+class ToolCache:
+    """Keeps the results of tools that have no effect, with the run, so that they survive a restart.
+
+    `tools` (names, `*` matches) look at the workspace: what they said holds until any other tool is called, or the
+    next turn begins; a change from outside in the middle of a turn isn't noticed. Leave `read_file` out: the built-in
+    agent writes only what it has read, and has to see the read. `lasting` tools depend on their input alone: what they
+    said holds for the whole run. Only results that went well are kept, at most `entries` and `characters` of them.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[str] = ("list_files", "search"),
+        *,
+        lasting: Sequence[str] = (),
+        entries: int = 64,
+        characters: int = 40_000,
+        name: str = "tool-cache",
+    ) -> None:
+        self.name = name
+        self._tools, self._lasting = tuple(tools), tuple(lasting)
+        self._entries, self._characters = entries, characters
+        self._changing = asyncio.Lock()
+        self._effects = 0
+        """Grows with all that could have changed the workspace: a result from before is not kept."""
+
+    @hookimpl
+    async def before_turn(self, context: PluginContext) -> None:
+        await self._forget(context)
+
+    @hookimpl
+    async def wrap_tool(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
+        lasting = _matches(use.tool, self._lasting)
+        if not lasting and not _matches(use.tool, self._tools):
+            return await self._effecting(use, proceed, context)
+        key = _key(use)
+        known = next((one for one in _kept(context).entries if one.key == key), None)
+        if known is not None:
+            return ToolOutcome(known.text, f"{known.summary} (cached)")
+        before = self._effects
+        outcome = await proceed(use)
+        if outcome.ok and outcome.claim is None:
+            await self._keep(Entry(key, outcome.text, outcome.summary, lasting), before, context)
+        return outcome
+
+    async def _effecting(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
+        """What was known is forgotten before the effect, so that a crash in the middle leaves nothing stale; and what
+        was asked meanwhile is forgotten after it."""
+        await self._forget(context)
+        try:
+            return await proceed(use)
+        finally:
+            await self._forget(context)
+
+    async def _forget(self, context: PluginContext) -> None:
+        self._effects += 1
+        async with self._changing:
+            kept = _kept(context)
+            lasting = [one for one in kept.entries if one.lasting]
+            if len(lasting) != len(kept.entries):
+                await context.set_state(asdict(Kept(lasting)))
+
+    async def _keep(self, entry: Entry, before: int, context: PluginContext) -> None:
+        async with self._changing:
+            if before != self._effects and not entry.lasting:
+                return
+            entries = [one for one in _kept(context).entries if one.key != entry.key]
+            entries.append(entry)
+            while entries and (len(entries) > self._entries or sum(map(_length, entries)) > self._characters):
+                entries.pop(0)
+            await context.set_state(asdict(Kept(entries)))
+
+
+def _kept(context: PluginContext) -> Kept:
+    return context.get_state(Kept, default=Kept())
+
+
+def _matches(tool: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(tool, pattern) for pattern in patterns)
+
+
+def _key(use: ToolUse) -> str:
+    return json.dumps([use.tool, dict(use.input)], sort_keys=True, default=repr)
+
+
+def _length(entry: Entry) -> int:
+    return len(entry.key) + len(entry.text) + len(entry.summary)

@@ -1,0 +1,73 @@
+"""What the plugins of a run registered: workers, judges, checks and tools, each name once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from donewhen.core.errors import PluginConflict, UsageError
+from donewhen.plugins.failing import FAILURES, told
+from donewhen.plugins.records import NewCheck, NewJudge, NewTool, NewWorker
+from donewhen.plugins.registering import Hook, Registered
+
+Record = TypeVar("Record", NewWorker, NewJudge, NewCheck, NewTool)
+
+
+@dataclass(frozen=True, slots=True)
+class Offered(Generic[Record]):
+    """A record and the plugin that registered it."""
+
+    plugin: str
+    record: Record
+
+
+def offered(
+    found: Registered, point: str, kind: type[Record], known: Collection[str] = ()
+) -> dict[str, Offered[Record]]:
+    """What was registered at that point, by name. `known` are names that are taken already. Raises PluginConflict
+    where a name is there twice, UsageError where a plugin's answer can't be used."""
+    taken: dict[str, Offered[Record]] = {}
+    what = point.removeprefix("register_")
+    for hook in found.hooks[point]:
+        for record in _records(hook, kind):
+            name = record.name
+            if name in known:
+                raise PluginConflict(
+                    f"the plugin {hook.plugin} registers the {what} {name}, which is built in: rename it"
+                )
+            if name in taken:
+                raise PluginConflict(
+                    f"the plugins {taken[name].plugin} and {hook.plugin} both register the {what} {name}: "
+                    "take one of them away, or rename one"
+                )
+            taken[name] = Offered(hook.plugin, record)
+    return taken
+
+
+def _records(hook: Hook, kind: type[Record]) -> list[Record]:
+    try:
+        answer = hook.function()
+    except FAILURES as error:
+        raise UsageError(
+            f"the plugin {hook.plugin} failed in {hook.point}: {told(error)}; mend it, or take it away"
+        ) from error
+    if answer is None:
+        return []
+    many = list(cast("Sequence[Any]", answer)) if isinstance(answer, (list, tuple)) else [answer]
+    for one in many:
+        _check(hook, kind, one)
+    return many
+
+
+def _check(hook: Hook, kind: type[Any], one: object) -> None:
+    where = f"`{hook.point}` of the plugin {hook.plugin}"
+    if inspect.iscoroutine(one):
+        one.close()
+        raise UsageError(f"{where} is async: make it a plain function")
+    if not isinstance(one, kind):
+        raise UsageError(f"{where} returned {one!r}: a {kind.__name__}, or a list of them, is expected")
+    name = cast("NewWorker", one).name
+    if not isinstance(name, str) or not name.strip() or any(c.isspace() for c in name):  # pyright: ignore[reportUnnecessaryIsInstance]  # plugins are not always type-checked
+        raise UsageError(f"{where} returned the name {name!r}: a name without spaces is expected")

@@ -1,0 +1,154 @@
+"""Where plugins come from: objects and names that the user's settings or a library caller give, and entry points.
+
+Nothing is ever loaded from a workspace: its files are the worker's to change, and may be a stranger's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Collection, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from donewhen.core.errors import UsageError
+from donewhen.plugins.failing import FAILURES, told
+from donewhen.plugins.registering import Named
+
+GROUP = "donewhen"
+"""The entry points of this group are plugins."""
+_FORMS = "write it as `package.module:Attribute`, or as the full path of a file, `/path/plugin.py:Attribute`"
+
+
+def from_source(source: object, workspace: Path | None = None) -> Named:
+    """A plugin from what names it, made for one run: classes and functions are called, modules and objects are taken
+    as they are. Raises UsageError that says what to do."""
+    if not isinstance(source, str):
+        return made(source, "")
+    return made(_named(source, workspace), "", source)
+
+
+def installed(off: Collection[str] = (), workspace: Path | None = None) -> Iterator[Named]:
+    """The plugins that packages bring, by the name of their entry point; those named in `off` are not even loaded."""
+    for point in installed_points(workspace):
+        if point.name not in off:
+            yield from_point(point)
+
+
+def from_point(point: EntryPoint) -> Named:
+    try:
+        found = point.load()
+    except FAILURES as error:
+        raise UsageError(
+            f"the installed plugin {point.name} ({point.value}) can't be loaded: {told(error)}; install it again, "
+            "uninstall it, or switch it off in your settings"
+        ) from error
+    return made(found, point.name, point.value)
+
+
+def installed_points(workspace: Path | None = None) -> list[EntryPoint]:
+    """Sorted by name. What lies in the workspace itself was not installed by the user."""
+    found = [point for point in entry_points(group=GROUP) if not _brought_along(point, workspace)]
+    return sorted(found, key=lambda point: (point.name, point.value))
+
+
+def made(found: object, entry: str, source: str = "") -> Named:
+    """The plugin and its name: its `name` attribute, else its entry point's, else what it is called in Python."""
+    plugin = found
+    if inspect.isclass(found) or inspect.isfunction(found):
+        try:
+            plugin = found()
+        except FAILURES as error:
+            what = source or f"{found.__module__}.{found.__qualname__}"
+            raise UsageError(
+                f"the plugin {what} can't be made: {told(error)}; it is called without arguments: where it needs some, "
+                "name a function that makes it"
+            ) from error
+    if plugin is None or isinstance(plugin, (str, int, float, list, tuple, dict)):
+        raise UsageError(
+            f"the plugin {source or repr(found)} is {plugin!r}: a class, an object or a module is expected"
+        )
+    return Named(_name(plugin, entry), plugin)
+
+
+def _name(plugin: object, entry: str) -> str:
+    own = getattr(plugin, "name", None)
+    name = own if isinstance(own, str) and own.strip() else entry or _python_name(plugin)
+    return name.strip()
+
+
+def _python_name(plugin: object) -> str:
+    return plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__name__
+
+
+def _named(source: str, workspace: Path | None) -> Any:
+    """What `package.module:Attribute`, or a file's, names; the module itself where there is no attribute."""
+    where, _, attribute = source.strip().rpartition(":")
+    if not where or len(where) == 1:  # a module without attribute, or a drive's letter
+        where, attribute = source.strip(), ""
+    path = Path(where).expanduser()
+    is_file = where.endswith(".py") or "/" in where or "\\" in where
+    if is_file and not path.is_absolute():
+        raise UsageError(f"the plugin {source} is not given with its full path: {_FORMS}")
+    try:
+        module = _file_module(path, workspace) if is_file else _module(where, workspace)
+        return getattr(module, attribute) if attribute else module
+    except UsageError:
+        raise
+    except AttributeError as error:
+        raise UsageError(f"the plugin {source} can't be loaded: {error}; {_FORMS}") from error
+    except FAILURES as error:
+        raise UsageError(
+            f"the plugin {source} can't be loaded: {told(error)}; mend it, or take it out of your settings ({_FORMS})"
+        ) from error
+
+
+def _module(name: str, workspace: Path | None) -> ModuleType:
+    """Looked up before it is run: the workspace may be on Python's path."""
+    found = importlib.util.find_spec(name.partition(".")[0])
+    places = [found.origin, *(found.submodule_search_locations or ())] if found is not None else []
+    for place in places:
+        if place and _in_workspace(Path(place), workspace):
+            raise UsageError(f"the plugin {name} lies in the workspace, where nothing is loaded from: install it")
+    return importlib.import_module(name)
+
+
+def _file_module(path: Path, workspace: Path | None) -> ModuleType:
+    """The file's module, run anew for each run: a change is noticed, and nothing is left from the run before."""
+    if _in_workspace(path, workspace):
+        raise UsageError(f"the plugin {path} lies in the workspace, where nothing is loaded from: keep it elsewhere")
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}: mend or remove that plugin in your settings")
+    name = f"donewhen_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"the plugin {path} is no Python file: {_FORMS}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickles look their module up
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    return module
+
+
+def _brought_along(point: EntryPoint, workspace: Path | None) -> bool:
+    return point.dist is not None and _in_workspace(Path(str(point.dist.locate_file(""))), workspace)
+
+
+def _in_workspace(path: Path, workspace: Path | None) -> bool:
+    """True inside the workspace, but for the environment that runs this: whoever made that trusts it."""
+    if workspace is None:
+        return False
+    place = path.resolve()
+    own = [Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix)]
+    inside = workspace.resolve()
+    if any(place.is_relative_to(one) for one in own if one != inside and one.is_relative_to(inside)):
+        return False
+    return place.is_relative_to(inside)

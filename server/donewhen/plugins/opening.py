@@ -1,0 +1,67 @@
+"""The plugins of one run, opened for it: what it may use is decided before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+from donewhen.core.errors import UsageError
+from donewhen.plugins import loading
+from donewhen.plugins.calling import PluggyPlugins
+from donewhen.plugins.registering import Named, registered
+
+
+def open_plugins(
+    sources: Sequence[object],
+    *,
+    installed: bool,
+    off: Collection[str] = (),
+    known_tools: Collection[str] = (),
+    workspace: Path | None = None,
+) -> PluggyPlugins:
+    """The plugins of one run: those of `sources` in their order, then, with `installed`, those of the entry point group
+    "donewhen" by name.
+
+    A source is an object, a class, a function or a module, or text that names one: `package.module:Attribute`,
+    `/path/plugin.py:Attribute`. Classes and functions are called for each run, so that no state leaks from one to the
+    next. `off` are names of plugins that are left out, `known_tools` names that no plugin's tool may take. From
+    `workspace` nothing is loaded. Raises UsageError that names the plugin which can't be used and says what to do;
+    PluginConflict where two register the same name.
+    """
+    found = [loading.from_source(source, workspace) for source in sources]
+    if installed:
+        found += loading.installed(off, workspace)
+    return PluggyPlugins(registered([one for one in found if one.name not in off]), known_tools)
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPlugin:
+    """A plugin that a package brings. `points` are the hooks that it implements; `problem` is empty where it can be
+    used, else what to do."""
+
+    name: str
+    package: str
+    points: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def installed_plugins(workspace: Path | None = None) -> tuple[InstalledPlugin, ...]:
+    """What is installed, and whether it can be used: never raises for what a plugin does."""
+    return tuple(_looked_at(point) for point in loading.installed_points(workspace))
+
+
+def _looked_at(point: EntryPoint) -> InstalledPlugin:
+    package = f"{point.dist.name} {point.dist.version}" if point.dist is not None else ""
+    try:
+        one = loading.from_point(point)
+        return InstalledPlugin(one.name, package, _points(one))
+    except UsageError as error:
+        return InstalledPlugin(point.name, package, problem=str(error))
+
+
+def _points(one: Named) -> tuple[str, ...]:
+    found = registered([one])
+    PluggyPlugins(found)
+    return tuple(point for point, hooks in found.hooks.items() if hooks)

@@ -1,0 +1,170 @@
+"""The hooks of one run's plugins: validated by pluggy, and put in the order in which they are called."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pluggy import HookImpl, PluginManager, PluginValidationError
+
+from donewhen.core.errors import UsageError
+from donewhen.core.plugging import Halt
+from donewhen.plugins import points
+from donewhen.plugins.points import HOOKS, PROJECT
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One plugin's implementation of one point."""
+
+    plugin: str
+    point: str
+    function: Callable[..., Any]
+    arguments: tuple[str, ...]
+
+    async def call(self, **given: Any) -> Any:
+        """What it returns, awaited where that is to be awaited; it gets those arguments that it takes. Raises TypeError
+        for a Halt that can't be kept."""
+        task = asyncio.current_task()
+        before = task.cancelling() if task is not None else 0
+        try:
+            found = self.function(**{name: given[name] for name in self.arguments})
+            answer = await found if inspect.isawaitable(found) else found
+        except Halt as halt:
+            halt.data = plain_data(halt)
+            raise
+        if task is not None and task.cancelling() > before:
+            raise asyncio.CancelledError  # it was cancelled and said nothing of it
+        return answer
+
+
+def plain_data(halt: Halt) -> dict[str, Any]:
+    """What a halt carries, as it is kept. Raises TypeError where that is no JSON."""
+    try:
+        return json.loads(json.dumps(halt.data, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"it halted ({halt.reason}) with data that is no JSON: {error}") from halt
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A plugin and the name that it goes by in the ledger, in messages and in settings."""
+
+    name: str
+    plugin: object
+
+    @property
+    def essential(self) -> bool:
+        """The run doesn't go on without it."""
+        return getattr(self.plugin, "essential", False) is True
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """The plugins of one run, in the order of their registration, and their hooks in the order of their calls."""
+
+    plugins: tuple[Named, ...]
+    hooks: Mapping[str, tuple[Hook, ...]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.plugins)
+
+    @property
+    def essential(self) -> frozenset[str]:
+        return frozenset(one.name for one in self.plugins if one.essential)
+
+
+def registered(plugins: Sequence[Named]) -> Registered:
+    """Raises UsageError for a name that is there twice, and for a hook that can't be called."""
+    manager = PluginManager(PROJECT)
+    manager.add_hookspecs(points)
+    for one in plugins:
+        _register(manager, one)
+    hooks = {point: _in_order(point, manager.hook.__dict__[point].get_hookimpls(), plugins) for point in HOOKS}
+    return Registered(tuple(plugins), {point: _hooks(point, found) for point, found in hooks.items()})
+
+
+def _register(manager: PluginManager, one: Named) -> None:
+    if manager.has_plugin(one.name):
+        raise UsageError(
+            f"two plugins are called {one.name}: take one away, or give one of them another `name` attribute"
+        )
+    try:
+        manager.register(one.plugin, one.name)
+        manager.check_pending()
+    except PluginValidationError as error:
+        raise UsageError(f"the plugin {one.name} can't be used: {_said(error)}; {_known()}") from error
+    except ValueError as error:
+        raise UsageError(f"the plugin {one.name} is there twice, under two names: take one away") from error
+    except TypeError as error:
+        raise UsageError(f"the plugin {one.name} can't be used: {error}; {_known()}") from error
+    _check_shape(manager, one)
+
+
+def _said(error: PluginValidationError) -> str:
+    return " ".join(str(error).split())
+
+
+def _known() -> str:
+    return f"the hooks are {', '.join(HOOKS)}, and they take the arguments that docs/plugins.md names"
+
+
+def _check_shape(manager: PluginManager, one: Named) -> None:
+    """What pluggy lets pass, and what could never be called, or would never be."""
+    for point in HOOKS:
+        mine = [impl for impl in manager.hook.__dict__[point].get_hookimpls() if impl.plugin_name == one.name]
+        if len(mine) > 1:
+            raise UsageError(f"the plugin {one.name} implements {point} twice: make it one function")
+        for impl in mine:
+            _check_function(impl, point)
+        if not mine and callable(inspect.getattr_static(one.plugin, point, None)):
+            raise UsageError(
+                f"`{point}` of the plugin {one.name} isn't marked: put `@hookimpl` (from donewhen.plugins) above it"
+            )
+    if not manager.get_hookcallers(one.plugin):
+        raise UsageError(
+            f"the plugin {one.name} has no hook: mark its functions with `@hookimpl` from donewhen.plugins; {_known()}"
+        )
+
+
+def _check_function(impl: HookImpl, point: str) -> None:
+    name = f"`{point}` of the plugin {impl.plugin_name}"
+    if impl.wrapper or impl.hookwrapper or inspect.isgeneratorfunction(impl.function):
+        raise UsageError(f"{name} is a generator: hooks are plain or async functions, and `wrap_tool` wraps tools")
+    never = [
+        parameter.name
+        for parameter in inspect.signature(impl.function).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY or (parameter.name in _ARGUMENTS[point] and _defaults(parameter))
+    ]
+    if never:
+        raise UsageError(f"{name} would never be given `{never[0]}`: take it without a default, and before any `*`")
+
+
+def _defaults(parameter: inspect.Parameter) -> bool:
+    return parameter.default is not parameter.empty
+
+
+_ARGUMENTS = {point: frozenset(inspect.signature(getattr(points, point)).parameters) for point in HOOKS}
+
+
+def _in_order(point: str, found: Sequence[HookImpl], plugins: Sequence[Named]) -> list[HookImpl]:
+    """First registered, first called: pluggy itself would call the last one first. The wrappers of essential plugins
+    come last, which is innermost: what they let pass is what is done."""
+    place = {one.name: number for number, one in enumerate(plugins)}
+    essential = {one.name for one in plugins if one.essential}
+
+    def key(impl: HookImpl) -> tuple[bool, int, int]:
+        innermost = point == "wrap_tool" and impl.plugin_name in essential
+        rank = 0 if impl.tryfirst else 2 if impl.trylast else 1
+        return innermost, rank, place[impl.plugin_name]
+
+    return sorted(found, key=key)
+
+
+def _hooks(point: str, found: Sequence[HookImpl]) -> tuple[Hook, ...]:
+    return tuple(Hook(impl.plugin_name, point, impl.function, tuple(impl.argnames)) for impl in found)

@@ -1,0 +1,293 @@
+"""Tool calls through wrappers: before, after, instead of; and what is sure when a wrapper fails."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from donewhen.plugins import Halt, ToolDoer, ToolOutcome, ToolUse, hookimpl
+from tests.plugins.hosts import Hands, MemoryHost, opened, use_of
+
+
+class Noting:
+    """Notes what it sees before and after."""
+
+    def __init__(self, name: str, seen: list[str]) -> None:
+        self.name, self._seen = name, seen
+
+    @hookimpl
+    async def wrap_tool(self, use: ToolUse, proceed: ToolDoer) -> ToolOutcome:
+        self._seen.append(f"{self.name} before {dict(use.input)}")
+        outcome = await proceed(use)
+        self._seen.append(f"{self.name} after {outcome.text}")
+        return outcome
+
+
+class Wrapper:
+    """Wraps as a function given to it does."""
+
+    def __init__(self, wrap: Any, name: str = "wrapper") -> None:
+        self.name, self._wrap = name, wrap
+
+    @hookimpl
+    async def wrap_tool(self, use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        return await self._wrap(use, proceed, context)
+
+
+async def test_the_first_plugin_is_outermost() -> None:
+    seen: list[str] = []
+    outcome = await opened(Noting("a", seen), Noting("b", seen)).use_tool(MemoryHost(), use_of(n=1), Hands().do)
+    assert seen == ["a before {'n': 1}", "b before {'n': 1}", "b after did {'n': 1}", "a after did {'n': 1}"]
+    assert outcome.text == "did {'n': 1}"
+
+
+async def test_an_essential_wrapper_is_innermost_so_that_it_sees_what_is_done() -> None:
+    seen: list[str] = []
+
+    class Gate(Noting):
+        essential = True
+
+    async def edits(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        return await proceed(replace(use, input={"n": 2}))
+
+    hands = Hands()
+    await opened(Gate("gate", seen), Wrapper(edits)).use_tool(MemoryHost(), use_of(n=1), hands.do)
+    assert seen[0] == "gate before {'n': 2}"
+    assert [dict(use.input) for use in hands.done] == [{"n": 2}]
+
+
+async def test_a_wrapper_may_answer_instead() -> None:
+    async def refuses(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        return ToolOutcome("not today", "refused", ok=False)
+
+    hands = Hands()
+    outcome = await opened(Wrapper(refuses)).use_tool(MemoryHost(), use_of(), hands.do)
+    assert (outcome.text, hands.done) == ("not today", [])
+
+
+async def test_a_wrapper_that_fails_before_the_tool_means_that_it_is_not_done() -> None:
+    async def breaks(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        raise ValueError("no idea")
+
+    host, hands = MemoryHost(), Hands()
+    plugins = opened(Wrapper(breaks, "guard"))
+    outcome = await plugins.use_tool(host, use_of(), hands.do)
+    assert (outcome.ok, outcome.text) == (False, "error: the plugin guard failed: not done")
+    assert hands.done == []
+    assert host.failed == [("guard", "wrap_tool", "ValueError: no idea", False)]
+    assert (await plugins.use_tool(host, use_of(), hands.do)).ok  # it is switched off
+
+
+async def test_nothing_goes_past_an_essential_wrapper_that_failed() -> None:
+    class Gate:
+        name, essential = "gate", True
+
+        @hookimpl
+        async def wrap_tool(self) -> ToolOutcome:
+            raise ValueError("no idea")
+
+    host, hands = MemoryHost(), Hands()
+    plugins = opened(Gate)
+    for _ in range(2):
+        assert not (await plugins.use_tool(host, use_of(), hands.do)).ok
+    assert hands.done == []
+    assert [failure[3] for failure in host.failed] == [True, True]
+
+
+async def test_what_the_tool_did_counts_where_a_wrapper_fails_after_it() -> None:
+    async def breaks_after(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        await proceed(use)
+        raise ValueError("no idea")
+
+    host, hands = MemoryHost(), Hands()
+    outcome = await opened(Wrapper(breaks_after)).use_tool(host, use_of(n=1), hands.do)
+    assert (outcome.text, len(hands.done)) == ("did {'n': 1}", 1)
+    assert host.failed[0][2] == "ValueError: no idea"
+
+
+@pytest.mark.parametrize("answer", [None, "done", {"text": "done"}, ToolOutcome(3, "done")])  # pyright: ignore[reportArgumentType]
+async def test_an_answer_that_is_no_outcome_is_a_failure(answer: Any) -> None:
+    async def odd(use: ToolUse, proceed: ToolDoer, context: Any) -> Any:
+        return answer
+
+    host, hands = MemoryHost(), Hands()
+    outcome = await opened(Wrapper(odd)).use_tool(host, use_of(), hands.do)
+    assert (outcome.ok, hands.done, len(host.failed)) == (False, [], 1)
+    assert "ToolOutcome" in host.failed[0][2]
+
+
+@pytest.mark.parametrize("swallows", [False, True])
+async def test_a_tool_is_done_once_however_often_it_is_asked_for(swallows: bool) -> None:
+    async def twice(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        first = await proceed(use)
+        try:
+            return await proceed(use)
+        except RuntimeError:
+            if swallows:
+                return replace(first, text="forged")
+            raise
+
+    host, hands = MemoryHost(), Hands()
+    outcome = await opened(Wrapper(twice)).use_tool(host, use_of(), hands.do)
+    assert (outcome.text, len(hands.done)) == ("did {}", 1)
+    assert "called twice" in host.failed[0][2]
+
+
+async def test_both_at_once_is_still_once() -> None:
+    async def both(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        first, _ = await asyncio.gather(proceed(use), proceed(use))
+        return first
+
+    host, hands = MemoryHost(), Hands()
+    outcome = await opened(Wrapper(both)).use_tool(host, use_of(), hands.do)
+    assert (outcome.text, len(hands.done), len(host.failed)) == ("did {}", 1, 1)
+
+
+async def test_a_wrapper_cannot_leave_while_the_tool_works() -> None:
+    background: set[asyncio.Task[ToolOutcome]] = set()
+
+    async def leaves(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        task = asyncio.ensure_future(proceed(use))
+        background.add(task)
+        await asyncio.sleep(0)
+        return ToolOutcome("done, surely", "done")
+
+    working = asyncio.Event()
+
+    async def do(use: ToolUse) -> ToolOutcome:
+        working.set()
+        await asyncio.sleep(0.01)
+        return ToolOutcome("really done", "done")
+
+    host = MemoryHost()
+    outcome = await opened(Wrapper(leaves)).use_tool(host, use_of(), do)
+    assert outcome.text == "really done"
+    assert "still at work" in host.failed[0][2]
+    await asyncio.gather(*background)
+
+
+async def test_the_way_to_the_tool_is_closed_afterwards() -> None:
+    ways: list[ToolDoer] = []
+
+    async def keeps(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        ways.append(proceed)
+        return ToolOutcome("later", "later")
+
+    hands = Hands()
+    await opened(Wrapper(keeps)).use_tool(MemoryHost(), use_of(), hands.do)
+    with pytest.raises(RuntimeError, match="after the wrapper had returned"):
+        await ways[0](use_of())
+    assert hands.done == []
+
+
+@pytest.mark.parametrize("other", [use_of("write_file"), use_of(call_id="c2"), None])
+async def test_a_wrapper_may_change_the_input_only(other: Any) -> None:
+    async def another(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        return await proceed(other)
+
+    host, hands = MemoryHost(), Hands()
+    outcome = await opened(Wrapper(another)).use_tool(host, use_of(), hands.do)
+    assert (outcome.ok, hands.done, len(host.failed)) == (False, [], 1)
+
+
+async def test_a_halt_before_the_tool_leaves_it_undone() -> None:
+    async def halts(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        raise Halt("a person has to look", {"tool": use.tool})
+
+    host, hands = MemoryHost(), Hands()
+    with pytest.raises(Halt) as caught:
+        await opened(Noting("a", []), Wrapper(halts, "gate")).use_tool(host, use_of(), hands.do)
+    assert (caught.value.plugin, caught.value.called) == ("gate", ("a", "gate"))
+    assert (hands.done, host.failed) == ([], [])
+
+
+async def test_a_halt_goes_through_a_wrapper_that_catches_everything() -> None:
+    async def swallows(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        try:
+            return await proceed(use)
+        except Exception:  # noqa: BLE001  # what it does is what is tested
+            return ToolOutcome("all is well", "well")
+
+    async def halts(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        raise Halt("stop")
+
+    with pytest.raises(Halt) as caught:
+        await opened(Wrapper(swallows), Wrapper(halts, "inner")).use_tool(MemoryHost(), use_of(), Hands().do)
+    assert caught.value.plugin == "inner"
+
+
+async def test_what_the_tool_raises_is_not_the_wrappers_fault() -> None:
+    async def broken(use: ToolUse) -> ToolOutcome:
+        raise OSError("the disk is gone")
+
+    host = MemoryHost()
+    with pytest.raises(OSError, match="the disk is gone"):
+        await opened(Noting("a", []), Noting("b", [])).use_tool(host, use_of(), broken)
+    assert host.failed == []
+
+
+async def test_a_halt_after_the_tool_keeps_who_halted() -> None:
+    async def halts_after(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        await proceed(use)
+        raise Halt("look at that")
+
+    hands = Hands()
+    with pytest.raises(Halt) as caught:
+        await opened(Wrapper(halts_after, "watch")).use_tool(MemoryHost(), use_of(), hands.do)
+    assert (caught.value.plugin, len(hands.done)) == ("watch", 1)
+
+
+async def test_a_timeout_of_a_wrapper_cuts_the_tool_off() -> None:
+    async def impatient(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        async with asyncio.timeout(0.01):
+            return await proceed(use)
+
+    ended: list[str] = []
+
+    async def slow(use: ToolUse) -> ToolOutcome:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(use.tool)
+        raise AssertionError
+
+    host = MemoryHost()
+    outcome = await opened(Wrapper(impatient)).use_tool(host, use_of(), slow)
+    assert (outcome.ok, ended) == (False, ["run_command"])
+    assert "may have been done in part" in outcome.text
+
+
+@pytest.mark.parametrize("beside", [False, True])
+async def test_cancelling_ends_the_tool_too(beside: bool) -> None:
+    async def waits(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        if not beside:
+            return await proceed(use)
+        task = asyncio.ensure_future(proceed(use))
+        tasks.add(task)
+        await asyncio.Event().wait()
+        return await task
+
+    tasks: set[asyncio.Task[ToolOutcome]] = set()
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def slow(use: ToolUse) -> ToolOutcome:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    host = MemoryHost()
+    call = asyncio.ensure_future(opened(Wrapper(waits)).use_tool(host, use_of(), slow))
+    async with asyncio.timeout(5):
+        await begun.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    assert ended.is_set()
+    assert host.failed == []
+    await asyncio.gather(*tasks, return_exceptions=True)
