@@ -8,6 +8,7 @@ from pydantic import Field
 
 from donewhen.lsp.strictness import Strict, Unlimited
 
+
 class GoalSet(Strict):
     objective: str = Field(min_length=1)
     workspace_uri: str | None = None
