@@ -38,7 +38,7 @@ class GoalVerdict:
     score: float
     complete: bool
     missing: str
-    findings: tuple[RequirementVerdict, ...]
+    findings: tuple[RequirementVerdict, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
 

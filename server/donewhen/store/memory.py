@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.events import CheckFinished, Entry, Event, EvidenceRecorded
@@ -19,7 +20,8 @@ from donewhen.store.summary import RunRecord, updated
 class _Record:
     """What all connections to one ledger share."""
 
-    entries: dict[str, list[Entry]] = field(default_factory=lambda: defaultdict(list))
+    entries: dict[str, deque[Entry]] = field(default_factory=lambda: defaultdict(deque))
+    lengths: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     runs: dict[str, RunRecord] = field(default_factory=dict[str, RunRecord])
     evidence: dict[tuple[str, str], Evidence] = field(default_factory=dict[tuple[str, str], Evidence])
     live: dict[str, Live] = field(default_factory=dict[str, Live])
@@ -30,19 +32,24 @@ class _Record:
 
 
 class MemoryLedger:
-    """The record of runs of one process (ports.Ledger): the same behaviour as on disk, gone with the process."""
+    """The record of runs of one process (ports.Ledger): the same behaviour as on disk, gone with the process.
+
+    `keep`: of each run only the first entry and the latest so many are kept, with their evidence, for whoever needs a
+    long run in little memory and reads it no further back.
+    """
 
     notices: tuple[str, ...] = ()
 
-    def __init__(self, *, fault: Callable[[str], None] | None = None) -> None:
+    def __init__(self, *, fault: Callable[[str], None] | None = None, keep: int | None = None) -> None:
         self._record = _Record()
         self._fault = fault
+        self._keep = keep
         self._own_writes = 0
         self._closed = False
 
     def connected(self) -> MemoryLedger:
         """A second connection to the same record, as another process would have it."""
-        other = MemoryLedger()
+        other = MemoryLedger(keep=self._keep)
         other._record = self._record
         return other
 
@@ -50,13 +57,15 @@ class MemoryLedger:
         self._check_open()
         encode(event)  # what couldn't be kept on disk isn't kept here either
         record = self._record
-        entry = Entry(len(record.entries[run_id]) + 1, at, event)
+        record.lengths[run_id] += 1
+        entry = Entry(record.lengths[run_id], at, event)
         record.entries[run_id].append(entry)
         run = updated(record.runs.get(run_id), event, at)
         if run is not None:
             record.runs[run_id] = run
         if isinstance(event, CheckFinished | EvidenceRecorded):
             record.evidence[run_id, event.evidence.id] = event.evidence
+        self._forget(run_id)
         self._wrote()
         if self._fault is not None:
             self._fault(type(event).__name__)
@@ -64,7 +73,10 @@ class MemoryLedger:
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
         self._check_open()
-        return self._record.entries.get(run_id, [])[max(after, 0) :]
+        known = self._record.entries.get(run_id, ())
+        if self._record.lengths.get(run_id, 0) == len(known):
+            return list(islice(known, max(after, 0), None))
+        return [entry for entry in known if entry.sequence > after]
 
     async def runs(self) -> Sequence[RunSummary]:
         self._check_open()
@@ -123,6 +135,16 @@ class MemoryLedger:
 
     async def close(self) -> None:
         self._closed = True
+
+    def _forget(self, run_id: str) -> None:
+        """The first entry says what the run is: it stays."""
+        entries = self._record.entries[run_id]
+        while self._keep is not None and len(entries) > self._keep + 1:
+            first = entries.popleft()
+            event = entries.popleft().event
+            entries.appendleft(first)
+            if isinstance(event, CheckFinished | EvidenceRecorded):
+                self._record.evidence.pop((run_id, event.evidence.id), None)
 
     def _wrote(self) -> None:
         self._record.writes += 1

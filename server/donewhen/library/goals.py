@@ -1,0 +1,190 @@
+"""What a library caller wants, as a goal: an objective, commands, callables, limits."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
+from donewhen.core.work import RunWarning
+
+CheckLike = str | Callable[..., Any]
+"""A command that has to pass, or a validator."""
+GoalLike = Goal | str | os.PathLike[str]
+"""An objective, a goal, or the path of a goal file."""
+
+_PREFIX = re.compile(r"\s*/goal(?:\s+|$)")
+_TITLE = 100
+_MARKUP = re.compile(r"`|\[[ xX]?\]")
+_COMMAND = re.compile(r"`[^`\n]+`\s+(?:pass|succeed|is clean|exits)", re.IGNORECASE)
+UNDECIDABLE = "nothing can decide this goal: give a judge, or checks (commands, callables)"
+
+
+@dataclass(frozen=True, slots=True)
+class WantedGoal:
+    """A goal, and the callables that its checks of kind `validator` stand for, by check id."""
+
+    goal: Goal
+    validators: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A goal that may have no requirement yet. `of` is what it was made from."""
+
+    title: str
+    objective: str
+    requirements: tuple[Requirement, ...]
+    of: Goal | None = None
+
+    def goal(self, requirements: Sequence[Requirement]) -> Goal:
+        if self.of is not None:
+            return replace(self.of, requirements=tuple(requirements))
+        return Goal(self.title, self.objective, tuple(requirements), Limits(stall_after=None))
+
+
+def wanted_goal(
+    given: GoalLike, *, checks: Sequence[CheckLike] = (), judged: bool = False, workspace: Path | None = None
+) -> WantedGoal:
+    """The goal that a caller means, with further checks. A path, or the name of an existing file that ends in `.md`, is
+    a goal file. `judged`: there is a judge, so that the objective's own words have to be proven too.
+
+    Raises InvalidGoal for a blank objective and for a goal that nothing can decide, GoalFileError, UsageError.
+    """
+    draft = _drafted(given, judged, workspace)
+    validators = validators_of(one for one in checks if not isinstance(one, str))
+    names = iter(validators)
+    bound = [Check.of(_command(one)) if isinstance(one, str) else _validator(next(names)) for one in checks]
+    known = {check.id for requirement in draft.requirements for check in requirement.checks}
+    requirements = list(draft.requirements)
+    for check in bound:
+        if check.id not in known:
+            requirements.append(_requiring(check, len(requirements) + 1))
+    if not requirements:
+        raise InvalidGoal(UNDECIDABLE)
+    goal = draft.goal(requirements)
+    if workspace is None:
+        goal = replace(goal, about="response")
+    _refuse_undecidable(goal, judged, workspace)
+    refuse_missing(goal, validators)
+    return WantedGoal(goal, validators)
+
+
+def without_prefix(text: str) -> str:
+    """The objective of `/goal OBJECTIVE`; any other text as it is (C22)."""
+    found = _PREFIX.match(text)
+    return text if found is None else text[found.end() :]
+
+
+def validators_of(callables: Iterable[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+    """Validators by check id. They are named as the callable is, so that a run that is resumed finds them again."""
+    found: dict[str, Callable[..., Any]] = {}
+    for call in callables:
+        if not callable(call):
+            raise UsageError(f"a check is a command or a callable; it is {type(call).__name__}")
+        name = getattr(call, "__name__", type(call).__name__)
+        name = "the validator" if name == "<lambda>" else name
+        number = 2
+        chosen = name
+        while f"v-{chosen}" in found:
+            chosen, number = f"{name} {number}", number + 1
+        found[f"v-{chosen}"] = call
+    return found
+
+
+def refuse_missing(goal: Goal, validators: Mapping[str, Callable[..., Any]]) -> None:
+    """Raises UsageError for a validator of the goal that isn't there."""
+    for check in goal.checks:
+        if check.kind == "validator" and check.id not in validators:
+            raise UsageError(f"the goal needs the validator {check.command}: give it in checks")
+
+
+def unlimited_warnings(limits: Limits) -> tuple[RunWarning, ...]:
+    """`unlimited` is a person's choice, and shows (C1)."""
+    names = {"max_iterations": "iterations", "timeout": "time"}
+    open_ones = [word for name, word in names.items() if getattr(limits, name) is None]
+    return (RunWarning("unlimited", f"this run has no limit of {' and '.join(open_ones)}"),) if open_ones else ()
+
+
+def _requiring(check: Check, number: int) -> Requirement:
+    text = f"`{check.command}` passes" if check.kind == "command" else f"{check.command} accepts the result"
+    return Requirement(requirement_id(text), number, text, (check,), sole_check=True)
+
+
+def _drafted(given: GoalLike, judged: bool, root: Path | None) -> _Draft:
+    if isinstance(given, Goal):
+        return _Draft(given.title, given.objective, given.requirements, given)
+    if not isinstance(given, str) or _names_file(given, root):
+        goal = _from_file(Path(given), root)
+        return _Draft(goal.title, goal.objective, goal.requirements, goal)
+    text = without_prefix(given).strip()
+    if not text:
+        raise InvalidGoal("the objective must not be blank: say what shall be true when it is done")
+    if root is not None and _MARKUP.search(text):
+        return _from_text(text, judged)
+    stated = _COMMAND.search(text)
+    if stated is not None:
+        raise InvalidGoal(f"the objective says {stated[0]!r}, and commands run in a workspace: give workspace=FOLDER")
+    line = text.splitlines()[0].strip()
+    title = line if len(line) <= _TITLE else line[:_TITLE].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    said = " ".join(text.split())
+    return _Draft(title, text, (Requirement(requirement_id(said), 1, said),) if judged else ())
+
+
+def _from_text(text: str, judged: bool) -> _Draft:
+    """As `donewhen run TEXT` has it: commands of which the text says that they pass are bound, task lists are read.
+    Without a judge the objective's own words need no proof besides."""
+    from donewhen.goalfile.draft import draft  # lazy: Markdown is needed for marked-up texts only
+    from donewhen.goalfile.parse import parse
+
+    goal = parse(draft(text, ())).goal
+    if goal is None:
+        raise InvalidGoal("the objective can't be read as a goal: write it as plain text")
+    kept = [one for one in goal.requirements if judged or one.sole_check or one.text != goal.title]
+    numbered = tuple(replace(one, number=number) for number, one in enumerate(kept, 1))
+    return _Draft(goal.title, text, numbered)
+
+
+def _names_file(given: str, root: Path | None) -> bool:
+    if root is None or not given.endswith(".md") or "\n" in given:
+        return False
+    return (root / given).is_file()
+
+
+def _from_file(path: Path, root: Path | None) -> Goal:
+    from donewhen.goalfile.files import WorkspaceGoalFiles
+
+    if root is None:
+        raise UsageError(f"the goal file {path} is in no workspace: give workspace=FOLDER")
+    inside = path if not path.is_absolute() else _relative(path, root)
+    return WorkspaceGoalFiles(root).load(inside.as_posix())
+
+
+def _relative(path: Path, root: Path) -> Path:
+    found = path.parent.resolve() / path.name
+    if not found.is_relative_to(root):
+        raise UsageError(f"the goal file {path} is not in the workspace {root}")
+    return found.relative_to(root)
+
+
+def _command(text: str) -> str:
+    if not text.strip():
+        raise InvalidGoal("checks must not hold a blank command")
+    return text
+
+
+def _validator(identity: str) -> Check:
+    return Check(identity, identity.removeprefix("v-"), kind="validator")
+
+
+def _refuse_undecidable(goal: Goal, judged: bool, root: Path | None) -> None:
+    commands = [check.command for check in goal.checks if check.kind == "command"]
+    if commands and root is None:
+        raise InvalidGoal(f"`{commands[0]}` runs in a workspace: give workspace=FOLDER")
+    if not judged and not any(one.checks or one.problems for one in goal.requirements):
+        raise InvalidGoal(UNDECIDABLE)

@@ -1,0 +1,209 @@
+"""A run under way, as a library caller holds it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from donewhen.core.errors import UsageError
+from donewhen.core.state import RunState
+from donewhen.core.work import Answer, Interrupt
+from donewhen.engine.api import HaltAnswer, LimitChanges, RunView
+from donewhen.library.outcomes import GoalOutcome
+from donewhen.library.sessions import Session
+from donewhen.library.threads import called
+
+OnEvent = Callable[[GoalOutcome], Any]
+"""Called with the run's new outcome: when it starts, after each iteration, when it waits, and at its end."""
+OnInterrupt = Callable[[Interrupt], Any]
+"""Called with a question; returns an Answer, True (yes, approve), False (no, deny), or a text."""
+
+
+class GoalRun:
+    """A run under way. As an async context manager it ends, with all that it started, when the block is left; so does
+    `outcome()` of a run that is over.
+
+    >>> import asyncio
+    >>> from donewhen import Question, start_goal
+    >>> def worker(prompt):
+    ...     return "blue it is" if "blue" in prompt else Question("Which colour?")
+    >>> async def main():
+    ...     async with await start_goal("Paint it", worker, lambda task: "blue" in task.response) as run:
+    ...         waits = await run.outcome()
+    ...         await run.answer(waits.interrupts[0].id, "blue")
+    ...         await run.resume()
+    ...         return waits.status.value, (await run.outcome()).status.value
+    >>> asyncio.run(main())
+    ('paused', 'complete')
+    """
+
+    def __init__(
+        self, session: Session, on_event: OnEvent | None = None, on_interrupt: OnInterrupt | None = None
+    ) -> None:
+        self._session = session
+        self._on_interrupt = on_interrupt
+        self._following: asyncio.Task[RunState] | None = None
+        self._soon: set[asyncio.Future[Any]] = set()
+        self._events = None if on_event is None else _Events(session, on_event)
+
+    @property
+    def run_id(self) -> str:
+        """The run's name in the workspace's record."""
+        return self._session.state.run_id
+
+    def status(self) -> GoalOutcome:
+        """Where the run stands now."""
+        return self._session.outcome
+
+    async def outcome(self) -> GoalOutcome:
+        """Waits until the run is over, is paused, or was halted. Questions go to `on_interrupt`; without it the run
+        pauses at the first."""
+        if self._following is None or self._following.done():
+            self._following = asyncio.ensure_future(self._follow())
+        await asyncio.shield(self._following)
+        found = self._session.outcome
+        if found.status.over:
+            await self.close()
+        return found
+
+    async def pause(self, reason: str = "paused by the program") -> GoalOutcome:
+        """Raises UsageError where there is nothing to pause."""
+        await self._session.runs.pause(self.run_id, reason)
+        return self.status()
+
+    def pause_soon(self, reason: str) -> bool:
+        """Asks for a pause from a callback of the loop; False where the run is not active."""
+        if not self._session.state.active:
+            return False
+        asked = asyncio.ensure_future(self._session.runs.pause(self.run_id, reason))
+        self._soon.add(asked)
+        asked.add_done_callback(_heard)
+        asked.add_done_callback(self._soon.discard)
+        return True
+
+    async def stop(self, reason: str = "stopped by the program") -> GoalOutcome:
+        """Ends the run `cancelled`, with every process that it started gone. Raises UsageError where it is over: there
+        is nothing to stop."""
+        await self._session.runs.stop(self.run_id, reason)
+        return self.status()
+
+    async def answer(self, interrupt_id: str, answer: Any) -> GoalOutcome:
+        """Answers an open interrupt: an Answer, True (yes, approve), False (no, deny), or a text. A paused run then
+        needs `resume`. Raises UnknownInterrupt, WrongAnswer."""
+        await self._session.runs.answer(self.run_id, interrupt_id, answer_of(answer))
+        return self.status()
+
+    async def resume(
+        self,
+        plugin: str | None = None,
+        data: Any = None,
+        *,
+        max_iterations: Any = None,
+        timeout: Any = None,
+        budget: Any = None,
+        token_budget: Any = None,
+    ) -> GoalOutcome:
+        """Lets a run go on that is paused, was halted (`data` goes to the plugin that did), or ended by a limit that is
+        raised now. Raises NotResumable, UsageError."""
+        limits = LimitChanges(max_iterations, timeout, budget, token_budget)
+        halt = HaltAnswer(plugin, data) if plugin is not None or data is not None else None
+        await self._session.resume(self.run_id, limits, halt)
+        return self.status()
+
+    async def close(self) -> None:
+        """Ends what still runs, within 2 s; a run that was active is then `interrupted`. May be called again."""
+        await self._session.close()
+        if self._following is not None:
+            await asyncio.wait({self._following})
+        if self._events is not None:
+            await self._events.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _follow(self) -> RunState:
+        session = self._session
+        while True:
+            state = await session.standstill()
+            if not state.active:
+                return state
+            if self._on_interrupt is None:
+                waits = "; ".join(one.title for one in state.interrupts)
+                await session.runs.pause(state.run_id, f"waits for a person: {waits}")
+            else:
+                await self._ask(self._on_interrupt, state.interrupts[0])
+
+    async def _ask(self, ask: OnInterrupt, interrupt: Interrupt) -> None:
+        """What comes too late, since somebody else answered or the run went on, is dropped."""
+        said = answer_of(await called(ask, interrupt))
+        if interrupt.id in {one.id for one in self._session.state.interrupts}:
+            await self._session.runs.answer(self.run_id, interrupt.id, said)
+
+
+class _Events:
+    """Tells a caller what a run comes to: first that it runs, then each iteration with its verdict, last its end
+    (C18). A callback that fails is warned of, and does no harm to the run."""
+
+    def __init__(self, session: Session, tell: OnEvent) -> None:
+        self._session = session
+        self._tell = tell
+        self._before = session.state
+        self._queue: asyncio.Queue[GoalOutcome] = asyncio.Queue()
+        self._task = asyncio.ensure_future(self._told())
+        self._queue.put_nowait(session.told(session.state))
+        self._unsubscribe = session.runs.subscribe(self._changed)
+
+    def _changed(self, view: RunView) -> None:
+        before, now = self._before, view.state
+        if now.run_id != before.run_id or now.sequence == before.sequence:
+            return
+        self._before = now
+        if now.iteration > before.iteration > 0:
+            self._queue.put_nowait(self._session.told(before))
+        if not now.active or len(now.interrupts) > len(before.interrupts):
+            self._queue.put_nowait(self._session.told(now))
+
+    async def _told(self) -> None:
+        while True:
+            outcome = await self._queue.get()
+            try:
+                found = self._tell(outcome)
+                if inspect.isawaitable(found):
+                    await found
+            except Exception as error:  # noqa: BLE001  # the caller's own callback
+                warnings.warn(f"on_event failed: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=1)
+            finally:
+                self._queue.task_done()
+
+    async def close(self) -> None:
+        """Once everything is told."""
+        self._unsubscribe()
+        await self._queue.join()
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+
+def answer_of(said: Any) -> Answer:
+    """A caller's answer: an Answer, True (approve), False (deny) or a text. Raises UsageError for anything else."""
+    if isinstance(said, Answer):
+        return said
+    if isinstance(said, bool):
+        return Answer("approve" if said else "deny")
+    if isinstance(said, str):
+        return Answer("text", said)
+    raise UsageError(f"an answer is True, False, a text or an Answer; it is {said!r}")
+
+
+def _heard(asked: asyncio.Future[Any]) -> None:
+    """The run was over by then: nobody needs to know."""
+    if not asked.cancelled():
+        asked.exception()

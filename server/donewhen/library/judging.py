@@ -1,0 +1,213 @@
+"""Judges of library callers: a model, a callable, or the port itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from donewhen.core.errors import InvalidGoal, JudgeOutage, OverBudget, UsageError
+from donewhen.core.events import JudgeOptions, PanelRule
+from donewhen.core.evidence import Evidence, ObservedDiff, ObservedResponse
+from donewhen.core.goal import Goal, Requirement
+from donewhen.core.panel import panel
+from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.core.work import Claim
+from donewhen.judges.alone import GoalVerdict
+from donewhen.library.threads import called
+from donewhen.ports import AuditContext, Judge, Judgement, JudgeTask
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeConfig:
+    """A model as the judge, as litellm names it; several such as `A,B,C` or `3*A` are a panel, whose members must agree
+    as `rule` says. Its key is `api_key`, else what the environment holds for that model's provider.
+
+    `system_prompt` are instructions of your own, `calls` bounds how often it may look for itself, `tokens` its prompt.
+
+    >>> from donewhen import JudgeConfig
+    >>> JudgeConfig("openai/gpt-5.5", system_prompt="Be strict about error handling.").model
+    'openai/gpt-5.5'
+    """
+
+    model: str
+    system_prompt: str | None = None
+    temperature: float | None = None
+    api_base: str | None = None
+    api_key: str | None = None
+    rule: PanelRule = "majority"
+    calls: int = 8
+    tokens: int = 24_000
+
+    def __post_init__(self) -> None:
+        if not self.models:
+            raise InvalidGoal(
+                f"the judge's model must be a model, or several such as A,B,C or 3*A; it is {self.model!r}"
+            )
+        if self.temperature is not None and not math.isfinite(self.temperature):
+            raise InvalidGoal(f"the judge's temperature must be a number; it is {self.temperature!r}")
+
+    def __repr__(self) -> str:
+        return f"JudgeConfig({self.model!r})"  # without the key
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The members of the panel: one for a single judge."""
+        return panel(self.model) or ()
+
+    @property
+    def options(self) -> JudgeOptions:
+        """As a run keeps them."""
+        return JudgeOptions(
+            self.models, self.api_base, self.rule, self.temperature, self.system_prompt, self.calls, self.tokens
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTask:
+    """What a callable judge is given: the goal, the requirements that it decides, and what the server saw itself.
+
+    `response` is what the worker returned, as text, where the goal is about the response, empty otherwise; `diff` what
+    changed in the workspace since the run began. With a `claim` the question is whether the evidence confirms it.
+
+    >>> from donewhen import AuditTask, GoalVerdict, run_goal
+    >>> def judge(task: AuditTask) -> GoalVerdict:
+    ...     polite = "please" in task.response
+    ...     return GoalVerdict(1.0 if polite else 0.2, polite, "" if polite else "say please")
+    >>> run_goal("Ask politely", lambda prompt: "please help", judge).verdict.score
+    1.0
+    """
+
+    goal: Goal
+    requirements: tuple[Requirement, ...]
+    evidence: tuple[Evidence, ...]
+    response: str = ""
+    diff: str = ""
+    claim: Claim | None = None
+
+    @property
+    def objective(self) -> str:
+        return self.goal.objective.strip() or self.goal.title
+
+
+class VerdictJudge:
+    """`ports.Judge` for a callable that takes an AuditTask and returns a GoalVerdict, a Verdict, a Judgement, a dict
+    `{score, complete, missing}`, or a bool. Anything else, and whatever contradicts itself, is no verdict (A1).
+
+    `score` is what it said last, None where it gave none.
+    """
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        self._ask = ask
+        self.score: float | None = None
+
+    @property
+    def identity(self) -> str:
+        return f"callable {getattr(self._ask, '__qualname__', type(self._ask).__name__)}"
+
+    async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
+        """Its JudgeOutage is an outage, as is any other exception of it: it has not judged (A6)."""
+        seen = await _seen(task, context)
+        self.score = None
+        try:
+            said = await called(self._ask, seen)
+        except (JudgeOutage, OverBudget):
+            raise
+        except Exception as error:
+            raise JudgeOutage(f"{type(error).__name__}: {error}") from error
+        if isinstance(said, Judgement):
+            return said
+        if task.claim is not None:
+            return _on_claim(said, seen)
+        reply, self.score = judgement_of(said, seen)
+        return reply
+
+
+async def _seen(task: JudgeTask, context: AuditContext) -> AuditTask:
+    """The evidence with what changed, so that there is something to cite where no check ran."""
+    evidence, diff = list(task.evidence), ""
+    if task.goal.about == "workspace":
+        diff = await context.diff()
+        evidence.append(await context.record(ObservedDiff("", tuple(await context.changed()), diff)))
+    held = [one.observation for one in evidence if isinstance(one.observation, ObservedResponse)]
+    response = held[-1].text if held else ""
+    return AuditTask(task.goal, task.requirements, tuple(evidence), response, diff, task.claim)
+
+
+def judgement_of(said: Any, task: AuditTask) -> tuple[Judgement, float | None]:
+    """What a judge's value says of the requirements of the task, and its score. Nothing is coerced: a value that isn't
+    exactly a verdict leaves them unverified (A1)."""
+    if isinstance(said, Verdict):
+        return Judgement(said), None
+    verdict = verdict_from(said)
+    if isinstance(verdict, str):
+        return Judgement(None, reason=f"the judge's verdict can't be used: {verdict}"), None
+    return Judgement(_mapped(verdict, task)), verdict.score
+
+
+def verdict_from(said: Any) -> GoalVerdict | str:
+    """A value as a verdict for the whole; a text says why it is none."""
+    if isinstance(said, bool):
+        return GoalVerdict(1.0 if said else 0.0, said, "" if said else "the judge says no")
+    if isinstance(said, Mapping):
+        given = cast("Mapping[str, Any]", said)
+        absent = [key for key in ("score", "complete") if key not in given]
+        if absent:
+            return f"it has no {' and no '.join(absent)}"
+        said = GoalVerdict(given["score"], given["complete"], given.get("missing", ""))
+    if not isinstance(said, GoalVerdict):
+        return f"{type(said).__name__} is none"
+    return _contradiction(said) or said
+
+
+def _contradiction(verdict: GoalVerdict) -> str:
+    score = cast("Any", verdict.score)
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+        return f"score must be a number from 0 to 1, not {score!r}"
+    if not isinstance(cast("Any", verdict.complete), bool):
+        return f"complete must be True or False, not {verdict.complete!r}"
+    if not isinstance(cast("Any", verdict.missing), str):
+        return f"missing must be a text, not {verdict.missing!r}"
+    if verdict.complete and score == 0:
+        return "complete, with a score of 0"
+    if verdict.complete and verdict.missing.strip():
+        return f"complete, and yet there is something missing: {verdict.missing.strip()}"
+    return ""
+
+
+def _mapped(said: GoalVerdict, task: AuditTask) -> Verdict:
+    """A verdict for the whole holds for each requirement asked about; one with findings, finding by finding."""
+    if said.findings:
+        return Verdict(said.findings)
+    finding: Literal["met", "unmet"] = "met" if said.complete else "unmet"
+    reason = said.missing.strip() or ("the judge finds it complete" if said.complete else "the judge finds it unproven")
+    cited = tuple(one.id for one in task.evidence)
+    return Verdict(tuple(RequirementVerdict(one.id, finding, reason, cited) for one in task.requirements))
+
+
+def _on_claim(said: Any, task: AuditTask) -> Judgement:
+    """Only an explicit `confirmed` answers a claim; for anything else a person is asked (C9)."""
+    if isinstance(said, Mapping):
+        named = cast("Mapping[str, Any]", said)
+        confirmed, reason = named.get("confirmed"), named.get("reason", "")
+        if isinstance(confirmed, bool) and isinstance(reason, str):
+            return Judgement(None, reason=reason, confirmed=confirmed, evidence_ids=tuple(e.id for e in task.evidence))
+    return Judgement(None, reason="the judge said nothing about the claim")
+
+
+JudgeLike = Judge | JudgeConfig | str | Callable[..., Any]
+"""A model's name, a JudgeConfig, a callable, or the Judge port."""
+
+
+def judge_of(given: JudgeLike | None) -> Judge | JudgeConfig | None:
+    """A caller's judge: the port, or a model that is still to be reached. Raises UsageError for what is none."""
+    if given is None or isinstance(given, JudgeConfig):
+        return given
+    if isinstance(given, str):
+        return JudgeConfig(given)
+    if callable(getattr(given, "judge", None)) and hasattr(given, "identity"):
+        return cast("Judge", given)
+    if callable(given):
+        return VerdictJudge(given)
+    raise UsageError(f"a judge is a model's name, a JudgeConfig or a callable; it is {type(given).__name__}")

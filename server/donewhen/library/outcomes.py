@@ -1,0 +1,185 @@
+"""What a run came to, for library callers: `GoalOutcome`, made of the run's state and of nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from typing import Any, cast
+
+from donewhen.core.plugging import Halted
+from donewhen.core.proof import assess
+from donewhen.core.state import RunState
+from donewhen.core.verdict import RequirementStatus, RequirementVerdict, RequirementView
+from donewhen.core.work import Interrupt, Usage
+from donewhen.judges.alone import GoalVerdict
+
+PROVEN = ("met", "waived")
+
+
+class GoalStatus(StrEnum):
+    """Where a run stands. It equals its text: `outcome.status == "complete"`.
+
+    >>> from donewhen import GoalStatus
+    >>> GoalStatus.COMPLETE == "complete", GoalStatus.PAUSED.over
+    (True, False)
+    """
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    INTERRUPTED = "interrupted"
+    COMPLETE = "complete"
+    CAPPED = "capped"
+    TIMED_OUT = "timed_out"
+    OVER_BUDGET = "over_budget"
+    STALLED = "stalled"
+    BLOCKED = "blocked"
+    IMPOSSIBLE = "impossible"
+    CANCELLED = "cancelled"
+    CRASHED = "crashed"
+
+    @property
+    def over(self) -> bool:
+        """True for a run that has ended; others go on, or can be resumed."""
+        return self not in (GoalStatus.RUNNING, GoalStatus.WAITING, GoalStatus.PAUSED, GoalStatus.INTERRUPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementOutcome:
+    """Where one requirement stands: `met`, `unmet`, `unverified`, `stale` or `waived`, why, and the evidence cited.
+
+    >>> from donewhen import RequirementOutcome
+    >>> RequirementOutcome("r-1", "R1", "it is short", "met", "`short`: passed", ("E2",)).status
+    'met'
+    """
+
+    id: str
+    label: str
+    text: str
+    status: RequirementStatus
+    reason: str
+    evidence_ids: tuple[str, ...] = ()
+    decided_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoalOutcome:
+    """What a run came to, or where it stands. `iterations` are audit rounds, at least 1 once it stands still.
+
+    `verdict` is where the whole goal stands: None before the first audit. `response` is what the worker returned last
+    (its text where the run was resumed). `halt` and `interrupts` say what a run that is no further waits for:
+    `resume_goal(outcome.run_id, ...)` goes on. Costs are US dollars, None where a model's price is unknown.
+
+    >>> from donewhen import run_goal
+    >>> def greets(response, agent):
+    ...     return "hello" in response
+    >>> outcome = run_goal("Say hello", lambda prompt: "hello", checks=[greets])
+    >>> outcome.status.value, outcome.iterations, outcome.verdict.score, outcome.response
+    ('complete', 1, 1.0, 'hello')
+    """
+
+    status: GoalStatus
+    iterations: int
+    verdict: GoalVerdict | None
+    reason: str = ""
+    run_id: str = ""
+    response: Any = None
+    requirements: tuple[RequirementOutcome, ...] = ()
+    worker_usage: Usage = field(default_factory=Usage)
+    judge_usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    halt: Halted | None = None
+    interrupts: tuple[Interrupt, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens and cost of worker and judge together, where Done When itself made the calls."""
+        return self.worker_usage + self.judge_usage
+
+    @property
+    def cost(self) -> float | None:
+        return self.usage.usd
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as JSON knows it; a response that JSON can't hold is given as its text."""
+        told = {one.name: _plain(getattr(self, one.name)) for one in dataclasses.fields(self)}
+        return {**told, "cost": self.cost}
+
+
+def outcome_of(state: RunState, response: Any = None, judge_score: float | None = None) -> GoalOutcome:
+    """A run as it stands. `judge_score` is what a judge said of the requirements that it decides, 0 to 1."""
+    views = assess(state)
+    still = not state.active
+    held = state.response.observation if state.response is not None else None
+    return GoalOutcome(
+        status=GoalStatus(state.status or "complete"),
+        iterations=max(1, state.iteration) if still else state.iteration,
+        verdict=verdict_of(state, views, judge_score) if still or state.iteration else None,
+        reason=state.reason,
+        run_id=state.run_id,
+        response=getattr(held, "text", None) if response is None else response,
+        requirements=tuple(_requirement(state, view) for view in views),
+        worker_usage=state.worker_usage,
+        judge_usage=state.judge_usage,
+        seconds=state.elapsed,
+        halt=state.halt,
+        interrupts=state.interrupts,
+        warnings=tuple(warning.message for warning in state.warnings),
+    )
+
+
+def verdict_of(state: RunState, views: tuple[RequirementView, ...], judge_score: float | None = None) -> GoalVerdict:
+    """The verdict for the whole. The score is the share that is proven; what the judge decides counts as it scored it,
+    where it did."""
+    left = [view for view in views if view.status not in PROVEN]
+    open_findings = [known.finding for known in state.open_findings]
+    complete = state.status == "complete" if not state.active else not left and not open_findings
+    missing = [f"R{view.number}: {view.reason or view.status}" for view in left]
+    missing += [f"{finding.path}: {finding.message}" for finding in open_findings]
+    return GoalVerdict(
+        score=sum(_share(view, judge_score) for view in views) / len(views),
+        complete=complete,
+        missing="" if complete else "\n".join(missing) or state.reason,
+        findings=tuple(_finding(view) for view in views),
+        usage=state.judge_usage,
+    )
+
+
+def _share(view: RequirementView, judge_score: float | None) -> float:
+    if view.decided_by == "judge" and judge_score is not None:
+        return judge_score
+    return 1.0 if view.status in PROVEN else 0.0
+
+
+def _finding(view: RequirementView) -> RequirementVerdict:
+    proven = view.status in PROVEN
+    finding = "met" if proven else ("unmet" if view.status == "unmet" else "unverified")
+    return RequirementVerdict(view.requirement_id, finding, view.reason, view.evidence_ids)
+
+
+def _requirement(state: RunState, view: RequirementView) -> RequirementOutcome:
+    requirement = state.goal.requirement(view.requirement_id)
+    text = requirement.text if requirement is not None else ""
+    label = f"R{view.number}"
+    return RequirementOutcome(
+        view.requirement_id, label, text, view.status, view.reason, view.evidence_ids, view.decided_by
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, str | int | bool):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in cast("list[Any]", value)]
+    return str(value)

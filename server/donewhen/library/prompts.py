@@ -1,0 +1,37 @@
+"""What a callable worker is told: objective, where things stand, feedback (C3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from donewhen.core.goal import Check, Goal
+from donewhen.ports import Turn
+from donewhen.workers.prompt import ANSWERS_HEADING, FEEDBACK_HEADING, item, turn_prompt
+
+
+def prompt_of(turn: Turn, *, first: bool = False) -> str:
+    """All that a worker needs to know for one turn, also one that remembers nothing of the turns before. `first`: as
+    the run's first turn would have it."""
+    if turn.goal.about == "workspace":
+        return "\n\n".join([turn_prompt(turn), *turn.notes])
+    told = [objective_of(turn.goal)]
+    if not first and turn.feedback and turn.feedback.strip():
+        told.append(f"{FEEDBACK_HEADING}\n{turn.feedback.strip()}")
+    if turn.answers and not first:
+        told.append("\n".join([ANSWERS_HEADING, *map(item, turn.answers)]))
+    return "\n\n".join([*told, *turn.notes])
+
+
+def objective_of(goal: Goal) -> str:
+    """The objective in the caller's own words, and what it has to prove where that is more than these."""
+    words = goal.objective.strip() or goal.title.strip()
+    known = {" ".join(text.split()) for text in (words, goal.title)}
+    named = [one for one in goal.requirements if one.text not in known and not _validators_alone(one.checks)]
+    if not named:
+        return words
+    return "\n".join([f"{words}\n", "What has to be proven:", *(f"- {one.label}: {one.text}" for one in named)])
+
+
+def _validators_alone(checks: Sequence[Check]) -> bool:
+    """A validator's name tells a worker nothing; its feedback does."""
+    return bool(checks) and all(check.kind == "validator" for check in checks)

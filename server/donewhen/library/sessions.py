@@ -1,0 +1,134 @@
+"""One run of a library caller, and all that it works with, from its start or resumption until it is closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from donewhen.core.errors import UsageError
+from donewhen.core.events import Entry, InterruptOpened
+from donewhen.core.evidence import ObservedResponse
+from donewhen.core.state import RunState
+from donewhen.engine.active import ActiveRun
+from donewhen.engine.api import HaltAnswer, LimitChanges
+from donewhen.engine.records import Records
+from donewhen.engine.runs import Supervisor
+from donewhen.engine.setup import EngineSetup, Start
+from donewhen.evidence.validators import NOTHING
+from donewhen.library.checking import ResponseChecker
+from donewhen.library.judging import JudgeConfig, VerdictJudge
+from donewhen.library.outcomes import GoalOutcome, outcome_of
+from donewhen.ports import Judge, Ledger
+
+
+class Session:
+    """Holds one run at a time. `runs` steers it as any front end does."""
+
+    def __init__(
+        self, setup: EngineSetup, checker: ResponseChecker, ledger: Ledger, judge: Judge | JudgeConfig | None
+    ) -> None:
+        self.stirred = asyncio.Event()
+        """Set whenever an interrupt is opened."""
+        self.checker = checker
+        self.runs = LibraryRuns(replace(setup, observe=self._observer(setup.observe)))
+        self._ledger = ledger
+        self._judge = judge
+        self._run: ActiveRun | None = None
+        self._closed = False
+
+    @property
+    def run(self) -> ActiveRun:
+        """Raises UsageError where there is none yet."""
+        if self._run is None:
+            raise UsageError("the run was not started")
+        return self._run
+
+    @property
+    def state(self) -> RunState:
+        """The run as it is now."""
+        return self.run.state
+
+    @property
+    def outcome(self) -> GoalOutcome:
+        """The run as it is now, for the caller."""
+        return self.told(self.state)
+
+    def told(self, state: RunState) -> GoalOutcome:
+        """A state of the run, for the caller."""
+        response = None if self.checker.response is NOTHING else self.checker.response
+        score = self._judge.score if isinstance(self._judge, VerdictJudge) else None
+        return outcome_of(state, response, score)
+
+    async def start(self, start: Start) -> RunState:
+        """Puts the run on record and lets it begin. Raises AlreadyRunning for a second one in the same workspace."""
+        view = await self.runs.start_goal(start)
+        self._run = self.runs.supervised(view.state.run_id)
+        return view.state
+
+    async def resume(self, run_id: str | None, limits: LimitChanges, halt: HaltAnswer | None = None) -> RunState:
+        """Lets a run of this workspace go on. Raises NotResumable, UnknownRun, UsageError."""
+        view = await self.runs.resume(run_id, limits, halt=halt)
+        self._run = self.runs.supervised(view.state.run_id)
+        held = view.state.response.observation if view.state.response is not None else None
+        if self.checker.response is NOTHING and isinstance(held, ObservedResponse):
+            self.checker.response = held.text
+        return view.state
+
+    async def standstill(self) -> RunState:
+        """The run's state once it goes no further by itself: over, paused, halted, or waiting for a person's answer."""
+        return await self.runs.standstill(self.run, self.stirred)
+
+    async def close(self, reason: str = "the program ended") -> None:
+        """Ends what still runs, within 2 s; an active run is then `interrupted`."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            await self.runs.close(reason)
+        finally:
+            await self._ledger.close()
+
+    def _observer(self, also: Callable[[str, Entry], None]) -> Callable[[str, Entry], None]:
+        def observe(run_id: str, entry: Entry) -> None:
+            also(run_id, entry)
+            if isinstance(entry.event, InterruptOpened):
+                self.stirred.set()
+
+        return observe
+
+
+class LibraryRuns(Supervisor):
+    """The runs of one session. What it knows of a run that is over stays known, however much of it the ledger keeps."""
+
+    def __init__(self, setup: EngineSetup) -> None:
+        super().__init__(setup)
+        self._known = _KnownRecords(setup.root, setup.state_folder, setup.ledger)
+        self._records = self._known
+
+    def supervised(self, run_id: str) -> ActiveRun:
+        """The run, which this process has just begun to supervise."""
+        return self._active[run_id]
+
+    async def standstill(self, run: ActiveRun, stirred: asyncio.Event) -> RunState:
+        task = self._tasks.get(run.run_id)
+        while task is not None and not task.done() and not (run.state.active and run.state.interrupts):
+            stirred.clear()
+            woken: asyncio.Future[Any] = asyncio.ensure_future(stirred.wait())
+            try:
+                await asyncio.wait({task, woken}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                woken.cancel()
+        if self.failure is not None:
+            raise self.failure
+        return run.state
+
+    async def _let_go(self, run: ActiveRun) -> None:
+        self._known.remember(run.state)
+        await super()._let_go(run)
+
+
+class _KnownRecords(Records):
+    def remember(self, state: RunState) -> None:
+        self._states[state.run_id] = state

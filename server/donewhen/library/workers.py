@@ -1,0 +1,255 @@
+"""Workers of library callers: any callable becomes a `ports.Worker`."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from donewhen.core.calls import Message
+from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
+from donewhen.core.plugging import Halt
+from donewhen.core.work import Claim, TurnResult
+from donewhen.library.prompts import prompt_of
+from donewhen.library.threads import called
+from donewhen.ports import Turn, TurnContext, Worker
+
+OFFERED = ("turn", "context", "messages", "feedback")
+"""What a callable gets besides the prompt, where it has a parameter of that name."""
+RETURNED_NOTHING = "the worker returned nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Returned by a worker that can't go on: something outside of its reach is missing. The judge or a person confirms
+    it before it ends the run.
+
+    >>> from donewhen import Blocked, run_goal
+    >>> def deployed(response, agent):
+    ...     return "deployed" in response
+    >>> outcome = run_goal("Deploy it", lambda prompt: Blocked("no credentials"), checks=[deployed])
+    >>> outcome.status.value, outcome.interrupts[0].title
+    ('paused', 'The worker says that it is blocked: no credentials. End the run as blocked?')
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Impossible:
+    """Returned by a worker that found the goal to contradict itself, or to be out of anybody's reach. The judge or a
+    person confirms it before it ends the run.
+
+    >>> from donewhen import Impossible
+    >>> Impossible("the two tests contradict each other").reason
+    'the two tests contradict each other'
+    """
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Returned by a worker that needs a person to decide something: the run waits, and its next turn gets the answer.
+
+    >>> from donewhen import Question
+    >>> Question("Which of the two schemas?").text
+    'Which of the two schemas?'
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """The built-in agent as the worker: a model (as litellm names it) with tools, in the workspace. Its key is
+    `api_key`, else what the environment holds for that model's provider.
+
+    >>> from donewhen import AgentConfig
+    >>> AgentConfig("anthropic/claude-sonnet-4-5").model
+    'anthropic/claude-sonnet-4-5'
+    """
+
+    model: str
+    api_base: str | None = None
+    api_key: str | None = None
+    temperature: float | None = None
+    window: int | None = None
+    tool_calls: int = 2_000
+    turn_tokens: int = 50_000_000
+
+    def __post_init__(self) -> None:
+        if not self.model.strip():
+            raise UsageError("the agent's model must not be blank: AgentConfig('provider/name')")
+
+    def __repr__(self) -> str:
+        return f"AgentConfig({self.model!r})"  # without the key
+
+
+class PromptTemplate:
+    """A caller's own retry prompt (C6): called with the feedback, it returns a text or content blocks."""
+
+    def __init__(self, template: Callable[[str | None], Any]) -> None:
+        self._template = template
+        self._made: tuple[str, Any] | None = None
+
+    def text(self, feedback: str | None) -> str:
+        """For the engine, which keeps texts."""
+        made = self._template(feedback)
+        self._made = (as_text(made), made)
+        return self._made[0]
+
+    def prompt(self, turn: Turn) -> Any:
+        """What the worker is called with: the template's own words, and nothing around them."""
+        if turn.feedback is None:
+            return prompt_of(turn)
+        if self._made is not None and self._made[0] == turn.feedback:
+            return self._made[1]
+        return turn.feedback
+
+
+class CallableWorker:
+    """`ports.Worker` for `worker(prompt)`. What it gets besides, by name: `turn` and `context` (see `donewhen.ports`),
+    `messages` (the conversation so far, `{"role", "content"}`, the prompt last), `feedback` (None in the first turn).
+
+    A sync callable runs in a thread. Where the run is cut off it is left behind there, and what it returns is dropped.
+    `response` is what it returned in the present turn.
+    """
+
+    waits_for_person = False
+
+    def __init__(self, call: Callable[..., Any], template: PromptTemplate | None = None) -> None:
+        self._call = call
+        self._template = template
+        self._wanted = _parameters(call)
+        self.response: Any = None
+
+    @property
+    def name(self) -> str:
+        return "callable"
+
+    async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+        self.response = None
+        prompt = prompt_of(turn) if self._template is None else self._template.prompt(turn)
+        messages = await self._told(turn, context, prompt) if "messages" in self._wanted else []
+        offered = {"turn": turn, "context": context, "feedback": turn.feedback, "messages": messages}
+        try:
+            returned = await called(self._call, prompt, **{name: offered[name] for name in self._wanted})
+        except (Halt, WorkerFailed, OverBudget):
+            raise
+        except Exception as error:
+            raise WorkerFailed(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__) from error
+        result = result_of(returned, silent=turn.goal.about == "workspace")
+        if result.response is not None:
+            self.response = returned
+            if "messages" in self._wanted:
+                await context.keep(Message("assistant", result.response))
+        return result
+
+    async def _told(self, turn: Turn, context: TurnContext, prompt: Any) -> list[dict[str, Any]]:
+        """The conversation that a callable with `messages` is given; it is kept with the run (C5, C20). A turn that
+        goes on where it was halted was told its prompt before."""
+        earlier = [{"role": one.role, "content": one.text} for one in context.conversation]
+        if not turn.preserve_context and turn.feedback is not None and turn.refinement == 0:
+            earlier = [{"role": "user", "content": prompt_of(turn, first=True)}]
+        if turn.resume is not None and earlier:
+            return earlier
+        await context.keep(Message("user", as_text(prompt)))
+        return [*earlier, {"role": "user", "content": prompt}]
+
+
+def worker_of(given: Any, template: PromptTemplate | None = None) -> Worker:
+    """A caller's worker as the port. Raises UsageError for what is none."""
+    if callable(getattr(given, "work", None)) and hasattr(given, "waits_for_person"):
+        return cast("Worker", given)
+    if callable(given):
+        return CallableWorker(given, template)
+    raise UsageError(
+        "a worker is a callable that takes the prompt, an AgentConfig, or an object with the Worker port; "
+        f"it is {type(given).__name__}"
+    )
+
+
+def result_of(returned: Any, *, silent: bool = False) -> TurnResult:
+    """The end of a turn, from what a callable returned. `silent`: it may return None, since files count."""
+    match returned:
+        case TurnResult():
+            return returned
+        case Blocked(reason):
+            return TurnResult(Claim("blocked", reason), summary=reason)
+        case Impossible(reason):
+            return TurnResult(Claim("impossible", reason), summary=reason)
+        case Question(text):
+            return TurnResult(Claim("question", text), summary=text)
+        case None if silent:
+            return TurnResult()
+        case _:
+            return _answered(returned)
+
+
+def _answered(returned: Any) -> TurnResult:
+    text = as_text(returned)
+    if not text.strip():
+        return TurnResult(error=RETURNED_NOTHING, summary=RETURNED_NOTHING)
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    line = text.strip().splitlines()[0][:200]
+    return TurnResult(Claim("finished", line), response_digest=digest, summary=line, response=text)
+
+
+def as_text(value: Any) -> str:
+    """The text of a response or a prompt: of texts, of messages in the shapes that agents use, else JSON or `str`."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return _of_mapping(cast("Mapping[str, Any]", value))
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return _of_sequence(cast("Sequence[Any]", value))
+    message = getattr(value, "message", None)
+    if isinstance(message, Mapping) and "content" in message:
+        return _of_mapping(cast("Mapping[str, Any]", message))
+    content = getattr(value, "content", None)
+    return content if isinstance(content, str) else str(value)
+
+
+def _of_mapping(value: Mapping[str, Any]) -> str:
+    if "content" in value:
+        return as_text(value["content"])
+    if isinstance(value.get("text"), str):
+        return value["text"]
+    return _json(value) if value else ""
+
+
+def _of_sequence(values: Sequence[Any]) -> str:
+    """Content blocks are one text; of messages the last one counts, since it is the answer."""
+    blocks = [cast("Mapping[str, Any]", one) for one in values if isinstance(one, Mapping)]
+    if blocks and len(blocks) == len(values) and all("role" in one for one in blocks):
+        return as_text(blocks[-1])
+    texts = [one["text"] for one in blocks if isinstance(one.get("text"), str)]
+    if texts:
+        return "\n".join(texts)
+    return _json(values) if values and len(blocks) < len(values) else ""
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def _parameters(call: Callable[..., Any]) -> tuple[str, ...]:
+    """Which of the offered names it takes. Raises UsageError for one that can't take the prompt."""
+    try:
+        known = inspect.signature(call).parameters
+    except (TypeError, ValueError):  # built in: nothing is known of it
+        return ()
+    kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
+    first = next((one.name for one in known.values() if one.kind in kinds), None)
+    if first is None:
+        raise UsageError("a worker takes the prompt as its first argument: def worker(prompt): ...")
+    return tuple(name for name in OFFERED if name in known and name != first)
