@@ -1,11 +1,32 @@
-"""What may run without asking: the user's rules for tools, frozen when a run starts."""
+"""What may run without asking: the policy, pure. The rules are the user's, frozen when a run starts, and what a person
+allowed since."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from donewhen.core.globs import literal, matches
+from donewhen.core.plugging import ToolUse
+from donewhen.core.risky_commands import Tracked, all_commands, always_asks
+from donewhen.core.simple_commands import follows, is_pattern, simple, written
+
 Permit = Literal["allow", "ask", "deny"]
+Mode = Literal["ask", "auto", "deny"]
+"""As `core.events.Approve`."""
+
+COMMAND_TOOL = "run_command"
+FILE_TOOLS = frozenset(("read_file", "list_files", "search", "write_file", "edit_file"))
+"""The agent's tools with a `path`, which stay inside the workspace by themselves."""
+OWN_TOOLS = FILE_TOOLS | {COMMAND_TOOL, "report"}
+SAID = "the person answered instead:"
+DENIED = "it was not allowed"
+NOT_RUN = "not run:"
+NOT_WRITTEN = "not written:"
+"""How what a worker is told of a call begins that a person did not allow: one of these two, then one of those. They are
+found again where its conversation is made shorter."""
+NOBODY = "nobody is asked in this run (approve is deny): it was started without a person to answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +39,117 @@ class ApprovalRule:
     action: Permit
 
 
-SAID = "the person answered instead:"
-DENIED = "it was not allowed"
-NOT_RUN = "not run:"
-NOT_WRITTEN = "not written:"
-"""How what a worker is told of a call begins that a person did not allow: one of these two, then one of those. They are
-found again where its conversation is made shorter."""
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a call may be made. `remembers`: a person's approval of it may be kept."""
+
+    action: Permit
+    reason: str = ""
+    remembers: bool = False
+
+
+def permit_for(
+    use: ToolUse, approve: Mode, rules: Sequence[ApprovalRule], tracked: Tracked, *, windows: bool = False
+) -> Decision:
+    """Whether a tool call may be made: the first of these that has something to say.
+
+    A `deny` rule; what always asks; an `ask` rule; an `allow` rule; `--approve auto`; the defaults, which let through
+    what stays inside the workspace and ask for anything else. Where nobody is asked, asking is denying. `tracked` says
+    which files git tracks, `windows` that commands are run by `cmd`.
+    """
+    denied = _first(use, rules, "deny", windows)
+    if denied is not None:
+        return Decision("deny", f"a rule denies {_named(denied)}")
+    wanted = _wanted(use, approve, rules, tracked, windows)
+    return Decision("deny", NOBODY) if wanted.action == "ask" and approve == "deny" else wanted
+
+
+def remembered(use: ToolUse, *, windows: bool = False) -> ApprovalRule | None:
+    """The rule that lets exactly this call through again; None for one that can't be remembered."""
+    if use.tool == COMMAND_TOOL:
+        words = _command(use, windows)
+        return ApprovalRule(use.tool, written(words), "allow") if words is not None else None
+    path = _path(use)
+    return ApprovalRule(use.tool, literal(path), "allow") if path is not None else None
+
+
+def rule_problem(rule: ApprovalRule) -> str | None:
+    """Why a rule could never match anything, None for one that could."""
+    if not rule.tool.strip() or not rule.pattern.strip():
+        return "a rule needs a tool and a pattern; `*` stands for any"
+    if rule.tool == COMMAND_TOOL and not is_pattern(rule.pattern):
+        return (
+            f"`{rule.pattern}` is no command pattern: write one simple command, word by word, such as `git status`, "
+            "with ` *` at its end for any further words; no operators, variables or wildcards elsewhere"
+        )
+    return None
+
+
+def _wanted(use: ToolUse, approve: Mode, rules: Sequence[ApprovalRule], tracked: Tracked, windows: bool) -> Decision:
+    """What the person who started the run wants, were there somebody to ask."""
+    always = always_asks(_text(use), tracked) if use.tool == COMMAND_TOOL else None
+    if always is not None:
+        return Decision("ask", always)
+    asked = _first(use, rules, "ask", windows)
+    if asked is not None:
+        return Decision("ask", f"a rule asks for {_named(asked)}")
+    if _first(use, rules, "allow", windows) is not None or approve == "auto":
+        return Decision("allow")
+    if use.tool in OWN_TOOLS and use.tool != COMMAND_TOOL and not use.sensitive:
+        return Decision("allow")
+    return Decision("ask", use.sensitive, remembered(use, windows=windows) is not None)
+
+
+def _first(use: ToolUse, rules: Sequence[ApprovalRule], action: Permit, windows: bool) -> ApprovalRule | None:
+    """The first rule with this action that is about the call. What loosens has to match exactly; what tightens matches
+    any part of a command line, and where that can't be understood, a word of it."""
+    about = [rule for rule in rules if rule.action == action and rule.tool in (use.tool, "*")]
+    match = _allows if action == "allow" else _tightens
+    return next((rule for rule in about if rule.pattern.strip() == "*" or match(use, rule.pattern, windows)), None)
+
+
+def _allows(use: ToolUse, pattern: str, windows: bool) -> bool:
+    if use.tool == COMMAND_TOOL:
+        words = _command(use, windows)
+        return words is not None and follows(words, pattern)
+    path = _path(use)
+    return path is not None and matches(pattern, path)
+
+
+def _tightens(use: ToolUse, pattern: str, windows: bool) -> bool:
+    if use.tool == COMMAND_TOOL:
+        text = _text(use)
+        commands = all_commands(text)
+        if commands is None:
+            begun = simple(pattern.strip().removesuffix(" *"))
+            return begun is not None and begun[0] in text
+        return any(follows(_plain(words), pattern) or follows(words, pattern) for words in commands)
+    given = use.input.get("path")
+    path = _path(use) or (given if isinstance(given, str) else "")
+    return matches(pattern, path) or matches(pattern.lower(), path.lower())
+
+
+def _plain(words: Sequence[str]) -> tuple[str, ...]:
+    """`/usr/bin/curl x` is `curl x` for what tightens."""
+    return (words[0].replace("\\", "/").rsplit("/", 1)[-1], *words[1:])
+
+
+def _text(use: ToolUse) -> str:
+    return str(use.input.get("command", ""))
+
+
+def _command(use: ToolUse, windows: bool) -> tuple[str, ...] | None:
+    return simple(_text(use), windows=windows)
+
+
+def _path(use: ToolUse) -> str | None:
+    """The path relative to the workspace, plainly written; None for one that may lead out of it."""
+    given = use.input.get("path")
+    if not isinstance(given, str) or given.startswith(("/", "~", "\\")) or ":" in given:
+        return None
+    parts = [part for part in given.replace("\\", "/").split("/") if part not in ("", ".")]
+    return "/".join(parts) if parts and ".." not in parts else None
+
+
+def _named(rule: ApprovalRule) -> str:
+    return f"`{rule.pattern}`" if rule.tool == COMMAND_TOOL else f"{rule.tool} `{rule.pattern}`"
