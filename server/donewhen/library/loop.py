@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from donewhen.core.state import RunState
 from donewhen.library.assembling import RunParts
 from donewhen.library.attaching import ByWorker, host_of, name_of
 from donewhen.library.judging import JudgeConfig, JudgeLike, judge_of
+from donewhen.library.limiting import attempts, limits, seconds
 from donewhen.library.looped import Asked, LoopedWorker
 from donewhen.library.response import GoalResult, RetryPrompt, feedback_of, stop_reason_of
 from donewhen.library.standing import stood
@@ -27,7 +26,6 @@ MAX_ATTEMPTS = 10
 TIMEOUT = 3600.0
 NAME = "donewhen:goal-loop"
 _CHECK = "v-goal"
-_LONGEST_CHECK = 86_400.0
 _LOOPS: ByWorker[weakref.ref[GoalLoop]] = ByWorker()
 """The loop that each worker is in. It holds no state of any run, and neither worker nor loop alive."""
 
@@ -43,8 +41,8 @@ class GoalLoop:
     `max_attempts` (10) and `timeout` (3600 seconds for the whole run) are finite unless they are infinite or
     "unlimited" on purpose, which warns (C1). With `preserve_context` False each retry starts from the original
     conversation and the latest feedback alone (C5). `resume_prompt_template` makes the retry prompt from the feedback,
-    None where there is none (C6). `name` tells loops apart in messages; `plugins` are hooks of your own, such as a critic
-    that refines each attempt from inside (C17). Raises InvalidGoal with the name of the field.
+    None where there is none (C6). `name` tells loops apart in messages; `plugins` are hooks of your own, such as a
+    critic that refines each attempt from inside (C17). Raises InvalidGoal with the name of the field.
 
     >>> from donewhen import GoalLoop
     >>> def short(response, agent):
@@ -74,7 +72,7 @@ class GoalLoop:
     ) -> None:
         self.goal = _checked_goal(goal)
         self.judge = judge_of(judge) if isinstance(goal, str) else None
-        self.limits = limits_of(max_attempts, timeout)
+        self.limits = limits(attempts("max_attempts", max_attempts), seconds("timeout", timeout))
         self.name = _checked_name(name)
         self.preserve_context = preserve_context
         self.template = resume_prompt_template
@@ -249,35 +247,6 @@ def _judge_from(worker: Callable[..., Any]) -> Judge | JudgeConfig:
 
 
 # ------------------------------------------------------------------------------------------ settings
-
-
-def limits_of(max_attempts: float | str, timeout: float | str) -> Limits:
-    """The limits of a run. Raises InvalidGoal that names the field; warns of what is unlimited (C1)."""
-    unlimited = [name for name, value in (("max_attempts", max_attempts), ("timeout", timeout)) if _is_open(value)]
-    if unlimited:
-        said = f"this goal loop has no limit of {' and '.join(unlimited)}: it may run for ever"
-        warnings.warn(said, UserWarning, stacklevel=3)
-    attempts = None if "max_attempts" in unlimited else _attempts(max_attempts)
-    seconds = None if "timeout" in unlimited else _seconds(timeout)
-    # An answer that stays the same is no reason to stop asking (A14: off in the library).
-    return Limits(attempts, seconds, check_timeout=seconds or _LONGEST_CHECK, stall_after=None)
-
-
-def _is_open(value: Any) -> bool:
-    return value == "unlimited" or (isinstance(value, float) and value == math.inf)
-
-
-def _attempts(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidGoal(f"max_attempts must be a whole number of at least 1, or unlimited; it is {value!r}")
-    return value
-
-
-def _seconds(value: Any) -> float:
-    # `not value > 0` also refuses NaN.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise InvalidGoal(f"timeout must be a number of seconds greater than 0, or unlimited; it is {value!r}")
-    return float(value)
 
 
 def _checked_goal(goal: Any) -> str | Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
 from collections.abc import Callable, Mapping
@@ -37,8 +38,8 @@ class Asked:
 
 class LoopedWorker:
     """`ports.Worker` for one call of one worker. `attempts` grows with its turns; `response` is what it returned in the
-    present one, `last` in any of them, `failure` the exception of the present one. `extras` is kept up to date: it tells
-    validators which attempt they look at.
+    present one, `last` in any of them, `failure` the exception of the present one. `extras` is kept up to date: it
+    tells validators which attempt they look at.
 
     A worker with a list `messages` keeps its own conversation; one that takes `messages` is given it; any other one is
     told its task and its last answer again. Without `preserve_context` each retry starts from how all of that was
@@ -56,6 +57,7 @@ class LoopedWorker:
         template: RetryPrompt | None = None,
         checks: tuple[str, ...] = (),
         extras: dict[str, Any] | None = None,
+        retry: Callable[[str | None], str] = retry_prompt,
     ) -> None:
         self._worker = worker
         self._asked = asked
@@ -63,6 +65,7 @@ class LoopedWorker:
         self._template = template
         self._checks = checks
         self._extras = extras if extras is not None else {}
+        self._retry = retry
         self._conversation = conversation_of(worker, asked)
         self.attempts: list[GoalAttempt] = []
         self.response: Any = None
@@ -82,7 +85,8 @@ class LoopedWorker:
         self._conversation.begin()
         try:
             returned = await called(self._worker, *self._arguments(prompt), **self._keywords(prompt))
-        except (Halt, WorkerFailed):
+        except (Halt, asyncio.CancelledError):
+            self._conversation.take_back()  # the turn runs again
             raise
         except Exception as error:
             self.failure = error
@@ -91,6 +95,15 @@ class LoopedWorker:
             self._attempt(GoalAttempt(turn.iteration, False, error=said))
             raise WorkerFailed(said) from error
         return self._answered(turn, prompt, returned)
+
+    @property
+    def messages(self) -> list[Any] | None:
+        """The conversation so far, where it can be seen."""
+        return self._conversation.messages
+
+    def feedback(self, turn: Turn) -> str | None:
+        """What the worker is told of its last attempt."""
+        return feedback_of(turn.views, self._checks)
 
     def found(self, feedback: str | None, passed: bool) -> None:
         """What the validator or the judge found of the last attempt."""
@@ -118,8 +131,8 @@ class LoopedWorker:
         asked = self._asked.prompt
         if self.last is None:
             return asked
-        feedback = turn.feedback if turn.refinement else feedback_of(turn.views, self._checks)
-        retry: Any = retry_prompt(feedback) if self._template is None else self._templated(feedback)
+        feedback = turn.feedback if turn.refinement else self.feedback(turn)
+        retry: Any = self._retry(feedback) if self._template is None else self._templated(feedback)
         if not self._preserve:
             self._conversation.restore()
             return retry if self._conversation.given else joined(asked, retry)
@@ -156,6 +169,11 @@ class Unknown:
     remembers = False
     given = False
 
+    @property
+    def messages(self) -> list[Any] | None:
+        """What was said so far; None where nobody sees it."""
+        return None
+
     def restore(self) -> None:
         """As it was before the first call."""
 
@@ -179,21 +197,21 @@ class Own(Unknown):
 
     def __init__(self, host: Any) -> None:
         self._host = host
-        self._before = _copied(self._messages)
+        self._before = _copied(self.messages)
         self._length = len(self._before)
 
     @property
-    def _messages(self) -> list[Any]:
+    def messages(self) -> list[Any]:
         return cast("list[Any]", self._host.messages)
 
     def restore(self) -> None:
-        self._messages[:] = _copied(self._before)
+        self.messages[:] = _copied(self._before)
 
     def begin(self) -> None:
-        self._length = len(self._messages)
+        self._length = len(self.messages)
 
     def take_back(self) -> None:
-        del self._messages[self._length :]
+        del self.messages[self._length :]
 
 
 class Given(Unknown):
@@ -205,6 +223,10 @@ class Given(Unknown):
     def __init__(self, original: list[Any], prompt: Any) -> None:
         self._first: list[Any] = [*original, {"role": "user", "content": prompt}]
         self._said: list[Any] = []
+
+    @property
+    def messages(self) -> list[Any]:
+        return self._said
 
     def keywords(self, prompt: Any, preserve: bool) -> dict[str, Any]:
         if not self._said:

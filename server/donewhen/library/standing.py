@@ -8,37 +8,37 @@ from collections.abc import Callable
 
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.state import RunState
-from donewhen.library.assembling import RunParts, Session, open_session
+from donewhen.library.assembling import RunParts, open_session
+from donewhen.library.sessions import Session
 
 
-async def stood(
-    parts: RunParts, kept: Callable[[RunState], None], opened: Callable[[Session], None] = lambda session: None
-) -> RunState:
-    """The run's state at its end. Nobody is there to be asked: a run that waits for a person is paused. `kept` is given
-    the last state whatever happens, also where this is cancelled: then the run is cancelled first (A3). `opened` is
-    given the session as soon as the run is on record."""
+async def stood(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
+    """The run's state at its end. `kept` is given the last state whatever happens, also where this is cancelled: then
+    the run is cancelled first (A3)."""
     session = await open_session(parts)
     try:
-        await session.start()
-        opened(session)
+        await session.start(parts.start)
         try:
-            return await _end(session)
-        except asyncio.CancelledError:
-            await _cancelled(session)
-            raise
+            return await came_to_rest(session)
         finally:
             kept(session.state)
     finally:
         await session.close()
 
 
-async def _end(session: Session) -> RunState:
-    while True:
-        state = await session.standstill()
-        if not state.active:
-            return state
-        asked = "; ".join(one.title for one in state.interrupts)
-        await session.runs.pause(state.run_id, f"nobody is there to be asked: {asked}")
+async def came_to_rest(session: Session) -> RunState:
+    """The run's state once it goes no further. Nobody is there to be asked: a run that waits for a person is paused.
+    Cancelled, it ends the run, and spends nothing more."""
+    try:
+        while True:
+            state = await session.standstill()
+            if not state.active:
+                return state
+            asked = "; ".join(one.title for one in state.interrupts)
+            await session.runs.pause(state.run_id, f"nobody is there to be asked: {asked}")
+    except asyncio.CancelledError:
+        await _cancelled(session)
+        raise
 
 
 async def _cancelled(session: Session) -> None:

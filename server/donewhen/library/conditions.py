@@ -1,0 +1,180 @@
+"""What `/goal CONDITION` means: its text form, the run that it starts, its worker and its evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
+from donewhen.core.proof import assess
+from donewhen.core.state import RunState
+from donewhen.core.verdict import RequirementVerdict, RequirementView, Verdict
+from donewhen.core.work import TurnResult
+from donewhen.library.assembling import RunParts
+from donewhen.library.goals import wanted_goal
+from donewhen.library.judging import AuditTask, JudgeConfig, JudgeLike, judge_of
+from donewhen.library.limiting import limits
+from donewhen.library.looped import Asked, LoopedWorker
+from donewhen.library.response import feedback_of
+from donewhen.library.threads import called
+from donewhen.library.workers import as_text
+from donewhen.ports import Judge, Turn, TurnContext
+
+MAX_SHOWN = 20
+"""How many messages, or responses, an evaluator reads."""
+PREFIX = "/goal"
+COMMANDS = ("status", "pause", "resume", "stop", "clear")
+
+
+def goal_command(message: Any) -> tuple[str, str] | None:
+    """What a message asks for: `start` with its condition, or one of COMMANDS. None for one that is no goal (C22)."""
+    if not isinstance(message, str):
+        return None
+    text = message.strip()
+    rest = text.removeprefix(PREFIX)
+    if not text.startswith(PREFIX) or (rest and not rest[0].isspace()):
+        return None
+    rest = rest.strip()
+    if not rest:
+        return "status", ""
+    return (rest, "") if rest in COMMANDS else ("start", rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Pursuing:
+    """How conditions are pursued; None is unlimited. `workspace` None: by what the agent says alone."""
+
+    evaluator: Judge | JudgeConfig
+    max_evaluations: int | None
+    timeout: float | None
+    workspace: Path | None
+    plugins: tuple[object, ...]
+    state_dir: Path | None
+
+    def parts(self, condition: str, worker: GoalWorker, agent: Any) -> RunParts:
+        """One run of one condition. In a workspace the commands that it names are checks."""
+        root = self.workspace
+        bounds = limits(self.max_evaluations, self.timeout)
+        goal = _about_response(condition, bounds) if root is None else _about_files(condition, root, bounds)
+        return RunParts(
+            goal=goal,
+            worker=worker,
+            judge=self.evaluator,
+            agent=agent,
+            workspace=root,
+            durable=root is not None,
+            state_dir=self.state_dir,
+            plugins=self.plugins,
+        )
+
+
+def _about_response(condition: str, bounds: Limits) -> Goal:
+    requirement = Requirement(requirement_id(condition), 1, " ".join(condition.split()))
+    return Goal("", condition, (requirement,), bounds, about="response")
+
+
+def _about_files(condition: str, root: Path, bounds: Limits) -> Goal:
+    goal = wanted_goal(condition, judged=True, workspace=root).goal
+    return replace(goal, limits=bounds)
+
+
+class GoalWorker(LoopedWorker):
+    """The agent in pursuit of a condition: told the condition, then what is still missing. `told` gets the count of
+    evaluations and the last one's reason whenever there is a new one."""
+
+    def __init__(
+        self, worker: Callable[..., Any], asked: Asked, told: Callable[[int, str], None], *, about_files: bool
+    ) -> None:
+        super().__init__(worker, asked, retry=_go_on)
+        self._told = told
+        self._about_files = about_files
+        self._responses: list[str] = []
+        self._counted = 0
+        self.evaluations = 0
+        self.reason = ""
+
+    async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+        if not turn.refinement:
+            self._evaluated(turn.views)
+        result = await super().work(turn, context)
+        if result.error is not None or self._about_files:
+            return result
+        return replace(result, response=self._seen(result.response or ""))
+
+    def settled(self, state: RunState) -> None:
+        """The run stands still: its last turn may have been evaluated, too."""
+        whole = state.turn is None and state.redo is None and not state.audit_due and not state.judging
+        if whole and not state.outages:
+            self._evaluated(assess(state))
+
+    def feedback(self, turn: Turn) -> str | None:
+        """In a workspace all that the checks printed."""
+        return turn.feedback if self._about_files and turn.feedback else super().feedback(turn)
+
+    def _evaluated(self, views: Sequence[RequirementView]) -> None:
+        """Counts the attempt that was evaluated since; a turn that failed was not."""
+        if not self.attempts or self.attempts[-1].error is not None or self.attempts[-1].attempt == self._counted:
+            return
+        self._counted = self.attempts[-1].attempt
+        self.evaluations += 1
+        self.reason = reason_of(views)
+        self._told(self.evaluations, self.reason)
+
+    def _seen(self, response: str) -> str:
+        """What the evaluator reads: the last messages where the agent shows them, else its last responses."""
+        self._responses = [*self._responses, response][-MAX_SHOWN:]
+        messages = self.messages
+        if messages is not None:
+            return "\n\n".join(_line(one) for one in messages[-MAX_SHOWN:])
+        if len(self._responses) == 1:
+            return response
+        return "\n\n".join(f"response {number}:\n{one}" for number, one in enumerate(self._responses, 1))
+
+
+def _line(message: Any) -> str:
+    if isinstance(message, Mapping):
+        named = cast("Mapping[str, Any]", message)
+        return f"{named.get('role', 'message')}: {as_text(named)}"
+    return f"{getattr(message, 'role', 'message')}: {as_text(message)}"
+
+
+def _go_on(feedback: str | None) -> str:
+    """What the agent is told where the condition doesn't hold yet."""
+    return f"The goal is not met yet: {feedback or 'the evaluator gave no reason'}\n\nContinue working on it."
+
+
+def reason_of(views: Sequence[RequirementView]) -> str:
+    """Why the condition doesn't hold, or why it does."""
+    return feedback_of(tuple(views), ()) or "\n".join(dict.fromkeys(view.reason for view in views if view.reason))
+
+
+def evaluator_of(given: JudgeLike) -> Judge | JudgeConfig:
+    """The evaluator as a judge. A callable may also return `{"achieved": bool, "reason": str}`. Raises UsageError for
+    what is none."""
+    port = callable(getattr(given, "judge", None)) and hasattr(given, "identity")
+    judge = judge_of(_achieving(given) if callable(given) and not port else given)
+    assert judge is not None  # only None is no judge
+    return judge
+
+
+def _achieving(ask: Callable[..., Any]) -> Callable[[AuditTask], Any]:
+    async def evaluator(task: AuditTask) -> Any:
+        said: Any = await called(ask, task)
+        named = cast("Mapping[str, Any]", said) if isinstance(said, Mapping) else {}
+        return _verdict(named, task) if "achieved" in named else said
+
+    evaluator.__qualname__ = str(getattr(ask, "__qualname__", type(ask).__name__))
+    return evaluator
+
+
+def _verdict(said: Mapping[str, Any], task: AuditTask) -> Any:
+    """Strictly: anything but a real boolean is no verdict (A1)."""
+    achieved, reason = said["achieved"], said.get("reason", "")
+    if not isinstance(achieved, bool) or not isinstance(reason, str):
+        return "achieved must be True or False, and reason a text"
+    cited = tuple(one.id for one in task.evidence)
+    finding = "met" if achieved else "unmet"
+    reason = reason.strip() or ("achieved" if achieved else "not achieved yet")
+    return Verdict(tuple(RequirementVerdict(one.id, finding, reason, cited) for one in task.requirements))

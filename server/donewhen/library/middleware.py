@@ -1,0 +1,267 @@
+"""`GoalMiddleware`: an agent that takes messages also takes `/goal CONDITION`, and works until the condition holds."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from donewhen.core.errors import DoneWhenError, JudgeOutage, UsageError, WorkerFailed
+from donewhen.core.proof import assess
+from donewhen.core.state import RunState
+from donewhen.engine.api import LimitChanges
+from donewhen.library.assembling import RunParts, open_session
+from donewhen.library.attaching import host_of, name_of
+from donewhen.library.conditions import GoalWorker, Pursuing, evaluator_of, goal_command, reason_of
+from donewhen.library.judging import JudgeLike
+from donewhen.library.limiting import attempts, seconds
+from donewhen.library.looped import Asked
+from donewhen.library.sessions import Session
+from donewhen.library.standing import came_to_rest
+from donewhen.library.threads import called, run_sync
+
+MAX_EVALUATIONS = 10
+TIMEOUT = 3600.0
+GOAL = "goal"
+_STATUSES = {"complete": "achieved", "cancelled": "stopped", "crashed": "failed", "paused": "paused"}
+
+
+class GoalMiddleware:
+    """Lets an agent pursue `/goal CONDITION` until `evaluator` finds the condition achieved.
+
+    `evaluator` is a model's name, a JudgeConfig, a callable that takes an AuditTask, or a Judge; it is asked after each
+    of the agent's turns, `max_evaluations` times at most. Without `workspace` it reads the last 20 messages of the
+    agent or, where those can't be seen, its last 20 responses: what they claim is all that it has. With `workspace` the
+    commands that the condition names are checks, which are run here after each turn, and what the agent says counts for
+    nothing. `timeout` is for a whole goal, in seconds. `plugins` are hooks of your own.
+
+    >>> import asyncio
+    >>> from donewhen import GoalMiddleware
+    >>> answers = iter(["Not yet.", "The answer is 42."])
+    >>> async def worker(prompt):
+    ...     return next(answers)
+    >>> goal = GoalMiddleware(evaluator=lambda task: {"achieved": "42" in task.response, "reason": "looked for 42"})
+    >>> agent = goal.attach(worker)
+    >>> asyncio.run(agent.prompt("/goal find the answer"))
+    'The answer is 42.'
+    >>> agent.state.extra["goal"]["status"], agent.state.extra["goal"]["evaluations"]
+    ('achieved', 2)
+    """
+
+    def __init__(
+        self,
+        evaluator: JudgeLike,
+        max_evaluations: int | str = MAX_EVALUATIONS,
+        *,
+        workspace: str | Path | None = None,
+        timeout: float | str = TIMEOUT,
+        plugins: tuple[object, ...] = (),
+        state_dir: str | Path | None = None,
+    ) -> None:
+        self.pursuing = Pursuing(
+            evaluator_of(evaluator),
+            attempts("max_evaluations", max_evaluations),
+            seconds("timeout", timeout),
+            None if workspace is None else Path(workspace),
+            tuple(plugins),
+            None if state_dir is None else Path(state_dir),
+        )
+
+    def attach(self, worker: Any) -> GoalAgent:
+        """The agent with `/goal`. `worker` is a callable that takes the prompt, or an object with a method `prompt`;
+        sync or async. Raises UsageError for anything else."""
+        call = worker if callable(worker) else getattr(worker, "prompt", None)
+        if not callable(call):
+            raise UsageError(
+                f"an agent is a callable that takes the prompt, or has a method `prompt`; it is {type(worker).__name__}"
+            )
+        return GoalAgent(self.pursuing, worker, call)
+
+    def __call__(self, worker: Any) -> GoalAgent:
+        return self.attach(worker)
+
+
+@dataclass(slots=True)
+class _Pursuit:
+    """A goal that is under way, or paused."""
+
+    session: Session
+    working: GoalWorker
+    running: bool = False
+
+
+class GoalAgent:
+    """An agent that takes `/goal`. `state.extra["goal"]` says where its goal stands:
+    `{"status", "condition", "evaluations", "max_evaluations", "last_reason"}`, with the status "active", "achieved",
+    "exhausted" (a limit is reached), "paused", "stopped" or "failed". What else the agent has is found here, too.
+    """
+
+    def __init__(self, pursuing: Pursuing, worker: Any, call: Callable[..., Any]) -> None:
+        self._pursuing = pursuing
+        self._worker = worker
+        self._call = call
+        self._pursuit: _Pursuit | None = None
+        own = getattr(host_of(worker), "state", None)
+        self.state: Any = own if isinstance(getattr(own, "extra", None), dict) else SimpleNamespace(extra={})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._worker, name)
+
+    def __repr__(self) -> str:
+        return f"GoalAgent({name_of(self._worker)})"
+
+    async def prompt(self, message: Any, /, *others: Any, **named: Any) -> Any:
+        """Any message that isn't a goal goes to the agent as it is. `/goal CONDITION` works until the condition holds
+        and returns the last response; `/goal`, `/goal status` and the other commands return the goal's state, None
+        where there is no goal; `/goal resume` goes on with a paused one and returns as `/goal CONDITION` does.
+
+        Raises UsageError for a command that makes no sense now, WorkerFailed where the agent failed three times in a
+        row, JudgeOutage where the evaluator could not be asked (the goal is paused then)."""
+        command = goal_command(message)
+        if command is None:
+            return await called(self._call, message, *others, **named)
+        word, condition = command
+        if word == "start":
+            return await self._start(Asked(condition, others, named))
+        if word == "resume":
+            return await self._resume()
+        if word in ("pause", "stop"):
+            await self._halt(word)
+        elif word == "clear":
+            await self._clear()
+        return self._goal
+
+    def prompt_sync(self, message: Any, /, *others: Any, **named: Any) -> Any:
+        """As `prompt`, for callers without `await`. A goal that is paused here can't be resumed: it ended with its
+        event loop."""
+        return run_sync(self.prompt(message, *others, **named))
+
+    @property
+    def _goal(self) -> dict[str, Any] | None:
+        return cast("dict[str, Any] | None", self.state.extra.get(GOAL))
+
+    def _set(self, **changes: Any) -> None:
+        goal = self._goal
+        if goal is not None:
+            goal.update(changes)
+
+    # ----------------------------------------------------------------------------------- the commands
+
+    async def _start(self, asked: Asked) -> Any:
+        condition = cast("str", asked.prompt)
+        if self._pursuit is not None:
+            how = "under way" if self._pursuit.running else "paused"
+            raise UsageError(f"a goal is {how}: `/goal stop` or `/goal clear` first")
+        pursuing = self._pursuing
+        working = GoalWorker(self._call, asked, self._evaluated, about_files=pursuing.workspace is not None)
+        parts = pursuing.parts(condition, working, host_of(self._worker))
+        self.state.extra[GOAL] = {
+            "status": "active",
+            "condition": condition,
+            "evaluations": 0,
+            "max_evaluations": pursuing.max_evaluations,
+            "last_reason": "",
+        }
+        self._pursuit = _Pursuit(await self._opened(parts), working, running=True)
+        try:
+            await self._pursuit.session.start(parts.start)
+        except BaseException:
+            await self._closed(self._pursuit)
+            self._set(status="failed")
+            raise
+        return await self._pursued(self._pursuit)
+
+    async def _opened(self, parts: RunParts) -> Session:
+        try:
+            return await open_session(parts)
+        except BaseException:
+            self._set(status="failed")
+            raise
+
+    async def _resume(self) -> Any:
+        pursuit = self._pursuit
+        if pursuit is None or pursuit.running:
+            raise UsageError("no goal is paused here: nothing to resume")
+        pursuit.running = True
+        self._set(status="active")
+        try:
+            await pursuit.session.resume(pursuit.session.state.run_id, LimitChanges())
+        except BaseException:
+            pursuit.running = False
+            self._set(status="paused")
+            raise
+        return await self._pursued(pursuit)
+
+    async def _halt(self, word: str) -> None:
+        """Pauses or ends the goal, whoever waits for it; at once, also while the agent works."""
+        pursuit = self._pursuit
+        if pursuit is None or (word == "pause" and not pursuit.running):
+            raise UsageError(f"no goal is {'pursued' if pursuit is None else 'under way'} here: nothing to {word}")
+        run_id = pursuit.session.state.run_id
+        if word == "pause":
+            await pursuit.session.runs.pause(run_id, "/goal pause")
+            self._set(status="paused")
+            return
+        await pursuit.session.runs.stop(run_id, "/goal stop")
+        self._set(status="stopped")
+        if not pursuit.running:
+            await self._closed(pursuit)
+
+    async def _clear(self) -> None:
+        """Forgets the goal; one that is under way or paused is stopped first."""
+        if self._pursuit is not None:
+            with contextlib.suppress(DoneWhenError):
+                await self._halt("stop")
+        self.state.extra.pop(GOAL, None)
+
+    # ------------------------------------------------------------------------------------- pursuing it
+
+    async def _pursued(self, pursuit: _Pursuit) -> Any:
+        """To where it stands still. A goal that is paused is kept; what ended is closed, and leaves nothing behind for
+        the next prompt (A5)."""
+        mine = self._goal
+        try:
+            state = await came_to_rest(pursuit.session)
+        finally:
+            pursuit.running = False
+            _settle(mine, pursuit)
+            if pursuit.session.state.status != "paused":
+                await self._closed(pursuit)
+        if state.status == "crashed":
+            raise WorkerFailed(state.reason) from pursuit.working.failure
+        if state.outages and state.paused:
+            raise JudgeOutage(state.paused)
+        return pursuit.working.last
+
+    def _evaluated(self, evaluations: int, reason: str) -> None:
+        self._set(evaluations=evaluations, last_reason=reason)
+
+    async def _closed(self, pursuit: _Pursuit) -> None:
+        if self._pursuit is pursuit:
+            self._pursuit = None
+        await pursuit.session.close()
+
+
+def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
+    """Writes down how it stands. `goal` is the record of this very goal, also where it was cleared meanwhile."""
+    if goal is None:
+        return
+    state = pursuit.session.state
+    pursuit.working.settled(state)
+    goal.update(
+        status=_STATUSES.get(state.status or "", "exhausted"),
+        evaluations=pursuit.working.evaluations,
+        last_reason=_last_reason(state, pursuit.working),
+    )
+
+
+def _last_reason(state: RunState, working: GoalWorker) -> str:
+    """What the evaluator said last; where that isn't why it ended, that."""
+    if state.status in ("complete", "capped", "paused") and not state.outages:
+        return reason_of(assess(state)) if working.evaluations else working.reason
+    return state.reason or state.paused or working.reason
