@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import donewhen
 from tests.architecture.source_tree import Module, modules
 
 ADAPTERS = ("goalfile", "workers", "judges", "evidence", "workspace", "store")
@@ -112,9 +113,18 @@ def test_nothing_posix_only_is_imported_at_module_level() -> None:
             assert not set(names) & POSIX_ONLY, f"{module.name} imports {names} at module level"
 
 
+def test_nothing_inside_uses_the_public_names() -> None:
+    """They are for callers: inside, everything comes from where it is."""
+    exported = {f"donewhen.{name}" for name in donewhen.__all__}
+    wrong = {module.name: sorted(module.imported() & exported) for module in modules() if module.layer}
+    assert not {name: names for name, names in wrong.items() if names}
+
+
 def test_there_is_no_import_cycle() -> None:
     known = {module.name for module in modules()}
-    graph = {module.name: {n for n in module.imported() if n in known and n != module.name} for module in modules()}
+    # The package itself is imported before anything inside of it, and exports its names lazily.
+    own = {"donewhen"}
+    graph = {m.name: {n for n in m.imported() if n in known - own and n != m.name} for m in modules()}
     done: set[str] = set()
 
     def visit(name: str, path: tuple[str, ...]) -> None:
