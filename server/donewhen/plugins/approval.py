@@ -1,0 +1,120 @@
+"""The approval gate: a tool call goes through, is asked about, or is turned down. A plugin like any other (C24).
+
+It is essential, hence the innermost wrapper: it sees the input that would really be used, whatever wrappers further out
+made of it, and what they answer in a tool's stead had no effect to be asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from donewhen.core.approval import COMMAND_TOOL, DENIED, NOT_RUN, NOT_WRITTEN, SAID, ApprovalRule, Decision
+from donewhen.plugins import Answer, PluginContext, ToolDoer, ToolOutcome, ToolUse, hookimpl
+
+MAX_TITLE = 200
+_ELSE = "Find another way, or report that you are blocked"
+_NO_COMMAND = f"the person changed it to something that is no command. {_ELSE}"
+_NO_EDIT = "the person changed it to one that does not apply. Look again, then send another one"
+_WRITES = ("write_file", "edit_file")
+
+
+class Policy(Protocol):
+    """What may run without asking, and what a person allowed for good."""
+
+    async def decide(self, use: ToolUse, allowed: Sequence[ApprovalRule]) -> Decision:
+        """`allowed` is what a person let through for this run."""
+        ...
+
+    def remembered(self, use: ToolUse) -> ApprovalRule | None:
+        """The rule that lets exactly this call through again."""
+        ...
+
+    async def keep(self, rule: ApprovalRule) -> None:
+        """From now on, in this workspace."""
+        ...
+
+
+class ApprovalGate:
+    """Asks a person where the policy says so. What they allow for the run is kept with it, what they allow for the
+    workspace goes to the policy."""
+
+    name = "approval"
+    essential = True
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+
+    @hookimpl(trylast=True)
+    async def wrap_tool(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
+        decision = await self._policy.decide(use, ())
+        if decision.action == "ask" and decision.remembers:
+            allowed = [ApprovalRule(tool, pattern, "allow") for tool, pattern in _kept(context)]
+            decision = await self._policy.decide(use, allowed)
+        if decision.action == "deny":
+            return _turned_down(use, f"{DENIED}: {decision.reason}. {_ELSE}")
+        if decision.action == "allow":
+            return await proceed(use)
+        answer = await _asked(use, context, decision)
+        if answer.response == "approve":
+            if decision.remembers and answer.remember:
+                await self._remember(use, answer, context)
+            return await proceed(use)
+        if answer.response == "edit":
+            edited = _edited(use, answer)
+            return await proceed(replace(use, input=edited)) if edited is not None else _useless(use)
+        if answer.response == "text":
+            return _turned_down(use, f"{SAID}\n{answer.text.strip()}")
+        why = (answer.reason or answer.text).strip()
+        return _turned_down(use, f"{DENIED}{f': {why}' if why else ''}. {_ELSE}")
+
+    async def _remember(self, use: ToolUse, answer: Answer, context: PluginContext) -> None:
+        rule = self._policy.remembered(use)
+        if rule is not None and answer.remember == "workspace":
+            await self._policy.keep(rule)
+        elif rule is not None:
+            await context.set_state([*_kept(context), (rule.tool, rule.pattern)])
+
+
+def _kept(context: PluginContext) -> list[tuple[str, str]]:
+    """Tool and pattern of what a person allowed for this run."""
+    nothing: list[tuple[str, str]] = []
+    return context.get_state(list[tuple[str, str]], default=nothing)
+
+
+async def _asked(use: ToolUse, context: PluginContext, decision: Decision) -> Answer:
+    command = str(use.input.get("command", "")) if use.tool == COMMAND_TOOL else ""
+    what = f"Use {use.tool}?"
+    if command:
+        what = f"Run `{command}`?"
+    elif use.tool in _WRITES:
+        what = f"Change {use.input.get('path', '')}?"
+    title = " ".join(what.split())
+    title = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1]}…"
+    shown = use.preview or command or use.summary
+    return await context.ask(
+        title, kind="approval", tool=use.tool, input=use.input, preview=shown, remembers=decision.remembers
+    )
+
+
+def _edited(use: ToolUse, answer: Answer) -> Mapping[str, Any] | None:
+    """The input with what the person made of it, for which they need not be asked again; None where they left nothing
+    that could be done: then they did not allow what was there."""
+    edited = answer.input
+    if edited is None and use.tool == COMMAND_TOOL:
+        edited = {"command": answer.text}
+    if not edited or not set(edited) & set(use.input):
+        return None
+    if use.tool == COMMAND_TOOL and not str(edited.get("command", "")).strip():
+        return None
+    return {**use.input, **edited}
+
+
+def _useless(use: ToolUse) -> ToolOutcome:
+    return _turned_down(use, _NO_COMMAND if use.tool == COMMAND_TOOL else _NO_EDIT)
+
+
+def _turned_down(use: ToolUse, told: str) -> ToolOutcome:
+    begun = NOT_WRITTEN if use.tool in _WRITES else NOT_RUN
+    return ToolOutcome(f"{begun} {told}", f"{use.summary or use.tool}: not allowed", ok=False)

@@ -1,0 +1,94 @@
+"""What a person allowed for good in one workspace: a file in its folder of the state folder, where no worker writes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+from donewhen.core.approval import ApprovalRule, rule_problem
+
+FILE = "allowances.json"
+VERSION = 1
+MAX_BYTES = 1_000_000
+MOST = 2_000
+"""Rules that are kept; of more, the oldest go."""
+
+
+class Allowances:
+    """Read anew each time: another run of the workspace may have added to it. A file that can't be read allows nothing;
+    `problem` says so."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self.problem = ""
+
+    def rules(self) -> tuple[ApprovalRule, ...]:
+        """The oldest first; each with action `allow`."""
+        self.problem = ""
+        try:
+            if self._path.stat().st_size > MAX_BYTES:
+                raise ValueError("it is too large")
+            found = tuple(dict.fromkeys(_rules(json.loads(self._path.read_text(encoding="utf-8")))))
+        except FileNotFoundError:
+            return ()
+        except (OSError, ValueError, RecursionError) as error:
+            self.problem = f"what you allowed in this workspace can't be read, so that nothing of it holds: {error} "
+            self.problem += f"(remove {self._path} to begin anew)"
+            return ()
+        return found
+
+    def allow(self, rule: ApprovalRule) -> None:
+        """Adds a rule, whole or not at all. Raises OSError."""
+        kept = [one for one in self.rules() if one != rule][-(MOST - 1) :]
+        if self.problem:
+            self._put_aside()
+        table = [{"tool": one.tool, "pattern": one.pattern} for one in (*kept, rule)]
+        self._write(json.dumps({"version": VERSION, "allowed": table}, indent=1, ensure_ascii=True) + "\n")
+
+    def _put_aside(self) -> None:
+        """Nothing that a person may want back is written over."""
+        with contextlib.suppress(OSError):
+            self._path.replace(self._path.with_name(f"{FILE}.unreadable"))
+
+    def _write(self, text: str) -> None:
+        fresh = self._path.with_name(f"{FILE}.{uuid4().hex}")
+        try:
+            place = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(place, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(self._path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                fresh.unlink(missing_ok=True)
+            raise
+
+
+def _rules(content: Any) -> list[ApprovalRule]:
+    """Raises ValueError for anything that was not written by `allow`."""
+    if not isinstance(content, dict):
+        raise ValueError("it holds no table")
+    table = cast("dict[str, Any]", content)
+    if table.get("version") != VERSION:
+        raise ValueError(f"it is of version {table.get('version')!r}, this one knows {VERSION}")
+    listed = table.get("allowed")
+    if not isinstance(listed, list):
+        raise ValueError("it holds no list `allowed`")
+    return [_rule(one) for one in cast("list[Any]", listed)]
+
+
+def _rule(one: Any) -> ApprovalRule:
+    entry = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+    tool, pattern = entry.get("tool"), entry.get("pattern")
+    if not isinstance(tool, str) or not isinstance(pattern, str) or set(entry) != {"tool", "pattern"}:
+        raise ValueError(f"{one!r} is no rule")
+    rule = ApprovalRule(tool, pattern, "allow")
+    # Whatever is kept is one call exactly: a wildcard was not written by a person's answer.
+    if tool.strip() == "*" or pattern.strip() == "*" or rule_problem(rule) is not None:
+        raise ValueError(f"{one!r} is no rule for one call")
+    return rule
