@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from donewhen.core import events as e
 from donewhen.core import fold_calls, fold_plugging
+from donewhen.core.changing import replace
 from donewhen.core.errors import LedgerError
 from donewhen.core.fold_audit import (
     audit_abandoned,

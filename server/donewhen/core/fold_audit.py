@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from donewhen.core import events as e
+from donewhen.core.changing import replace
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedCommand, ObservedResponse, PastResult
 from donewhen.core.fold_calls import charged, written_off
 from donewhen.core.fold_turn import recount

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from donewhen.core import calls as c
+from donewhen.core.changing import replace
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.work import Usage
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from donewhen.core import plugging as p
 from donewhen.core.calls import Message, ToolCall
+from donewhen.core.changing import replace
 from donewhen.core.fold_calls import written_off
 from donewhen.core.state import OpenTurn, Resuming, RunState
 from donewhen.core.work import RunWarning

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from donewhen.core import events as e
 from donewhen.core.calls import Message
+from donewhen.core.changing import replace
 from donewhen.core.fold_calls import written_off
 from donewhen.core.fold_plugging import cut_turn
 from donewhen.core.proof import assess, unmet_signature
@@ -28,6 +27,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         fatal=None,
         claim_judged=None,
         dropped=0,
+        recorded=_still_recorded(state),
         conversation=state.conversation if suspended else _conversation(state, again),
         conversation_before=state.conversation_before if suspended else _conversation(state, again),
         resuming=None,
@@ -42,6 +42,12 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         stall_signature=state.stall_signature if first else signature,
         stall_count=state.stall_count if first else (state.stall_count + 1 if repeated else 1),
     )
+
+
+def _still_recorded(state: RunState) -> dict[str, str]:
+    """What may be cited still: the latest of each kind. What the judge was shown is shown anew."""
+    latest = [*state.results.values(), *state.editor.values(), *state.commands]
+    return {one.id: state.recorded[one.id] for one in latest if one.id in state.recorded}
 
 
 def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState:

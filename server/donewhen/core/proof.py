@@ -81,6 +81,8 @@ def needed_judgements(state: RunState) -> tuple[Requirement, ...]:
         return ()
     if state.dropped >= MAX_DROPPED:
         return ()
+    if state.goal.about == "response" and state.response is None:
+        return ()  # a turn that failed left nothing to judge (C8, A4)
     return tuple(requirement for requirement in state.goal.requirements if _wants_judge(state, requirement))
 
 

@@ -100,7 +100,7 @@ class KnownFinding:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # its fields are in a dict: it is copied as a whole (`changing.replace`)
 class RunState:
     """Everything about a run that decides. Times are epoch seconds but for `elapsed`, which is seconds of work."""
 

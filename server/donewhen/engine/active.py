@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
+from donewhen.core.changing import replace
 from donewhen.core.errors import LedgerError
 from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunStarted
 from donewhen.core.fold import begin, fold

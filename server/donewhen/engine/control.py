@@ -203,8 +203,14 @@ class Control(Reading):
         if asked is None:
             known = ", ".join(one.id for one in state.interrupts) or "none is open"
             raise UnknownInterrupt(f"run {run_id} has no open interrupt {interrupt_id} (open: {known})")
+        if (run_id, interrupt_id) in self._answering:
+            raise UnknownInterrupt(f"somebody answered {interrupt_id} of run {run_id} first")
         answer = checked_answer(asked, response, text, input, reason, remember)
-        await self._record(run_id, e.InterruptAnswered(interrupt_id, answer))
+        self._answering.add((run_id, interrupt_id))
+        try:
+            await self._record(run_id, e.InterruptAnswered(interrupt_id, answer))
+        finally:
+            self._answering.discard((run_id, interrupt_id))
         if run_id in self._active:
             self._active[run_id].deliver(interrupt_id, answer)
 

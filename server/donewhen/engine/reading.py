@@ -31,6 +31,8 @@ class Reading:
         self._waiting: dict[str, int] = {}
         self._listeners: list[Callable[[RunView], None]] = []
         self._background: asyncio.Task[None] | None = None
+        self._answering: set[tuple[str, str]] = set()
+        """Interrupts (run, id) whose answer is on its way to the ledger: another one comes too late (A3)."""
         self._followed: dict[str, tuple[float, int, str | None]] = {}
         self.failure: DoneWhenError | None = None
         """Set where the ledger itself failed: the run could not go on, nor could that be recorded."""

@@ -1,0 +1,29 @@
+"""`replace` for values that change often."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+
+
+def replace(value: T, **changes: Any) -> T:
+    """A copy with these fields changed, as `dataclasses.replace`. A value that keeps its fields in a dict (`RunState`,
+    with some seventy of them) is copied as a whole: several times per event that makes a difference."""
+    fields = getattr(value, "__dict__", None)
+    if fields is None or not _plain(type(value)):
+        return cast("T", dataclasses.replace(cast("Any", value), **changes))
+    unknown = changes.keys() - fields.keys()
+    if unknown:
+        raise TypeError(f"{type(value).__name__} has no field {', '.join(sorted(unknown))}")
+    copy = object.__new__(type(value))
+    copy.__dict__.update(fields, **changes)
+    return copy
+
+
+@cache
+def _plain(kind: type[Any]) -> bool:
+    """True where making one does nothing but set its fields."""
+    return not hasattr(kind, "__post_init__")
