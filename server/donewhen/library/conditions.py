@@ -162,8 +162,9 @@ def evaluator_of(given: JudgeLike) -> Judge | JudgeConfig:
 def _achieving(ask: Callable[..., Any]) -> Callable[[AuditTask], Any]:
     async def evaluator(task: AuditTask) -> Any:
         said: Any = await called(ask, task)
-        named = cast("Mapping[str, Any]", said) if isinstance(said, Mapping) else {}
-        return _verdict(named, task) if "achieved" in named else said
+        if isinstance(said, Mapping) and "achieved" in said:
+            return _verdict(cast("Mapping[str, Any]", said), task)
+        return cast("Any", said)
 
     evaluator.__qualname__ = str(getattr(ask, "__qualname__", type(ask).__name__))
     return evaluator
