@@ -33,11 +33,27 @@ from donewhen.core.work import Usage
 
 
 class DoneWhenError(Exception):
-    """Anything that is expected to go wrong; the message says what to do about it."""
+    """Anything that is expected to go wrong; the message says what to do about it.
+
+    >>> from donewhen import DoneWhenError, run_goal
+    >>> try:
+    ...     run_goal("Do it", lambda prompt: "done")
+    ... except DoneWhenError as error:
+    ...     print(error)
+    nothing can decide this goal: give a judge, or checks (commands, callables)
+    """
 
 
 class InvalidGoal(DoneWhenError):
-    """A goal or limit that can't be what it says; the message names the field (C1)."""
+    """A goal or limit that can't be what it says; the message names the field (C1).
+
+    >>> from donewhen import InvalidGoal, Limits
+    >>> try:
+    ...     Limits(max_iterations=0)
+    ... except InvalidGoal as error:
+    ...     print(error)
+    max_iterations must be a whole number of at least 1, or unlimited; it is 0
+    """
 
 
 class GoalFileError(InvalidGoal):
@@ -45,11 +61,24 @@ class GoalFileError(InvalidGoal):
 
 
 class UsageError(DoneWhenError):
-    """The call makes no sense here; nothing happened."""
+    """The call makes no sense here; nothing happened.
+
+    >>> from donewhen import UsageError, run_goal
+    >>> try:
+    ...     run_goal("Do it", "not callable", lambda task: True)
+    ... except UsageError as error:
+    ...     print(str(error)[:20])
+    a worker is a callab
+    """
 
 
 class AlreadyRunning(UsageError):
-    """A run is active in this workspace folder; `run_id` names it."""
+    """A run is active in this workspace folder; `run_id` names it.
+
+    >>> from donewhen import AlreadyRunning
+    >>> AlreadyRunning("4711").run_id
+    '4711'
+    """
 
     def __init__(self, run_id: str, message: str = "") -> None:
         super().__init__(message or f"run {run_id} is active in this workspace: stop it first, or follow it")
@@ -73,7 +102,18 @@ class WrongAnswer(UsageError):
 
 
 class NotResumable(UsageError):
-    """The run has ended for good, or needs a raised limit; the message says which."""
+    """The run has ended for good, or needs a raised limit; the message says which.
+
+    >>> from tempfile import mkdtemp
+    >>> from donewhen import NotResumable, resume_goal, run_goal
+    >>> places = {"workspace": mkdtemp(), "state_dir": mkdtemp()}
+    >>> ended = run_goal("Say yes", lambda prompt: "yes", lambda task: True, **places)
+    >>> try:
+    ...     resume_goal(ended.run_id, lambda prompt: "yes", lambda task: True, **places)
+    ... except NotResumable as error:
+    ...     print("complete" in str(error))
+    True
+    """
 
 
 class NotTrusted(UsageError):

@@ -36,7 +36,12 @@ def check_id(command: str, expected_exit: int = 0) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An executable proof that the server runs itself, in the workspace folder, as written."""
+    """An executable proof that the server runs itself, in the workspace folder, as written.
+
+    >>> from donewhen import Check
+    >>> Check.of("python -m pytest -q").command
+    'python -m pytest -q'
+    """
 
     id: str
     command: str
@@ -55,6 +60,10 @@ class Requirement:
     `sole_check` is true for the form "`COMMAND` passes": its check alone decides, no judge is asked.
     `files` and `problems` are globs relative to the workspace; `line` is the 0-based line in the goal file, and is
     no part of the requirement's identity.
+
+    >>> from donewhen import Check, Requirement
+    >>> Requirement("r-tests", 1, "`pytest` passes", (Check.of("pytest"),), sole_check=True).label
+    'R1'
     """
 
     id: str
@@ -78,6 +87,10 @@ class Limits:
     """What ends a run that is not proven. None is unlimited, and always a person's explicit choice (C1).
 
     Times are in seconds, money in US dollars.
+
+    >>> from donewhen import Limits
+    >>> Limits(max_iterations=3, timeout=600).max_iterations
+    3
     """
 
     max_iterations: int | None = 10
@@ -110,6 +123,11 @@ def _positive(name: str, value: float | None) -> None:
 @dataclass(frozen=True, slots=True)
 class Goal:
     """An objective, its requirements and its limits.
+
+    >>> from donewhen import Check, Goal, Requirement
+    >>> tests = Requirement("r-tests", 1, "`pytest` passes", (Check.of("pytest"),), sole_check=True)
+    >>> Goal("Export", "Export handles quotes.", (tests,)).checks[0].command
+    'pytest'
 
     `path` is the goal file relative to the workspace (posix), None for a goal without a file. `protect` are the
     globs of files that a worker must not change. `explicit_limits` names the limits that a person set: for worker

@@ -22,6 +22,13 @@ class Halt(Exception):  # it is no error: a hook or a tool stops the loop on pur
 
     `data` must be JSON. `resumable`: the run waits, and `resume(plugin, data)` lets it go on exactly here; else it
     ends `blocked`. `plugin` and `called` are filled in by whoever called the hook.
+
+    >>> from donewhen import Halt, run_goal
+    >>> def worker(prompt):
+    ...     raise Halt("the quota is used up", {"until": "18:00"})
+    >>> outcome = run_goal("Translate it", worker, lambda task: True)
+    >>> print(outcome.status, outcome.halt.reason, outcome.halt.data)
+    waiting the quota is used up {'until': '18:00'}
     """
 
     def __init__(self, reason: str, data: Mapping[str, Any] | None = None, *, resumable: bool = True) -> None:

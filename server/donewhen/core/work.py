@@ -78,6 +78,14 @@ class TurnResult:
 class Interrupt:
     """A pause that waits for a person: an approval or a question.
 
+    >>> from donewhen import Interrupt, run_goal, Question
+    >>> def worker(prompt):
+    ...     return "blue" if "blue" in prompt else Question("Which colour?")
+    >>> def answer(interrupt: Interrupt) -> str:
+    ...     return "blue" if interrupt.title == "Which colour?" else ""
+    >>> run_goal("Choose", worker, lambda task: task.response == "blue", on_interrupt=answer).iterations
+    2
+
     `about` names what it concerns: `requirement:<id>`, `claim:<state>`, `start`, `restore`, `tool:<name>`,
     `plugin:<name>`, or `worker`. `remembers`: an approval of it may be kept (`Answer.remember`).
     """
@@ -101,7 +109,12 @@ class Interrupt:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A person's answer to an interrupt. `input` replaces a tool's input where `response` is `edit`. `remember`: the
-    same approval holds for the rest of the run, or always in this workspace."""
+    same approval holds for the rest of the run, or always in this workspace.
+
+    >>> from donewhen import Answer
+    >>> Answer("deny", reason="not on a Friday").response
+    'deny'
+    """
 
     response: ResponseKind
     text: str = ""

@@ -31,6 +31,10 @@ class GoalVerdict:
     """What a judge says of a goal. `score` is the share of requirements that are met, 0 to 1; `complete` is true only
     where every one is met, with what proves it cited; `missing` says what is missing, empty if nothing is.
 
+    >>> from donewhen import GoalVerdict
+    >>> GoalVerdict(0.5, False, "R2: no test").complete
+    False
+
     The evidence ids of `findings` count what was given in `evidence`, diffs apart, in order (E1, E2, ...), then what
     the judge was shown besides.
     """

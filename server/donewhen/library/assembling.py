@@ -232,9 +232,13 @@ def judge_name(judge: Judge | JudgeConfig | None) -> str | None:
 def secrets_of(parts: RunParts) -> Mapping[str, str]:
     """The keys that the caller gave, by the variable that they stand in for."""
     agent = parts.worker.api_key if isinstance(parts.worker, AgentConfig) else None
-    judge = parts.judge.api_key if isinstance(parts.judge, JudgeConfig) else None
-    given = {"DONEWHEN_API_KEY": agent, "DONEWHEN_JUDGE_API_KEY": judge}
-    return {name: key for name, key in given.items() if key}
+    return {**({"DONEWHEN_API_KEY": agent} if agent else {}), **judge_secrets(parts.judge)}
+
+
+def judge_secrets(judge: Judge | JudgeConfig | None) -> Mapping[str, str]:
+    """As `secrets_of`, for the judge alone."""
+    key = judge.api_key if isinstance(judge, JudgeConfig) else None
+    return {"DONEWHEN_JUDGE_API_KEY": key} if key else {}
 
 
 def user_settings(state_dir: Path | None) -> Settings:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
+from donewhen.core.calls import Message
 from donewhen.core.errors import InvalidGoal, JudgeOutage, OverBudget, UsageError
 from donewhen.core.events import JudgeOptions, PanelRule
 from donewhen.core.evidence import Evidence, ObservedDiff, ObservedResponse
@@ -70,6 +71,7 @@ class AuditTask:
 
     `response` is what the worker returned, as text, where the goal is about the response, empty otherwise; `diff` what
     changed in the workspace since the run began. With a `claim` the question is whether the evidence confirms it.
+    `files` (path to text) and `messages` are what a judge that is asked alone was given; messages are claims.
 
     >>> from donewhen import AuditTask, GoalVerdict, run_goal
     >>> def judge(task: AuditTask) -> GoalVerdict:
@@ -85,6 +87,8 @@ class AuditTask:
     response: str = ""
     diff: str = ""
     claim: Claim | None = None
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    messages: tuple[Message, ...] = ()
 
     @property
     def objective(self) -> str:
@@ -98,8 +102,9 @@ class VerdictJudge:
     `score` is what it said last, None where it gave none.
     """
 
-    def __init__(self, ask: Callable[..., Any]) -> None:
+    def __init__(self, ask: Callable[..., Any], files: Mapping[str, str] | None = None) -> None:
         self._ask = ask
+        self._files = files or {}
         self.score: float | None = None
 
     @property
@@ -108,7 +113,7 @@ class VerdictJudge:
 
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
         """Its JudgeOutage is an outage, as is any other exception of it: it has not judged (A6)."""
-        seen = await _seen(task, context)
+        seen = replace(await _seen(task, context), files=self._files)
         self.score = None
         try:
             said = await called(self._ask, seen)
@@ -132,7 +137,7 @@ async def _seen(task: JudgeTask, context: AuditContext) -> AuditTask:
         evidence.append(await context.record(ObservedDiff("", tuple(await context.changed()), diff)))
     held = [one.observation for one in evidence if isinstance(one.observation, ObservedResponse)]
     response = held[-1].text if held else ""
-    return AuditTask(task.goal, task.requirements, tuple(evidence), response, diff, task.claim)
+    return AuditTask(task.goal, task.requirements, tuple(evidence), response, diff, task.claim, messages=task.messages)
 
 
 def judgement_of(said: Any, task: AuditTask) -> tuple[Judgement, float | None]:
@@ -200,8 +205,9 @@ JudgeLike = Judge | JudgeConfig | str | Callable[..., Any]
 """A model's name, a JudgeConfig, a callable, or the Judge port."""
 
 
-def judge_of(given: JudgeLike | None) -> Judge | JudgeConfig | None:
-    """A caller's judge: the port, or a model that is still to be reached. Raises UsageError for what is none."""
+def judge_of(given: JudgeLike | None, files: Mapping[str, str] | None = None) -> Judge | JudgeConfig | None:
+    """A caller's judge: the port, or a model that is still to be reached. `files` are what a callable is shown. Raises
+    UsageError for what is none."""
     if given is None or isinstance(given, JudgeConfig):
         return given
     if isinstance(given, str):
@@ -209,5 +215,5 @@ def judge_of(given: JudgeLike | None) -> Judge | JudgeConfig | None:
     if callable(getattr(given, "judge", None)) and hasattr(given, "identity"):
         return cast("Judge", given)
     if callable(given):
-        return VerdictJudge(given)
+        return VerdictJudge(given, files)
     raise UsageError(f"a judge is a model's name, a JudgeConfig or a callable; it is {type(given).__name__}")

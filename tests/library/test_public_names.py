@@ -1,0 +1,63 @@
+"""What `donewhen` exports: exactly these names, each with an example that works, and nothing imported for the rest."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import donewhen
+
+NAMES = [
+    "AgentConfig", "AlreadyRunning", "Answer", "AuditTask", "Blocked", "Check", "DoneWhenError", "Goal", "GoalAttempt",
+    "GoalContinue", "GoalController", "GoalDone", "GoalLoop", "GoalMiddleware", "GoalOutcome", "GoalResult", "GoalRun",
+    "GoalStatus", "GoalVerdict", "Halt", "Impossible", "Interrupt", "InvalidGoal", "JudgeConfig", "Limits",
+    "NotResumable", "Question", "Requirement", "RequirementOutcome", "UsageError", "ValidationOutcome", "ajudge_goal",
+    "aresume_goal", "arun_goal", "judge_goal", "resume_goal", "run_goal", "start_goal",
+]  # fmt: skip
+
+
+def test_the_public_names_are_these() -> None:
+    assert list(donewhen.__all__) == NAMES
+    assert set(NAMES) <= set(dir(donewhen))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_has_an_example_that_works(name: str) -> None:
+    public = getattr(donewhen, name)
+    assert inspect.getdoc(public), f"{name} has no docstring"
+    finder = doctest.DocTestFinder(recurse=False)
+    # Only what calls it can show an error: see the functions that raise it.
+    shown = [one for one in finder.find(public, name, globs={}) if one.examples]
+    assert shown, f"{name} has no example"
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for example in shown:
+        runner.run(example)
+    assert runner.failures == 0
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'run_goals'"):
+        donewhen.run_goals  # noqa: B018  # the access is what is tested
+
+
+@pytest.mark.parametrize("statement", ["import donewhen", "from donewhen import run_goal, GoalLoop, GoalController"])
+def test_importing_it_imports_nothing_heavy(statement: str) -> None:
+    heavy = ("litellm", "pygls", "watchfiles", "pluggy", "pydantic", "markdown_it", "opentelemetry")
+    told = f"{statement}; import sys; print([name for name in {heavy!r} if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    assert found.stdout.strip() == "[]"
+
+
+def test_the_names_resolve_to_what_type_checkers_see() -> None:
+    """The lazy table and the imports for type checkers say the same."""
+    source = inspect.getsource(donewhen)
+    for name in NAMES:
+        home = getattr(donewhen, name).__module__
+        exported = [module for module, names in donewhen._HOMES.items() if name in names]  # pyright: ignore[reportPrivateUsage]  # the table itself is tested
+        assert len(exported) == 1
+        assert f"from donewhen.{exported[0]} import {name} as {name}" in source
+        assert home.startswith("donewhen.")
