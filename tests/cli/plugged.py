@@ -17,7 +17,7 @@ from typing import Any
 
 from donewhen.__main__ import services
 from donewhen.cli.main import main
-from donewhen.cli.services import ServeOptions
+from donewhen.cli.services import CliServices, ServeOptions
 from donewhen.composition import Surroundings, engine_setup
 from donewhen.composition_goal_text import goal_texts
 from donewhen.composition_lsp import editor_settings
@@ -132,5 +132,9 @@ def _no_adviser(wanted: OpenWorkspace) -> Any:
     raise NotImplementedError
 
 
+def plugged_services() -> CliServices:
+    return replace(services(), open_runs=_open_runs, serve=_serve)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], replace(services(), open_runs=_open_runs, serve=_serve)))
+    sys.exit(main(sys.argv[1:], plugged_services()))

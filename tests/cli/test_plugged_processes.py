@@ -1,7 +1,10 @@
-"""Halts, kept approvals and the start, with the real engine and its ledger: each command is a process of its own."""
+"""Halts, kept approvals and the start, with the real engine and its ledger; where it matters each command is a process
+of its own."""
 
 from __future__ import annotations
 
+import asyncio
+import io
 import itertools
 import json
 import os
@@ -14,6 +17,15 @@ from typing import Any
 
 import pytest
 
+from donewhen.cli.main import main
+from donewhen.cli.terminal import Terminal
+from donewhen.composition import Surroundings
+from donewhen.config import Settings
+from donewhen.core.errors import UnknownInterrupt
+from donewhen.core.work import Answer
+from donewhen.engine.api import StartOptions
+from tests.cli.fakes import Typed
+from tests.cli.plugged import opened, plugged_services
 from tests.cli.test_processes import DEADLINE, Place, first
 
 PROGRAM = Path(__file__).with_name("plugged.py")
@@ -30,6 +42,18 @@ class Plugged(Place):
     def command(self, *argv: str) -> list[str]:
         return [sys.executable, str(PROGRAM), "--state-dir", str(self._state), *argv]
 
+    def run(self, *argv: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """In this process, which is faster; the engine is opened and closed each time all the same."""
+        out, err = io.StringIO(), io.StringIO()
+        terminal = Terminal(out, err, Typed([]), {})
+        places = ["--workspace", str(self.root), "--state-dir", str(self._state)]
+        nowhere = self._state / "none.toml"
+        code = main([*places, *argv], plugged_services(), terminal=terminal, user_file=nowhere, log_folder=self._state)
+        return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
+
+    def process(self, *argv: str) -> subprocess.CompletedProcess[str]:
+        return super().run(*argv)
+
     def pursue(self, title: str, *argv: str) -> list[str]:
         (self.root / "GOAL.md").write_text(f"# {title}\n\n- [ ] `test -f done.txt` passes\n", encoding="utf-8")
         return ["run", "--json", "--worker-command", "touch done.txt", *argv]
@@ -43,11 +67,6 @@ class Plugged(Place):
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return found
 
-    def until_open(self, run_id: str) -> None:
-        until = time.monotonic() + DEADLINE
-        while not json.loads(self.run("status", run_id, "--json").stdout)["interrupts"]:
-            assert time.monotonic() < until
-
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Plugged]:
@@ -58,7 +77,7 @@ def place(tmp_path: Path) -> Iterator[Plugged]:
 
 @pytest.mark.conformance("C23")
 def test_a_halt_reaches_whoever_called_and_is_answered_by_another_process(place: Plugged) -> None:
-    shown = place.shown(place.run(*place.pursue("Halt")), 3)
+    shown = place.shown(place.process(*place.pursue("Halt")), 3)
     halt = {"plugin": "office", "reason": "the office is closed", "data": {"ticket": 7}, "resumable": True}
     assert (shown["status"], shown["halt"], shown["phase"], shown["activity"]) == ("waiting", halt, None, None)
     run_id = shown["runId"]
@@ -67,7 +86,7 @@ def test_a_halt_reaches_whoever_called_and_is_answered_by_another_process(place:
     assert "halted by office, not by other" in place.run("resume", "--plugin", "other").stderr
     assert "wants to be told" in place.run("resume", run_id, "--data", "[]").stderr
     assert place.newest()["halt"] == halt  # a refused answer leaves it as it was
-    resumed = place.shown(place.run("resume", "--json", "--plugin", "office", "--data", '{"open": true}'), 0)
+    resumed = place.shown(place.process("resume", "--json", "--plugin", "office", "--data", '{"open": true}'), 0)
     assert (resumed["runId"], resumed["status"], resumed["halt"]) == (run_id, "complete", None)
     assert place.told() == [{"open": True}]
 
@@ -209,6 +228,29 @@ def _until(master: int, wanted: bytes) -> bytes:
         shown += os.read(master, 4096)
     assert wanted in shown.replace(b"\r\n", b" ")
     return shown
+
+
+@pytest.mark.conformance("A3")
+@pytest.mark.parametrize("count", [2, 5])
+async def test_of_answers_at_the_same_moment_only_one_is_said_to_count(count: int, place: Plugged) -> None:
+    place.pursue("Question")
+    runs = await opened(place.root, place.root.parent / "state", Settings(), Surroundings())
+    try:
+        view = await runs.start("GOAL.md", StartOptions(worker="command", worker_command="touch done.txt"))
+        run_id = view.state.run_id
+        async for view in runs.follow(run_id):
+            if view.state.interrupts:
+                break
+        answers = [runs.answer(run_id, "I1", Answer("text", text=str(number))) for number in range(count)]
+        said = await asyncio.gather(*answers, return_exceptions=True)
+        async for _ in runs.follow(run_id):
+            pass
+    finally:
+        await runs.close("the test ended")
+    (told,) = place.told()
+    won = [number for number, one in enumerate(said) if not isinstance(one, BaseException)]
+    assert [str(number) for number in won] == [told["text"]]
+    assert all(isinstance(one, UnknownInterrupt) for number, one in enumerate(said) if number not in won)
 
 
 @posix
