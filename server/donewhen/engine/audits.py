@@ -24,6 +24,7 @@ from donewhen.core.goal import Check, Requirement
 from donewhen.core.integrity import IntegrityFinding, compare, moved
 from donewhen.core.integrity_addressing import BY_A_PERSON, STOOD_THERE, shown_addressing
 from donewhen.core.proof import needed_checks, needed_editor_reports
+from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.halting import audit_ahead, report
 from donewhen.ports import TreeState
@@ -165,9 +166,19 @@ async def _editor_report(run: ActiveRun, requirement: Requirement) -> None:
     await run.append(CheckFinished(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
 
 
+def _nothing_to_guard(state: RunState) -> bool:
+    """True where no file can stand between the goal and its proof: it has no file, no command, nothing protected and
+    no judge who reads files."""
+    goal = state.goal
+    commands = any(check.kind == "command" for check in goal.checks)
+    return goal.path is None and not commands and not goal.protect and state.options.judge is None
+
+
 async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
     """What stands between the proof that was agreed on and the one that is run now (A10)."""
     state = run.state
+    if _nothing_to_guard(state):
+        return ()
     results = [e.observation for e in state.results.values() if isinstance(e.observation, CheckResult)]
     if state.mode == "audit" or state.waits_for_person:
         # Nothing is compared: an audit has no baseline, and what worker `human` changes is the person's.
