@@ -15,7 +15,7 @@ from donewhen.cli import CheckProgram, CliServices, DetectedCheck, DoctorFacts, 
 from donewhen.cli.terminal import Terminal
 from donewhen.composition_bench import laboratory
 from donewhen.config import Settings
-from donewhen.core.errors import DoneWhenError, UnknownRun
+from donewhen.core.errors import DoneWhenError, UnknownRun, WrongAnswer
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
@@ -100,6 +100,8 @@ class FakeRuns:
         self.calls: list[tuple[Any, ...]] = []
         self.edited: tuple[str, ...] = ()
         """What a person edited: `revert` keeps it unless forced."""
+        self.wrong: tuple[str, ...] = ()
+        """Kinds of answers that no interrupt takes."""
         self.closed = False
         self._views = list(views)
         self._error = error
@@ -150,6 +152,8 @@ class FakeRuns:
 
     async def answer(self, run_id: str, interrupt_id: str, answer: Answer) -> RunView:
         shown = self._called("answer", run_id, interrupt_id, answer)
+        if answer.response in self.wrong:
+            raise WrongAnswer(f"{interrupt_id} takes no {answer.response}")
         left = tuple(i for i in shown.state.interrupts if i.id != interrupt_id)
         if left:
             return self._change(interrupts=left)

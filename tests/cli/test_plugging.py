@@ -204,6 +204,31 @@ def test_an_unclear_word_starts_nothing(tmp_path: Path) -> None:
     assert not any(one[0] == "answer" for one in call.runs.calls)
 
 
+@pytest.mark.parametrize("line", ["edit x", "text later", "r", "run"])
+def test_the_start_takes_yes_or_no_alone(line: str) -> None:
+    with pytest.raises(UsageError, match="starts it"):
+        typed_answer(line, replace(START, remembers=False))
+
+
+def test_a_text_for_a_question_may_begin_with_edit() -> None:
+    assert typed_answer("edit the config first", question()) == Answer("text", text="edit the config first")
+
+
+def test_an_answer_that_is_not_taken_is_asked_for_again(tmp_path: Path) -> None:
+    call = desk(tmp_path, view(interrupts=(approval(),)), interactive=True, typed=["edit ls", "deny"])
+    call.runs.wrong = ("edit",)
+    assert call("run") == 0
+    assert "I1 takes no edit" in call.err
+    assert call.runs.calls[-1][3] == Answer("deny")
+
+
+def test_the_status_says_which_answers_there_are(tmp_path: Path) -> None:
+    call = desk(tmp_path, view(interrupts=(START, replace(KEEPING, id="I2"))))
+    assert call("status") == 0
+    assert f"  donewhen answer {RUN} I1 approve|deny\n" in call.err
+    assert f"  donewhen answer {RUN} I2 approve|deny|edit TEXT|text TEXT [--for run|workspace]\n" in call.err
+
+
 def test_where_nobody_can_be_asked_the_start_stays_open(tmp_path: Path) -> None:
     call = desk(tmp_path, view(interrupts=(START,)))
     assert call("run", "--json") == 3

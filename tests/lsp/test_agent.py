@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,8 +42,16 @@ def start(editor: Editor, root: Path, models: ScriptedModels, **options: object)
     return editor.execute("donewhen.run.start", {"goalUri": uri}, timeout=60)["runId"]
 
 
-def opened(snapshot: Message) -> bool:
-    return bool(snapshot["interrupts"])
+def about(topic: str) -> Callable[[Message], bool]:
+    return lambda snapshot: [one["about"] for one in snapshot["interrupts"]] == [topic]
+
+
+def accept_start(editor: Editor, run_id: str) -> Message:
+    """Accepts the start by its id; returns what was asked."""
+    (asked,) = editor.snapshot(run_id, about("start"), timeout=60)["interrupts"]
+    answer = {"runId": run_id, "interruptId": asked["id"], "response": "approve"}
+    editor.execute("donewhen.run.answer", answer)
+    return asked
 
 
 @pytest.mark.slow
@@ -58,7 +66,10 @@ def test_a_run_of_the_agent_asks_and_never_writes_over_unsaved_text(editor: Edit
         run_id = start(editor, root, models, clientFeatures={"interrupts": True})
         editor.open(root / "words.txt")
         editor.edit(root / "words.txt", "typed by a person\n")
-        waiting = editor.snapshot(run_id, opened, timeout=60)
+        start_asked = accept_start(editor, run_id)
+        assert "openai/worker" in start_asked["preview"]
+        assert "Checks execute what the worker wrote" in start_asked["preview"]
+        waiting = editor.snapshot(run_id, about("tool:run_command"), timeout=60)
         (asked,) = waiting["interrupts"]
         assert (waiting["worker"], waiting["model"], waiting["status"]) == ("agent", "openai/worker", "waiting")
         assert (asked["kind"], asked["tool"], asked["input"]) == (
@@ -89,6 +100,9 @@ def test_a_client_without_interrupts_gets_a_message_that_holds_the_command(edito
     ]
     with ScriptedModels({"worker": worker}) as models:
         run_id = start(editor, root, models)
+        request = editor.expect("window/showMessageRequest", timeout=60)
+        assert request["params"]["message"].startswith("Start this run?\n")
+        editor.reply(request, {"title": "Start"})
         request = editor.expect("window/showMessageRequest", timeout=60)
         assert re.match(r"Run `echo hi > done\.txt`\?\necho hi > done\.txt$", request["params"]["message"])
         assert [one["title"] for one in request["params"]["actions"]] == ["Deny", "Approve"]

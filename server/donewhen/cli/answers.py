@@ -26,6 +26,10 @@ def typed_answer(line: str, interrupt: Interrupt) -> Answer:
     if interrupt.remembers and word.casefold() in _KEPT:
         return worded_answer("approve", rest.strip(), interrupt, _KEPT[word.casefold()])
     response = _WORDS.get(word.casefold())
+    if interrupt.about == "start" and response not in ("approve", "deny"):
+        raise UsageError(f"answer with {choices(interrupt)}")
+    if interrupt.kind == "question" and response == "edit":
+        response = None  # there is nothing to edit: it is the beginning of a text
     # A requirement is waived or not: a remark must not be taken for either.
     free = interrupt.kind == "question" and not interrupt.about.startswith("requirement:")
     if response is None and free and line.strip():

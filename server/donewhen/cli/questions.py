@@ -8,7 +8,7 @@ from donewhen.cli.answers import choices, typed_answer
 from donewhen.cli.display import Display
 from donewhen.cli.terminal import Terminal
 from donewhen.cli.wording import bounded, one_line
-from donewhen.core.errors import UnknownInterrupt, UsageError
+from donewhen.core.errors import UnknownInterrupt, UsageError, WrongAnswer
 from donewhen.core.work import Answer, Interrupt
 from donewhen.engine.api import Runs, RunView
 
@@ -65,17 +65,25 @@ class Questions:
 
     async def _until_answered(self, interrupt: Interrupt) -> None:
         self._terminal.say(_question(interrupt))
-        answer = await self._typed(interrupt)
-        if answer is None:
-            await self._runs.pause(self._run_id, f"waits for a person: {interrupt.id} {one_line(interrupt.title)}")
-            return
+        taken = False
+        while not taken:
+            answer = await self._typed(interrupt)
+            if answer is None:
+                await self._runs.pause(self._run_id, f"waits for a person: {interrupt.id} {one_line(interrupt.title)}")
+                return
+            taken = await self._taken(interrupt, answer)
+
+    async def _taken(self, interrupt: Interrupt, answer: Answer) -> bool:
+        """False where the interrupt doesn't take such an answer: it is asked again."""
         self._answering = True
         try:
             await self._runs.answer(self._run_id, interrupt.id, answer)
-        except UnknownInterrupt as gone:
-            self._terminal.say(str(gone))
+        except (UnknownInterrupt, WrongAnswer) as refused:
+            self._terminal.say(str(refused))
+            return isinstance(refused, UnknownInterrupt)
         finally:
             self._answering = False
+        return True
 
     async def _typed(self, interrupt: Interrupt) -> Answer | None:
         """None at the end of input."""

@@ -13,6 +13,7 @@ from donewhen.cli.pursuing import Pursuit, what_next
 from donewhen.cli.wording import one_line, status_word, when
 from donewhen.core.errors import UsageError
 from donewhen.core.state import RunState
+from donewhen.core.work import Interrupt
 from donewhen.engine.api import Runs, RunView
 from donewhen.ports import RunSummary
 from donewhen.wire.halt import shown_halt
@@ -46,10 +47,16 @@ def steering(view: RunView) -> list[str]:
     run_id = view.state.run_id
     if view.state.mode == "audit":
         return []
-    kinds = {"approval": "approve|deny|edit TEXT|text TEXT", "question": "approve|deny|text TEXT"}
-    answers = [f"  donewhen answer {run_id} {i.id} {kinds[i.kind]}" for i in view.state.interrupts]
+    answers = [f"  donewhen answer {run_id} {i.id} {_kinds(i)}" for i in view.state.interrupts]
     others = [f"  donewhen {word}" for word in (f"status {run_id} --follow", f"pause {run_id}", f"stop {run_id}")]
     return ["it goes on in another process; steer it with:", *answers, *others]
+
+
+def _kinds(interrupt: Interrupt) -> str:
+    if interrupt.about == "start":
+        return "approve|deny"
+    kept = " [--for run|workspace]" if interrupt.remembers else ""
+    return f"approve|deny|edit TEXT|text TEXT{kept}" if interrupt.kind == "approval" else "approve|deny|text TEXT"
 
 
 async def _follow(call: Call, runs: Runs, view: RunView) -> int:

@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 PERSON_SECONDS = 24 * 3600.0
 """A person may be away for long; then the interrupt stays open and `donewhen answer` still takes it."""
 MAX_PREVIEW = 600
+MAX_SUMMARY = 2_400
+"""What is accepted at the start is shown as a whole."""
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """What could make a command look like another one."""
@@ -139,9 +141,10 @@ def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
 def text(interrupt: Interrupt) -> str:
     """What is asked, with as much of the preview as a message can hold."""
     title, preview = (_CONTROL.sub("�", one).strip() for one in (interrupt.title, interrupt.preview))
-    if len(preview) > MAX_PREVIEW:
+    most = MAX_SUMMARY if interrupt.about == "start" else MAX_PREVIEW
+    if len(preview) > most:
         # What a long command does is often at its end: nobody approves it by its beginning.
-        cut = len(preview) - MAX_PREVIEW
-        head, tail = preview[: MAX_PREVIEW // 2], preview[-MAX_PREVIEW // 2 :]
+        cut = len(preview) - most
+        head, tail = preview[: most // 2], preview[-most // 2 :]
         preview = f"{head}\n… {cut} characters are not shown here; `donewhen status` shows all …\n{tail}"
     return f"{title}\n{preview}" if preview else title
