@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,12 +15,14 @@ from donewhen.core.errors import UsageError
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import Problem
 from donewhen.core.goal import Goal
+from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
 from donewhen.engine.setup import EngineSetup, Start
-from donewhen.settling import Knowledge, facts_in, settle
+from donewhen.settling import Knowledge, Plugged, facts_in, settle
 
 if TYPE_CHECKING:
     from donewhen.composition_models import FolderModels
+    from donewhen.composition_plugins import FolderPlugins
     from donewhen.engine.runs import Supervisor
     from donewhen.evidence.runner import CommandChecker
     from donewhen.ports import Ledger, Processes, Worker
@@ -86,6 +88,7 @@ def engine_setup(
     """The parts of the engine; `folder` is the workspace's own inside the state folder, `models` stands in for those
     that the settings name."""
     from donewhen.composition_lazy import LazyGoalFiles, LazyProbes
+    from donewhen.composition_plugins import CheckerWithPlugins, FolderPlugins
     from donewhen.engine.clock import SystemClock
     from donewhen.evidence.editor import EditorDiagnostics
     from donewhen.evidence.masking import Masking
@@ -95,33 +98,32 @@ def engine_setup(
     from donewhen.workspace.locks import FileRunLock
     from donewhen.workspace.processes import SystemProcesses
 
-    lock = FileRunLock(folder)
+    lock, editor = FileRunLock(folder), EditorDiagnostics()
     processes = SystemProcesses(lock.inherited_descriptors)
-    editor = EditorDiagnostics()
-    where = (root, folder / "scratch", around.environment)
+    where, kept = (root, folder / "scratch", around.environment), folder / "checkpoints"
     checker = CommandChecker(processes, *where, editor, secrets=around.secrets.values, bytecode=bytecode)
     masking = Masking(around.environment, around.secrets)
     models = models or open_models(settings, around, folder, masking.mask)
-    settled = _settling(checker, settings, around, models)
-    tracer = make_tracer(around.environment(), masking.mask)
+    plugins = FolderPlugins(root, folder, settings if callable(settings) else lambda: settings)
+    settled = _settling(checker, settings, around, models, plugins, masking.mask)
+    tracer, variables = make_tracer(around.environment(), masking.mask), checker.variables
     return EngineSetup(
         root=root,
         state_folder=folder,
         clock=SystemClock(),
         ledger=ledger,
         lock=lock,
-        workspace=lambda: FolderWorkspace(
-            root, folder / "checkpoints", watch=around.watch, excluded=(folder.parents[1],)
-        ),
-        checker=checker,
-        probes=LazyProbes(checker.variables),
+        workspace=lambda: FolderWorkspace(root, kept, watch=around.watch, excluded=(folder.parents[1],)),
+        checker=CheckerWithPlugins(root, checker, plugins),
+        probes=LazyProbes(variables),
         goal_files=LazyGoalFiles(root),
         settle=settled,
-        worker=lambda options: make_worker(options, processes, checker.variables, models),
-        judge=models.judge,
+        worker=lambda options: make_worker(options, processes, variables, models, plugins),
+        judge=lambda options: models.judge(options) or plugins.judge(options),
         trusted=around.trusted,
         mask=masking.mask,
         unsaved=around.unsaved,
+        plugins=plugins.of_run,
         observe=tracer.on_entry,
         closing=lambda: _closed(models, tracer),
         forward_diagnostics=lambda path, number, found: editor.forward(path, number, cast("Sequence[Problem]", found)),
@@ -149,7 +151,12 @@ def open_models(
 
 
 def _settling(
-    checker: CommandChecker, settings: Settings | Callable[[], Settings], around: Surroundings, models: FolderModels
+    checker: CommandChecker,
+    settings: Settings | Callable[[], Settings],
+    around: Surroundings,
+    models: FolderModels,
+    plugins: FolderPlugins,
+    mask: Callable[[str], str],
 ) -> Callable[[Goal, StartOptions], Start]:
     """`settle` with what the editor has selected and set by then."""
 
@@ -157,12 +164,28 @@ def _settling(
 
     def settled(goal: Goal, options: StartOptions) -> Start:
         checker.select_interpreter(around.interpreter())
-        start = settle(goal, options, settings() if callable(settings) else settings, known)
+        current = settings() if callable(settings) else settings
+        judged = options.judge_model or goal.judge_model or current.pick("judge_model")
+        plugged, warnings = _plugged(plugins, needless=options.audit and judged is None)
+        start = settle(goal, options, current, known, plugged)
         if start.options.judging is not None and any(not one.sole_check for one in start.goal.requirements):
             models.warm()
-        return start
+        frozen = replace(start.options, summary=mask(start.options.summary))
+        return replace(start, options=frozen, warnings=(*start.warnings, *warnings))
 
     return settled
+
+
+def _plugged(plugins: FolderPlugins, *, needless: bool) -> tuple[Plugged, tuple[RunWarning, ...]]:
+    """What plugins bring to a run that starts now, and what to warn of. `needless`: nobody works, and nobody judges."""
+    plugins.forget()
+    if needless:
+        return Plugged(), ()
+    found = plugins.survey()
+    remembered = plugins.remembered()
+    problem = plugins.problem
+    warnings = (RunWarning("allowances", problem),) if problem else ()
+    return Plugged(found.names, frozenset(found.workers), frozenset(found.judges), remembered), warnings
 
 
 def make_worker(
@@ -170,6 +193,7 @@ def make_worker(
     processes: Processes,
     environment: Callable[[], Mapping[str, str]],
     models: FolderModels | None = None,
+    plugins: FolderPlugins | None = None,
 ) -> Worker:
     """The worker that the frozen options name. Raises UsageError with what to set."""
     name = options.worker
@@ -191,4 +215,7 @@ def make_worker(
         if not options.script:
             raise UsageError("worker scripted needs a recording: --script FILE")
         return ScriptedWorker.load(Path(options.script), processes, environment)
+    registered = plugins.worker(options) if plugins is not None and name not in UNAVAILABLE_WORKERS else None
+    if registered is not None:
+        return registered
     raise UsageError(UNAVAILABLE_WORKERS.get(name or "", f"unknown worker {name}: agent, human, command or scripted"))

@@ -7,15 +7,18 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from donewhen.config import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
+from donewhen.config import BY_NAME, ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
+from donewhen.core.approval import ApprovalRule
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import baseline_warnings
 from donewhen.core.panel import panel
+from donewhen.core.summary import start_summary
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.runs import changed_limits
@@ -57,19 +60,38 @@ class Knowledge:
     facts: Facts = _here
 
 
-def settle(goal: Goal, options: StartOptions, settings: Settings, known: Knowledge | None = None) -> Start:
+@dataclass(frozen=True, slots=True)
+class Plugged:
+    """What plugins bring to a run that starts now: their names, and the workers and judges that they register.
+    `remembered` is what a person allowed in this workspace before."""
+
+    names: tuple[str, ...] = ()
+    workers: frozenset[str] = frozenset()
+    judges: frozenset[str] = frozenset()
+    remembered: tuple[ApprovalRule, ...] = ()
+
+
+def settle(
+    goal: Goal,
+    options: StartOptions,
+    settings: Settings,
+    known: Knowledge | None = None,
+    plugged: Plugged | None = None,
+) -> Start:
     """The goal with its limits settled and the options frozen. Raises InvalidGoal, and UsageError for what can't start
-    here: a model without what it needs, a dollar budget that can't be kept."""
+    here: an unknown worker, a model without what it needs, a dollar budget that can't be kept."""
+    known, plugged = known or Knowledge(), plugged or Plugged()
     settled, notes = goal_with_settings(goal, settings)
     limits = changed_limits(settled.limits, options.limits)
     settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | _named(options.limits))
-    chosen = _chosen(settled, options, settings)
-    _refuse_impossible(settled, chosen, settings, known or Knowledge())
+    chosen = _chosen(settled, options, settings, plugged)
+    _refuse_impossible(settled, chosen, settings, known)
+    chosen = replace(chosen, summary=_summary(settled, chosen, settings, known, plugged))
     warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
     said = {warning.code for warning in warnings}
     warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in said)]
     warnings += _not_independent(chosen)
-    return Start(settled, chosen, tuple(dict.fromkeys(warnings)))
+    return Start(settled, chosen, tuple(dict.fromkeys(warnings)), _accepted(chosen))
 
 
 def relocated(options: RunOptions, settings: Settings) -> RunOptions:
@@ -93,12 +115,14 @@ def judge_identity(judging: JudgeOptions) -> str:
 # ------------------------------------------------------------------------------------------- choosing
 
 
-def _chosen(goal: Goal, options: StartOptions, settings: Settings) -> RunOptions:
+def _chosen(goal: Goal, options: StartOptions, settings: Settings, plugged: Plugged) -> RunOptions:
     given, configured = settings.given, settings.configured
     # The goal holds what is configured where its file is silent.
     model = options.model or given.model or goal.model
     worker = options.worker or given.worker or goal.worker or ("agent" if model else "human")
-    judging = _judging(options.judge_model or given.judge_model or goal.judge_model, options, settings)
+    _refuse_unknown_worker(worker, plugged)
+    judge = options.judge_model or given.judge_model or goal.judge_model
+    judging = _judging(judge, options, settings) if judge not in plugged.judges else None
     return RunOptions(
         worker=None if options.audit else worker,
         approve=options.approve or given.approve or configured.approve or "deny",
@@ -106,8 +130,19 @@ def _chosen(goal: Goal, options: StartOptions, settings: Settings) -> RunOptions
         script=options.script or given.script or configured.script,
         agent=_agent(model, options, settings) if worker == "agent" and not options.audit else None,
         judging=judging,
-        judge=judge_identity(judging) if judging is not None else None,
+        judge=judge_identity(judging) if judging is not None else judge,
+        plugins=plugged.names,
+        rules=settings.rules,
     )
+
+
+def _refuse_unknown_worker(worker: str, plugged: Plugged) -> None:
+    choices = (*BY_NAME["worker"].choices, *sorted(plugged.workers))
+    if worker in choices:
+        return
+    near = get_close_matches(worker.casefold(), choices, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise InvalidGoal(f"worker can't be {worker!r}: {meant}use one of {', '.join(choices)}")
 
 
 def _agent(model: str | None, options: StartOptions, settings: Settings) -> AgentOptions:
@@ -149,6 +184,27 @@ def _with(options: OptionsT, **values: Any) -> OptionsT:
     return replace(options, **{name: value for name, value in values.items() if value is not None})
 
 
+# ------------------------------------------------------------------------------------ the start summary
+
+
+def _summary(goal: Goal, options: RunOptions, settings: Settings, known: Knowledge, plugged: Plugged) -> str:
+    """Nothing is to be accepted where nobody works but the person."""
+    if options.worker in ("human", None):
+        return ""
+    unpriced = _unpriced(options, settings, known)
+    return start_summary(goal, options, remembered=plugged.remembered, unpriced=unpriced)
+
+
+def _accepted(options: RunOptions) -> Literal["auto", "nobody"] | None:
+    """A command or a recording was named by the person with all that it does."""
+    if not options.summary:
+        return None
+    if options.worker in ("command", "scripted", "acp"):
+        return "auto"
+    asked: dict[str, Literal["auto", "nobody"] | None] = {"auto": "auto", "deny": "nobody", "ask": None}
+    return asked[options.approve]
+
+
 # ------------------------------------------------------------------------------- refusing and warning
 
 
@@ -164,19 +220,25 @@ def _refuse_impossible(goal: Goal, options: RunOptions, settings: Settings, know
 
 def _refuse_unknown_price(budget: float, options: RunOptions, settings: Settings, known: Knowledge) -> None:
     """A budget that nobody can keep is none."""
+    unknown = _unpriced(options, settings, known)
+    if unknown:
+        lines = "\n".join(price_example(model) for model in unknown)
+        raise UsageError(
+            f"a budget of ${budget:.2f} can't be kept: the price of {', '.join(unknown)} is unknown. "
+            f"Set it in {user_settings_file()} (US dollars per million tokens):\n{lines}\n"
+            "or limit tokens instead: --token-budget N without a --budget"
+        )
+
+
+def _unpriced(options: RunOptions, settings: Settings, known: Knowledge) -> tuple[str, ...]:
+    """The models of the run whose price is unknown."""
     asked: list[tuple[str, str | None]] = []
     if options.agent is not None:
         asked.append((options.agent.model, options.agent.api_base))
     if options.judging is not None:
         asked += [(model, options.judging.api_base) for model in options.judging.models]
     unknown = [m for m, base in dict.fromkeys(asked) if known.facts(m, base, settings.prices).price is None]
-    if unknown:
-        lines = "\n".join(price_example(model) for model in dict.fromkeys(unknown))
-        raise UsageError(
-            f"a budget of ${budget:.2f} can't be kept: the price of {', '.join(dict.fromkeys(unknown))} is unknown. "
-            f"Set it in {user_settings_file()} (US dollars per million tokens):\n{lines}\n"
-            "or limit tokens instead: --token-budget N without a --budget"
-        )
+    return tuple(dict.fromkeys(unknown))
 
 
 def _named(changes: LimitChanges) -> frozenset[str]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from donewhen.config.approvals import KEYS as APPROVAL_KEYS
+from donewhen.config.approvals import Approvals, take_approvals
 from donewhen.config.prices import ModelPrice, price_example, read_prices
 from donewhen.config.values import (
     BY_NAME,
@@ -27,6 +29,7 @@ from donewhen.config.values import (
     read_value,
     written,
 )
+from donewhen.core.approval import ApprovalRule
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.panel import panel
@@ -34,7 +37,7 @@ from donewhen.core.panel import panel
 _OUT_OF_REACH = frozenset({
     "api_key", "judge_api_key", "prompt", "prompts", "price", "prices", "plugins", "validators", "server_path",
     "interpreter", "python", "allow", "allow_list", "allowlist", "environment", "env", "network", "state_folder",
-    "ceiling",
+    "ceiling", "approvals", *APPROVAL_KEYS,
 })  # fmt: skip
 """What a workspace file must not hold, beyond the settings that say `never` themselves."""
 
@@ -105,11 +108,17 @@ class Settings:
     prices: Mapping[str, ModelPrice] = field(default_factory=dict[str, ModelPrice])
     own: Choices = field(default_factory=Choices)
     """What the person alone says, no workspace file."""
+    approvals: Approvals = field(default_factory=Approvals)
+    """The person's rules for tools, and their plugins."""
 
     def pick(self, name: str) -> Any:
         """What is given, else configured, of a setting that no goal file holds; None where nobody says anything."""
         value = getattr(self.given, name)
         return getattr(self.configured, name) if value is None else value
+
+    @property
+    def rules(self) -> tuple[ApprovalRule, ...]:
+        return self.approvals.rules
 
     @property
     def adviser(self) -> str | None:
@@ -153,7 +162,8 @@ def load_settings(
     if root is not None:
         workspace = _capped(_from_workspace(root / "pyproject.toml", user, warnings), own.ceiling, warnings)
     given = flag.over(environment)
-    return Settings(given, workspace.over(user), own.ceiling, tuple(warnings), own.prices, given.over(user))
+    configured, mine = workspace.over(user), given.over(user)
+    return Settings(given, configured, own.ceiling, tuple(warnings), own.prices, mine, own.approvals)
 
 
 def user_settings_file() -> Path:
@@ -235,11 +245,13 @@ class _UserFile:
     choices: Choices
     ceiling: Choices
     prices: Mapping[str, ModelPrice]
+    approvals: Approvals
 
 
 def _from_user(path: Path, warnings: list[SettingWarning]) -> _UserFile:
     table = _toml(path)
     prices = read_prices(table.pop("prices", {}), str(path))
+    approvals = take_approvals(table, str(path))
     ceiling = table.pop("ceiling", {})
     if not isinstance(ceiling, dict):
         raise InvalidGoal(f"[ceiling] must be a table of limits (in {path})")
@@ -247,7 +259,8 @@ def _from_user(path: Path, warnings: list[SettingWarning]) -> _UserFile:
     limits = {n: v for n, v in cast(dict[str, object], ceiling).items() if n in CAPS}
     for name in sorted(set(cast(dict[str, object], ceiling)) - set(limits)):
         warnings.append(_unknown(name, f"[ceiling] of {path}", CAPS))
-    return _UserFile(_choices(values), _choices(_read_table(limits, f"[ceiling] of {path}", warnings)), prices)
+    highest = _choices(_read_table(limits, f"[ceiling] of {path}", warnings))
+    return _UserFile(_choices(values), highest, prices, approvals)
 
 
 def _from_workspace(path: Path, user: Choices, warnings: list[SettingWarning]) -> Choices:
@@ -336,6 +349,7 @@ __all__ = [
     "BY_NAME",
     "LIMITS",
     "SETTINGS",
+    "Approvals",
     "Choices",
     "ModelPrice",
     "Setting",

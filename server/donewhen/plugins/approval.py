@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from donewhen.core.approval import COMMAND_TOOL, DENIED, NOT_RUN, NOT_WRITTEN, SAID, ApprovalRule, Decision
-from donewhen.plugins import Answer, PluginContext, ToolDoer, ToolOutcome, ToolUse, hookimpl
+from donewhen.plugins import Answer, PluginContext, RunOptions, ToolDoer, ToolOutcome, ToolUse, hookimpl
 
 MAX_TITLE = 200
 _ELSE = "Find another way, or report that you are blocked"
@@ -23,7 +23,7 @@ _WRITES = ("write_file", "edit_file")
 class Policy(Protocol):
     """What may run without asking, and what a person allowed for good."""
 
-    async def decide(self, use: ToolUse, allowed: Sequence[ApprovalRule]) -> Decision:
+    async def decide(self, use: ToolUse, options: RunOptions, allowed: Sequence[ApprovalRule]) -> Decision:
         """`allowed` is what a person let through for this run."""
         ...
 
@@ -48,10 +48,10 @@ class ApprovalGate:
 
     @hookimpl(trylast=True)
     async def wrap_tool(self, use: ToolUse, proceed: ToolDoer, context: PluginContext) -> ToolOutcome:
-        decision = await self._policy.decide(use, ())
+        decision = await self._policy.decide(use, context.options, ())
         if decision.action == "ask" and decision.remembers:
             allowed = [ApprovalRule(tool, pattern, "allow") for tool, pattern in _kept(context)]
-            decision = await self._policy.decide(use, allowed)
+            decision = await self._policy.decide(use, context.options, allowed)
         if decision.action == "deny":
             return _turned_down(use, f"{DENIED}: {decision.reason}. {_ELSE}")
         if decision.action == "allow":

@@ -1,0 +1,243 @@
+"""The plugins of one workspace folder's runs: the gate, those of the user's settings, those that packages bring."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from donewhen.config import Settings
+from donewhen.core.approval import ApprovalRule, Decision, permit_for, remembered
+from donewhen.core.errors import DoneWhenError, UsageError
+from donewhen.core.evidence import CheckResult, EditorReport, Outcome
+
+if TYPE_CHECKING:
+    from donewhen.core.events import RunOptions
+    from donewhen.core.goal import Check, Requirement
+    from donewhen.core.plugging import ToolUse
+    from donewhen.plugins.approval import ApprovalGate
+    from donewhen.plugins.calling import PluggyPlugins
+    from donewhen.plugins.checks import PluginChecker
+    from donewhen.ports import Checker, Judge, Worker
+    from donewhen.store.allowances import Allowances
+
+GATE = "approval"
+CHECK_PREFIX = "check:"
+GIT_TIMEOUT = 5.0
+MOST_PATHS = 500
+
+
+class FolderPlugins:
+    """Nothing is imported before a run needs it. What is opened for a run is that run's alone: its worker, its judge
+    and its hooks are of the same plugin objects. `folder` is the workspace's own inside the state folder."""
+
+    def __init__(self, root: Path, folder: Path, settings: Callable[[], Settings]) -> None:
+        self._root = root
+        self._folder = folder
+        self._settings = settings
+        self._opened: tuple[RunOptions, PluggyPlugins] | None = None
+        self._checks: PluggyPlugins | None = None
+
+    def survey(self) -> PluggyPlugins:
+        """The plugins as a run that starts now would have them. Raises UsageError, PluginConflict."""
+        self._checks = self._open(())
+        return self._checks
+
+    def forget(self) -> None:
+        """The next check that a plugin brings is looked for anew."""
+        self._checks = None
+
+    def remembered(self) -> tuple[ApprovalRule, ...]:
+        """What a person allowed in this workspace for good."""
+        return self._allowances().rules()
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with what was remembered; empty where nothing is."""
+        kept = self._allowances()
+        kept.rules()
+        return kept.problem
+
+    def worker(self, options: RunOptions) -> Worker | None:
+        """The run's worker where a plugin brings it."""
+        found = self._of(options).workers.get(options.worker or "")
+        if found is None:
+            return None
+        from donewhen.library.workers import worker_of
+
+        return worker_of(found.record.make(options))
+
+    def judge(self, options: RunOptions) -> Judge | None:
+        """The run's judge where a plugin brings it."""
+        if options.judge is None or options.judging is not None:
+            return None
+        found = self._of(options).judges.get(options.judge)
+        if found is None:
+            raise UsageError(f"no plugin brings the judge {options.judge} any more: install it again")
+        from donewhen.library.judging import JudgeConfig, judge_of
+
+        made = judge_of(found.record.make(options))
+        if made is None or isinstance(made, JudgeConfig):
+            raise UsageError(f"the judge {options.judge} of the plugin {found.plugin} is no judge: {made!r}")
+        return made
+
+    def of_run(self, options: RunOptions) -> PluggyPlugins:
+        """The run's plugins, handed over: the next run gets others."""
+        found = self._of(options)
+        self._opened = None
+        return found
+
+    def checks(self) -> PluggyPlugins:
+        """For the checks that plugins bring; opened when the first one is met."""
+        if self._checks is None:
+            self._checks = self._open(())
+        return self._checks
+
+    def _of(self, options: RunOptions) -> PluggyPlugins:
+        if self._opened is None or self._opened[0] is not options:
+            self._opened = (options, self._open(options.plugins))
+        return self._opened[1]
+
+    def _open(self, frozen: Sequence[str]) -> PluggyPlugins:
+        """`frozen` are the names that the run started with: no other plugin joins it later, and none is missing."""
+        from donewhen.workers.tools import TOOLS
+
+        off = set(self._settings().approvals.plugins_off)
+        found = self._opened_without(off, TOOLS)
+        if frozen:
+            missing = [name for name in frozen if name not in found.names and name not in off]
+            if missing:
+                raise UsageError(
+                    f"this run began with the plugin {', '.join(missing)}, which isn't there any more: install it "
+                    "again, or name it in `plugins_off` of your settings"
+                )
+            new = set(found.names) - set(frozen)
+            found = self._opened_without(off | new, TOOLS) if new else found
+        return found
+
+    def _opened_without(self, off: Collection[str], tools: Collection[str]) -> PluggyPlugins:
+        from donewhen.plugins.opening import open_plugins
+
+        sources = (*self._settings().approvals.plugins, approval_gate(self._root, self._folder))
+        return open_plugins(
+            sources, installed=True, off={*off} - {GATE}, known_tools=frozenset(tools), workspace=self._root
+        )
+
+    def _allowances(self) -> Allowances:
+        from donewhen.store.allowances import Allowances
+
+        return Allowances(self._folder)
+
+
+def approval_gate(root: Path, folder: Path | None) -> ApprovalGate:
+    """The gate for one run in the workspace `root`. `folder` is where approvals are kept that hold there for good;
+    None: there are none, and none are kept."""
+    from donewhen.plugins.approval import ApprovalGate
+    from donewhen.store.allowances import Allowances
+
+    return ApprovalGate(FolderPolicy(root, Allowances(folder) if folder is not None else None))
+
+
+@dataclass(slots=True)
+class FolderPolicy:
+    """`plugins.approval.Policy` on a workspace folder: its git, and what was allowed there. `windows`: commands are run
+    by `cmd`."""
+
+    root: Path
+    allowances: Allowances | None = None
+    windows: bool = field(default_factory=lambda: os.name == "nt")
+
+    async def decide(self, use: ToolUse, options: RunOptions, allowed: Sequence[ApprovalRule]) -> Decision:
+        kept = self.allowances.rules() if self.allowances is not None else ()
+        rules = (*options.rules, *kept, *allowed)
+        asked: set[str] = set()
+
+        def unknown(path: str) -> bool:
+            asked.add(path)
+            return False
+
+        decision = permit_for(use, options.approve, rules, unknown, windows=self.windows)
+        if not asked:
+            return decision
+        # Whether all are tracked shows only where none of them stops the question: all words are asked about at once.
+        known = await tracked_among(self.root, {*asked, *_words(use)})
+        return permit_for(use, options.approve, rules, known.__contains__, windows=self.windows)
+
+    def remembered(self, use: ToolUse) -> ApprovalRule | None:
+        return remembered(use, windows=self.windows)
+
+    async def keep(self, rule: ApprovalRule) -> None:
+        if self.allowances is not None:
+            await asyncio.to_thread(self.allowances.allow, rule)
+
+
+def _words(use: ToolUse) -> set[str]:
+    return {"/".join(part for part in word.split("/") if part not in ("", ".")) for word in _plain_words(use)} - {""}
+
+
+def _plain_words(use: ToolUse) -> Sequence[str]:
+    from donewhen.core.simple_commands import simple
+
+    return (simple(str(use.input.get("command", ""))) or ())[1:]
+
+
+async def tracked_among(root: Path, paths: Collection[str]) -> frozenset[str]:
+    """Those of the paths, relative to `root`, that are files which git tracks; none where git can't tell soon."""
+    from donewhen.workspace.repository import run_git
+
+    asked = [path for path in paths if path and "\0" not in path and not path.startswith("-")]
+    if not asked or len(asked) > MOST_PATHS:
+        return frozenset()
+    try:
+        async with asyncio.timeout(GIT_TIMEOUT):
+            code, said = await run_git(
+                ["--literal-pathspecs", "ls-files", "-z", "--cached", "--", *asked], cwd=root, check=False
+            )
+    except (TimeoutError, DoneWhenError, OSError, ValueError):
+        return frozenset()
+    return frozenset(os.fsdecode(said).split("\0")) & frozenset(asked) if code == 0 else frozenset()
+
+
+class CheckerWithPlugins:
+    """A `ports.Checker`: `check:NAME` is a plugin's, anything else is a command."""
+
+    def __init__(self, root: Path, commands: Checker, plugins: FolderPlugins) -> None:
+        self._root = root
+        self._commands = commands
+        self._plugins = plugins
+
+    async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
+        if not _is_plugins(check):
+            return await self._commands.run(check, timeout=timeout, token=token, test_run=test_run)
+        try:
+            checker = self._checker()
+        except DoneWhenError as error:
+            return CheckResult(check.id, check.command, Outcome.NOT_RUN, str(error))
+        if check.command.split()[0].removeprefix(CHECK_PREFIX) not in checker.checks:
+            names = ", ".join(sorted(checker.checks)) or "none"
+            reason = f"no plugin brings the check {check.command.split()[0]} (those that are there: {names})"
+            return CheckResult(check.id, check.command, Outcome.NOT_RUN, reason)
+        return await checker.run(check, timeout=timeout, token=token, test_run=test_run)
+
+    def environment(self, check: Check) -> str:
+        if not _is_plugins(check):
+            return self._commands.environment(check)
+        try:
+            return self._checker().environment(check)
+        except DoneWhenError:
+            return self._commands.environment(check)
+
+    async def editor_report(self, requirement: Requirement) -> EditorReport:
+        return await self._commands.editor_report(requirement)
+
+    def _checker(self) -> PluginChecker:
+        from donewhen.plugins.checks import PluginChecker
+
+        return PluginChecker(self._plugins.checks().checks, self._commands, self._root)
+
+
+def _is_plugins(check: Check) -> bool:
+    return check.command.lstrip().startswith(CHECK_PREFIX)

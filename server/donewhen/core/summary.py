@@ -1,0 +1,132 @@
+"""What a person accepts before a run's first turn: who works, what it may cost, what may run without asking. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from donewhen.core.approval import COMMAND_TOOL, ApprovalRule
+from donewhen.core.events import RunOptions
+from donewhen.core.goal import Goal
+
+SHOWN = 8
+"""Rules of one kind that are named; of more, their number is told."""
+LONGEST = 80
+ALWAYS_ASKS = "git push, publishing, installing packages, deleting what git can't bring back"
+_GATED = ("command", "scripted")
+"""Workers that a person names with all that they do: they use no tools that could ask."""
+
+
+def start_summary(
+    goal: Goal,
+    options: RunOptions,
+    *,
+    remembered: Sequence[ApprovalRule] = (),
+    unpriced: Sequence[str] = (),
+) -> str:
+    """Lines for a person. `remembered` is what they allowed in this workspace before, `unpriced` are the models whose
+    price is unknown."""
+    lines = [
+        f"Worker: {_worker(options)}",
+        f"Judge: {options.judge or 'none; what no check decides is asked of you'}",
+        f"Ends after at most {_ceiling(goal)}",
+        f"Costs {_cost(goal, options, unpriced)}",
+        *_permissions(options, remembered),
+    ]
+    others = [name for name in options.plugins if name != "approval"]
+    if others:
+        lines.append(f"Plugins: {', '.join(others)}")
+    lines.append("Checks execute what the worker wrote, as you, on this machine, and are not sandboxed")
+    return "\n".join(lines)
+
+
+def _worker(options: RunOptions) -> str:
+    if options.agent is not None:
+        served = f", served at {options.agent.api_base}" if options.agent.api_base else ""
+        return f"the built-in agent with the model {options.agent.model}{served}"
+    if options.worker == "command":
+        return f"the command `{_short(options.worker_command or '')}`, which may do anything that you may"
+    if options.worker == "scripted":
+        return f"the recording {options.script or ''}".rstrip()
+    return f"{options.worker}, which a plugin brings and which may do anything that you may"
+
+
+def _ceiling(goal: Goal) -> str:
+    limits = goal.limits
+    turns = "unlimited iterations" if limits.max_iterations is None else _counted(limits.max_iterations, "iteration")
+    time = "unlimited time" if limits.timeout is None else _time(limits.timeout)
+    return f"{turns} and {time}"
+
+
+def _cost(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> str:
+    limits = goal.limits
+    tokens = f" and {limits.token_budget:,} tokens" if limits.token_budget is not None else ""
+    if options.agent is None and options.judging is None:
+        known = "what the worker itself spends, which is not known here"
+        return (
+            known if limits.budget is None and not tokens else f"at most {_budget(limits.budget)}{tokens}, as reported"
+        )
+    if limits.budget is not None:
+        return f"at most {_budget(limits.budget)}{tokens}"
+    if unpriced:
+        price = f"an unknown amount: the price of {', '.join(unpriced)} is not known"
+        return f"{price}; at most{tokens.removeprefix(' and')}" if tokens else f"{price}, and there is no limit"
+    return f"at most{tokens.removeprefix(' and')}" if tokens else "whatever it takes: no limit is set"
+
+
+def _budget(budget: float | None) -> str:
+    return "any amount" if budget is None else f"${budget:.2f}"
+
+
+def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
+    if options.worker in _GATED or options.agent is None:
+        return ["Asks nobody before it does something"]
+    rules = (*options.rules, *remembered)
+    denied = _rules([rule for rule in rules if rule.action == "deny"])
+    lines = [f"Without asking: {_free(options, rules)}"]
+    if options.approve == "deny":
+        lines.append("Anything else is turned down: nobody is asked in this run")
+    else:
+        asked = _rules([rule for rule in rules if rule.action == "ask"])
+        other = "" if options.approve == "auto" else "any other command, files that make something run"
+        lines.append(f"Asks before: {'; '.join(part for part in (ALWAYS_ASKS, asked, other) if part)}")
+    return [*lines, f"Never: {denied}"] if denied else lines
+
+
+def _free(options: RunOptions, rules: Sequence[ApprovalRule]) -> str:
+    """What is let through; what always asks is not, in any mode."""
+    if options.approve == "auto":
+        return "everything but what is named next (approve is auto)"
+    allowed = _rules([rule for rule in rules if rule.action == "allow"])
+    commands = allowed or "no command"
+    return f"reading and editing in the workspace; {commands}"
+
+
+def _rules(rules: Sequence[ApprovalRule]) -> str:
+    named = [_rule(rule) for rule in dict.fromkeys(rules)]
+    more = len(named) - SHOWN
+    return ", ".join(named[:SHOWN]) + (f" and {_counted(more, 'other')}" if more > 0 else "")
+
+
+def _rule(rule: ApprovalRule) -> str:
+    if rule.tool == COMMAND_TOOL:
+        return "any command" if rule.pattern.strip() == "*" else f"`{_short(rule.pattern)}`"
+    tool = "any tool" if rule.tool == "*" else rule.tool
+    return tool if rule.pattern.strip() == "*" else f"{tool} `{_short(rule.pattern)}`"
+
+
+def _time(seconds: float) -> str:
+    units = Counter[str]()
+    units["h"], rest = divmod(int(seconds), 3600)
+    units["min"], units["s"] = divmod(rest, 60)
+    parts = [f"{count} {unit}" for unit, count in units.items() if count]
+    return " ".join(parts) if parts else f"{seconds:g} s"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
