@@ -9,7 +9,16 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.benchmarks import bench_agent, bench_audit, bench_engine, bench_ledger, bench_lsp, bench_revision, bench_save
+from tests.benchmarks import (
+    bench_agent,
+    bench_audit,
+    bench_engine,
+    bench_ledger,
+    bench_library,
+    bench_lsp,
+    bench_revision,
+    bench_save,
+)
 
 BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "initialize and memory (bench_lsp)": bench_lsp.measure,
@@ -19,6 +28,7 @@ BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "the revision of 100,000 files (bench_revision)": lambda: bench_revision.measure(100_000),
     "the engine per iteration (bench_engine)": bench_engine.measure,
     "the ledger (bench_ledger)": bench_ledger.measure,
+    "the Python library (bench_library)": bench_library.measure,
     "runs of the agent (bench_agent)": bench_agent.measure,
 }
 
