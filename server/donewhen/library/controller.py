@@ -17,12 +17,13 @@ from donewhen.core.fold import begin, fold
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.work import TurnResult
+from donewhen.judges.alone import GoalVerdict
 from donewhen.library.asking import judge_goal
 from donewhen.library.goals import without_prefix
 from donewhen.library.judging import AuditTask, JudgeLike, judgement_of
 from donewhen.library.outcomes import GoalOutcome, outcome_of
 from donewhen.library.prompts import objective_of
-from donewhen.library.workers import result_of
+from donewhen.library.workers import as_text, result_of
 from donewhen.ports import Judgement
 
 
@@ -128,9 +129,11 @@ class GoalController:
         claims. This calls the judge, and waits for it. Raises UsageError without a judge."""
         if self._judge is None:
             raise UsageError("the controller has no judge: give one, or call on_turn_finished with a verdict")
-        return self.on_turn_finished(
-            judge_goal(self._judge, self._state.goal, evidence, messages=messages), evidence=evidence
-        )
+        said = [as_text(one.get("content")) for one in messages if one.get("role") in ("assistant", "ai")]
+        response = said[-1] if said else ""
+        shown = [*evidence, _observed(response)]
+        verdict = judge_goal(self._judge, self._state.goal, shown, messages=messages)
+        return self.on_turn_finished(verdict, evidence=evidence, response=response)
 
     def _advance(self) -> GoalContinue | GoalDone:
         """Follows the decisions up to the next turn, or the end."""
@@ -185,7 +188,8 @@ class GoalController:
         known = tuple(one for one in held if one is not None and one.fresh(state.revision))
         reply = Judgement(None, reason="no verdict was given")
         if self._said is not None:
-            reply, self._score = judgement_of(self._said, AuditTask(state.goal, requirements, known))
+            said = _cited(self._said, asked, tuple(one.id for one in known))
+            reply, self._score = judgement_of(said, AuditTask(state.goal, requirements, known))
         self._append(e.JudgeStarted(asked, state.revision))
         self._append(e.JudgeFinished(asked, state.revision, state.revision, reply.verdict, reply.usage, reply.reason))
 
@@ -210,6 +214,16 @@ def _goal(goal: Goal | str, max_iterations: int | None) -> Goal:
         raise InvalidGoal("the objective must not be blank: say what shall be true when it is done")
     said = " ".join(text.split())
     return Goal("", text, (Requirement(requirement_id(said), 1, said),), limits, about="response")
+
+
+def _cited(said: Any, asked: tuple[str, ...], known: tuple[str, ...]) -> Any:
+    """A verdict that was given elsewhere numbers its evidence as it was there: here all that was seen is cited."""
+    if not isinstance(said, GoalVerdict) or not said.findings:
+        return said
+    findings = [one for one in said.findings if one.requirement_id in asked]
+    return replace(
+        said, findings=tuple(replace(one, evidence_ids=known if one.evidence_ids else ()) for one in findings)
+    )
 
 
 def _result(response: Any, error: str | None) -> TurnResult:
