@@ -279,6 +279,24 @@ async def test_a_halt_with_data_that_cannot_be_kept_is_a_failure() -> None:
     assert "it halted (enough) with data that is no JSON" in host.failed[0][2]
 
 
+async def test_a_halt_without_a_reason_in_words_is_a_failure() -> None:
+    def halts_oddly() -> None:
+        raise Halt(3)  # pyright: ignore[reportArgumentType]
+
+    host = MemoryHost()
+    await opened(Every("a", [], halts_oddly)).before_turn(host, AHEAD)
+    assert "some text is expected" in host.failed[0][2]
+
+
+async def test_a_long_error_is_cut() -> None:
+    def breaks_at_length() -> None:
+        raise ValueError("x" * 100_000)
+
+    host = MemoryHost()
+    await opened(Every("a", [], breaks_at_length)).before_turn(host, AHEAD)
+    assert len(host.failed[0][2]) < 1_100
+
+
 async def test_two_refinements_of_one_turn_are_a_conflict_that_names_both() -> None:
     class Refines:
         def __init__(self, name: str) -> None:

@@ -125,8 +125,9 @@ def test_classes_functions_and_objects_of_a_file(plugin_file: Path, attribute: s
 
 def test_a_file_is_read_anew_for_each_run(plugin_file: Path) -> None:
     assert opened(f"{plugin_file}:ready").names == ("ready",)
-    plugin_file.write_text(PLUGIN.replace('name="ready"', 'name="changed"'), encoding="utf-8")
-    assert opened(f"{plugin_file}:ready").names == ("changed",)
+    plugin_file.write_text(PLUGIN.replace('name="ready"', 'name="readY"'), encoding="utf-8")
+    assert opened(f"{plugin_file}:ready").names == ("readY",)
+    assert [file.name for file in plugin_file.parent.iterdir()] == ["mine.py"]
 
 
 def test_what_is_off_is_left_out() -> None:
@@ -232,6 +233,17 @@ def test_what_is_installed_can_be_listed_without_a_run(site: Path) -> None:
 def test_two_plugins_of_one_name_are_an_error() -> None:
     with pytest.raises(UsageError, match="two plugins are called a name of its own"):
         opened(Named, Named)
+
+
+def test_nobody_is_called_as_the_worker_that_halts() -> None:
+    class Plugin:
+        name = "worker"
+
+        @hookimpl
+        def on_stop(self) -> None: ...
+
+    with pytest.raises(UsageError, match="can't be called worker"):
+        opened(Plugin)
 
 
 def test_one_object_twice_is_an_error() -> None:
@@ -401,6 +413,10 @@ async def late() -> NewTool:
         (RECORDS["check"], "a NewTool, or a list of them, is expected"),
         (NewTool("two words", "", print), "a name without spaces"),  # pyright: ignore[reportArgumentType]
         (NewTool("", "", print), "a name without spaces"),  # pyright: ignore[reportArgumentType]
+        (NewTool("look.up", "", print), "models know tools by"),  # pyright: ignore[reportArgumentType]
+        (NewTool("x", "", "run"), "a function is expected"),  # pyright: ignore[reportArgumentType]
+        (NewTool("x", "", print, {"type": "string"}), "the JSON schema of an object"),  # pyright: ignore[reportArgumentType]
+        (NewTool("x", "", print, {"type": object}), "no JSON schema"),  # pyright: ignore[reportArgumentType]
     ],
 )
 def test_a_registration_that_cannot_be_used_is_an_error(tool: Any, said: str) -> None:

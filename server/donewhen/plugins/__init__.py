@@ -14,7 +14,7 @@ docs/plugins.md teaches every point. Everything that a plugin may rely on is exp
 from __future__ import annotations
 
 from donewhen.core.calls import Message, ToolCall
-from donewhen.core.errors import PluginConflict
+from donewhen.core.errors import PluginConflict, UsageError
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.plugging import Halt, Refine, ResumeDirective, ToolOutcome, ToolUse
@@ -52,6 +52,7 @@ __all__ = [
     "TurnAhead",
     "TurnBehind",
     "TurnResult",
+    "UsageError",
     "VerdictReport",
     "hookimpl",
     "in_thread",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Sequence
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -68,6 +70,27 @@ def _check(hook: Hook, kind: type[Any], one: object) -> None:
         raise UsageError(f"{where} is async: make it a plain function")
     if not isinstance(one, kind):
         raise UsageError(f"{where} returned {one!r}: a {kind.__name__}, or a list of them, is expected")
-    name = cast("NewWorker", one).name
-    if not isinstance(name, str) or not name.strip() or any(c.isspace() for c in name):  # pyright: ignore[reportUnnecessaryIsInstance]  # plugins are not always type-checked
-        raise UsageError(f"{where} returned the name {name!r}: a name without spaces is expected")
+    wrong = _wrong(one)
+    if wrong:
+        raise UsageError(f"{where} returned {one!r}: {wrong}")
+
+
+def _wrong(one: Any) -> str:
+    """What is wrong with a record, empty where nothing is: plugins are not always type-checked."""
+    if not isinstance(one.name, str) or not one.name or any(letter.isspace() for letter in one.name):
+        return "a name without spaces is expected"
+    if not callable(one.make if isinstance(one, (NewWorker, NewJudge)) else one.run):
+        return "a function is expected that makes or runs it"
+    return _wrong_tool(one) if isinstance(one, NewTool) else ""
+
+
+def _wrong_tool(tool: NewTool) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", tool.name):
+        return "models know tools by 1 to 64 letters, digits, _ and -"
+    try:
+        json.dumps(tool.parameters)
+    except (TypeError, ValueError) as error:
+        return f"its parameters are no JSON schema: {error}"
+    if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type") != "object":  # pyright: ignore[reportUnnecessaryIsInstance]
+        return 'its parameters are to be the JSON schema of an object: {"type": "object", "properties": {...}}'
+    return ""

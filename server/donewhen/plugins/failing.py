@@ -10,6 +10,9 @@ from donewhen.ports import PluginHost
 FAILURES = (Exception, SystemExit)
 """What a plugin may raise without taking the run down; a cancellation passes."""
 
+LONGEST = 1_000
+"""Characters of an error that are shown."""
+
 
 def not_the_plugins(error: BaseException) -> bool:
     """The record of the run can't be written: that is no fault of the plugin that happened to notice."""
@@ -17,7 +20,9 @@ def not_the_plugins(error: BaseException) -> bool:
 
 
 def told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """In a line or a few; what went wrong stands at the beginning or at the end."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} [...] {text[-LONGEST // 2 :]}"
 
 
 def sound_outcome(found: object) -> ToolOutcome:

@@ -22,6 +22,7 @@ from donewhen.plugins.registering import Named
 
 GROUP = "donewhen"
 """The entry points of this group are plugins."""
+RESERVED = ("worker",)
 _FORMS = "write it as `package.module:Attribute`, or as the full path of a file, `/path/plugin.py:Attribute`"
 
 
@@ -73,7 +74,12 @@ def made(found: object, entry: str, source: str = "") -> Named:
         raise UsageError(
             f"the plugin {source or repr(found)} is {plugin!r}: a class, an object or a module is expected"
         )
-    return Named(_name(plugin, entry), plugin)
+    name = _name(plugin, entry)
+    if name in RESERVED:
+        raise UsageError(
+            f"a plugin can't be called {name}: that is who halts a run without a plugin; give it another `name`"
+        )
+    return Named(name, plugin)
 
 
 def _name(plugin: object, entry: str) -> str:
@@ -124,16 +130,16 @@ def _file_module(path: Path, workspace: Path | None) -> ModuleType:
         raise UsageError(f"the plugin {path} lies in the workspace, where nothing is loaded from: keep it elsewhere")
     if not path.is_file():
         raise UsageError(f"there is no file {path}: mend or remove that plugin in your settings")
-    name = f"donewhen_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise UsageError(f"the plugin {path} is no Python file: {_FORMS}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and pickles look their module up
+    module = ModuleType(f"donewhen_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses and pickles look their module up
     try:
-        spec.loader.exec_module(module)
+        # Not by an importer: its bytecode would be taken for a file that was changed within the second.
+        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # the user's own
     except BaseException:
-        sys.modules.pop(name, None)
+        sys.modules.pop(module.__name__, None)
         raise
     return module
 
