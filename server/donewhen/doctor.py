@@ -13,6 +13,7 @@ from donewhen.config import Settings
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.goal import Check
 from donewhen.doctor_models import models_facts
+from donewhen.doctor_plugins import plugins_facts
 from donewhen.evidence.commandline import segments
 from donewhen.evidence.runner import CommandChecker
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
@@ -43,6 +44,7 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
             goals=own,
             goals_elsewhere=others,
             models=models_facts(settings, os.environ),
+            plugins=plugins_facts(root, settings),
         )
 
 
