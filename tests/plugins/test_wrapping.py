@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from donewhen.plugins import Halt, ToolDoer, ToolOutcome, ToolUse, hookimpl
 from tests.plugins.hosts import Hands, MemoryHost, opened, use_of
@@ -291,3 +293,67 @@ async def test_cancelling_ends_the_tool_too(beside: bool) -> None:
     assert ended.is_set()
     assert host.failed == []
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Behaves:
+    """Passes the call on, or not, in one of the ways below."""
+
+    def __init__(self, number: int, way: str) -> None:
+        self.name, self._way = f"p{number}", way
+
+    @hookimpl
+    async def wrap_tool(self, use: ToolUse, proceed: ToolDoer) -> Any:
+        if self._way == "instead":
+            return ToolOutcome("instead", "instead")
+        if self._way in STOPS:
+            STOPS[self._way]()
+        try:
+            outcome = await proceed(use)
+            if self._way == "twice":
+                await proceed(use)
+        except Exception:
+            if self._way != "swallows":
+                raise
+            return ToolOutcome("all is well", "well")
+        if self._way in LATE:
+            STOPS[LATE[self._way]]()
+        return "odd" if self._way == "odd" else outcome
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+STOPS: dict[str, Any] = {
+    "halts": lambda: _raise(Halt("stop")),
+    "fails": lambda: _raise(ValueError("no")),
+    "exits": lambda: _raise(SystemExit(1)),
+}
+LATE = {"halts after": "halts", "fails after": "fails", "exits after": "exits"}
+FAILING = {"fails", "exits", "twice", "odd", "fails after", "exits after"}
+WAYS = ("passes", "instead", "swallows", "twice", "odd", *STOPS, *LATE)
+
+
+@given(st.lists(st.sampled_from(WAYS), max_size=5))
+def test_whatever_wrappers_do_a_tool_is_done_once_or_not_at_all_and_the_first_that_stops_it_decides(
+    ways: list[str],
+) -> None:
+    host, hands = MemoryHost(), Hands()
+    plugins = opened(*(Behaves(number, way) for number, way in enumerate(ways)))
+    halt: Halt | None = None
+    outcome: ToolOutcome | None = None
+    try:
+        outcome = asyncio.run(plugins.use_tool(host, use_of(), hands.do))
+    except Halt as caught:
+        halt = caught
+    stopped = next((number for number, way in enumerate(ways) if way in STOPS or way == "instead"), len(ways))
+    reached = ways[: stopped + 1]
+    assert len(hands.done) == (stopped == len(ways))
+    halting = [number for number, way in enumerate(reached) if way in ("halts", "halts after")]
+    assert (halt.plugin if halt else None) == (f"p{halting[-1]}" if halting else None)
+    inner = halting[-1] if halting else -1
+    assert [plugin for plugin, *_ in host.failed] == [
+        f"p{number}" for number in reversed(range(len(reached))) if number > inner and reached[number] in FAILING
+    ]
+    if outcome is not None:
+        assert outcome.ok == (stopped == len(ways) or ways[stopped] == "instead")

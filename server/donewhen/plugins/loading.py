@@ -47,7 +47,7 @@ def from_point(point: EntryPoint) -> Named:
     except FAILURES as error:
         raise UsageError(
             f"the installed plugin {point.name} ({point.value}) can't be loaded: {told(error)}; install it again, "
-            "uninstall it, or switch it off in your settings"
+            "uninstall it, or name it in `plugins_off` of your settings"
         ) from error
     return made(found, point.name, point.value)
 
