@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 
 from donewhen.testing.models import ModelCall, Reply, ScriptedModels, fails
-from tests.lsp.editor import Editor, wait_until
+from tests.lsp.editor import SERVE, Editor, wait_until
 
 KEY = "sk-of-the-worker-0123456789abcdef"
 JUDGE_KEY = "sk-of-the-judge-0123456789abcdef"
@@ -21,9 +21,11 @@ Snapshot = dict[str, Any]
 
 
 class Room:
-    """A workspace in an editor. `play` says what the models answer from now on; each test takes files of its own."""
+    """A workspace in an editor; `home` is for the user's settings, where a test has some. `play` says what the models
+    answer from now on; each test takes files of its own."""
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    def __init__(self, folder: Path, home: Path | None = None, **settings: Any) -> None:
+        self._home = home
         self.root = folder / "workspace"
         self.root.mkdir()
         self.state = folder / "state"
@@ -39,7 +41,8 @@ class Room:
         self.editor = self._opened()
 
     def _opened(self) -> Editor:
-        editor = Editor(self.state)
+        command = None if self._home is None else ["env", f"XDG_CONFIG_HOME={self._home}", *SERVE]
+        editor = Editor(self.state, command=command)
         options = {"settings": self.settings, "clientFeatures": {"interrupts": True}}
         editor.start(root=self.root, options=options)
         for name, value in (("DONEWHEN_API_KEY", KEY), ("DONEWHEN_JUDGE_API_KEY", JUDGE_KEY)):
@@ -116,11 +119,21 @@ class Room:
     def until(self, run_id: str, wanted: Callable[[Snapshot], bool], within: float = 60.0) -> Snapshot:
         return self.editor.snapshot(run_id, wanted, within)
 
-    def waiting(self, run_id: str) -> Mapping[str, Any]:
-        """The question that the run waits with, once it does."""
-        snapshot = self.until(run_id, lambda s: s["status"] == "waiting" and bool(s["interrupts"]))
+    def waiting(self, run_id: str, about: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        """The question that the run waits with, once it does; the one with this input, where it is given."""
+
+        def asks(snapshot: Snapshot) -> bool:
+            return any(about is None or one["input"] == about for one in snapshot["interrupts"])
+
+        snapshot = self.until(run_id, lambda s: s["status"] == "waiting" and asks(s))
         (asked,) = snapshot["interrupts"]
         return asked
+
+    def accept(self, run_id: str) -> None:
+        """Accepts the start of a run in which a person is asked."""
+        asked = self.waiting(run_id)
+        assert (asked["title"], asked["tool"]) == ("Start this run?", None)
+        self.answer(run_id, asked, "approve")
 
     def answer(self, run_id: str, asked: Mapping[str, Any], response: str, **more: Any) -> Snapshot:
         argument = {"runId": run_id, "interruptId": asked["id"], "response": response, **more}

@@ -77,10 +77,15 @@ class Started:
 class Site:
     """One workspace with its own state folder; `models` are served while the test runs."""
 
-    def __init__(self, folder: Path) -> None:
-        self.root = folder / "workspace"
-        self.root.mkdir()
-        self.state = folder / "state"
+    def __init__(
+        self, folder: Path, root: Path | None = None, state: Path | None = None, home: Path | None = None
+    ) -> None:
+        """A new workspace in the folder, or one that is there already; `home` is for the user's settings."""
+        self.root = root or folder / "workspace"
+        self.root.mkdir(exist_ok=True)
+        self.state = state or folder / "state"
+        self.home = home or self.state
+        self._lines = folder
         self.started: list[subprocess.Popen[str]] = []
 
     def goal(self, text: str) -> None:
@@ -95,13 +100,25 @@ class Site:
         assert lines, done.stderr
         return done.returncode, json.loads(lines[-1])
 
+    def run_asking(self, models: ScriptedModels, *argv: str) -> tuple[int, dict[str, Any]]:
+        """The same with approval by a person, who has accepted the start."""
+        code, last = self.run(models, *argv, approve="ask")
+        (start,) = last["interrupts"]
+        assert (code, start["title"], start["tool"]) == (3, "Start this run?", None), last
+        assert not models.requests
+        answered = self.cli("answer", last["runId"], start["id"], "approve")
+        assert answered.returncode in (0, 3), answered.stderr
+        done = self.cli("resume", last["runId"], "--json")
+        assert done.stdout, done.stderr
+        return done.returncode, json.loads(done.stdout.splitlines()[-1])
+
     def begin(self, models: ScriptedModels, *argv: str, approve: str = "auto") -> Started:
         """The same, started and left to itself."""
         return self.begin_cli(*_command(models, approve, argv))
 
     def begin_cli(self, *argv: str) -> Started:
-        number = len(list(self.state.parent.glob("*.jsonl")))
-        lines = self.state.parent / f"{number}.jsonl"
+        number = len(list(self._lines.glob("*.jsonl")))
+        lines = self._lines / f"{number}.jsonl"
         # Files, not pipes: an orphan that keeps a pipe open would keep the test waiting.
         with lines.open("w") as out, lines.with_suffix(".err").open("w") as errors:
             process = subprocess.Popen(
@@ -131,7 +148,7 @@ class Site:
             for name, value in os.environ.items()
             if not name.startswith(("DONEWHEN_", "OPENAI_", "ANTHROPIC_", "OTEL_")) and "proxy" not in name.casefold()
         }
-        return {**kept, "XDG_CONFIG_HOME": str(self.state), "PYTHONDONTWRITEBYTECODE": "1", **(variables or {})}
+        return {**kept, "XDG_CONFIG_HOME": str(self.home), "PYTHONDONTWRITEBYTECODE": "1", **(variables or {})}
 
 
 def _command(models: ScriptedModels, approve: str, argv: Sequence[str]) -> list[str]:

@@ -51,6 +51,7 @@ def test_a_person_approves_edits_and_denies_and_their_unsaved_text_stays(room: R
         room.editor.open(path)
         room.editor.edit(path, text)
     run_id = room.start("ask", "# Notes\n\n- [ ] `test -f one.txt -a -f changed.txt` passes\n")
+    room.accept(run_id)
     first = room.waiting(run_id)
     assert (first["kind"], first["tool"], first["input"]) == (
         "approval",

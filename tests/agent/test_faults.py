@@ -90,8 +90,7 @@ def test_what_was_approved_in_a_killed_turn_is_asked_for_again(site: Site) -> No
         return hangs() if call.last.role == "tool" else calls("run_command", command="echo ran >> ran.txt")
 
     with ScriptedModels({"worker": worker}) as models:
-        started = site.begin(models, approve="ask")
-        code, last = started.end()
+        code, last = site.run_asking(models)
         assert (code, last["status"]) == (3, "paused")
         (asked,) = last["interrupts"]
         assert site.cli("answer", last["runId"], asked["id"], "approve").returncode in (0, 3)

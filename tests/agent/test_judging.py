@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections.abc import Callable
 
@@ -141,7 +142,8 @@ def test_text_that_addresses_the_judge_is_a_finding_and_a_gullible_judge_is_not_
 def test_the_decisive_line_reaches_the_judge_however_much_was_done(room: Room, most: int) -> None:
     """The judge's prompt is as long after many calls of 2 kB as after a few."""
     room.write("judged/noisy.py", "print(('x' * 99 + '\\n') * 3000)\nprint('DECISIVE: 41 of 41 rows match')\n")
-    goal = "# Rows\n\n- [ ] All rows match\n  - check: `python judged/noisy.py`\n  - file: `judged/note.txt`\n"
+    check = f"`{sys.executable} judged/noisy.py`"
+    goal = f"# Rows\n\n- [ ] All rows match\n  - check: {check}\n  - file: `judged/note.txt`\n"
     sizes: list[int] = []
     for count in (10, most):
         (room.root / "judged/note.txt").unlink(missing_ok=True)

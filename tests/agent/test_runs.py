@@ -46,6 +46,7 @@ def test_the_worked_mathx_example(site: Site) -> None:
     assert last["cost"]["usd"] is None  # nobody knows the price of these models
 
 
+@pytest.mark.conformance("C23", "A2")
 def test_an_open_approval_is_answered_after_the_process_ended(site: Site) -> None:
     site.goal("# A note\n\n- [ ] `test -f note.txt` passes\n")
 
@@ -55,7 +56,7 @@ def test_an_open_approval_is_answered_after_the_process_ended(site: Site) -> Non
         return calls("run_command", command="touch note.txt")
 
     with ScriptedModels({"worker": worker}) as models:
-        code, last = site.run(models, approve="ask")
+        code, last = site.run_asking(models)
         assert (code, last["status"]) == (3, "paused"), last["reason"]
         (asked,) = last["interrupts"]
         assert (asked["tool"], asked["input"]) == ("run_command", {"command": "touch note.txt"})
@@ -63,6 +64,7 @@ def test_an_open_approval_is_answered_after_the_process_ended(site: Site) -> Non
         answered = site.cli("answer", last["runId"], asked["id"], "approve")
         assert answered.returncode in (0, 3), answered.stderr
         done = site.cli("resume", last["runId"], "--json")
+        assert len(prompts(models, "worker")) == 2
     final = json.loads(done.stdout.splitlines()[-1])
     assert (done.returncode, final["status"]) == (0, "complete"), final
 

@@ -134,6 +134,7 @@ def test_the_goal_and_what_runs_by_itself_ask_even_where_commands_need_not(room:
     )
     (room.root / "tools/done.txt").unlink(missing_ok=True)
     run_id = room.start("asks", GOAL)
+    room.accept(run_id)
     first = room.waiting(run_id)
     assert (first["kind"], first["tool"]) == ("approval", "write_file")
     assert "+- [ ] `test -f tools/.envrc` passes" in first["preview"]
