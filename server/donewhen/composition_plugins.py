@@ -169,9 +169,14 @@ class FolderPolicy:
     def remembered(self, use: ToolUse) -> ApprovalRule | None:
         return remembered(use, windows=self.windows)
 
-    async def keep(self, rule: ApprovalRule) -> None:
-        if self.allowances is not None:
+    async def keep(self, rule: ApprovalRule) -> bool:
+        if self.allowances is None:
+            return False
+        try:
             await asyncio.to_thread(self.allowances.allow, rule)
+        except OSError:
+            return False
+        return True
 
 
 def _words(use: ToolUse) -> set[str]:

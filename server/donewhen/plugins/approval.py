@@ -31,8 +31,8 @@ class Policy(Protocol):
         """The rule that lets exactly this call through again."""
         ...
 
-    async def keep(self, rule: ApprovalRule) -> None:
-        """From now on, in this workspace."""
+    async def keep(self, rule: ApprovalRule) -> bool:
+        """From now on, in this workspace; False where that can't be kept."""
         ...
 
 
@@ -71,9 +71,9 @@ class ApprovalGate:
 
     async def _remember(self, use: ToolUse, answer: Answer, context: PluginContext) -> None:
         rule = self._policy.remembered(use)
-        if rule is not None and answer.remember == "workspace":
-            await self._policy.keep(rule)
-        elif rule is not None:
+        if rule is None or (answer.remember == "workspace" and await self._policy.keep(rule)):
+            return
+        if (rule.tool, rule.pattern) not in _kept(context):
             await context.set_state([*_kept(context), (rule.tool, rule.pattern)])
 
 
