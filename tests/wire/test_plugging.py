@@ -111,7 +111,7 @@ def test_the_receipt_names_plugins_that_failed() -> None:
     ("by", "said"),
     [
         ("person", "A person accepted:"),
-        ("auto", "`--approve auto` accepted:"),
+        ("auto", "Accepted with how it was started, without being asked:"),
         ("nobody", "Nobody was asked, and nothing runs that would have to be asked about:"),
         (None, "Nobody has accepted yet:"),
     ],

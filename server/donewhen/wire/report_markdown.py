@@ -32,7 +32,7 @@ MARKS = {
 }
 ACCEPTED = {
     "person": "A person accepted",
-    "auto": "`--approve auto` accepted",
+    "auto": "Accepted with how it was started, without being asked",
     "nobody": "Nobody was asked, and nothing runs that would have to be asked about",
     None: "Nobody has accepted yet",
 }
