@@ -253,6 +253,22 @@ async def test_of_answers_at_the_same_moment_only_one_is_said_to_count(count: in
     assert all(isinstance(one, UnknownInterrupt) for number, one in enumerate(said) if number not in won)
 
 
+@pytest.mark.conformance("A3")
+async def test_of_processes_that_answer_a_run_without_an_owner_only_one_is_said_to_count(place: Plugged) -> None:
+    run_id = place.shown(await asyncio.to_thread(place.process, *place.pursue("Question")), 3)["runId"]
+    state = place.root.parent / "state"
+    both = [await opened(place.root, state, Settings(), Surroundings()) for _ in range(2)]
+    try:
+        answers = [one.answer(run_id, "I1", Answer("text", text=str(n))) for n, one in enumerate(both)]
+        said = await asyncio.gather(*answers, return_exceptions=True)
+    finally:
+        for one in both:
+            await one.close("the test ended")
+    won = [number for number, one in enumerate(said) if not isinstance(one, BaseException)]
+    assert (await asyncio.to_thread(place.process, "resume", "--json")).returncode == 0
+    assert [one["text"] for one in place.told()] == [str(number) for number in won]
+
+
 @posix
 @pytest.mark.conformance("A3")
 def test_one_of_many_answers_counts(place: Plugged) -> None:

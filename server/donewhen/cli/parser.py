@@ -20,7 +20,7 @@ COMMANDS = {
     "preflight": "look at a goal before a run: what is vague, what nothing can judge",
     "check": "audit the workspace once, as it is, without a worker",
     "run": "pursue a goal: a goal file, or an objective to draft one from",
-    "resume": "let a paused, interrupted or limited run go on",
+    "resume": "let a paused, interrupted, halted or limited run go on",
     "status": "show a run (the newest one)",
     "list": "list all runs of this workspace",
     "pause": "pause a run",
@@ -139,6 +139,7 @@ def _run_options(parser: Parser, names: Collection[str]) -> None:
         group = parser.add_argument_group(title) if shown else parser
         for setting in shown:
             values = "|".join(setting.choices) or setting.name.rpartition("_")[2].upper()
+            values += "|NAME" if setting.kind == "name" else ""
             described = f"{setting.meaning} [{setting.variable}]"
             group.add_argument(setting.option, metavar=values, dest=setting.name, help=described)
 

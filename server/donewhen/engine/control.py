@@ -208,9 +208,11 @@ class Control(Reading):
         answer = checked_answer(asked, response, text, input, reason, remember)
         self._answering.add((run_id, interrupt_id))
         try:
-            await self._record(run_id, e.InterruptAnswered(interrupt_id, answer))
+            sequence = await self._record(run_id, e.InterruptAnswered(interrupt_id, answer))
         finally:
             self._answering.discard((run_id, interrupt_id))
+        if not await self._records.answered_at(run_id, interrupt_id, sequence):
+            raise UnknownInterrupt(f"somebody answered {interrupt_id} of run {run_id} first")
         if run_id in self._active:
             self._active[run_id].deliver(interrupt_id, answer)
 
@@ -313,18 +315,19 @@ class Control(Reading):
             raise UnknownName(f"run {run_id} has no requirement {key} (there are {labels})")
         return found.id
 
-    async def _record(self, run_id: str, event: e.Event) -> None:
-        """Appends to a run of this process, or to one that nobody owns any more."""
+    async def _record(self, run_id: str, event: e.Event) -> int | None:
+        """Appends to a run of this process, or to one that nobody owns any more: then its number is returned."""
         run = self._active.get(run_id)
         if run is not None:
             await run.append(event)
-            return
+            return None
         state = await self._records.state(run_id)
         entry = await self._setup.ledger.append(run_id, event, self._setup.clock.now())
         fold(state, entry)  # it must fold, or nobody could read the run again
         view = await self._records.view(run_id)
         for listener in list(self._listeners):
             listener(view)
+        return entry.sequence
 
     async def _mark_interrupted(self, run_id: str) -> None:
         """Puts on record that the run's supervisor died, unless it is no run that was being pursued."""

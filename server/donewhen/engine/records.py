@@ -166,6 +166,15 @@ class Records:
                 edited.update(entry.event.paths)
         return edited
 
+    async def answered_at(self, run_id: str, interrupt_id: str, sequence: int | None) -> bool:
+        """True where that entry is the answer that counts: of a run without an owner, several processes may answer."""
+        if sequence is None:
+            return True
+        for entry in await self._ledger.entries(run_id):
+            if isinstance(entry.event, e.InterruptAnswered) and entry.event.interrupt_id == interrupt_id:
+                return entry.sequence == sequence
+        return False
+
     async def evidence_file(self, run_id: str, evidence_id: str) -> Path | None:
         """The evidence as a read-only Markdown file in the state folder; None for an unknown id."""
         evidence = await self._ledger.evidence(run_id, evidence_id)
