@@ -22,12 +22,13 @@ from donewhen.library.judging import JudgeConfig
 from donewhen.library.memory import NoCommands, NoGoalFiles, NoProbes, SoleRunLock
 from donewhen.library.sessions import Session
 from donewhen.library.workers import AgentConfig, PromptTemplate
-from donewhen.ports import Judge, Ledger, Plugins, Worker
+from donewhen.ports import Checker, Judge, Ledger, Plugins, Worker
 from donewhen.store.memory import MemoryLedger
 from donewhen.workspace.memory import MemoryWorkspace
 
 if TYPE_CHECKING:
     from donewhen.config import Settings
+    from donewhen.plugins.calling import PluggyPlugins
 
 T = TypeVar("T")
 KEPT_ENTRIES = 2_000
@@ -74,7 +75,6 @@ class RunParts:
             preserve_context=self.preserve_context,
             agent=None if agent is None else _agent_options(agent),
             judging=judging,
-            plugins=tuple(plugin_name(one) for one in self.plugins),
             attended=self.attended,
         )
         warnings = (*unlimited_warnings(self.goal.limits), *_not_independent(agent, judging and judging.models))
@@ -95,13 +95,14 @@ async def _in_memory(parts: RunParts) -> Session:
     checker = _checker(parts, NoCommands())
     judge, closing = model_judge(parts.judge, mask, secrets)
     root = Path("/")
+    space = MemoryWorkspace()  # one: a run that goes on finds its checkpoints
     setup = EngineSetup(
         root=root,
         state_folder=root,
         clock=SystemClock(),
         ledger=ledger,
         lock=SoleRunLock(),
-        workspace=MemoryWorkspace,
+        workspace=lambda: space,
         checker=checker,
         probes=NoProbes(),
         goal_files=NoGoalFiles(),
@@ -112,7 +113,7 @@ async def _in_memory(parts: RunParts) -> Session:
         observe=_tracer(mask),
         closing=closing,
     )
-    return Session(_with_plugins(setup, parts), checker, ledger, parts.judge)
+    return Session(_complete(setup, parts, opened_plugins(parts)), checker, ledger, parts.judge)
 
 
 async def _in_folder(parts: RunParts, root: Path) -> Session:
@@ -129,12 +130,13 @@ async def _in_folder(parts: RunParts, root: Path) -> Session:
     ledger = await _ledger(parts, folder)
     models = open_models(settings, around, folder)
     base = engine_setup(root, folder, private_folder(everything / "pycache"), ledger, settings, around, models)
-    checker = _checker(parts, base.checker)
+    plugins = opened_plugins(parts, folder)
+    checker = _checker(parts, _with_checks(base.checker, plugins, root))
     setup = replace(base, checker=checker, worker=_worker_of(parts, checker, base.worker))
     judge = parts.judge
     if judge is not None and not isinstance(judge, JudgeConfig):
         setup = replace(setup, judge=_always(judge))
-    return Session(_with_plugins(setup, parts), checker, ledger, judge)
+    return Session(_complete(setup, parts, plugins), checker, ledger, judge)
 
 
 async def _ledger(parts: RunParts, folder: Path) -> Ledger:
@@ -147,7 +149,7 @@ async def _ledger(parts: RunParts, folder: Path) -> Ledger:
     return await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
 
 
-def _checker(parts: RunParts, commands: Any) -> ResponseChecker:
+def _checker(parts: RunParts, commands: Checker) -> ResponseChecker:
     return ResponseChecker(
         parts.validators,
         commands,
@@ -157,6 +159,14 @@ def _checker(parts: RunParts, commands: Any) -> ResponseChecker:
         awaits_response=True,
         strict=parts.strict,
     )
+
+
+def _with_checks(commands: Checker, plugins: PluggyPlugins | None, root: Path) -> Checker:
+    if plugins is None or not plugins.checks:
+        return commands
+    from donewhen.plugins.checks import PluginChecker
+
+    return PluginChecker(plugins.checks, commands, root)
 
 
 def _worker_of(
@@ -178,25 +188,39 @@ def _worker_of(
     return made
 
 
-def _with_plugins(setup: EngineSetup, parts: RunParts) -> EngineSetup:
-    template = parts.template
-    setup = setup if template is None else replace(setup, retry_prompt=template.text)
-    if not parts.plugins:
-        return setup
-    made = _plugins(parts.plugins)
-    return replace(setup, plugins=_always(made))
+def _complete(setup: EngineSetup, parts: RunParts, found: PluggyPlugins | None) -> EngineSetup:
+    """With the caller's retry prompt, and with these plugins and no others."""
+    retry = parts.template.text if parts.template is not None else None
+
+    def plugins(options: RunOptions) -> Plugins | None:
+        missing = set(options.plugins) - set(found.names if found is not None else ())
+        if missing:
+            raise UsageError(f"this run began with the plugin {', '.join(sorted(missing))}: give it in plugins")
+        return found
+
+    return replace(setup, retry_prompt=retry, plugins=plugins)
 
 
-def _plugins(given: Sequence[object]) -> Plugins:
-    from donewhen.plugins.calling import PluggyPlugins
-    from donewhen.plugins.registering import Named, registered
+def opened_plugins(parts: RunParts, folder: Path | None = None) -> PluggyPlugins | None:
+    """The plugins that the caller gave, and the approval gate where the worker has tools; None without any. Nothing is
+    taken from what happens to be installed."""
+    gated = parts.workspace is not None and uses_tools(parts.worker)
+    if not parts.plugins and not gated:
+        return None
+    from donewhen.plugins.opening import open_plugins
+    from donewhen.workers.tools import TOOLS
 
-    return PluggyPlugins(registered([Named(plugin_name(one), one) for one in given]))
+    sources = list(parts.plugins)
+    if gated and parts.workspace is not None:
+        from donewhen.composition_plugins import approval_gate
+
+        sources.append(approval_gate(parts.workspace, folder))
+    return open_plugins(sources, installed=False, known_tools=frozenset(TOOLS), workspace=parts.workspace)
 
 
-def plugin_name(plugin: object) -> str:
-    """The name that a plugin goes by."""
-    return str(getattr(plugin, "name", None) or type(plugin).__name__)
+def uses_tools(worker: object) -> bool:
+    """Whether a worker can make tool calls through the server: a callable without a `context` can not."""
+    return worker is None or getattr(worker, "uses_tools", True)
 
 
 def model_judge(

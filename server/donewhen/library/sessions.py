@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from donewhen.core.errors import UsageError
-from donewhen.core.events import Entry, InterruptOpened
+from donewhen.core.events import Entry, InterruptOpened, RunOptions
 from donewhen.core.evidence import ObservedResponse
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
@@ -22,6 +22,8 @@ from donewhen.library.judging import JudgeConfig, VerdictJudge
 from donewhen.library.outcomes import GoalOutcome, outcome_of
 from donewhen.ports import Judge, Ledger
 
+NO_OPTIONS = RunOptions(worker=None)
+
 
 class Session:
     """Holds one run at a time. `runs` steers it as any front end does."""
@@ -32,6 +34,9 @@ class Session:
         self.stirred = asyncio.Event()
         """Set whenever an interrupt is opened."""
         self.checker = checker
+        found = setup.plugins(NO_OPTIONS)
+        self.plugins = found.names if found is not None else ()
+        """The names of the plugins that the run has."""
         self.runs = LibraryRuns(replace(setup, observe=self._observer(setup.observe)))
         self._ledger = ledger
         self._judge = judge
@@ -63,7 +68,8 @@ class Session:
 
     async def start(self, start: Start) -> RunState:
         """Puts the run on record and lets it begin. Raises AlreadyRunning for a second one in the same workspace."""
-        view = await self.runs.start_goal(start)
+        options = replace(start.options, plugins=self.plugins)
+        view = await self.runs.start_goal(replace(start, options=options))
         self._run = self.runs.supervised(view.state.run_id)
         return view.state
 

@@ -131,6 +131,11 @@ class CallableWorker:
     def name(self) -> str:
         return "callable"
 
+    @property
+    def uses_tools(self) -> bool:
+        """Only a callable that takes the `context` can make tool calls through the server."""
+        return "context" in self._wanted
+
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         self.response = None
         prompt = prompt_of(turn) if self._template is None else self._template.prompt(turn)
