@@ -86,9 +86,9 @@ def seen_in(conversation: Sequence[Message]) -> Mapping[str, Seen]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text; a line end at its end begins no further one."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
+    """The lines of a text without the ends that they have in whatever manner; the last one begins no further line."""
+    lines = text.split("\n")
+    return [line.rstrip("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
 
 
 def _take(seen: dict[str, Seen], tool: str, arguments: Arguments, text: str) -> None:
@@ -128,7 +128,7 @@ def _read(first: str, rest: str) -> tuple[str, Seen | None] | None:
     if found[2] is None:
         return found[1], Seen({}, 0)
     begin, end, total = (int(found[number]) for number in (2, 3, 4))
-    lines = rest.split("\n")[: end - begin + 1]
+    lines = [line.rstrip("\r") for line in rest.split("\n")[: end - begin + 1]]
     if UNSAVED in rest[: len(UNSAVED) + 2] or len(lines) <= end - begin:
         return found[1], None
     return found[1], Seen(dict(enumerate(lines, begin)), total)
