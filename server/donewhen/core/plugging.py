@@ -38,7 +38,8 @@ class Halt(Exception):  # it is no error: a hook or a tool stops the loop on pur
         self.resumable = resumable
         self.plugin = ""
         self.called: tuple[str, ...] = ()
-        """The plugins whose hook of this stage had been called, the halting one last: they are not called again."""
+        """The plugins whose hook of this stage had been called, the halting one last: they are not called again. One
+        whose answer was lost because a later one halted is not among them."""
         self.notes: tuple[str, ...] = ()
         """What those had added to the turn, where the stage is `before_turn`."""
 
