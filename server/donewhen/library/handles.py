@@ -24,8 +24,8 @@ OnInterrupt = Callable[[Interrupt], Any]
 
 
 class GoalRun:
-    """A run under way. As an async context manager it ends, with all that it started, when the block is left; so does
-    `outcome()` of a run that is over.
+    """A run under way: an async context manager, which ends with all that it started when the block is left. Without
+    a block, `close` does that.
 
     >>> import asyncio
     >>> from donewhen import Question, start_goal
@@ -65,10 +65,7 @@ class GoalRun:
         if self._following is None or self._following.done():
             self._following = asyncio.ensure_future(self._follow())
         await asyncio.shield(self._following)
-        found = self._session.outcome
-        if found.status.over:
-            await self.close()
-        return found
+        return self._session.outcome
 
     async def pause(self, reason: str = "paused by the program") -> GoalOutcome:
         """Raises UsageError where there is nothing to pause."""
