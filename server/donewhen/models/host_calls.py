@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 _SEND_EVERY = 0.04
 LONGEST_REPLY = 4_000_000
@@ -107,8 +107,16 @@ def _report_to_nobody() -> None:
         importlib.import_module("litellm._internal_context").is_internal_call.set(True)
 
 
+NOT_GIVEN = ("NotGiven", "Omit")
+"""The openai client's marks for a parameter that wasn't given."""
+
+
 async def _as_it_is(data: Any, *_: Any, **__: Any) -> Any:
-    return data
+    """The looking also leaves out what wasn't given: for some models litellm hands on the marks that stand for that."""
+    if not isinstance(data, dict):
+        return data
+    given = cast("dict[str, Any]", data)
+    return {key: value for key, value in given.items() if type(value).__name__ not in NOT_GIVEN}
 
 
 class UnprocessableError(Exception):
