@@ -18,6 +18,7 @@ from donewhen.core.errors import (
     PersonNeeded,
     UnknownInterrupt,
     UnknownName,
+    UnknownRun,
     UsageError,
     WrongAnswer,
 )
@@ -106,7 +107,10 @@ class Control(Reading):
         owner = self._setup.lock.owner()
         while owner is not None and asyncio.get_running_loop().time() < deadline:
             run = self._active.get(owner.run_id)
-            state = run.state if run is not None else await self._records.state(owner.run_id)
+            try:
+                state = run.state if run is not None else await self._records.state(owner.run_id)
+            except UnknownRun:
+                break  # it keeps its record elsewhere, in memory: it lives
             if state.active:
                 break
             await asyncio.sleep(0.02)

@@ -1,0 +1,203 @@
+"""Goals in a workspace: real files, real commands, a durable record, a second process (C2, C7, C19, C20, C23, A5)."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from donewhen import (
+    AlreadyRunning,
+    GoalVerdict,
+    InvalidGoal,
+    NotResumable,
+    UsageError,
+    aresume_goal,
+    arun_goal,
+    resume_goal,
+    run_goal,
+    start_goal,
+)
+from donewhen.library.judging import AuditTask
+from tests.library import halting_program
+from tests.library.halting_program import Quota, both_lines, writer
+
+PYTHON = f'"{sys.executable}"'
+HOLDS = f"{PYTHON} -c \"import pathlib; assert pathlib.Path('out.txt').read_text() == 'good'\""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def places(tmp_path: Path, workspace: Path) -> dict[str, Any]:
+    return {"workspace": workspace, "state_dir": tmp_path / "state"}
+
+
+def writes(workspace: Path, *texts: str) -> Any:
+    left = list(texts)
+
+    def worker(prompt: str) -> None:
+        (workspace / "out.txt").write_text(left.pop(0) if len(left) > 1 else left[0])
+
+    return worker
+
+
+@pytest.mark.conformance("C2")
+def test_c02_commands_decide_over_files(workspace: Path, places: dict[str, Any]) -> None:
+    outcome = run_goal("Write out.txt", writes(workspace, "bad", "good"), checks=[HOLDS], **places)
+    assert (outcome.status, outcome.iterations) == ("complete", 2)
+    assert outcome.requirements[0].decided_by == "check"
+
+
+@pytest.mark.conformance("C2")
+def test_c02_what_is_proven_already_calls_no_worker(workspace: Path, places: dict[str, Any]) -> None:
+    (workspace / "out.txt").write_text("good")
+    prompts: list[str] = []
+    outcome = run_goal("Write out.txt", prompts.append, checks=[HOLDS], **places)
+    assert (outcome.status, outcome.iterations, prompts) == ("complete", 1, [])
+
+
+def test_the_commands_that_an_objective_states_are_bound(workspace: Path, places: dict[str, Any]) -> None:
+    (workspace / "check.py").write_text("open('out.txt').read()\n")
+    objective = f"Write out.txt. The goal is complete only when `{sys.executable} check.py` passes."
+    outcome = run_goal(objective, writes(workspace, "any"), **places)
+    assert outcome.status == "complete"
+    assert [one.text for one in outcome.requirements] == [f"`{sys.executable} check.py` passes"]
+
+
+def test_a_callable_judge_decides_over_what_changed(workspace: Path, places: dict[str, Any]) -> None:
+    diffs: list[str] = []
+
+    def judge(task: AuditTask) -> GoalVerdict:
+        diffs.append(task.diff)
+        complete = "good" in task.diff
+        return GoalVerdict(0.9 if complete else 0.2, complete, "" if complete else "out.txt is not good")
+
+    outcome = run_goal("Write something good", writes(workspace, "bad", "good"), judge, **places)
+    assert outcome.verdict is not None
+    assert (outcome.status, outcome.iterations, outcome.verdict.score) == ("complete", 2, 0.9)
+    assert "bad" in diffs[0]
+
+
+def test_a_goal_file_is_pursued(workspace: Path, places: dict[str, Any]) -> None:
+    (workspace / "check.py").write_text("assert open('out.txt').read() == 'good'\n")
+    (workspace / "GOAL.md").write_text(f"# Good output\n\n- [ ] `{sys.executable} check.py` passes\n")
+    for goal in ("GOAL.md", workspace / "GOAL.md"):
+        (workspace / "out.txt").write_text("bad")
+        assert run_goal(goal, writes(workspace, "good"), **places).status == "complete"
+    with pytest.raises(InvalidGoal, match="there is no ANOTHER"):
+        run_goal(Path("ANOTHER.md"), writes(workspace, "good"), **places)
+
+
+@pytest.mark.conformance("C7", "C19")
+async def test_c19_a_second_run_in_the_same_workspace_is_refused(workspace: Path, places: dict[str, Any]) -> None:
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def worker(prompt: str) -> None:
+        begun.set()
+        await go.wait()
+        (workspace / "out.txt").write_text("good")
+
+    async with await start_goal("Write out.txt", worker, checks=[HOLDS], **places) as run:
+        await begun.wait()
+        for durable in (True, False):
+            with pytest.raises(AlreadyRunning, match=run.run_id):
+                await arun_goal("Write out.txt", worker, checks=[HOLDS], durable=durable, **places)
+        go.set()
+        assert (await run.outcome()).status == "complete"
+
+
+@pytest.mark.conformance("C19")
+async def test_c19_a_run_without_a_record_holds_the_workspace_too(workspace: Path, places: dict[str, Any]) -> None:
+    begun = asyncio.Event()
+
+    async def worker(prompt: str) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with await start_goal("Write out.txt", worker, checks=[HOLDS], durable=False, **places) as run:
+        await begun.wait()
+        with pytest.raises(AlreadyRunning, match=run.run_id):
+            await arun_goal("Write out.txt", worker, checks=[HOLDS], **places)
+
+
+@pytest.mark.conformance("C20")
+def test_c20_a_capped_run_is_resumed_with_a_raised_limit_only(workspace: Path, places: dict[str, Any]) -> None:
+    capped = run_goal("Write out.txt", writes(workspace, "bad"), checks=[HOLDS], max_iterations=2, **places)
+    assert capped.status == "capped"
+    with pytest.raises(NotResumable, match="max_iterations"):
+        resume_goal(capped.run_id, writes(workspace, "good"), **places)
+    outcome = resume_goal(capped.run_id, writes(workspace, "good"), max_iterations=5, **places)
+    assert (outcome.status, outcome.iterations, outcome.run_id) == ("complete", 3, capped.run_id)
+    with pytest.raises(NotResumable, match="complete"):
+        resume_goal(None, writes(workspace, "good"), max_iterations=9, **places)
+
+
+@pytest.mark.conformance("C20")
+def test_c20_the_judge_stays_who_it_is(workspace: Path, places: dict[str, Any]) -> None:
+    def judge(task: AuditTask) -> bool:
+        return False
+
+    capped = run_goal("Write out.txt", writes(workspace, "bad"), judge, max_iterations=1, **places)
+    with pytest.raises(UsageError, match="give it as judge"):
+        resume_goal(capped.run_id, writes(workspace, "good"), max_iterations=5, **places)
+    with pytest.raises(UsageError, match="that stays"):
+        resume_goal(capped.run_id, writes(workspace, "good"), lambda task: True, max_iterations=5, **places)
+
+
+def test_what_only_the_program_has_is_given_again(workspace: Path, places: dict[str, Any]) -> None:
+    def never(response: Any, agent: Any) -> bool:
+        return False
+
+    capped = run_goal("Write out.txt", writes(workspace, "bad"), checks=[never], max_iterations=1, **places)
+    with pytest.raises(UsageError, match="the validator never"):
+        resume_goal(capped.run_id, writes(workspace, "good"), max_iterations=5, **places)
+    with pytest.raises(UsageError, match="give it as worker"):
+        resume_goal(capped.run_id, checks=[never], max_iterations=5, **places)
+
+
+@pytest.mark.conformance("C20", "C23")
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are killed by signal")
+@pytest.mark.parametrize("how", ["halt", "hang"])
+async def test_c23_a_run_goes_on_after_its_process_was_killed(
+    workspace: Path, places: dict[str, Any], how: str
+) -> None:
+    program = [sys.executable, "-m", halting_program.__name__, str(workspace), str(places["state_dir"]), how]
+    process = subprocess.Popen(  # noqa: ASYNC220  # it is killed, not awaited
+        program, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+    )
+    assert process.stdout is not None
+    first = process.stdout.readline().split()
+    line = ""
+    while line.strip() not in ("halted", "hanging"):
+        line = process.stdout.readline()
+        assert line, "the program ended early"
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    process.stdout.close()
+    assert (workspace / "log.txt").read_text() == "one\n"
+
+    plugin = Quota()
+    outcome = await aresume_goal(
+        first[0],
+        writer(workspace),
+        checks=[both_lines],
+        agent=str(workspace / "log.txt"),
+        plugins=[plugin] if how == "halt" else [],
+        data={"left": 5} if how == "halt" else None,
+        **places,
+    )
+    # Halted, the turn goes on; killed in a turn, that one runs again from its files.
+    assert (outcome.status, outcome.iterations) == ("complete", 2)
+    assert (workspace / "log.txt").read_text() == "one\ntwo\n"
+    assert plugin.told == ([{"left": 5}] if how == "halt" else [])
