@@ -17,6 +17,8 @@ from donewhen.judges.alone import GoalVerdict
 from donewhen.library.judging import AuditTask
 from donewhen.library.loop import GoalLoop
 from donewhen.library.response import GoalResult, ValidationOutcome
+from donewhen.plugins import Halt, hookimpl
+from donewhen.plugins.critic import Critic
 
 PROMPT = "Explain how rainbows form."
 
@@ -586,3 +588,83 @@ async def test_a01_what_is_no_verdict_never_satisfies(said: Any) -> None:
     worker, loop = Answers("x"), GoalLoop("No jargon.", judge=lambda task: said, max_attempts=2)
     await loop(worker)(PROMPT)
     assert result_of(loop, worker).stop_reason == "max_attempts"
+
+
+# ------------------------------------------------------------------------------------------- plugins
+
+
+@pytest.mark.conformance("C17")
+async def test_c17_a_critic_refines_an_attempt_from_inside_and_the_loop_governs_from_outside() -> None:
+    """What the critic sends back is no attempt of the loop's, and the validator sees the refined response alone."""
+    judged: list[Any] = []
+
+    def validator(response: Any, agent: Any) -> dict[str, Any]:
+        judged.append(response)
+        return {"passed": response == "Dear all, it works.", "feedback": "say that it works"}
+
+    def ask(turn: Any) -> str | None:
+        return None if turn.result.response.startswith("Dear") else "add a greeting"
+
+    worker = Answers("It is done.", "Dear all, it is done.", "It works.", "Dear all, it works.")
+    loop = GoalLoop(validator, plugins=[Critic(ask)])
+    assert await loop(worker)(PROMPT) == "Dear all, it works."
+    assert judged == ["Dear all, it is done.", "Dear all, it works."]
+    result = result_of(loop, worker)
+    assert [(a.number, a.response, a.feedback) for a in result.attempts] == [
+        (1, "Dear all, it is done.", "say that it works"),
+        (2, "Dear all, it works.", None),
+    ]
+    assert ["add a greeting" in prompt for prompt in worker.prompts] == [False, True, False, True]
+    assert "say that it works" in worker.prompts[2]
+
+
+@pytest.mark.conformance("C17")
+async def test_c17_a_plugin_that_fails_neither_passes_a_goal_nor_takes_it_down() -> None:
+    def ask(turn: Any) -> str:
+        raise ValueError("no scores today")
+
+    worker, loop = Answers("far too many words", "just three words"), GoalLoop(short, plugins=[Critic(ask)])
+    assert await loop(worker)(PROMPT) == "just three words"
+    assert len(result_of(loop, worker).attempts) == 2
+
+
+async def test_what_plugins_add_is_told_to_the_worker() -> None:
+    class Notes:
+        name = "notes"
+
+        @hookimpl
+        def before_turn(self, turn: Any, context: Any) -> str:
+            return f"This is turn {turn.iteration}."
+
+    worker = Answers("far too many words", "just three words")
+    await GoalLoop(short, plugins=[Notes()])(worker)(PROMPT)
+    assert worker.prompts[0] == f"{PROMPT}\n\nThis is turn 1."
+    assert worker.prompts[1].endswith("This is turn 2.")
+
+
+@pytest.mark.conformance("C23")
+async def test_c23_a_plugin_that_halts_ends_the_loop_with_its_reason() -> None:
+    class Curfew:
+        name = "curfew"
+
+        @hookimpl
+        def after_turn(self, turn: Any, context: Any) -> None:
+            raise Halt("it is late", {"hour": 23})
+
+    worker, loop = Answers("anything"), GoalLoop(never, plugins=[Curfew()])
+    await loop(worker)(PROMPT)
+    result = result_of(loop, worker)
+    assert (result.passed, result.stop_reason, result.reason) == (False, "paused", "it is late")
+
+
+# --------------------------------------------------------------------------------------- many rounds
+
+
+@pytest.mark.conformance("A7")
+async def test_a07_a_thousand_attempts_end() -> None:
+    worker = Answers("no")
+    loop = GoalLoop(never, max_attempts=1_000)
+    began = time.perf_counter()
+    await loop(worker)(PROMPT)
+    assert result_of(loop, worker).stop_reason == "max_attempts"
+    assert time.perf_counter() - began < 20
