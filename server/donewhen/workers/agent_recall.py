@@ -37,9 +37,12 @@ class Seen:
     total: int
 
     @classmethod
-    def whole(cls, text: str) -> Seen:
-        lines = lines_of(text)
-        return cls(dict(enumerate(lines, 1)), len(lines))
+    def whole(cls, text: str) -> Seen | None:
+        """A text as the tools give it, with one kind of line ends; None for one with several, which can't be told
+        from what was shown."""
+        plain = text.replace("\r\n", "\n") if text.count("\r\n") == text.count("\n") else text
+        lines = lines_of(plain)
+        return cls(dict(enumerate(lines, 1)), len(lines)) if "\r" not in plain else None
 
     @property
     def text(self) -> str | None:
@@ -86,9 +89,9 @@ def seen_in(conversation: Sequence[Message]) -> Mapping[str, Seen]:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text without the ends that they have in whatever manner; the last one begins no further line."""
+    """The lines of a text; a line end at its end begins no further one."""
     lines = text.split("\n")
-    return [line.rstrip("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+    return lines[:-1] if lines[-1] == "" else lines
 
 
 def _take(seen: dict[str, Seen], tool: str, arguments: Arguments, text: str) -> None:
@@ -128,16 +131,18 @@ def _read(first: str, rest: str) -> tuple[str, Seen | None] | None:
     if found[2] is None:
         return found[1], Seen({}, 0)
     begin, end, total = (int(found[number]) for number in (2, 3, 4))
-    lines = [line.rstrip("\r") for line in rest.split("\n")[: end - begin + 1]]
-    if UNSAVED in rest[: len(UNSAVED) + 2] or len(lines) <= end - begin:
+    lines = rest.split("\n")[: end - begin + 1]
+    if UNSAVED in rest[: len(UNSAVED) + 2] or "\r" in rest or len(lines) <= end - begin:
         return found[1], None
     return found[1], Seen(dict(enumerate(lines, begin)), total)
 
 
 def _edited(seen: Seen | None, arguments: Arguments) -> Seen | None:
     text = seen.text if seen is not None else None
-    old, new = (str(arguments.get(name, "")).replace("\r\n", "\n") for name in ("old", "new"))
-    # The line end at the end of the file is not known, and an edit may reach to it.
-    if text is None or not old or f"{text}\n".count(old) != 1:
+    old, new = (str(arguments.get(name, "")) for name in ("old", "new"))
+    if text is None or not old or "\r" in old + new:
         return None
-    return Seen.whole(f"{text}\n".replace(old, new))
+    # Whether the file ends in a line end was not shown, and an edit may reach to it.
+    ends = [one for one in (text, f"{text}\n") if one.count(old) == 1]
+    found = [Seen.whole(one.replace(old, new)) for one in ends]
+    return found[0] if found and all(one == found[0] for one in found) else None
