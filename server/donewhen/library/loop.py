@@ -207,8 +207,8 @@ async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, lat
     state = await stood(parts, lambda state: _keep(latest, state, working, checks))
     if state.status == "crashed":
         raise WorkerFailed(state.reason) from working.failure
-    if state.status == "paused":
-        raise JudgeOutage(state.paused or "the run was paused")
+    if state.paused and state.outages:
+        raise JudgeOutage(state.paused)
     return working.last
 
 

@@ -17,7 +17,7 @@ StopReason = Literal[
     "satisfied", "max_attempts", "timeout", "cancelled", "crashed", "over_budget", "stalled", "blocked", "impossible",
     "paused",
 ]  # fmt: skip
-"""Why a goal loop ended; `paused`: the judge could not be asked."""
+"""Why a goal loop ended; `paused`: the judge could not be asked, or a plugin halted it."""
 _STOP_REASONS: dict[str, StopReason] = {"complete": "satisfied", "capped": "max_attempts", "timed_out": "timeout"}
 
 RetryPrompt = Callable[[str | None], Any]
@@ -81,6 +81,8 @@ class GoalResult:
 def stop_reason_of(state: RunState) -> StopReason:
     """The engine's status in the words of a goal loop."""
     status = state.status or "cancelled"
+    if status == "paused" and state.claim is not None and state.claim.state in ("blocked", "impossible"):
+        return state.claim.state  # nobody was there to confirm it
     named = _STOP_REASONS.get(status)
     if named is not None:
         return named
