@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from donewhen.core import errors
 from donewhen.core import events as e
@@ -20,12 +20,12 @@ from donewhen.core.errors import (
     UnknownName,
     UnknownRun,
     UsageError,
-    WrongAnswer,
 )
 from donewhen.core.fold import fold
 from donewhen.core.state import RunState
-from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
+from donewhen.core.work import Answer
 from donewhen.engine.active import ActiveRun
+from donewhen.engine.answering import checked_answer
 from donewhen.engine.api import RevertOutcome, RunView
 from donewhen.engine.reading import Reading
 from donewhen.engine.watching import amend
@@ -363,30 +363,6 @@ class Control(Reading):
         task = self._tasks.get(run_id)
         if reached(run.state) and task is not None:
             await asyncio.wait({task}, timeout=PAUSED_WITHIN)
-
-
-def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reason: str, remember: str = "") -> Answer:
-    """The answer, if the interrupt takes one of that kind. A false-like text is an answer (C23)."""
-    kinds = {"approve", "deny", "text", "edit"} if asked.kind == "approval" else {"approve", "deny", "text"}
-    if asked.about == "start":
-        kinds = {"approve", "deny"}
-    if response not in kinds:
-        raise WrongAnswer(f"{asked.id} is answered with {', '.join(sorted(kinds))}, not {response!r}")
-    if response == "edit" and not isinstance(given, dict):
-        raise WrongAnswer(f"editing {asked.id} needs the new input")
-    replaced = cast("dict[str, Any] | None", given)
-    return Answer(cast("ResponseKind", response), text, replaced, reason, _remembered(asked, response, remember))
-
-
-def _remembered(asked: Interrupt, response: str, remember: str) -> Remember:
-    """What is kept of an approval. Raises WrongAnswer where nothing can be."""
-    if remember not in ("", "run", "workspace"):
-        raise WrongAnswer(f"{asked.id} can be approved for the run or the workspace, not {remember!r}")
-    if remember and response != "approve":
-        raise WrongAnswer(f"only `approve` can be kept for the {remember}, not {response!r}: {asked.id} is still open")
-    if remember and not asked.remembers:
-        raise WrongAnswer(f"{asked.id} is asked each time: answer it without keeping the answer for the {remember}")
-    return remember
 
 
 def _unwrap(reply: Reply) -> Mapping[str, Any]:
