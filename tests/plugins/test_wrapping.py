@@ -357,3 +357,18 @@ def test_whatever_wrappers_do_a_tool_is_done_once_or_not_at_all_and_the_first_th
     ]
     if outcome is not None:
         assert outcome.ok == (stopped == len(ways) or ways[stopped] == "instead")
+
+
+async def test_a_preview_of_the_call_as_it_was_is_not_shown_for_another_one() -> None:
+    shown: list[tuple[str, str]] = []
+
+    async def edits(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        return await proceed(replace(use, input={"n": 2}))
+
+    async def looks(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        shown.append((use.preview, use.summary))
+        return await proceed(use)
+
+    plugins = opened(Wrapper(looks, "before"), Wrapper(edits), Wrapper(looks, "after"))
+    await plugins.use_tool(MemoryHost(), replace(use_of(n=1), preview="n is 1", summary="one"), Hands().do)
+    assert shown == [("n is 1", "one"), ("", "")]

@@ -92,7 +92,7 @@ async def _asked(use: ToolUse, context: PluginContext, decision: Decision) -> An
         what = f"Change {use.input.get('path', '')}?"
     title = " ".join(what.split())
     title = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1]}…"
-    shown = use.preview or command or use.summary
+    shown = command or use.preview or repr(dict(use.input))
     return await context.ask(
         title, kind="approval", tool=use.tool, input=use.input, preview=shown, remembers=decision.remembers
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from donewhen.core.plugging import Halt, ToolOutcome, ToolUse
@@ -68,6 +69,8 @@ class Passage:
 
     async def proceed(self, use: ToolUse) -> ToolOutcome:
         self._check(use)
+        if use.input != self._use.input and use.preview == self._use.preview:
+            use = replace(use, preview="", summary="")  # they tell of another call: nobody gives leave by them
         self._doing = asyncio.ensure_future(self._inner(use))
         return await self._doing
 
