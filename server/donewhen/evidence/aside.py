@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 import threading
+from collections import deque
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
 async def aside(call: Callable[[], T]) -> T:
-    """What the call returns or raises, in a thread of its own with the caller's context variables.
+    """What the call returns or raises, in a thread with nothing else to do, with the caller's context variables.
 
     Cancelled, it is given up: the thread runs on by itself, its result is dropped, and it keeps neither the loop nor
     the process from ending, as a thread of the default executor would.
@@ -29,18 +32,52 @@ async def aside(call: Callable[[], T]) -> T:
         else:
             future.set_exception(error)
 
-    def work() -> None:
+    def work() -> Callable[[], None]:
         result: T | None = None
         failure: BaseException | None = None
         try:
             result = context.run(call)
         except BaseException as error:  # noqa: BLE001  # whatever it is belongs to whoever waits
             failure = _raisable(error)
-        if not loop.is_closed():
-            _tell(loop, lambda: settle(result, failure))
+        return lambda: None if loop.is_closed() else _tell(loop, lambda: settle(result, failure))
 
-    threading.Thread(target=work, name="donewhen-aside", daemon=True).start()
+    _free_thread().do(work)
     return await future
+
+
+class _Thread:
+    """A thread that is kept for the next call: starting one takes longer than most calls. Nothing waits for it."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[Callable[[], Callable[[], None]]] = SimpleQueue()
+        threading.Thread(target=self._run, name="donewhen-aside", daemon=True).start()
+
+    def do(self, work: Callable[[], Callable[[], None]]) -> None:
+        self._work.put(work)
+
+    def _run(self) -> None:
+        kept = True
+        while kept:
+            tell = self._work.get()()
+            kept = len(_idle) < KEPT
+            if kept:
+                _idle.append(self)  # before whoever waits can make the next call
+            tell()
+            del tell  # a result is not held on to
+
+
+def _free_thread() -> _Thread:
+    try:
+        return _idle.pop()
+    except IndexError:
+        return _Thread()
+
+
+KEPT = 4
+"""Idle threads that are kept; more of them end."""
+_idle: deque[_Thread] = deque()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)
 
 
 def _raisable(error: BaseException) -> Exception:
