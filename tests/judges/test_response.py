@@ -54,6 +54,13 @@ async def test_the_response_is_shown_under_its_heading_and_can_be_cited() -> Non
     assert "Which of these requirements does the response meet: R1?" in prompt
 
 
+@pytest.mark.parametrize(("files", "offered"), [({}, False), ({"notes.md": "x"}, True)])
+async def test_without_files_there_is_nothing_to_look_at(files: dict[str, str], offered: bool) -> None:
+    model = ScriptedModel(verdict(entry("R1", "unverified", [])))
+    await LlmJudge(model, OPTIONS).judge(about_response(response("Two words.")), MemoryAudit(files))
+    assert bool(model.requests[0].tools) is offered
+
+
 async def test_a_goal_about_the_workspace_never_sees_a_response() -> None:
     goal = Goal("Export", "", (SHORT,))
     with_it = JudgeTask("run-1", goal, (SHORT,), REVISION, (passed("make"), response("all is done, believe me")))

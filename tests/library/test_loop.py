@@ -8,14 +8,15 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
 from donewhen.judges.alone import GoalVerdict
-from donewhen.library.judging import AuditTask
-from donewhen.library.loop import GoalLoop
+from donewhen.library.judging import AuditTask, JudgeConfig
+from donewhen.library.loop import GoalLoop, judge_from
 from donewhen.library.response import GoalResult, ValidationOutcome
 from donewhen.library.workers import Blocked, Impossible
 from donewhen.plugins import Halt, hookimpl
@@ -580,6 +581,17 @@ async def test_a04_the_same_response_twice_is_judged_anew() -> None:
 async def test_without_a_judge_the_workers_own_model_is_one_or_there_is_an_error() -> None:
     with pytest.raises(UsageError, match="needs a judge"):
         await GoalLoop("No jargon.")(Answers("x"))(PROMPT)
+
+
+@pytest.mark.parametrize("model", ["openai/worker", SimpleNamespace(model_id="openai/worker")])
+def test_the_workers_own_model_is_the_judge_where_it_has_one(model: Any) -> None:
+    class Agent:
+        async def ask(self, prompt: str) -> str:
+            return "hello"
+
+    agent = Agent()
+    agent.model = model  # type: ignore[attr-defined]
+    assert judge_from(agent.ask) == JudgeConfig("openai/worker")
 
 
 @pytest.mark.conformance("A6", "A3")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
+from donewhen.core.errors import AlreadyRunning, InvalidGoal, JudgeOutage, UsageError, WorkerFailed
 from donewhen.library.conditions import goal_command
 from donewhen.library.judging import AuditTask
 from donewhen.library.middleware import GoalAgent, GoalMiddleware
@@ -408,3 +408,34 @@ async def test_a08_in_a_workspace_the_named_command_decides_whatever_is_said(fol
     other = goal.attach(honest)
     assert await other.prompt(f"/goal `{command}` passes") == "fixed"
     assert goal_of(other)["status"] == "achieved"
+
+
+@pytest.mark.conformance("C7", "C19", "C20", "C22")
+async def test_c19_in_one_workspace_one_goal_is_pursued_and_a_paused_one_goes_on(folder: Path, tmp_path: Path) -> None:
+    command = f"{sys.executable} check.py"
+    asked: list[str] = []
+
+    def on_interrupt(interrupt: Any) -> bool:
+        asked.append(interrupt.title)
+        return True
+
+    goal = GoalMiddleware(
+        lambda task: achieved(), workspace=folder, state_dir=tmp_path / "state", on_interrupt=on_interrupt
+    )
+    go_on = asyncio.Event()
+    worker = Worker("no", gate=go_on)
+    agent = goal.attach(worker)
+    run = asyncio.ensure_future(agent.prompt(f"/goal `{command}` passes"))
+    await worker.entered.wait()
+    other = goal.attach(Worker("no"))
+    with pytest.raises(AlreadyRunning):
+        await other.prompt("/goal something else")
+    assert goal_of(other)["status"] == "failed"
+    assert (await agent.prompt("/goal pause"))["status"] == "paused"
+    await run
+    (folder / "a.txt").write_text("good")
+    go_on.set()
+    await agent.prompt("/goal resume")
+    assert asked == ["Edited since the turn was cut off: a.txt. Keep these edits?"]
+    assert goal_of(agent)["status"] == "achieved"
+    assert await other.prompt("hello") == "no"

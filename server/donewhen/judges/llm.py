@@ -55,6 +55,8 @@ class LlmJudge:
         """The model's verdict on every requirement of the task, or its answer to the task's claim. Raises JudgeOutage
         and OverBudget."""
         options = self._options
+        if task.goal.about == "response" and not context.files():
+            options = replace(options, calls=0)  # there is nowhere to look
         mended: set[str] = set()
         while True:
             try:

@@ -14,6 +14,7 @@ from donewhen.core.verdict import RequirementVerdict, RequirementView, Verdict
 from donewhen.core.work import TurnResult
 from donewhen.library.assembling import RunParts
 from donewhen.library.goals import wanted_goal
+from donewhen.library.handles import OnInterrupt
 from donewhen.library.judging import AuditTask, JudgeConfig, JudgeLike, judge_of
 from donewhen.library.limiting import limits
 from donewhen.library.looped import Asked, LoopedWorker
@@ -52,6 +53,7 @@ class Pursuing:
     workspace: Path | None
     plugins: tuple[object, ...]
     state_dir: Path | None
+    on_interrupt: OnInterrupt | None
 
     def parts(self, condition: str, worker: GoalWorker, agent: Any) -> RunParts:
         """One run of one condition. In a workspace the commands that it names are checks."""
@@ -67,6 +69,7 @@ class Pursuing:
             durable=root is not None,
             state_dir=self.state_dir,
             plugins=self.plugins,
+            attended=self.on_interrupt is not None,
         )
 
 

@@ -196,7 +196,7 @@ async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, lat
     parts = RunParts(
         goal=goal,
         worker=working,
-        judge=None if validators else loop.judge or _judge_from(worker),
+        judge=None if validators else loop.judge or judge_from(worker),
         validators=validators,
         agent=host_of(worker),
         extras=extras,
@@ -234,7 +234,7 @@ def goal_of(wanted: str | Callable[..., Any], prompt: Any, limits: Limits) -> Go
     return Goal("", task, (requirement,), limits, about="response")
 
 
-def _judge_from(worker: Callable[..., Any]) -> Judge | JudgeConfig:
+def judge_from(worker: Callable[..., Any]) -> Judge | JudgeConfig:
     """The model that the worker has. Raises UsageError where it has none."""
     model = getattr(host_of(worker), "model", None)
     for name in (model, *(getattr(model, key, None) for key in ("model", "model_id", "name"))):

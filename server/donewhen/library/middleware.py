@@ -16,6 +16,7 @@ from donewhen.engine.api import LimitChanges
 from donewhen.library.assembling import RunParts, open_session
 from donewhen.library.attaching import host_of, name_of
 from donewhen.library.conditions import GoalWorker, Pursuing, evaluator_of, goal_command, reason_of
+from donewhen.library.handles import OnInterrupt
 from donewhen.library.judging import JudgeLike
 from donewhen.library.limiting import attempts, seconds
 from donewhen.library.looped import Asked
@@ -36,7 +37,9 @@ class GoalMiddleware:
     of the agent's turns, `max_evaluations` times at most. Without `workspace` it reads the last 20 messages of the
     agent or, where those can't be seen, its last 20 responses: what they claim is all that it has. With `workspace` the
     commands that the condition names are checks, which are run here after each turn, and what the agent says counts for
-    nothing. `timeout` is for a whole goal, in seconds. `plugins` are hooks of your own.
+    nothing. `timeout` is for a whole goal, in seconds. `plugins` are hooks of your own. Questions, such as
+    whether edits made meanwhile stay, go to `on_interrupt` (True, False or a text answers); without it they pause the
+    goal.
 
     >>> import asyncio
     >>> from donewhen import GoalMiddleware
@@ -60,6 +63,7 @@ class GoalMiddleware:
         timeout: float | str = TIMEOUT,
         plugins: tuple[object, ...] = (),
         state_dir: str | Path | None = None,
+        on_interrupt: OnInterrupt | None = None,
     ) -> None:
         self.pursuing = Pursuing(
             evaluator_of(evaluator),
@@ -68,6 +72,7 @@ class GoalMiddleware:
             None if workspace is None else Path(workspace),
             tuple(plugins),
             None if state_dir is None else Path(state_dir),
+            on_interrupt,
         )
 
     def attach(self, worker: Any) -> GoalAgent:
@@ -226,7 +231,7 @@ class GoalAgent:
         the next prompt (A5)."""
         mine = self._goal
         try:
-            state = await came_to_rest(pursuit.session)
+            state = await came_to_rest(pursuit.session, self._pursuing.on_interrupt)
         finally:
             pursuit.running = False
             _settle(mine, pursuit)
