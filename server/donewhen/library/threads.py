@@ -41,10 +41,11 @@ def run_sync(coroutine: Coroutine[Any, Any, T], interrupted: Callable[[], bool] 
         target=contextvars.copy_context().run, args=(running.body,), name="donewhen-run", daemon=True
     )
     thread.start()
-    while thread.is_alive():
+    while not running.over.is_set():
         try:
-            # With a timeout: on Windows a wait without one can't be interrupted.
-            thread.join(0.5)
+            # With a timeout, since on Windows a wait without one can't be interrupted; and no `join`, which takes a
+            # thread for ended where it was interrupted.
+            running.over.wait(0.5)
         except KeyboardInterrupt:
             running.interrupt()
     return running.result()
@@ -57,6 +58,7 @@ class _Running:
         self._coroutine = coroutine
         self._interrupted = interrupted
         self._asked = False
+        self.over = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
         self._value: Any = None
@@ -67,6 +69,8 @@ class _Running:
             self._value = asyncio.run(self._main())
         except BaseException as error:  # noqa: BLE001  # it is raised where the call was made
             self._error = error
+        finally:
+            self.over.set()
 
     async def _main(self) -> Any:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.ensure_future(self._coroutine)
