@@ -16,6 +16,7 @@ from donewhen import (
     GoalVerdict,
     InvalidGoal,
     NotResumable,
+    Question,
     UsageError,
     aresume_goal,
     arun_goal,
@@ -201,3 +202,22 @@ async def test_c23_a_run_goes_on_after_its_process_was_killed(
     assert (outcome.status, outcome.iterations) == ("complete", 2)
     assert (workspace / "log.txt").read_text() == "one\ntwo\n"
     assert plugin.told == ([{"left": 5}] if how == "halt" else [])
+
+
+@pytest.mark.conformance("A2", "C20")
+def test_a02_a_question_outlives_the_program_and_is_answered_by_id(workspace: Path, places: dict[str, Any]) -> None:
+    prompts: list[str] = []
+
+    def worker(prompt: str) -> Any:
+        prompts.append(prompt)
+        if "blue" not in prompt:
+            return Question("Which colour?")
+        (workspace / "out.txt").write_text("good")
+        return None
+
+    waits = run_goal("Paint out.txt", worker, checks=[HOLDS], **places)
+    assert (waits.status, len(waits.interrupts)) == ("paused", 1)
+    again = resume_goal(waits.run_id, worker, **places)
+    assert ([one.id for one in again.interrupts], len(prompts)) == ([waits.interrupts[0].id], 1)
+    outcome = resume_goal(None, worker, answers={waits.interrupts[0].id: "blue"}, **places)
+    assert (outcome.status, outcome.iterations, len(prompts)) == ("complete", 2, 2)
