@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -275,8 +276,14 @@ def user_settings(state_dir: Path | None) -> Settings:
 
 
 def environment() -> Mapping[str, str]:
-    """The variables that runs and models see."""
-    return dict(os.environ)
+    """The variables that runs and models see. The caller's Python is found as if its environment was activated: first
+    where it has one, last otherwise. An environment in the workspace comes before it."""
+    variables = dict(os.environ)
+    entries = [one for one in variables.get("PATH", os.defpath).split(os.pathsep) if one]
+    own = str(Path(sys.executable).parent)
+    if own not in entries:
+        entries = [own, *entries] if sys.prefix != sys.base_prefix else [*entries, own]
+    return {**variables, "PATH": os.pathsep.join(entries)}
 
 
 def _agent_options(agent: AgentConfig) -> AgentOptions:
