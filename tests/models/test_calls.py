@@ -8,9 +8,11 @@ import time
 import pytest
 
 from donewhen.core.calls import Message, ToolCall
+from donewhen.models.hosted import HostedModel
 from donewhen.models.hosting import ModelHost
-from donewhen.testing.models import calls, calls_all, drops, never_ends, raw_tool, says, tool
-from tests.models.conftest import ASKED, LOOK, model, request, scripted, until
+from donewhen.ports import ModelFacts
+from donewhen.testing.models import ScriptedModels, calls, calls_all, drops, never_ends, raw_tool, says, tool
+from tests.models.conftest import ASKED, LOOK, Pauses, model, request, scripted, until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -48,6 +50,16 @@ async def test_a_stream_grows_and_counts_its_tokens(host: ModelHost) -> None:
     assert all(text.startswith(one) for one in heard)
     assert heard == sorted(heard, key=len)
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == (70, 40)
+
+
+@pytest.mark.parametrize("name", ["gpt-5.5", "gpt-5.5-mini", "gpt-4.1", "o4-mini"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_models_of_every_family_are_asked(host: ModelHost, name: str, stream: bool) -> None:
+    """For some of them litellm hands on the client's marks for what wasn't given."""
+    async with ScriptedModels({name: [says("Yes.")]}) as server:
+        asked = HostedModel(f"openai/{name}", host, api_base=server.base_url, facts=ModelFacts(), sleep=Pauses())
+        reply = await asked.complete(request(tools=(LOOK,), stream=stream))
+    assert reply.message.text == "Yes."
 
 
 async def test_a_call_without_stream_is_not_streamed(host: ModelHost) -> None:
