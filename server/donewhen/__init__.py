@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from donewhen.core.errors import AlreadyRunning as AlreadyRunning
     from donewhen.core.errors import DoneWhenError as DoneWhenError
     from donewhen.core.errors import InvalidGoal as InvalidGoal
+    from donewhen.core.errors import JudgeOutage as JudgeOutage
     from donewhen.core.errors import NotResumable as NotResumable
     from donewhen.core.errors import UsageError as UsageError
+    from donewhen.core.errors import WorkerFailed as WorkerFailed
     from donewhen.core.goal import Check as Check
     from donewhen.core.goal import Goal as Goal
     from donewhen.core.goal import Limits as Limits
@@ -55,7 +57,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "core.errors": ("AlreadyRunning", "DoneWhenError", "InvalidGoal", "NotResumable", "UsageError"),
+    "core.errors": (
+        "AlreadyRunning",
+        "DoneWhenError",
+        "InvalidGoal",
+        "JudgeOutage",
+        "NotResumable",
+        "UsageError",
+        "WorkerFailed",
+    ),
     "core.goal": ("Check", "Goal", "Limits", "Requirement"),
     "core.plugging": ("Halt",),
     "core.work": ("Answer", "Interrupt"),

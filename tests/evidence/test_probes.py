@@ -172,6 +172,19 @@ async def test_tests_that_pytest_no_longer_runs_are_found(
     assert [(f.kind, f.path, f.line) for f in compare(before, after)] == [("fewer_tests", "test_a.py", 9)]
 
 
+async def test_a_module_that_could_not_be_imported_is_no_test_that_is_missed_later(
+    probes: WorkspaceProbes, root: Path, run: RunCheck, write: Write
+) -> None:
+    """Tests come first, the module that they import later: as honest as can be."""
+    write("test_price.py", "from price import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n")
+    before = await facts(probes, root, await run(f"{sys.executable} -m pytest -q"))
+    write("price.py", "def total(prices):\n    return sum(prices)\n")
+    after = await facts(probes, root, await run(f"{sys.executable} -m pytest -q"))
+    assert (before.executed, [run.executed for run in before.runs]) == ((), [0])
+    assert {name for _, name, _ in after.executed} == {"test_price.py::test_total"}
+    assert compare(before, after) == ()
+
+
 async def test_results_become_runs_with_their_tests(probes: WorkspaceProbes, root: Path) -> None:
     ran = CheckResult(
         CHECK.id,

@@ -14,8 +14,10 @@ import donewhen
 NAMES = [
     "AgentConfig", "AlreadyRunning", "Answer", "AuditTask", "Blocked", "Check", "DoneWhenError", "Goal", "GoalAttempt",
     "GoalContinue", "GoalController", "GoalDone", "GoalLoop", "GoalMiddleware", "GoalOutcome", "GoalResult", "GoalRun",
-    "GoalStatus", "GoalVerdict", "Halt", "Impossible", "Interrupt", "InvalidGoal", "JudgeConfig", "Limits",
-    "NotResumable", "Question", "Requirement", "RequirementOutcome", "UsageError", "ValidationOutcome", "ajudge_goal",
+    "GoalStatus", "GoalVerdict", "Halt", "Impossible", "Interrupt", "InvalidGoal", "JudgeConfig", "JudgeOutage",
+    "Limits",
+    "NotResumable", "Question", "Requirement", "RequirementOutcome", "UsageError", "ValidationOutcome", "WorkerFailed",
+    "ajudge_goal",
     "aresume_goal", "arun_goal", "judge_goal", "resume_goal", "run_goal", "start_goal",
 ]  # fmt: skip
 

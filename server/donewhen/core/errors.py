@@ -190,7 +190,14 @@ class OverBudget(DoneWhenError):
 
 class JudgeOutage(DoneWhenError):
     """The judge couldn't be asked: an outage, never a verdict (A6). `final`: asking again is no use before a person
-    changed something."""
+    changed something. A callable judge may raise it.
+
+    >>> from donewhen import JudgeOutage, run_goal
+    >>> def judge(task):
+    ...     raise JudgeOutage("the office is closed", final=True)
+    >>> print(run_goal("Write a haiku", lambda prompt: "an old pond", judge).status)
+    paused
+    """
 
     def __init__(self, message: str, *, final: bool = False) -> None:
         super().__init__(message)
@@ -199,7 +206,15 @@ class JudgeOutage(DoneWhenError):
 
 class WorkerFailed(DoneWhenError):
     """The worker's turn ended with an error; the iteration is recorded with it (C8). `final`: another turn is no use
-    before a person changed something, and the run ends."""
+    before a person changed something, and the run ends. A worker may raise it.
+
+    >>> from donewhen import WorkerFailed, run_goal
+    >>> def worker(prompt):
+    ...     raise WorkerFailed("no such account", final=True)
+    >>> outcome = run_goal("Write a haiku", worker, lambda task: True)
+    >>> print(outcome.status, outcome.reason)
+    crashed no such account
+    """
 
     def __init__(self, message: str, *, final: bool = False) -> None:
         super().__init__(message)

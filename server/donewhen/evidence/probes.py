@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from donewhen.core.evidence import CheckResult, ObservedCommand, Outcome
+from donewhen.core.evidence import CheckResult, ObservedCommand, Outcome, TestCase
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import AddressingFact, CheckRunFact, FileFact, IntegrityFacts, TestFileFact
 from donewhen.evidence.probes_bindings import packaged
@@ -221,9 +221,20 @@ def _goal_file(goal: Goal, view: _View) -> FileFact | None:
 
 def _with_runs(facts: IntegrityFacts, results: Sequence[CheckResult]) -> IntegrityFacts:
     runs = tuple(
-        CheckRunFact(r.check_id, r.passed, r.totals.executed if r.totals else 0, r.command)
+        CheckRunFact(r.check_id, r.passed, _executed(r), r.command)
         for r in results
         if r.is_test_run and r.outcome in (Outcome.PASSED, Outcome.FAILED, Outcome.NO_TESTS)
     )
-    executed = tuple((r.check_id, t.name, t.outcome) for r in results for t in r.tests)
+    executed = tuple((r.check_id, t.name, t.outcome) for r in results for t in r.tests if not _uncollected(t))
     return replace(facts, runs=runs, executed=executed)
+
+
+def _executed(result: CheckResult) -> int:
+    if result.totals is None:
+        return 0
+    return max(0, result.totals.executed - sum(_uncollected(test) for test in result.tests))
+
+
+def _uncollected(test: TestCase) -> bool:
+    """pytest reports a module that can't be imported as if it were a test: no test of that name is missed later."""
+    return test.outcome == "error" and test.message.startswith("collection failure")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from donewhen.core.goal import Check, Goal
 from donewhen.ports import Turn
-from donewhen.workers.prompt import ANSWERS_HEADING, FEEDBACK_HEADING, item, turn_prompt
+from donewhen.workers.prompt import ANSWERS_HEADING, FEEDBACK_HEADING, REVIEW_HEADING, item, turn_prompt
 
 
 def prompt_of(turn: Turn, *, first: bool = False) -> str:
@@ -16,7 +16,8 @@ def prompt_of(turn: Turn, *, first: bool = False) -> str:
         return "\n\n".join([turn_prompt(turn), *turn.notes])
     told = [objective_of(turn.goal)]
     if not first and turn.feedback and turn.feedback.strip():
-        told.append(f"{FEEDBACK_HEADING}\n{turn.feedback.strip()}")
+        heading = REVIEW_HEADING if turn.refinement else FEEDBACK_HEADING
+        told.append(f"{heading}\n{turn.feedback.strip()}")
     if turn.answers and not first:
         told.append("\n".join([ANSWERS_HEADING, *map(item, turn.answers)]))
     return "\n\n".join([*told, *turn.notes])
