@@ -1,0 +1,88 @@
+"""The active text editor of a window: it shows lines, takes keys, and marks what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Locator
+
+from tests.vscode.palette import Palette
+from tests.vscode.screen import Screen
+from tests.vscode.waiting import PATIENCE
+
+ACTIVE = ".editor-group-container.active .editor-instance .monaco-editor"
+
+# Lines and marks are drawn in layers of their own, which have the height in common only.
+MARKED = """severity => {
+  const editor = document.querySelector('.editor-group-container.active .editor-instance .monaco-editor');
+  if (editor === null) return [];
+  const box = e => e.getBoundingClientRect();
+  const marks = [...editor.querySelectorAll('.squiggly-' + severity)].map(e => box(e).top + box(e).height / 2);
+  const hit = line => marks.some(y => y > box(line).top && y < box(line).bottom);
+  return [...editor.querySelectorAll('.view-line')].filter(hit).map(line => line.textContent.replaceAll('\\u00a0', ' ').trim());
+}"""
+
+
+class Editors:
+    """Only lines in view are drawn, so that only they are seen here."""
+
+    def __init__(self, screen: Screen, palette: Palette) -> None:
+        self._screen = screen
+        self._palette = palette
+
+    @property
+    def active(self) -> Locator:
+        return self._screen.page.locator(ACTIVE).first
+
+    def open(self, path: str, within: float = PATIENCE) -> None:
+        """Opens a file of the folder by its relative path and waits for its text."""
+        self._palette.open_file(path, within)
+        self.shown(path.rpartition("/")[2], within)
+
+    def shown(self, name: str, within: float = PATIENCE) -> None:
+        """Waits until the file of this name is the active editor, with its text."""
+        self._screen.until(lambda: name == self.name() and self.lines(), f"showing {name}", within)
+
+    def name(self) -> str:
+        found = self._screen.read(".editor-group-container.active .tab.active", "e.dataset.resourceName")
+        return str(found[0]) if found else ""
+
+    def tabs(self) -> list[str]:
+        return self._screen.read(".tabs-container .tab", "e.dataset.resourceName")
+
+    def lines(self) -> list[str]:
+        found: list[Any] = self._screen.read(
+            f"{ACTIVE} .view-line", "[e.getBoundingClientRect().top, e.textContent.replaceAll('\\u00a0', ' ')]"
+        )
+        return [text for _, text in sorted(found)]
+
+    def text(self) -> str:
+        return "\n".join(self.lines())
+
+    def marked(self, severity: str = "error") -> list[str]:
+        """The lines under which there is a squiggle: "error", "warning", "info" or "hint"."""
+        return sorted(set(self._screen.page.evaluate(MARKED, severity)))
+
+    def wait_marked(self, *lines: str, severity: str = "error", within: float = PATIENCE) -> None:
+        """Until exactly these lines have squiggles; without any, until there are none."""
+        wanted = sorted(lines)
+        self._screen.until(lambda: self.marked(severity) == wanted, f"marked as {severity}: {wanted}", within)
+
+    def lenses(self) -> list[str]:
+        return self._screen.read(f"{ACTIVE} .codelens-decoration", "e.innerText.replaceAll('\\u00a0', ' ').trim()")
+
+    def replace_line(self, number: int, text: str) -> None:
+        """Types over a line, as a person would."""
+        keys = self._screen.page.keyboard
+        self._palette.go_to(number)
+        self._screen.until(lambda: not self._palette.open, "at the line")
+        keys.press("Home")
+        keys.press("Shift+End")
+        keys.type(text)
+
+    def save(self) -> None:
+        """Saves what was changed."""
+        tab = ".editor-group-container.active .tab.active"
+        self._screen.until(lambda: self._screen.read(f"{tab}.dirty", "true"), "changed")
+        self._screen.page.keyboard.press("Control+S")
+        self._screen.until(lambda: self._screen.read(f"{tab}:not(.dirty)", "true"), "saved")

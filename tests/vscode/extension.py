@@ -1,0 +1,64 @@
+"""The packaged extension, built once for each state of its sources and the server's."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.vscode.rig import node_environment, rig
+
+ROOT = Path(__file__).parents[2]
+CLIENT = ROOT / "client-vscode"
+MADE = {"node_modules", "dist", "out", "__pycache__", "wheel"}
+"""Folders that builds fill."""
+
+
+def packaged() -> Path:
+    """The VSIX with the wheel in it: the one that DONEWHEN_VSIX names, else one of the present sources."""
+    given = os.environ.get("DONEWHEN_VSIX")
+    if given:
+        return Path(given)
+    kept = rig().parent / "vsix" / f"donewhen-{_digest()}.vsix"
+    if not kept.exists():
+        build(kept)
+    return kept
+
+
+def build(target: Path) -> None:
+    """Runs `npm run package` and takes what it made to the target."""
+    if not (CLIENT / "node_modules" / ".package-lock.json").exists():
+        npm("ci", "--no-audit", "--no-fund")
+    npm("run", "package")
+    newest = max(CLIENT.rglob("*.vsix"), key=lambda path: path.stat().st_mtime)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_suffix(".new")
+    shutil.copyfile(newest, unfinished)
+    unfinished.replace(target)
+
+
+def npm(*words: str) -> None:
+    done = subprocess.run(
+        ["npm", *words], cwd=CLIENT, env=node_environment(), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, f"npm {' '.join(words)}\n{done.stdout}\n{done.stderr}"
+
+
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(_sources()):
+        digest.update(f"{path.relative_to(ROOT)}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _sources() -> Iterator[Path]:
+    yield ROOT / "pyproject.toml"
+    for top in (CLIENT, ROOT / "server"):
+        for path in top.rglob("*"):
+            inside = path.relative_to(top).parts
+            if not MADE.intersection(inside) and path.suffix not in {".vsix", ".whl"} and path.is_file():
+                yield path

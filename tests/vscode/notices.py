@@ -1,0 +1,79 @@
+"""What a window tells a person: the status bar, notifications, dialogs."""
+
+from __future__ import annotations
+
+import re
+
+from tests.vscode.screen import Screen
+from tests.vscode.waiting import PATIENCE
+
+TOAST = ".notifications-toasts .notification-list-item"
+
+PRESS = """([box, wanted, button]) => {
+  for (const notice of document.querySelectorAll(box)) {
+    if (notice.offsetParent === null || !notice.innerText.includes(wanted)) continue;
+    for (const one of notice.querySelectorAll('.monaco-button')) {
+      if (one.innerText.trim() === button) { one.click(); return true; }
+    }
+  }
+  return false;
+}"""
+
+
+class Notices:
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    # ------------------------------------------------------------------------------------ status bar
+
+    def bar(self, item: str) -> str:
+        """The text of a status bar item whose id ends so; empty where there is none."""
+        found = self._screen.read(f'.statusbar-item[id$="{item}"]', "e.innerText")
+        return " ".join(str(found[0]).split()) if found else ""
+
+    def bar_label(self, item: str) -> str:
+        """What a screen reader says for the item."""
+        label = "(e.querySelector('[aria-label]') ?? e).ariaLabel"
+        found = self._screen.read(f'.statusbar-item[id$="{item}"]', label)
+        return str(found[0]) if found else ""
+
+    def wait_bar(self, item: str, pattern: str, within: float = PATIENCE) -> str:
+        def shown() -> str | None:
+            text = self.bar(item)
+            return text if re.search(pattern, text) else None
+
+        return self._screen.until(shown, f"in the status bar: {pattern}", within)
+
+    def press_bar(self, item: str) -> None:
+        self._screen.page.locator(f'.statusbar-item[id$="{item}"] a').first.click()
+
+    # --------------------------------------------------------------------------------- notifications
+
+    def toasts(self) -> list[str]:
+        return self._screen.read(TOAST, "e.innerText.trim()")
+
+    def wait(self, text: str, within: float = PATIENCE) -> str:
+        """The notification that holds the text, with what stands on its buttons."""
+        return self._screen.until(
+            lambda: next((one for one in self.toasts() if text in one), None), f"a notification with {text!r}", within
+        )
+
+    def press(self, text: str, button: str, within: float = PATIENCE) -> None:
+        """Presses a button of the notification that holds the text."""
+        self._screen.until(
+            lambda: self._screen.page.evaluate(PRESS, [TOAST, text, button]), f"{button} in {text!r}", within
+        )
+
+    def gone(self, text: str, within: float = PATIENCE) -> None:
+        self._screen.until(lambda: not any(text in one for one in self.toasts()), f"rid of {text!r}", within)
+
+    # --------------------------------------------------------------------------------------- dialogs
+
+    def dialogs(self) -> list[str]:
+        return self._screen.read(".monaco-dialog-box", "e.innerText.trim()")
+
+    def press_dialog(self, text: str, button: str, within: float = PATIENCE) -> None:
+        self._screen.until(
+            lambda: self._screen.page.evaluate(PRESS, [".monaco-dialog-box", text, button]),
+            f"{button} in the dialog {text!r}", within,
+        )  # fmt: skip
