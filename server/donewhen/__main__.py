@@ -57,10 +57,10 @@ def services() -> CliServices:
     )
 
 
-async def _open_runs(root: Path, state_dir: Path | None, settings: Settings) -> Runs:
-    from donewhen.composition import open_engine
+async def _open_runs(root: Path, state_dir: Path | None, settings: Settings, interpreter: Path | None = None) -> Runs:
+    from donewhen.composition import Surroundings, open_engine
 
-    return await open_engine(root, state_dir, settings)
+    return await open_engine(root, state_dir, settings, Surroundings(interpreter=lambda: interpreter))
 
 
 def _has_record(root: Path, state_dir: Path | None) -> bool:

@@ -283,7 +283,9 @@ class Desk:
         return code
 
     def _services(self) -> CliServices:
-        async def open_runs(root: Path, state_dir: Path | None, settings: Settings) -> FakeRuns:
+        async def open_runs(
+            root: Path, state_dir: Path | None, settings: Settings, interpreter: Path | None = None
+        ) -> FakeRuns:
             self.settings = settings
             return self.runs
 

@@ -120,7 +120,7 @@ async def _open_workspace(wanted: OpenWorkspace) -> Runs:
     return await opened(wanted.root, wanted.state_dir, settings, Surroundings(trusted=wanted.trusted))
 
 
-async def _open_runs(root: Path, state_dir: Path | None, settings: Settings) -> Runs:
+async def _open_runs(root: Path, state_dir: Path | None, settings: Settings, interpreter: Path | None = None) -> Runs:
     return await opened(root, state_dir, settings, Surroundings())
 
 

@@ -40,9 +40,10 @@ class Place:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("DONEWHEN_")}
         return {**kept, "XDG_CONFIG_HOME": str(self._state)}
 
-    def run(self, *argv: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def run(self, *argv: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {**self.environment(), **variables}
         return subprocess.run(
-            self.command(*argv), cwd=cwd or self.root, env=self.environment(), capture_output=True, text=True,
+            self.command(*argv), cwd=cwd or self.root, env=environment, capture_output=True, text=True,
             timeout=60, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
 
@@ -291,7 +292,7 @@ def _until(master: int, wanted: bytes) -> bytes:
 
 @pytest.mark.conformance("A8", "A10")
 def test_the_demonstration_refuses_and_completes(place: Place) -> None:
-    demo = place.run("demo")
+    demo = place.run("demo", PATH=str(place.root))  # where no program is called `python`
     assert demo.returncode == 0, demo.stdout + demo.stderr
     told = demo.stdout.splitlines()
     assert told[-1] == "The sample was removed (--keep keeps it)."

@@ -50,9 +50,12 @@ class Call:
         return named.resolve() if named is not None else None
 
     @asynccontextmanager
-    async def runs(self, root: Path | None = None, state_dir: Path | None = None) -> AsyncGenerator[Runs]:
+    async def runs(
+        self, root: Path | None = None, state_dir: Path | None = None, interpreter: Path | None = None
+    ) -> AsyncGenerator[Runs]:
         """The runs of the workspace; closing ends what this process still supervises."""
-        runs = await self.services.open_runs(root or self.root, state_dir or self.state_dir, self.settings)
+        place = (root or self.root, state_dir or self.state_dir)
+        runs = await self.services.open_runs(*place, self.settings, interpreter)
         try:
             yield runs
         finally:

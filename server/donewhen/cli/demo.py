@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -49,7 +50,8 @@ async def _told(call: Call, project: DemoProject, state: Path) -> int:
     options = StartOptions(worker="scripted", script=str(project.script), approve="deny")
     display: Display = JsonDisplay(call.terminal, root) if call.json else Narration(call.terminal)
     # What the person's own settings say is for their own work: here it could only spoil the demonstration.
-    async with replace(call, settings=Settings()).runs(root, state) as runs:
+    # Its Python is this one, which is there, whatever the machine calls it.
+    async with replace(call, settings=Settings()).runs(root, state, Path(sys.executable)) as runs:
         return await _pursued(call, runs, display, path, options)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,11 +154,18 @@ class DoctorFacts:
     """In the order in which they are called."""
 
 
+class OpenRuns(Protocol):
+    async def __call__(
+        self, root: Path, state_dir: Path | None, settings: Settings, interpreter: Path | None = None
+    ) -> Runs: ...
+
+
 @dataclass(frozen=True, slots=True)
 class CliServices:
     """What the commands call. All folders are absolute.
 
-    `open_runs(root, state_dir, settings)` opens the runs of a workspace folder; their `close` ends it.
+    `open_runs(root, state_dir, settings)` opens the runs of a workspace folder; their `close` ends it. Checks run with
+    the Python of an `interpreter` that is given, whatever PATH says.
     `draft(root, objective, proposed, model)` is the text of a new goal file, with the requirements that a model
     proposed; `draft_path(root, objective)` is where it goes.
     `demo_project(folder)` puts the sample into an empty folder.
@@ -168,7 +175,7 @@ class CliServices:
     `has_record(root, state_dir)` tells of a workspace folder, be it gone itself, whether runs of it are on record.
     """
 
-    open_runs: Callable[[Path, Path | None, Settings], Awaitable[Runs]]
+    open_runs: OpenRuns
     serve: Callable[[ServeOptions], int]
     detect: Callable[[Path], Sequence[DetectedCheck]]
     draft: Callable[[Path, str, Sequence[str], str | None], str]
