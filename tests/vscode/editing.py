@@ -19,7 +19,8 @@ MARKED = """severity => {
   const box = e => e.getBoundingClientRect();
   const marks = [...editor.querySelectorAll('.squiggly-' + severity)].map(e => box(e).top + box(e).height / 2);
   const hit = line => marks.some(y => y > box(line).top && y < box(line).bottom);
-  return [...editor.querySelectorAll('.view-line')].filter(hit).map(line => line.textContent.replaceAll('\\u00a0', ' ').trim());
+  const lines = [...editor.querySelectorAll('.view-line')].filter(hit);
+  return lines.map(line => line.textContent.replaceAll('\\u00a0', ' ').trim());
 }"""
 
 
