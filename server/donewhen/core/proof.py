@@ -107,7 +107,7 @@ def unmet_signature(state: RunState) -> str:
     views = [f"{v.requirement_id}\0{v.status}\0{v.reason}" for v in assess(state) if v.status not in ("met", "waived")]
     findings = [known.finding.key for known in state.open_findings]
     parts = [state.revision, state.response_digest, state.last_error or "", *views, *findings]
-    return hashlib.sha256("\1".join(parts).encode()).hexdigest()
+    return hashlib.sha256("\1".join(parts).encode("utf-8", "replace")).hexdigest()
 
 
 def _view(state: RunState, requirement: Requirement) -> RequirementView:

@@ -16,7 +16,7 @@ from donewhen.core.plugging import ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt, Usage
 from donewhen.engine.plugging import RunHost
-from donewhen.engine.tasks import cancelled
+from donewhen.engine.tasks import came_of, cancelled
 from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Plugins, Probes, TreeState, Worker, Workspace
 
 T = TypeVar("T")
@@ -212,9 +212,7 @@ class ActiveRun:
         watch = asyncio.ensure_future(self._preempted())
         try:
             await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                return task.result()
-            return None
+            return came_of(task) if task.done() else None
         finally:
             await cancelled(task, watch)
             if not task.cancelled():

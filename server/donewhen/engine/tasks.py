@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 AGAIN = 0.2
+
+
+def came_of(step: asyncio.Task[T]) -> T:
+    """What a task returned or raised. One that nobody here cancelled, and that ended as if it was, has failed."""
+    if step.cancelled():
+        raise RuntimeError("it ended as if it was cancelled, and nobody had done that")
+    error = step.exception()
+    if error is None or isinstance(error, Exception):
+        return step.result()
+    raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
 async def cancelled(*tasks: asyncio.Task[Any] | asyncio.Future[Any]) -> None:

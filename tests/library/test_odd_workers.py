@@ -1,0 +1,53 @@
+"""Workers, validators and callbacks that end, answer or say what nobody should: the run still ends, and says why."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from donewhen import arun_goal
+
+
+def refuses(response: Any, agent: Any) -> bool:
+    return False
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.conformance("C8")
+@pytest.mark.parametrize("raised", [asyncio.CancelledError(), BaseException("not even an error")])
+async def test_an_async_worker_that_ends_as_if_it_was_cancelled_does_not_hang_the_run(raised: BaseException) -> None:
+    """As one does that awaits a task of its own which was cancelled."""
+
+    async def worker(prompt: str) -> str:
+        raise raised
+
+    outcome = await arun_goal("Do it", worker, checks=[refuses], max_iterations=2)
+    assert outcome.status in ("capped", "crashed")
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("place", ["validator", "judge"])
+async def test_nor_does_an_async_validator_or_judge(place: str) -> None:
+    async def cancelled(*given: Any) -> bool:
+        raise asyncio.CancelledError
+
+    async def worker(prompt: str) -> str:
+        return "done"
+
+    asked: Any = {"checks": [cancelled]} if place == "validator" else {"judge": cancelled}
+    outcome = await arun_goal("Do it", worker, max_iterations=2, **asked)
+    assert outcome.status in ("capped", "crashed", "paused")
+
+
+async def test_half_a_character_in_what_is_said_is_no_defect() -> None:
+    def worker(prompt: str) -> str:
+        raise ValueError("\ud800")
+
+    def check(response: Any, agent: Any) -> Any:
+        return {"passed": False, "feedback": "\ud800"}
+
+    failed = await arun_goal("Do it", worker, checks=[check], max_iterations=2)
+    unmet = await arun_goal("Do it", lambda prompt: "done", checks=[check], max_iterations=2)
+    assert (failed.status, unmet.status) == ("capped", "capped")
