@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from donewhen import arun_goal
+from donewhen import GoalOutcome, arun_goal
 
 
 def refuses(response: Any, agent: Any) -> bool:
@@ -51,3 +51,19 @@ async def test_half_a_character_in_what_is_said_is_no_defect() -> None:
     failed = await arun_goal("Do it", worker, checks=[check], max_iterations=2)
     unmet = await arun_goal("Do it", lambda prompt: "done", checks=[check], max_iterations=2)
     assert (failed.status, unmet.status) == ("capped", "capped")
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.conformance("C18")
+@pytest.mark.parametrize("how", ["exits", "never returns", "is cancelled"])
+async def test_a_callback_holds_no_run_however_it_ends(how: str) -> None:
+    async def tell(outcome: GoalOutcome) -> None:
+        if how == "exits":
+            raise SystemExit(3)
+        if how == "is cancelled":
+            raise asyncio.CancelledError
+        await asyncio.Event().wait()
+
+    with pytest.warns(RuntimeWarning, match="on_event"):
+        outcome = await arun_goal("Do it", lambda prompt: "done", lambda task: True, on_event=tell)
+    assert outcome.status == "complete"

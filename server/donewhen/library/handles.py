@@ -17,6 +17,8 @@ from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session
 from donewhen.library.threads import called
 
+CALLBACK_ENDS = 2.0
+"""Seconds that a callback has once the run is over."""
 OnEvent = Callable[[GoalOutcome], Any]
 """Called with the run's new outcome: when it starts, after each iteration, when it waits, and at its end."""
 OnInterrupt = Callable[[Interrupt], Any]
@@ -154,6 +156,7 @@ class _Events:
         self._session = session
         self._tell = tell
         self._before = session.state
+        self._closed = False
         self._queue: asyncio.Queue[GoalOutcome] = asyncio.Queue()
         self._task = asyncio.ensure_future(self._told())
         self._queue.put_nowait(session.told(session.state))
@@ -176,17 +179,28 @@ class _Events:
                 found = self._tell(outcome)
                 if inspect.isawaitable(found):
                     await found
-            except Exception as error:  # noqa: BLE001  # the caller's own callback
+            except (KeyboardInterrupt, GeneratorExit):
+                raise
+            except BaseException as error:  # noqa: BLE001  # the caller's own callback
+                if self._closed:
+                    raise
                 warnings.warn(f"on_event failed: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=1)
             finally:
                 self._queue.task_done()
 
     async def close(self) -> None:
-        """Once everything is told."""
+        """Once everything is told. A callback that doesn't return is given up."""
         self._unsubscribe()
-        await self._queue.join()
+        told = asyncio.ensure_future(self._queue.join())
+        await asyncio.wait({told, self._task}, timeout=CALLBACK_ENDS, return_when=asyncio.FIRST_COMPLETED)
+        if not told.done():
+            warnings.warn(
+                "on_event did not return: what it was still to be told is dropped", RuntimeWarning, stacklevel=1
+            )
+        self._closed = True
+        told.cancel()
         self._task.cancel()
-        await asyncio.wait({self._task})
+        await asyncio.wait({told, self._task}, timeout=CALLBACK_ENDS)
 
 
 def answer_of(said: Any) -> Answer:
