@@ -1,0 +1,71 @@
+import * as vscode from 'vscode';
+import { possibleActions } from './possibleActions';
+import type { Snapshot } from './protocol';
+import type { Services } from './services';
+import { currentRun } from './statusBar';
+import { statusName } from './statusTooltip';
+import { isGoalFile, type Target } from './targets';
+
+interface Item extends vscode.QuickPickItem {
+  readonly command: string;
+}
+
+/** A click on the status bar: what can be done now, the likeliest first. */
+export async function showActions(services: Services, target: Target | undefined): Promise<void> {
+  const run = target?.runId === undefined ? currentRun(services) : services.snapshots.get(target.runId);
+  const commands = possibleActions(run, {
+    trusted: vscode.workspace.isTrusted,
+    server: services.client.state,
+    goals: run !== undefined || (await goalsHere()),
+  });
+  const items = commands.map((command) => ({ ...label(command), command }));
+  const chosen = await vscode.window.showQuickPick<Item>(items, { title: title(run) });
+  if (chosen !== undefined) {
+    await vscode.commands.executeCommand(chosen.command, about(chosen.command, run));
+  }
+}
+
+async function goalsHere(): Promise<boolean> {
+  const active = vscode.window.activeTextEditor?.document.uri;
+  if (active !== undefined && isGoalFile(active)) {
+    return true;
+  }
+  return (await vscode.workspace.findFiles('**/{GOAL.md,*.goal.md}', '**/node_modules/**', 1)).length > 0;
+}
+
+function title(run: Snapshot | undefined): string {
+  if (run === undefined) {
+    return vscode.l10n.t('Done When');
+  }
+  const { counts } = run;
+  const met = vscode.l10n.t('{0} of {1} met', counts.met + counts.waived, counts.total);
+  return `${run.title} · ${statusName(run.status)} · ${met}`;
+}
+
+/** Commands that concern the run get it; those that concern goals in general choose for themselves. */
+function about(command: string, run: Snapshot | undefined): Target | undefined {
+  const general = ['donewhen.setGoal', 'donewhen.restartServer', 'donewhen.showLogs', 'workbench.trust.manage'];
+  return run === undefined || general.includes(command) ? undefined : { runId: run.runId, goalUri: run.goalUri };
+}
+
+function label(command: string): vscode.QuickPickItem {
+  const labels: Readonly<Record<string, [string, string]>> = {
+    'donewhen.answer': ['bell-dot', vscode.l10n.t('Answer What Is Asked')],
+    'donewhen.start': ['play', vscode.l10n.t('Start')],
+    'donewhen.checkNow': ['beaker', vscode.l10n.t('Check Now')],
+    'donewhen.pause': ['debug-pause', vscode.l10n.t('Pause')],
+    'donewhen.resume': ['debug-continue', vscode.l10n.t('Resume')],
+    'donewhen.stop': ['debug-stop', vscode.l10n.t('Stop')],
+    'donewhen.openGoal': ['go-to-file', vscode.l10n.t('Open the Goal')],
+    'donewhen.report': ['output', vscode.l10n.t('Report')],
+    'donewhen.showTimeline': ['graph-line', vscode.l10n.t('Show Timeline')],
+    'donewhen.revertToIteration': ['discard', vscode.l10n.t('Revert to Iteration')],
+    'donewhen.waive': ['pass', vscode.l10n.t('Waive a Requirement')],
+    'donewhen.setGoal': ['add', vscode.l10n.t('Set Goal')],
+    'donewhen.restartServer': ['refresh', vscode.l10n.t('Restart Server')],
+    'donewhen.showLogs': ['list-flat', vscode.l10n.t('Show Logs')],
+    'workbench.trust.manage': ['workspace-untrusted', vscode.l10n.t('Manage Workspace Trust')],
+  };
+  const [icon, text] = labels[command] ?? ['circle', command];
+  return { label: `$(${icon}) ${text}` };
+}

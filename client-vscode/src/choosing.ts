@@ -1,0 +1,95 @@
+import * as vscode from 'vscode';
+import { setForUser, text } from './configuration';
+import type { Services } from './services';
+
+interface WorkerItem extends vscode.QuickPickItem {
+  readonly worker: string;
+}
+
+/** Who can work, the one that needs nothing first. */
+export function workerItems(): WorkerItem[] {
+  return [
+    { worker: 'human', label: vscode.l10n.t('You'), description: vscode.l10n.t('edit and save; every change is proven') },
+    { worker: 'agent', label: vscode.l10n.t('The built-in agent'), description: vscode.l10n.t('needs a model') },
+    { worker: 'command', label: vscode.l10n.t('A command'), description: vscode.l10n.t('such as another agent') },
+  ];
+}
+
+export async function chooseWorker(services: Services): Promise<void> {
+  const items = workerItems().map((item) => (item.worker === currentWorker() ? { ...item, picked: true } : item));
+  const title = vscode.l10n.t('Who works on goals that name no worker?');
+  const chosen = await vscode.window.showQuickPick(items, { title });
+  if (chosen !== undefined && (await prepareWorker(services, chosen.worker))) {
+    await setForUser('worker', chosen.worker);
+  }
+}
+
+/** Whoever works where nothing else is said. */
+export function currentWorker(): string {
+  return text('worker') || (text('model') === '' ? 'human' : 'agent');
+}
+
+/** Asks for what the worker needs and does not have yet; false where the person leaves. */
+export async function prepareWorker(services: Services, worker: string): Promise<boolean> {
+  if (worker === 'agent' && text('model') === '') {
+    await chooseModels(services);
+    return text('model') !== '';
+  }
+  if (worker === 'command' && text('workerCommand') === '') {
+    const command = await askCommand();
+    if (command === undefined) {
+      return false;
+    }
+    await setForUser('workerCommand', command);
+  }
+  return true;
+}
+
+function askCommand(): Thenable<string | undefined> {
+  return vscode.window.showInputBox({
+    title: vscode.l10n.t('The command of the worker'),
+    prompt: vscode.l10n.t('{prompt} stands for what is to be done; without it, it is given on standard input.'),
+    placeHolder: 'my-agent --prompt {prompt}',
+    ignoreFocusOut: true,
+    validateInput: (given) => (given.trim() === '' ? vscode.l10n.t('A command is needed.') : undefined),
+  });
+}
+
+/** The worker's model, the judge's, and where they are served. */
+export async function chooseModels(services: Services): Promise<void> {
+  const model = await askModel('model', vscode.l10n.t('The model of the built-in agent (1/2)'));
+  if (model === undefined) {
+    return;
+  }
+  const judge = await askModel('judgeModel', vscode.l10n.t('The model that judges what no check decides (2/2)'));
+  if (judge === undefined) {
+    return;
+  }
+  await setForUser('model', model);
+  await setForUser('judgeModel', judge);
+  services.log.info(`models: ${model || 'none'}, judge ${judge || 'none'}`);
+  await offerKey(model, judge);
+}
+
+function askModel(setting: string, title: string): Thenable<string | undefined> {
+  return vscode.window.showInputBox({
+    title,
+    value: text(setting),
+    placeHolder: 'anthropic/claude-sonnet-4-5',
+    prompt: vscode.l10n.t('As provider/name. Leave it empty for none.'),
+    ignoreFocusOut: true,
+    validateInput: (given) =>
+      given.trim() === '' || /^\S+\/\S+$/.test(given.trim()) ? undefined : vscode.l10n.t('provider/name, without spaces'),
+  });
+}
+
+async function offerKey(model: string, judge: string): Promise<void> {
+  if (model === '' && judge === '') {
+    return;
+  }
+  const set = vscode.l10n.t('Set API Key');
+  const message = vscode.l10n.t('Does the provider need a key? It is kept in the secret storage of the editor.');
+  if ((await vscode.window.showInformationMessage(message, set)) === set) {
+    await vscode.commands.executeCommand('donewhen.setApiKey');
+  }
+}

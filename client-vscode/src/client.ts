@@ -1,0 +1,251 @@
+import * as vscode from 'vscode';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  type LanguageClientOptions,
+  RevealOutputChannelOn,
+  State,
+  TransportKind,
+} from 'vscode-languageclient/node';
+import { Backoff } from './backoff';
+import { synchronizeEveryFile } from './forwarding';
+import { middleware } from './middleware';
+import type { CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
+import { type ServerCommand, sameCommand } from './serverCommand';
+import type { ServerClient, ServerState } from './services';
+import { PushOnly } from './pushOnly';
+import type { SnapshotStore } from './snapshots';
+
+/** What a server needs to know when it starts; asked for at each start. */
+export interface Surroundings {
+  /** Rejects with a message for people where there is none. */
+  command(): Promise<ServerCommand>;
+  settings(): Promise<Record<string, unknown>>;
+  stateDir(): string | null;
+  secrets(): Promise<readonly { name: string; value: string }[]>;
+}
+
+const STOP_MS = 4_000;
+
+/** The language server: started, stopped and restarted one after the other, never two at once. */
+export class Server implements ServerClient, vscode.Disposable {
+  private readonly stateChanged = new vscode.EventEmitter<ServerState>();
+  private readonly started = new vscode.EventEmitter<void>();
+  private readonly backoff = new Backoff();
+  private queue: Promise<void> = Promise.resolve();
+  private client: LanguageClient | undefined;
+  private running: ServerCommand | undefined;
+  private retry: NodeJS.Timeout | undefined;
+  private disposed = false;
+
+  readonly onDidChangeState = this.stateChanged.event;
+  readonly onDidStart = this.started.event;
+  state: ServerState = 'stopped';
+  /** Why it does not run, for people. */
+  problem = '';
+
+  constructor(
+    private readonly around: Surroundings,
+    private readonly snapshots: SnapshotStore,
+    private readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  start(): Promise<void> {
+    return this.serialised(() => (this.client === undefined ? this.launch() : Promise.resolve()));
+  }
+
+  /** By a person, or since something changed: crashes before are forgotten. */
+  restart(): Promise<void> {
+    this.backoff.reset();
+    return this.serialised(async () => {
+      await this.halt();
+      await this.launch();
+    });
+  }
+
+  /** Restarts where the settings name another program now; else the settings are sent. */
+  async reconfigure(): Promise<void> {
+    if (this.state === 'failed') {
+      return this.restart();
+    }
+    const wanted = await this.around.command().catch(() => undefined);
+    if (this.running !== undefined && !sameCommand(wanted, this.running)) {
+      return this.restart();
+    }
+    this.notify('workspace/didChangeConfiguration', { settings: { donewhen: await this.around.settings() } });
+  }
+
+  async request<C extends CommandName>(
+    command: C,
+    argument: CommandArguments[C],
+    token?: vscode.CancellationToken,
+  ): Promise<CommandResults[C]> {
+    const client = await this.ready();
+    const params = { command, arguments: [argument] };
+    return client.sendRequest<CommandResults[C]>('workspace/executeCommand', params, token);
+  }
+
+  notify(method: string, params: object): void {
+    if (this.client?.state === State.Running) {
+      this.client.sendNotification(method, params).catch((problem: unknown) => {
+        this.log.warn(`${method}: ${String(problem)}`);
+      });
+    }
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    clearTimeout(this.retry);
+    void this.stop();
+    this.stateChanged.dispose();
+    this.started.dispose();
+  }
+
+  stop(): Promise<void> {
+    return this.serialised(() => this.halt());
+  }
+
+  private async ready(): Promise<LanguageClient> {
+    await this.queue;
+    if (this.client === undefined && this.state !== 'failed') {
+      await this.start();
+    }
+    if (this.client === undefined) {
+      throw new Error(this.problem === '' ? vscode.l10n.t('The Done When server is not running.') : this.problem);
+    }
+    return this.client;
+  }
+
+  private serialised(work: () => Promise<void>): Promise<void> {
+    const done = this.queue.then(work);
+    this.queue = done.catch(() => undefined);
+    return this.queue;
+  }
+
+  private async launch(): Promise<void> {
+    if (this.disposed) {
+      return;
+    }
+    clearTimeout(this.retry);
+    this.enter('preparing');
+    try {
+      const command = await this.around.command();
+      this.enter('starting');
+      await this.connect(command);
+      this.running = command;
+      this.enter('running');
+      await this.fetchRuns();
+      this.started.fire();
+    } catch (problem) {
+      this.fail(problem instanceof Error ? problem.message : String(problem));
+    }
+  }
+
+  private async connect(command: ServerCommand): Promise<void> {
+    this.log.info(`starting ${command.command} ${command.args.join(' ')}`);
+    const client = this.makeClient(command, await this.options());
+    client.onNotification('donewhen/snapshot', (snapshot: Snapshot) => {
+      this.snapshots.take(snapshot);
+    });
+    try {
+      await client.start();
+      for (const secret of await this.around.secrets()) {
+        await client.sendNotification('donewhen/setSecret', secret);
+      }
+    } catch (problem) {
+      await client.dispose().catch(() => undefined);
+      throw problem;
+    }
+    this.client = client;
+  }
+
+  private makeClient(command: ServerCommand, options: LanguageClientOptions): LanguageClient {
+    const executable = { command: command.command, args: [...command.args], transport: TransportKind.stdio };
+    const client = new LanguageClient('donewhen', 'Done When', executable, options);
+    client.registerFeature(new PushOnly());
+    synchronizeEveryFile(client);
+    return client;
+  }
+
+  private async options(): Promise<LanguageClientOptions> {
+    return {
+      documentSelector: [
+        { scheme: 'file', pattern: '**/GOAL.md' },
+        { scheme: 'file', pattern: '**/*.goal.md' },
+      ],
+      initializationOptions: {
+        settings: await this.around.settings(),
+        trusted: vscode.workspace.isTrusted,
+        stateDir: this.around.stateDir(),
+        clientFeatures: { interrupts: true, reasons: true },
+      },
+      outputChannel: this.log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      middleware: middleware(() => this.around.settings()),
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue }),
+        closed: () => {
+          this.closed();
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+    };
+  }
+
+  /** The process is gone, and nobody asked for it. */
+  private closed(): void {
+    if (this.state !== 'running' || this.disposed) {
+      return;
+    }
+    this.discard();
+    const delay = this.backoff.crashed(Date.now());
+    if (delay === undefined) {
+      this.fail(vscode.l10n.t('The Done When server ended unexpectedly several times. The log says more.'));
+      return;
+    }
+    this.log.warn(`the server ended unexpectedly; it is started again in ${delay} ms`);
+    this.enter('stopped');
+    this.retry = setTimeout(() => void this.start(), delay);
+  }
+
+  private async fetchRuns(): Promise<void> {
+    const client = this.client;
+    const params = { command: 'donewhen.run.status', arguments: [{}] };
+    const found = await client?.sendRequest<CommandResults['donewhen.run.status']>('workspace/executeCommand', params);
+    this.snapshots.replace(found?.snapshots ?? []);
+  }
+
+  private async halt(): Promise<void> {
+    clearTimeout(this.retry);
+    const client = this.client;
+    this.enter('stopped');
+    this.client = undefined;
+    this.running = undefined;
+    await client?.dispose(STOP_MS).catch((problem: unknown) => {
+      this.log.warn(`stopping: ${String(problem)}`);
+    });
+  }
+
+  private discard(): void {
+    const client = this.client;
+    this.client = undefined;
+    this.running = undefined;
+    void client?.dispose().catch(() => undefined);
+  }
+
+  private fail(problem: string): void {
+    this.problem = problem;
+    this.log.error(problem);
+    this.discard();
+    this.enter('failed');
+  }
+
+  private enter(state: ServerState): void {
+    if (this.state !== state && !this.disposed) {
+      this.state = state;
+      this.stateChanged.fire(state);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import * as vscode from 'vscode';
+import { showActions } from './actions';
+import { chooseModels, chooseWorker } from './choosing';
+import type { Server } from './client';
+import { answer, answerWith } from './interrupts';
+import { checkNow, dispute, openGoal, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
+import type { Secrets } from './secrets';
+import type { Services } from './services';
+import { setGoal } from './setGoal';
+import type { Target } from './targets';
+
+type Perform = (services: Services, target: Target | undefined) => Promise<void>;
+
+const COMMANDS: Readonly<Record<string, Perform>> = {
+  'donewhen.setGoal': setGoal,
+  'donewhen.start': start,
+  'donewhen.checkNow': checkNow,
+  'donewhen.pause': pause,
+  'donewhen.resume': resume,
+  'donewhen.stop': stop,
+  'donewhen.answer': answer,
+  'donewhen.interrupt.approve': (services, target) => answerWith(services, target, 'approve'),
+  'donewhen.interrupt.deny': (services, target) => answerWith(services, target, 'deny'),
+  'donewhen.interrupt.edit': (services, target) => answerWith(services, target, 'edit'),
+  'donewhen.interrupt.answer': answer,
+  'donewhen.openGoal': openGoal,
+  'donewhen.report': report,
+  'donewhen.revertToIteration': revertToIteration,
+  'donewhen.waive': waive,
+  'donewhen.unwaive': unwaive,
+  'donewhen.dispute': dispute,
+  'donewhen.chooseWorker': chooseWorker,
+  'donewhen.chooseModels': chooseModels,
+  'donewhen.showActions': showActions,
+};
+
+/** All commands of the palette and the menus but those of the views. */
+export function registerCommands(services: Services, server: Server, secrets: Secrets): vscode.Disposable {
+  const { registerCommand } = vscode.commands;
+  const listed = Object.entries(COMMANDS).map(([id, perform]) =>
+    registerCommand(id, (target: Target | undefined) => told(services, () => perform(services, target))),
+  );
+  return vscode.Disposable.from(
+    ...listed,
+    registerCommand('donewhen.setApiKey', () => told(services, () => secrets.ask(services.client))),
+    registerCommand('donewhen.restartServer', () => server.restart()),
+    registerCommand('donewhen.showLogs', () => {
+      services.log.show();
+    }),
+  );
+}
+
+/** What goes wrong is said in a sentence; a command never throws at the editor. */
+async function told(services: Services, perform: () => Promise<void>): Promise<void> {
+  try {
+    await perform();
+  } catch (problem) {
+    if (problem instanceof vscode.CancellationError) {
+      return;
+    }
+    const message = problem instanceof Error ? problem.message : String(problem);
+    services.log.error(message);
+    const logs = vscode.l10n.t('Show Logs');
+    if ((await vscode.window.showErrorMessage(message, logs)) === logs) {
+      services.log.show();
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import * as vscode from 'vscode';
+import type { Services } from './services';
+import { canGoOn, isActive } from './snapshots';
+
+/** What `when` clauses ask: only what can be done is offered. */
+export function registerContext(services: Services): vscode.Disposable {
+  const told = new Map<string, boolean>();
+  const tell = (name: string, value: boolean): void => {
+    if (told.get(name) !== value) {
+      told.set(name, value);
+      void vscode.commands.executeCommand('setContext', `donewhen.${name}`, value);
+    }
+  };
+  const update = (): void => {
+    const runs = services.snapshots.all();
+    tell('runs', runs.length > 0);
+    tell('active', runs.some((run) => isActive(run)));
+    tell('resumable', runs.some((run) => canGoOn(run)));
+    tell('asks', runs.some((run) => isActive(run) && run.interrupts.length > 0));
+  };
+  update();
+  return vscode.Disposable.from(services.snapshots.onDidChange(update));
+}

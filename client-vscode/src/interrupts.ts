@@ -1,0 +1,144 @@
+import * as vscode from 'vscode';
+import { type Choice, choicesOf, editable, visible } from './interruptChoices';
+import type { Interrupt, RunAnswerArgument } from './protocol';
+import type { Services } from './services';
+import { isActive } from './snapshots';
+import type { Target } from './targets';
+import { trusted } from './runCommands';
+
+/** An interrupt with the run that it belongs to. */
+export interface Open {
+  readonly runId: string;
+  readonly goalTitle: string;
+  readonly interrupt: Interrupt;
+}
+
+/** What is open in all runs, the oldest first. */
+export function openInterrupts(services: Services): Open[] {
+  return services.snapshots
+    .all()
+    .filter(isActive)
+    .flatMap((run) =>
+      run.interrupts.map((interrupt) => ({ runId: run.runId, goalTitle: run.title, interrupt })),
+    )
+    .sort((one, other) => one.interrupt.askedAt.localeCompare(other.interrupt.askedAt));
+}
+
+export function isOpen(services: Services, { runId, interrupt }: Open): boolean {
+  const run = services.snapshots.get(runId);
+  return run !== undefined && isActive(run) && run.interrupts.some((one) => one.id === interrupt.id);
+}
+
+/** From the palette: chooses what to answer, then asks how. */
+export async function answer(services: Services, target: Target | undefined): Promise<void> {
+  const open = await pickOpen(services, target);
+  if (open !== undefined) {
+    await showAndAsk(services, open);
+  }
+}
+
+/** From the view or a button: approve, deny, or edit first. */
+export async function answerWith(
+  services: Services,
+  target: Target | undefined,
+  response: 'approve' | 'deny' | 'edit',
+): Promise<void> {
+  const open = await pickOpen(services, target);
+  if (open === undefined) {
+    return;
+  }
+  if (response === 'edit') {
+    await edit(services, open);
+  } else {
+    await send(services, open, { response });
+  }
+}
+
+/** Opens what is asked as a document, and asks with everything that can be answered. */
+export async function showAndAsk(services: Services, open: Open): Promise<void> {
+  if (open.interrupt.preview !== '') {
+    const target = { runId: open.runId, interruptId: open.interrupt.id };
+    await vscode.commands.executeCommand('donewhen.openInterrupt', target);
+  }
+  const items = allChoices(services, open);
+  const chosen = await vscode.window.showQuickPick(items, {
+    title: visible(open.interrupt.title),
+    placeHolder: open.goalTitle,
+    ignoreFocusOut: true,
+  });
+  await chosen?.perform();
+}
+
+interface Item extends vscode.QuickPickItem {
+  perform(): Promise<void>;
+}
+
+function allChoices(services: Services, open: Open): Item[] {
+  const choices = choicesOf(open.interrupt, vscode.l10n.t);
+  const button = (choice: Choice): Item => ({
+    label: choice.label,
+    perform: () => send(services, open, choice.answer),
+  });
+  const items = [button(choices.yes), ...choices.kept.map(button)];
+  if (choices.edits) {
+    items.push({ label: vscode.l10n.t('Edit…'), perform: () => edit(services, open) });
+  }
+  items.push(button(choices.no));
+  const words = { label: vscode.l10n.t('Answer in Words…'), perform: () => answerInWords(services, open) };
+  return choices.text ? [words, ...items] : items;
+}
+
+export async function answerInWords(services: Services, open: Open): Promise<void> {
+  const text = await vscode.window.showInputBox({ title: visible(open.interrupt.title), ignoreFocusOut: true });
+  if (text !== undefined) {
+    await send(services, open, { response: 'text', text });
+  }
+}
+
+async function edit(services: Services, open: Open): Promise<void> {
+  const field = editable(open.interrupt);
+  if (field === undefined) {
+    await showAndAsk(services, open);
+    return;
+  }
+  const before = open.interrupt.input[field] as string;
+  const after = await vscode.window.showInputBox({
+    title: vscode.l10n.t('What should run instead?'),
+    value: before,
+    ignoreFocusOut: true,
+    validateInput: (text) => (text.trim() === '' ? vscode.l10n.t('It can’t be empty: deny it instead.') : undefined),
+  });
+  if (after !== undefined) {
+    await send(services, open, { response: 'edit', input: { ...open.interrupt.input, [field]: after } });
+  }
+}
+
+/** Sends an answer; one that comes too late is said to be so. */
+export async function send(
+  services: Services,
+  open: Open,
+  given: Omit<RunAnswerArgument, 'runId' | 'interruptId'>,
+): Promise<void> {
+  if (!isOpen(services, open)) {
+    vscode.window.setStatusBarMessage(vscode.l10n.t('That was answered already.'), 5_000);
+    return;
+  }
+  if (await trusted()) {
+    const about = { runId: open.runId, interruptId: open.interrupt.id };
+    await services.client.request('donewhen.run.answer', { ...about, ...given });
+  }
+}
+
+async function pickOpen(services: Services, target: Target | undefined): Promise<Open | undefined> {
+  const all = openInterrupts(services).filter((one) => target?.runId === undefined || one.runId === target.runId);
+  const named = all.find((one) => one.interrupt.id === target?.interruptId);
+  if (named !== undefined || target?.interruptId !== undefined || all.length <= 1) {
+    const open = target?.interruptId === undefined ? all[0] : named;
+    if (open === undefined) {
+      void vscode.window.showInformationMessage(vscode.l10n.t('Nothing is asked.'));
+    }
+    return open;
+  }
+  const items = all.map((open) => ({ label: visible(open.interrupt.title), description: open.goalTitle, open }));
+  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Answer what?') }))?.open;
+}

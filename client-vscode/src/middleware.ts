@@ -1,0 +1,44 @@
+import * as vscode from 'vscode';
+import type { ExecuteCommandSignature, Middleware } from 'vscode-languageclient/node';
+
+/** The commands that people must give a reason for; lenses and code actions leave it to the client to ask. */
+const REASONS: ReadonlySet<string> = new Set([
+  'donewhen.run.override',
+  'donewhen.run.dispute',
+  'donewhen.run.acceptIntegrity',
+]);
+
+/** What lenses, code actions and requests of the server pass through. */
+export function middleware(settings: () => Promise<Record<string, unknown>>): Middleware {
+  return {
+    executeCommand: execute,
+    workspace: {
+      configuration: async (params) => Promise.all(params.items.map(() => settings())),
+    },
+  };
+}
+
+async function execute(command: string, args: unknown[], next: ExecuteCommandSignature): Promise<unknown> {
+  const argument = (args[0] ?? {}) as Record<string, unknown>;
+  if (command === 'donewhen.run.evidence' && argument['show'] === true) {
+    return vscode.commands.executeCommand('donewhen.openEvidence', argument);
+  }
+  if (REASONS.has(command) && argument['reason'] === undefined) {
+    const reason = await askReason(command);
+    return reason === undefined ? undefined : next(command, [{ ...argument, reason }]);
+  }
+  return next(command, args) as Promise<unknown>;
+}
+
+async function askReason(command: string): Promise<string | undefined> {
+  const title = {
+    'donewhen.run.override': vscode.l10n.t('Why does it need no proof?'),
+    'donewhen.run.dispute': vscode.l10n.t('What should the judge look at again?'),
+  }[command];
+  return vscode.window.showInputBox({
+    title: title ?? vscode.l10n.t('Why is it right?'),
+    prompt: vscode.l10n.t('The reason is kept with the run.'),
+    ignoreFocusOut: true,
+    validateInput: (text) => (text.trim() === '' ? vscode.l10n.t('A reason is needed.') : undefined),
+  });
+}

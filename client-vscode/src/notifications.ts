@@ -1,0 +1,124 @@
+import * as vscode from 'vscode';
+import { choicesOf, oneLine } from './interruptChoices';
+import { answerInWords, isOpen, type Open, openInterrupts, send, showAndAsk } from './interrupts';
+import type { Snapshot } from './protocol';
+import type { Services } from './services';
+import { isHalted } from './snapshots';
+
+const LONGEST = 400;
+
+/** Something to say with buttons; it is over once a button is pressed, or once it no longer holds. */
+interface Notice {
+  readonly key: string;
+  readonly message: string;
+  readonly buttons: readonly Button[];
+  holds(): boolean;
+}
+
+interface Button {
+  readonly label: string;
+  perform(): Promise<void> | Thenable<unknown>;
+}
+
+/** Tells a person what waits for them, one notification at a time. */
+export function registerNotifications(services: Services): vscode.Disposable {
+  const said = new Set<string>();
+  let busy = false;
+  const next = (): void => {
+    const notice = busy ? undefined : notices(services).find((one) => !said.has(one.key));
+    if (notice === undefined) {
+      return;
+    }
+    busy = true;
+    said.add(notice.key);
+    void show(services, notice).finally(() => {
+      busy = false;
+      next();
+    });
+  };
+  next();
+  return vscode.Disposable.from(
+    services.snapshots.onDidChange(next),
+    services.client.onDidStart(next),
+    vscode.workspace.onDidGrantWorkspaceTrust(next),
+  );
+}
+
+function notices(services: Services): Notice[] {
+  if (!vscode.workspace.isTrusted) {
+    return [];
+  }
+  return [
+    ...openInterrupts(services).map((open) => interruptNotice(services, open)),
+    ...newestOfGoals(services.snapshots.all()).flatMap((run) => standing(services, run)),
+  ];
+}
+
+function interruptNotice(services: Services, open: Open): Notice {
+  const { runId, interrupt } = open;
+  const choices = choicesOf(interrupt, vscode.l10n.t);
+  const yesAndNo = [choices.yes, choices.no].map((choice) => ({
+    label: choice.label,
+    perform: () => send(services, open, choice.answer),
+  }));
+  const words = { label: vscode.l10n.t('Answer…'), perform: () => answerInWords(services, open) };
+  const show = { label: vscode.l10n.t('Show'), perform: () => showAndAsk(services, open) };
+  return {
+    key: `${runId}/${interrupt.id}/${interrupt.askedAt}`,
+    message: oneLine(interrupt, LONGEST),
+    buttons: choices.text ? [words, show] : [...yesAndNo, show],
+    holds: () => isOpen(services, open),
+  };
+}
+
+/** Runs that a crash interrupted, or that a plugin halted, and that a person may let go on. */
+function standing(services: Services, run: Snapshot): Notice[] {
+  const target = { runId: run.runId, goalUri: run.goalUri };
+  const resume = {
+    label: vscode.l10n.t('Resume'),
+    perform: () => vscode.commands.executeCommand('donewhen.resume', target),
+  };
+  const since = `${run.runId}/${run.status ?? ''}/${run.iteration}`;
+  const holds = (): boolean => services.snapshots.get(run.runId)?.status === run.status;
+  if (run.status === 'interrupted') {
+    const message = vscode.l10n.t('The run of “{0}” was interrupted.', run.title);
+    return [{ key: since, message, buttons: [resume], holds }];
+  }
+  if (isHalted(run) && run.halt !== null) {
+    const message = vscode.l10n.t('“{0}” waits: {1}: {2}', run.title, run.halt.plugin, run.halt.reason);
+    return [{ key: `${since}/${run.halt.reason}`, message, buttons: [resume], holds }];
+  }
+  return [];
+}
+
+function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {
+  const seen = new Set<string>();
+  return newestFirst.filter((run) => {
+    const goal = run.goalUri ?? run.runId;
+    return run.status !== null && !seen.has(goal) && seen.add(goal);
+  });
+}
+
+/** Resolves once it was answered, closed, or is over; a button that is pressed later still counts. */
+async function show(services: Services, notice: Notice): Promise<void> {
+  const labels = notice.buttons.map((button) => button.label);
+  const pressed = vscode.window.showInformationMessage(notice.message, ...labels).then(async (label) => {
+    try {
+      await notice.buttons.find((button) => button.label === label)?.perform();
+    } catch (problem) {
+      void vscode.window.showErrorMessage(problem instanceof Error ? problem.message : String(problem));
+    }
+  });
+  await Promise.race([pressed, over(services, notice)]);
+}
+
+function over(services: Services, notice: Notice): Promise<void> {
+  return new Promise((resolve) => {
+    const watching = services.snapshots.onDidChange(() => {
+      if (!notice.holds()) {
+        watching.dispose();
+        resolve();
+      }
+    });
+  });
+}

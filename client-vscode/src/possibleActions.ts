@@ -1,0 +1,57 @@
+import type { Snapshot } from './protocol';
+import type { ServerState } from './services';
+import { canGoOn, isActive } from './snapshots';
+
+export interface Circumstances {
+  readonly trusted: boolean;
+  readonly server: ServerState;
+  /** Whether there is a goal file. */
+  readonly goals: boolean;
+}
+
+/** The commands that make sense now, the likeliest first. */
+export function possibleActions(run: Snapshot | undefined, now: Circumstances): readonly string[] {
+  if (now.server === 'failed') {
+    return ['donewhen.restartServer', 'donewhen.showLogs'];
+  }
+  const trust = now.trusted ? [] : ['workbench.trust.manage'];
+  const found = run === undefined ? withoutRun(now.goals) : withRun(run);
+  const allowed = found.filter((command) => now.trusted || !EXECUTING.has(command));
+  return [...trust, ...allowed, 'donewhen.setGoal', 'donewhen.showLogs'];
+}
+
+const EXECUTING: ReadonlySet<string> = new Set([
+  'donewhen.answer',
+  'donewhen.start',
+  'donewhen.checkNow',
+  'donewhen.resume',
+  'donewhen.revertToIteration',
+]);
+
+function withoutRun(goals: boolean): readonly string[] {
+  return goals ? ['donewhen.start', 'donewhen.checkNow'] : [];
+}
+
+function withRun(run: Snapshot): string[] {
+  return [
+    ...(run.interrupts.length > 0 && isActive(run) ? ['donewhen.answer'] : []),
+    ...steering(run),
+    ...(run.goalUri === null ? [] : ['donewhen.openGoal']),
+    'donewhen.report',
+    'donewhen.showTimeline',
+    ...(run.iterations.length > 0 ? ['donewhen.revertToIteration'] : []),
+    ...(run.counts.unmet + run.counts.unverified + run.counts.stale > 0 ? ['donewhen.waive'] : []),
+  ];
+}
+
+function steering(run: Snapshot): readonly string[] {
+  const goal = run.goalUri === null ? [] : ['donewhen.checkNow'];
+  if (isActive(run) && run.halt === null) {
+    return [...goal, 'donewhen.pause', 'donewhen.stop'];
+  }
+  if (canGoOn(run)) {
+    const ended = run.status !== 'paused' && run.status !== 'interrupted' && run.halt === null;
+    return ['donewhen.resume', ...goal, ended ? 'donewhen.start' : 'donewhen.stop'];
+  }
+  return run.goalUri === null ? [] : ['donewhen.start', 'donewhen.checkNow'];
+}

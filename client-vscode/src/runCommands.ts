@@ -1,0 +1,197 @@
+import * as vscode from 'vscode';
+import type { Requirement, Snapshot } from './protocol';
+import type { Services } from './services';
+import { canGoOn, isActive, isResumable } from './snapshots';
+import { askReason, goalUri, pickRequirement, pickRun, type Target } from './targets';
+
+export async function start(services: Services, target: Target | undefined): Promise<void> {
+  const uri = await goalUri(target);
+  if (uri !== undefined && (await trusted())) {
+    await services.client.request('donewhen.run.start', { goalUri: uri });
+  }
+}
+
+export async function checkNow(services: Services, target: Target | undefined): Promise<void> {
+  const uri = await goalUri(target);
+  if (uri === undefined || !(await trusted())) {
+    return;
+  }
+  const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Checking the goal') };
+  const snapshot = await vscode.window.withProgress(options, () =>
+    services.client.request('donewhen.goal.check', { goalUri: uri }),
+  );
+  const { counts } = snapshot;
+  const said = vscode.l10n.t('{0} of {1} met', counts.met + counts.waived, counts.total);
+  vscode.window.setStatusBarMessage(snapshot.missing === '' ? said : `${said}: ${snapshot.missing}`, 8_000);
+}
+
+export async function pause(services: Services, target: Target | undefined): Promise<void> {
+  const run = await pickRun(services, target, isActive, vscode.l10n.t('Nothing runs that could be paused.'));
+  if (run !== undefined) {
+    await services.client.request('donewhen.run.pause', { runId: run.runId });
+  }
+}
+
+export async function stop(services: Services, target: Target | undefined): Promise<void> {
+  const fits = (one: Snapshot): boolean => isActive(one) || isResumable(one);
+  const run = await pickRun(services, target, fits, vscode.l10n.t('Nothing runs that could be stopped.'));
+  if (run !== undefined) {
+    await services.client.request('donewhen.run.stop', { runId: run.runId });
+  }
+}
+
+/** A capped run may go on too, with more iterations; the same for time, money and tokens. */
+export async function resume(services: Services, target: Target | undefined): Promise<void> {
+  const none = vscode.l10n.t('There is no run that could go on.');
+  const run = await pickRun(services, target, canGoOn, none);
+  if (run === undefined || !(await trusted())) {
+    return;
+  }
+  const raised = await raisedLimit(run);
+  if (raised !== undefined) {
+    await services.client.request('donewhen.run.resume', { runId: run.runId, ...raised });
+  }
+}
+
+type Raised = { maxIterations?: number; timeoutSeconds?: number; budgetUsd?: number; tokenBudget?: number };
+
+/** The limit that ended the run, raised; empty where none did. */
+async function raisedLimit(run: Snapshot): Promise<Raised | undefined> {
+  if (run.status === 'capped') {
+    const given = await askNumber(vscode.l10n.t('Iterations at most'), (run.limits.maxIterations ?? 10) + 5);
+    return given === undefined ? undefined : { maxIterations: Math.round(given) };
+  }
+  if (run.status === 'timed_out') {
+    const minutes = Math.ceil((run.limits.timeoutSeconds ?? 3_600) / 60);
+    const given = await askNumber(vscode.l10n.t('Minutes at most, the ones before included'), minutes + 30);
+    return given === undefined ? undefined : { timeoutSeconds: given * 60 };
+  }
+  return run.status === 'over_budget' ? raisedBudget(run) : {};
+}
+
+async function raisedBudget(run: Snapshot): Promise<Raised | undefined> {
+  if (run.limits.budgetUsd !== null) {
+    const given = await askNumber(vscode.l10n.t('US dollars at most'), run.limits.budgetUsd * 2);
+    return given === undefined ? undefined : { budgetUsd: given };
+  }
+  const given = await askNumber(vscode.l10n.t('Tokens at most'), (run.limits.tokenBudget ?? 100_000) * 2);
+  return given === undefined ? undefined : { tokenBudget: Math.round(given) };
+}
+
+async function askNumber(title: string, proposed: number): Promise<number | undefined> {
+  const given = await vscode.window.showInputBox({
+    title,
+    value: String(proposed),
+    validateInput: (text) => (Number(text) > 0 ? undefined : vscode.l10n.t('A number greater than 0')),
+  });
+  return given === undefined ? undefined : Number(given);
+}
+
+export async function report(services: Services, target: Target | undefined): Promise<void> {
+  const run = await pickRun(services, target, () => true, vscode.l10n.t('Nothing was pursued here yet.'));
+  if (run !== undefined) {
+    await vscode.commands.executeCommand('donewhen.openReport', { runId: run.runId });
+  }
+}
+
+export async function waive(services: Services, target: Target | undefined): Promise<void> {
+  const fits = (one: Requirement): boolean => one.status !== 'met' && one.status !== 'waived';
+  const title = vscode.l10n.t('Which requirement needs no proof?');
+  const chosen = await runAndRequirement(services, target, fits, title);
+  const reason = chosen && (await askReason(vscode.l10n.t('Why does it need no proof?')));
+  if (chosen !== undefined && reason !== undefined) {
+    await services.client.request('donewhen.run.override', { ...chosen, reason });
+  }
+}
+
+export async function unwaive(services: Services, target: Target | undefined): Promise<void> {
+  const fits = (one: Requirement): boolean => one.status === 'waived';
+  const chosen = await runAndRequirement(services, target, fits, vscode.l10n.t('Which one is to be proven again?'));
+  if (chosen !== undefined) {
+    const reason = vscode.l10n.t('taken back in the editor');
+    await services.client.request('donewhen.run.override', { ...chosen, reason, undo: true });
+  }
+}
+
+export async function dispute(services: Services, target: Target | undefined): Promise<void> {
+  const fits = (one: Requirement): boolean => one.decidedBy === 'judge' || one.status === 'unmet';
+  const chosen = await runAndRequirement(services, target, fits, vscode.l10n.t('Which verdict is wrong?'));
+  const reason = chosen && (await askReason(vscode.l10n.t('What should the judge look at again?')));
+  if (chosen !== undefined && reason !== undefined && (await trusted())) {
+    await services.client.request('donewhen.run.dispute', { ...chosen, reason });
+  }
+}
+
+async function runAndRequirement(
+  services: Services,
+  target: Target | undefined,
+  fits: (requirement: Requirement) => boolean,
+  title: string,
+): Promise<{ runId: string; requirementId: string } | undefined> {
+  const holds = (one: Snapshot): boolean => one.requirements.some(fits);
+  const run = await pickRun(services, target, holds, vscode.l10n.t('There is no requirement for that.'));
+  const requirement = run && (await pickRequirement(run, target, fits, title));
+  return run === undefined || requirement === undefined ? undefined : { runId: run.runId, requirementId: requirement.id };
+}
+
+/** Puts the files back; where a person edited since, it asks before their edits go too. */
+export async function revertToIteration(services: Services, target: Target | undefined): Promise<void> {
+  const none = vscode.l10n.t('There is no iteration to go back to.');
+  const run = await pickRun(services, target, (one) => one.iterations.length > 0, none);
+  const iteration = target?.iteration ?? (run && (await pickIteration(run)));
+  if (run === undefined || iteration === undefined || !(await trusted())) {
+    return;
+  }
+  const about = { runId: run.runId, iteration };
+  const outcome = await services.client.request('donewhen.run.revert', about);
+  const told = vscode.l10n.t('{0} files are as they were after iteration {1}.', outcome.changedFiles.length, iteration);
+  if (outcome.kept.length === 0) {
+    vscode.window.setStatusBarMessage(told, 8_000);
+    return;
+  }
+  await offerForce(services, about, outcome.kept.length, told);
+}
+
+async function offerForce(
+  services: Services,
+  about: { runId: string; iteration: number },
+  kept: number,
+  told: string,
+): Promise<void> {
+  const force = vscode.l10n.t('Revert Them Too');
+  const message = vscode.l10n.t('{0} {1} files that you edited since were kept.', told, kept);
+  if ((await vscode.window.showWarningMessage(message, force)) === force) {
+    await services.client.request('donewhen.run.revert', { ...about, force: true });
+  }
+}
+
+async function pickIteration(run: Snapshot): Promise<number | undefined> {
+  const items = [...run.iterations].reverse().map((one) => ({
+    label: vscode.l10n.t('Iteration {0}', one.number),
+    description: vscode.l10n.t('{0} of {1} met, {2} files changed', one.met, one.total, one.changedFiles.length),
+    detail: one.summary,
+    number: one.number,
+  }));
+  const title = vscode.l10n.t('Put the files back as they were after…');
+  return (await vscode.window.showQuickPick(items, { title, matchOnDetail: true }))?.number;
+}
+
+/** Nothing is executed before a person trusts the workspace. */
+export async function trusted(): Promise<boolean> {
+  if (vscode.workspace.isTrusted) {
+    return true;
+  }
+  const manage = vscode.l10n.t('Manage Trust');
+  const message = vscode.l10n.t('Goals run commands of this workspace. Trust it first.');
+  if ((await vscode.window.showWarningMessage(message, manage)) === manage) {
+    await vscode.commands.executeCommand('workbench.trust.manage');
+  }
+  return false;
+}
+
+export async function openGoal(_services: Services, target: Target | undefined): Promise<void> {
+  const uri = await goalUri(target);
+  if (uri !== undefined) {
+    await vscode.window.showTextDocument(vscode.Uri.parse(uri));
+  }
+}

@@ -1,0 +1,77 @@
+import * as vscode from 'vscode';
+import type { ServerClient } from './services';
+
+const STORED = 'keys';
+
+/** The names that a key may have, the usual ones first; what they stand for is for people. */
+const NAMES: readonly (readonly [string, string])[] = [
+  ['ANTHROPIC_API_KEY', 'Anthropic'],
+  ['OPENAI_API_KEY', 'OpenAI'],
+  ['GEMINI_API_KEY', 'Google Gemini'],
+  ['MISTRAL_API_KEY', 'Mistral'],
+  ['OPENROUTER_API_KEY', 'OpenRouter'],
+  ['DEEPSEEK_API_KEY', 'DeepSeek'],
+  ['GROQ_API_KEY', 'Groq'],
+  ['XAI_API_KEY', 'xAI'],
+];
+
+/** API keys: in the editor's secret storage, handed to the server over its own connection, nowhere else. */
+export class Secrets {
+  constructor(private readonly storage: vscode.SecretStorage) {}
+
+  async all(): Promise<{ name: string; value: string }[]> {
+    return Object.entries(await this.stored()).map(([name, value]) => ({ name, value }));
+  }
+
+  /** Asks for a key and hands it over; an empty one is forgotten. */
+  async ask(client: ServerClient): Promise<void> {
+    const name = await this.chooseName();
+    const value = name === undefined ? undefined : await askValue(name);
+    if (name === undefined || value === undefined) {
+      return;
+    }
+    const { [name]: _before, ...others } = await this.stored();
+    await this.storage.store(STORED, JSON.stringify(value === '' ? others : { ...others, [name]: value }));
+    client.notify('donewhen/setSecret', { name, value });
+    const told =
+      value === '' ? vscode.l10n.t('The key {0} is forgotten.', name) : vscode.l10n.t('The key {0} is stored.', name);
+    vscode.window.setStatusBarMessage(told, 5_000);
+  }
+
+  private async stored(): Promise<Record<string, string>> {
+    return JSON.parse((await this.storage.get(STORED)) ?? '{}') as Record<string, string>;
+  }
+
+  private async chooseName(): Promise<string | undefined> {
+    const stored = new Set((await this.all()).map((one) => one.name));
+    const usual = NAMES.map(([name, description]) => ({ name, label: description, description: name }));
+    const own = [
+      { name: 'DONEWHEN_API_KEY', label: vscode.l10n.t("The worker's model"), description: 'DONEWHEN_API_KEY' },
+      { name: 'DONEWHEN_JUDGE_API_KEY', label: vscode.l10n.t('The judge'), description: 'DONEWHEN_JUDGE_API_KEY' },
+    ];
+    const other = { name: '', label: vscode.l10n.t('Another name…'), description: '' };
+    const items = [...usual, ...own, other].map((item) =>
+      stored.has(item.name) ? { ...item, detail: vscode.l10n.t('stored') } : item,
+    );
+    const title = vscode.l10n.t('Which key?');
+    const chosen = await vscode.window.showQuickPick(items, { title, ignoreFocusOut: true });
+    return chosen?.name === '' ? askName() : chosen?.name;
+  }
+}
+
+function askName(): Thenable<string | undefined> {
+  return vscode.window.showInputBox({
+    title: vscode.l10n.t('The variable that the provider documents, such as COHERE_API_KEY'),
+    ignoreFocusOut: true,
+    validateInput: (text) => (/^[A-Z][A-Z0-9_]*$/.test(text) ? undefined : vscode.l10n.t('Capitals, digits and _')),
+  });
+}
+
+function askValue(name: string): Thenable<string | undefined> {
+  return vscode.window.showInputBox({
+    title: name,
+    prompt: vscode.l10n.t('Kept in the secret storage of the editor. Leave it empty to forget the key.'),
+    password: true,
+    ignoreFocusOut: true,
+  });
+}

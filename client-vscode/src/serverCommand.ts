@@ -1,0 +1,65 @@
+/** How the server is started. A plain value, so that two of them can be compared. */
+export interface ServerCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** Where the program is taken from: the settings, or the environment that the extension keeps itself. */
+export type ServerSource =
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'interpreter'; readonly interpreter: string }
+  | { readonly kind: 'managed' };
+
+/** What the settings say about the server's program. */
+export interface ProgramSettings {
+  readonly serverPath: string;
+  readonly interpreter: string;
+}
+
+const SERVE = ['serve', '--stdio'] as const;
+
+/** A server path wins over an interpreter, and that over the environment of the extension. */
+export function serverSource(settings: ProgramSettings): ServerSource {
+  const path = settings.serverPath.trim();
+  if (path !== '') {
+    return { kind: 'path', path };
+  }
+  const interpreter = settings.interpreter.trim();
+  return interpreter === '' ? { kind: 'managed' } : { kind: 'interpreter', interpreter };
+}
+
+export function commandOfPath(path: string): ServerCommand {
+  return { command: path, args: [...SERVE] };
+}
+
+/**
+ * Without `-P`, Python would look for modules in the folder that it is started in, which a stranger may have written.
+ * `isolated` also leaves out `PYTHON*` variables and the user's own packages.
+ */
+export function commandOfPython(python: string, isolated: boolean): ServerCommand {
+  return { command: python, args: [isolated ? '-I' : '-P', '-m', 'donewhen', ...SERVE] };
+}
+
+export function sameCommand(one: ServerCommand | undefined, other: ServerCommand | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Settings that only this side reads; the server has an `interpreter` of its own: the one of the project. */
+const OWN_SETTINGS: ReadonlySet<string> = new Set(['serverPath', 'interpreter', 'stateDir', 'trace']);
+
+/** The settings as the server gets them. What is empty is left out: the server's own defaults hold. */
+export function serverSettings(
+  configured: Readonly<Record<string, unknown>>,
+  projectInterpreter: string | undefined,
+): Record<string, unknown> {
+  const said = Object.entries(configured).filter(([name, value]) => !OWN_SETTINGS.has(name) && !isEmpty(value));
+  const settings: Record<string, unknown> = Object.fromEntries(said);
+  if (projectInterpreter !== undefined) {
+    settings['interpreter'] = projectInterpreter;
+  }
+  return settings;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
+}

@@ -1,0 +1,46 @@
+import type * as vscode from 'vscode';
+import type { CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
+
+/** What every feature works with. A feature's module exports `register<Feature>(services): vscode.Disposable`. */
+export interface Services {
+  readonly client: ServerClient;
+  readonly snapshots: Snapshots;
+  readonly log: vscode.LogOutputChannel;
+  readonly context: vscode.ExtensionContext;
+}
+
+export type ServerState = 'stopped' | 'preparing' | 'starting' | 'running' | 'failed';
+
+/** The language server, across its restarts. */
+export interface ServerClient {
+  readonly state: ServerState;
+  readonly onDidChangeState: vscode.Event<ServerState>;
+  /** After each start of the server, once the runs that it knows of are among the snapshots. */
+  readonly onDidStart: vscode.Event<void>;
+  /**
+   * Performs one of the server's commands; waits for a server that is starting. Rejects with an `Error` whose message
+   * is for people.
+   */
+  request<C extends CommandName>(
+    command: C,
+    argument: CommandArguments[C],
+    token?: vscode.CancellationToken,
+  ): Promise<CommandResults[C]>;
+  /** Sends a notification such as `donewhen/editorDiagnostics`; dropped while no server runs. */
+  notify(method: string, params: object): void;
+}
+
+/** The newest snapshot of each run. Nothing else is kept of a run. */
+export interface Snapshots {
+  /** Newest run first. */
+  all(): readonly Snapshot[];
+  get(runId: string): Snapshot | undefined;
+  /** The newest run or audit of a goal file. */
+  ofGoal(goalUri: string): Snapshot | undefined;
+  /** Told of each change, with the run that changed; undefined where all were replaced. */
+  onDidChange(listener: (runId: string | undefined) => void): Disposable;
+}
+
+export interface Disposable {
+  dispose(): void;
+}

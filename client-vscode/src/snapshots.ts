@@ -1,0 +1,115 @@
+import type { Snapshot } from './protocol';
+import type { Disposable, Snapshots } from './services';
+
+type Listener = (runId: string | undefined) => void;
+
+/** The newest snapshot of each run, by `sequence`, in the order in which the runs were begun. */
+export class SnapshotStore implements Snapshots {
+  private runs = new Map<string, Snapshot>();
+  private readonly listeners = new Set<Listener>();
+
+  /** A snapshot that was sent: a run that is not known yet is the newest. */
+  take(snapshot: Snapshot): void {
+    const known = this.runs.get(snapshot.runId);
+    if (known !== undefined && known.sequence > snapshot.sequence) {
+      return;
+    }
+    this.runs.set(snapshot.runId, snapshot);
+    this.tell(snapshot.runId);
+  }
+
+  /** The runs that the server knows of, newest first; what arrived meanwhile stays where it is newer. */
+  replace(newestFirst: readonly Snapshot[]): void {
+    const listed = new Map([...newestFirst].reverse().map((snapshot) => [snapshot.runId, snapshot]));
+    for (const [runId, known] of this.runs) {
+      const said = listed.get(runId);
+      if (said === undefined || known.sequence > said.sequence) {
+        listed.set(runId, known);
+      }
+    }
+    this.runs = listed;
+    this.tell(undefined);
+  }
+
+  /** Another server says anew what there is. */
+  clear(): void {
+    this.runs = new Map();
+    this.tell(undefined);
+  }
+
+  all(): readonly Snapshot[] {
+    return [...this.runs.values()].reverse();
+  }
+
+  get(runId: string): Snapshot | undefined {
+    return this.runs.get(runId);
+  }
+
+  ofGoal(goalUri: string): Snapshot | undefined {
+    return this.all().find((snapshot) => snapshot.goalUri === goalUri);
+  }
+
+  onDidChange(listener: Listener): Disposable {
+    this.listeners.add(listener);
+    return { dispose: () => this.listeners.delete(listener) };
+  }
+
+  private tell(runId: string | undefined): void {
+    for (const listener of [...this.listeners]) {
+      listener(runId);
+    }
+  }
+}
+
+/** A run that goes on, or may. */
+export function isActive(snapshot: Snapshot): boolean {
+  return snapshot.status === 'running' || snapshot.status === 'waiting';
+}
+
+export function isResumable(snapshot: Snapshot): boolean {
+  return snapshot.status === 'paused' || snapshot.status === 'interrupted' || isHalted(snapshot);
+}
+
+/** A plugin stopped it, and may let it go on. */
+export function isHalted(snapshot: Snapshot): boolean {
+  return snapshot.status === 'waiting' && snapshot.halt?.resumable === true;
+}
+
+const LIMITED: ReadonlySet<string> = new Set(['capped', 'timed_out', 'over_budget', 'stalled', 'blocked', 'crashed']);
+
+/** It waits to be resumed, or ended in a way that a person can lift. */
+export function canGoOn(snapshot: Snapshot): boolean {
+  return isResumable(snapshot) || LIMITED.has(snapshot.status ?? '');
+}
+
+/** The worker, a check or a judge is at it: not while a person is waited for. */
+export function isWorking(snapshot: Snapshot): boolean {
+  if (snapshot.status !== 'running') {
+    return false;
+  }
+  return snapshot.phase === 'checking' || snapshot.phase === 'judging' || snapshot.worker !== 'human';
+}
+
+/**
+ * Of the snapshots, newest first, the one that a person wants to see: one that waits for them, else the goal's that they
+ * look at, else one that runs in its folder, or anywhere, else the folder's newest.
+ */
+export function mostRelevant(
+  newestFirst: readonly Snapshot[],
+  folderUri?: string,
+  goal?: Snapshot,
+): Snapshot | undefined {
+  const here = newestFirst.filter((one) => folderUri !== undefined && isIn(one.goalUri, folderUri));
+  return (
+    newestFirst.find((one) => one.interrupts.length > 0 && isActive(one)) ??
+    here.find(isActive) ??
+    goal ??
+    newestFirst.find(isActive) ??
+    here[0] ??
+    newestFirst[0]
+  );
+}
+
+function isIn(uri: string | null, folderUri: string): boolean {
+  return uri !== null && uri.startsWith(folderUri.endsWith('/') ? folderUri : `${folderUri}/`);
+}

@@ -1,0 +1,71 @@
+import * as vscode from 'vscode';
+import type { Snapshot } from './protocol';
+import type { Services } from './services';
+import { mostRelevant } from './snapshots';
+import { statusText } from './statusText';
+import { statusTooltip } from './statusTooltip';
+
+/** One item: where the goal stands that matters now. A click offers what can be done. */
+export function registerStatusBar(services: Services): vscode.Disposable {
+  const item = vscode.window.createStatusBarItem('donewhen.goal', vscode.StatusBarAlignment.Left, 50);
+  item.name = vscode.l10n.t('Done When: goal');
+  item.command = 'donewhen.showActions';
+  const update = (): void => {
+    show(item, services);
+  };
+  update();
+  item.show();
+  return vscode.Disposable.from(
+    item,
+    vscode.Disposable.from(services.snapshots.onDidChange(update)),
+    services.client.onDidChangeState(update),
+    vscode.window.onDidChangeActiveTextEditor(update),
+  );
+}
+
+function show(item: vscode.StatusBarItem, services: Services): void {
+  const snapshot = currentRun(services);
+  if (snapshot === undefined) {
+    showServer(item, services);
+    return;
+  }
+  item.text = statusText(snapshot, vscode.l10n.t);
+  item.tooltip = statusTooltip(snapshot);
+  item.accessibilityInformation = { label: spoken(snapshot) };
+}
+
+function showServer(item: vscode.StatusBarItem, services: Services): void {
+  const { state } = services.client;
+  const starting = state === 'preparing' || state === 'starting';
+  item.text = starting
+    ? `$(loading~spin) ${vscode.l10n.t('Goal')}`
+    : `$(${state === 'failed' ? 'error' : 'target'}) ${vscode.l10n.t('Goal')}`;
+  item.tooltip = {
+    stopped: vscode.l10n.t('Done When is not running.'),
+    preparing: vscode.l10n.t('Done When prepares its server.'),
+    starting: vscode.l10n.t('Done When starts its server.'),
+    running: vscode.l10n.t('No goal is pursued. Click to set or start one.'),
+    failed: vscode.l10n.t('The Done When server could not be started.'),
+  }[state];
+  item.accessibilityInformation = { label: `${vscode.l10n.t('Done When')}: ${item.tooltip}` };
+}
+
+/** The run that matters: of the folder that is looked at, unless another one waits for a person. */
+export function currentRun(services: Services): Snapshot | undefined {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  const goal = uri === undefined ? undefined : services.snapshots.ofGoal(uri.toString());
+  const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);
+  return mostRelevant(services.snapshots.all(), folder?.uri.toString(), goal);
+}
+
+function spoken(snapshot: Snapshot): string {
+  const { counts } = snapshot;
+  const status = snapshot.status ?? vscode.l10n.t('checked');
+  return vscode.l10n.t(
+    'Goal {0}: {1}, {2} of {3} requirements met',
+    snapshot.title,
+    status,
+    counts.met + counts.waived,
+    counts.total,
+  );
+}

@@ -1,0 +1,114 @@
+import * as vscode from 'vscode';
+import type { Requirement, Snapshot } from './protocol';
+import type { Services } from './services';
+import { currentRun } from './statusBar';
+import { statusName } from './statusTooltip';
+
+/** What a command is about: an item of the view, or nothing where it comes from the palette. */
+export interface Target {
+  readonly runId?: string;
+  readonly goalUri?: string | null;
+  readonly interruptId?: string;
+  readonly requirementId?: string;
+  readonly iteration?: number;
+}
+
+const GOALS = '**/{GOAL.md,*.goal.md}';
+const NOT_GOALS = '**/{node_modules,.venv,venv,.git}/**';
+
+export function isGoalFile(uri: vscode.Uri): boolean {
+  return uri.scheme === 'file' && /(^|\/)(GOAL\.md|[^/]*\.goal\.md)$/.test(uri.path);
+}
+
+/** The goal file that is meant: the target's, the one in the editor, the only one, or the one that a person picks. */
+export async function goalUri(target: Target | undefined): Promise<string | undefined> {
+  if (typeof target?.goalUri === 'string') {
+    return target.goalUri;
+  }
+  const active = vscode.window.activeTextEditor?.document.uri;
+  if (active !== undefined && isGoalFile(active)) {
+    return active.toString();
+  }
+  const found = await vscode.workspace.findFiles(GOALS, NOT_GOALS, 200);
+  if (found.length === 0) {
+    await offerToSet();
+    return undefined;
+  }
+  return found.length === 1 ? found[0]?.toString() : pickGoal(found);
+}
+
+async function offerToSet(): Promise<void> {
+  const set = vscode.l10n.t('Set Goal');
+  if ((await vscode.window.showInformationMessage(vscode.l10n.t('There is no goal file here yet.'), set)) === set) {
+    await vscode.commands.executeCommand('donewhen.setGoal');
+  }
+}
+
+async function pickGoal(found: readonly vscode.Uri[]): Promise<string | undefined> {
+  const items = found
+    .map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri: uri.toString() }))
+    .sort((one, other) => one.label.localeCompare(other.label));
+  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which goal?') }))?.uri;
+}
+
+/** The run that is meant: the target's, the only one that fits, or the one that a person picks. */
+export async function pickRun(
+  services: Services,
+  target: Target | undefined,
+  fits: (snapshot: Snapshot) => boolean,
+  none: string,
+): Promise<Snapshot | undefined> {
+  const named = target?.runId === undefined ? undefined : services.snapshots.get(target.runId);
+  if (named !== undefined) {
+    return named;
+  }
+  const found = services.snapshots.all().filter(fits);
+  const current = currentRun(services);
+  if (current !== undefined && found.includes(current) && found.length > 0) {
+    return current;
+  }
+  if (found.length <= 1) {
+    if (found.length === 0) {
+      void vscode.window.showInformationMessage(none);
+    }
+    return found[0];
+  }
+  const items = found.map((snapshot) => ({ label: snapshot.title, description: describe(snapshot), snapshot }));
+  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which run?') }))?.snapshot;
+}
+
+function describe(snapshot: Snapshot): string {
+  const { counts } = snapshot;
+  const met = vscode.l10n.t('{0} of {1} met', counts.met + counts.waived, counts.total);
+  return `${statusName(snapshot.status)} · ${met}`;
+}
+
+/** A requirement of the run: the target's, or the one that a person picks. */
+export async function pickRequirement(
+  snapshot: Snapshot,
+  target: Target | undefined,
+  fits: (requirement: Requirement) => boolean,
+  title: string,
+): Promise<Requirement | undefined> {
+  const named = snapshot.requirements.find((one) => one.id === target?.requirementId);
+  if (named !== undefined) {
+    return named;
+  }
+  const items = snapshot.requirements
+    .filter(fits)
+    .map((one) => ({ label: `R${one.number} ${one.text}`, detail: one.reason, one }));
+  if (items.length === 0) {
+    void vscode.window.showInformationMessage(vscode.l10n.t('There is no requirement for that.'));
+    return undefined;
+  }
+  return (await vscode.window.showQuickPick(items, { title, matchOnDetail: true }))?.one;
+}
+
+export function askReason(title: string): Thenable<string | undefined> {
+  return vscode.window.showInputBox({
+    title,
+    prompt: vscode.l10n.t('The reason is kept with the run.'),
+    ignoreFocusOut: true,
+    validateInput: (given) => (given.trim() === '' ? vscode.l10n.t('A reason is needed.') : undefined),
+  });
+}
