@@ -181,7 +181,7 @@ class _Events:
                     await found
             except (KeyboardInterrupt, GeneratorExit):
                 raise
-            except BaseException as error:  # noqa: BLE001  # the caller's own callback
+            except BaseException as error:  # the caller's own callback
                 if self._closed:
                     raise
                 warnings.warn(f"on_event failed: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=1)
