@@ -1,0 +1,155 @@
+import * as vscode from 'vscode';
+import { baseName, documentUri, SCHEME, shownBy, type Shown } from './documentUris';
+import type { Services } from './services';
+
+/** A report that is open follows its run, no faster than it can be read. */
+const FOLLOW_MS = 1_000;
+
+/** Read-only documents: evidence, files after an iteration, reports, what an interrupt is about. */
+export function registerEvidence(services: Services): vscode.Disposable {
+  const documents = new Documents(services);
+  return vscode.Disposable.from(
+    documents,
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, documents),
+    vscode.commands.registerCommand('donewhen.openEvidence', (about: unknown) => openEvidence(read(about))),
+    vscode.commands.registerCommand('donewhen.openReport', (about: unknown) => openReport(services, read(about))),
+    vscode.commands.registerCommand('donewhen.openInterrupt', (about: unknown) => openInterrupt(services, read(about))),
+    vscode.commands.registerCommand('donewhen.openIterationDiff', (about: unknown) => openDiff(services, read(about))),
+  );
+}
+
+class Documents implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  private readonly subscription: { dispose(): void };
+  private timer: NodeJS.Timeout | undefined;
+  readonly onDidChange = this.changed.event;
+
+  constructor(private readonly services: Services) {
+    this.subscription = services.snapshots.onDidChange(() => {
+      this.timer ??= setTimeout(() => {
+        this.refreshReports();
+      }, FOLLOW_MS);
+    });
+  }
+
+  async provideTextDocumentContent(uri: vscode.Uri, token: vscode.CancellationToken): Promise<string> {
+    const shown = shownBy(uri.query);
+    if (shown === undefined) {
+      throw new Error(vscode.l10n.t('This is no document of Done When.'));
+    }
+    return this.text(shown, token);
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    this.subscription.dispose();
+    this.changed.dispose();
+  }
+
+  private async text(shown: Shown, token: vscode.CancellationToken): Promise<string> {
+    const { client, snapshots } = this.services;
+    switch (shown.kind) {
+      case 'evidence':
+        return this.evidence(shown.runId, shown.evidenceId, token);
+      case 'file':
+        // A file that wasn't there is shown as an empty one: a diff says that it is new, or gone.
+        return (await client.request('donewhen.run.file', fileArgument(shown), token)).text ?? '';
+      case 'report':
+        return (await client.request('donewhen.run.report', { runId: shown.runId, format: 'markdown' }, token)).text;
+      case 'interrupt': {
+        const found = snapshots.get(shown.runId)?.interrupts.find((one) => one.id === shown.interruptId);
+        return found?.preview ?? vscode.l10n.t('This question was answered.');
+      }
+    }
+  }
+
+  /** The server keeps evidence as a Markdown file; where that can't be read, it is shown as JSON. */
+  private async evidence(runId: string, evidenceId: string, token: vscode.CancellationToken): Promise<string> {
+    const found = await this.services.client.request('donewhen.run.evidence', { runId, evidenceId }, token);
+    if (found.uri !== null) {
+      try {
+        return new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.parse(found.uri, true)));
+      } catch (problem) {
+        this.services.log.warn(`evidence ${evidenceId}: ${String(problem)}`);
+      }
+    }
+    return `\`\`\`json\n${JSON.stringify(found, undefined, 2)}\n\`\`\`\n`;
+  }
+
+  private refreshReports(): void {
+    this.timer = undefined;
+    for (const { uri } of vscode.workspace.textDocuments) {
+      if (uri.scheme === SCHEME && shownBy(uri.query)?.kind === 'report') {
+        this.changed.fire(uri);
+      }
+    }
+  }
+}
+
+function fileArgument({ runId, iteration, uri }: Extract<Shown, { kind: 'file' }>) {
+  return { runId, iteration, uri };
+}
+
+/** The fields of a tree node, or of an argument that a lens or the timeline gives. */
+interface Given {
+  readonly runId?: string;
+  readonly evidenceId?: string;
+  readonly interruptId?: string;
+  readonly iteration?: number;
+  readonly path?: string;
+  readonly uri?: string;
+}
+
+function read(about: unknown): Given {
+  return typeof about === 'object' && about !== null ? about : {};
+}
+
+async function openEvidence({ runId, evidenceId }: Given): Promise<void> {
+  if (runId !== undefined && evidenceId !== undefined) {
+    await show({ kind: 'evidence', runId, evidenceId });
+  }
+}
+
+async function openReport({ snapshots }: Services, given: Given): Promise<void> {
+  const runId = given.runId ?? snapshots.all()[0]?.runId;
+  if (runId === undefined) {
+    await vscode.window.showInformationMessage(vscode.l10n.t('There is no run to report on yet.'));
+    return;
+  }
+  await show({ kind: 'report', runId });
+}
+
+async function openInterrupt({ snapshots }: Services, { runId, interruptId }: Given): Promise<void> {
+  const found = snapshots.get(runId ?? '')?.interrupts.find((one) => one.id === interruptId);
+  if (runId !== undefined && found !== undefined) {
+    await show({ kind: 'interrupt', runId, interruptId: found.id }, found.preview);
+  }
+}
+
+async function show(shown: Shown, preview = ''): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.from(documentUri(shown, preview)));
+  await vscode.window.showTextDocument(document, { preview: true });
+}
+
+/** What one iteration changed in one file; the iteration before it, or the baseline, is on the left. */
+async function openDiff(services: Services, given: Given): Promise<void> {
+  const { runId, iteration } = given;
+  const uri = given.uri ?? workspaceUri(services, given);
+  if (runId === undefined || iteration === undefined || uri === undefined) {
+    return;
+  }
+  const side = (at: number) => vscode.Uri.from(documentUri({ kind: 'file', runId, iteration: at, uri }));
+  const title = vscode.l10n.t('{0} (iteration {1})', baseName(uri), iteration);
+  await vscode.commands.executeCommand('vscode.diff', side(iteration - 1), side(iteration), title, { preview: true });
+}
+
+/** Snapshots name changed files relative to the workspace folder of the goal. */
+function workspaceUri({ snapshots }: Services, { runId, path }: Given): string | undefined {
+  const goal = snapshots.get(runId ?? '')?.goalUri;
+  if (path === undefined || typeof goal !== 'string') {
+    return undefined;
+  }
+  const goalUri = vscode.Uri.parse(goal, true);
+  const folder = vscode.workspace.getWorkspaceFolder(goalUri)?.uri ?? vscode.Uri.joinPath(goalUri, '..');
+  return vscode.Uri.joinPath(folder, path).toString();
+}

@@ -1,0 +1,198 @@
+import * as vscode from 'vscode';
+import type { Click, TreeNode } from './goalNodes';
+import { type Element, GoalElements } from './goalElements';
+import { goalTree } from './goalTree';
+import { History, reportedIterations } from './history';
+import type { Services } from './services';
+
+/** The view Goals: what waits for a person, the goals with their requirements, and what was done. */
+export function registerGoalsView(services: Services): vscode.Disposable {
+  const goals = new Goals(services);
+  const view = vscode.window.createTreeView('donewhen.goals', { treeDataProvider: goals, showCollapseAll: true });
+  const badge = services.snapshots.onDidChange(() => {
+    setBadge(view, services);
+  });
+  return vscode.Disposable.from(
+    goals,
+    view,
+    badge,
+    vscode.commands.registerCommand('donewhen.finding.accept', (about: unknown) => acceptFinding(services, about)),
+    vscode.commands.registerCommand('donewhen.finding.revert', (about: unknown) => revertFinding(services, about)),
+    vscode.commands.registerCommand('donewhen.openGoal', (about: unknown) => openGoal(services, about)),
+  );
+}
+
+class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<Element[] | undefined>();
+  private readonly elements = new GoalElements();
+  private readonly history: History;
+  private readonly subscription: { dispose(): void };
+  readonly onDidChangeTreeData = this.changed.event;
+
+  constructor(private readonly services: Services) {
+    const { client, snapshots } = services;
+    this.history = new History(async (runId) => {
+      const report = await client.request('donewhen.run.report', { runId, format: 'json' });
+      return reportedIterations(report.text);
+    });
+    this.subscription = snapshots.onDidChange((runId) => {
+      const snapshot = runId === undefined ? undefined : snapshots.get(runId);
+      if (snapshot !== undefined) {
+        this.history.remember(snapshot);
+      }
+      this.redraw();
+    });
+    this.elements.replace(this.nodes());
+  }
+
+  getTreeItem({ node }: Element): vscode.TreeItem {
+    const item = new vscode.TreeItem(node.label, COLLAPSIBLE[node.opens]);
+    item.id = node.id;
+    item.description = node.description;
+    item.contextValue = node.context;
+    item.accessibilityInformation = { label: node.spoken };
+    if (node.icon !== undefined) {
+      const color = node.icon.color === undefined ? undefined : new vscode.ThemeColor(node.icon.color);
+      item.iconPath = new vscode.ThemeIcon(node.icon.name, color);
+    }
+    if (node.click !== undefined) {
+      item.command = command(node.click);
+    }
+    return item;
+  }
+
+  resolveTreeItem(item: vscode.TreeItem, { node }: Element): vscode.TreeItem {
+    item.tooltip = new vscode.MarkdownString(node.tooltip(), true);
+    return item;
+  }
+
+  async getChildren(element?: Element): Promise<Element[]> {
+    if (element === undefined) {
+      return this.elements.roots();
+    }
+    const runId = element.node.later;
+    if (runId !== undefined) {
+      await this.history.load(runId);
+      this.redraw(element);
+    }
+    return this.elements.under(element);
+  }
+
+  getParent(element: Element): Element | undefined {
+    return this.elements.parent(element);
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+    this.changed.dispose();
+  }
+
+  /** Draws what changed, but for the node whose children are being given just now. */
+  private redraw(given?: Element): void {
+    const changed = this.elements.replace(this.nodes())?.filter((element) => element !== given);
+    if (changed === undefined || changed.length > 0) {
+      this.changed.fire(changed);
+    }
+  }
+
+  private nodes(): TreeNode[] {
+    return goalTree(this.services.snapshots.all(), {
+      language: vscode.l10n,
+      folderName,
+      earlier: (runId) => this.history.of(runId),
+    });
+  }
+}
+
+const COLLAPSIBLE: Readonly<Record<TreeNode['opens'], vscode.TreeItemCollapsibleState>> = {
+  never: vscode.TreeItemCollapsibleState.None,
+  collapsed: vscode.TreeItemCollapsibleState.Collapsed,
+  expanded: vscode.TreeItemCollapsibleState.Expanded,
+};
+
+/** Said only where there is more than one folder. */
+function folderName(goalUri: string): string | undefined {
+  const several = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
+  return several ? vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(goalUri))?.name : undefined;
+}
+
+function command(click: Click): vscode.Command {
+  switch (click.kind) {
+    case 'place': {
+      const { start, end } = click.range;
+      const selection = new vscode.Range(start.line, start.character, end.line, end.character);
+      const title = vscode.l10n.t('Open');
+      return { command: 'vscode.open', title, arguments: [vscode.Uri.parse(click.uri), { selection, preview: true }] };
+    }
+    case 'evidence':
+      return { command: 'donewhen.openEvidence', title: vscode.l10n.t('Open Evidence'), arguments: [click] };
+    case 'interrupt':
+      return { command: 'donewhen.openInterrupt', title: vscode.l10n.t('Show'), arguments: [click] };
+    case 'change':
+      return { command: 'donewhen.openIterationDiff', title: vscode.l10n.t('Show Changes'), arguments: [click] };
+  }
+}
+
+/** How many questions wait for a person, on the icon of the view. */
+function setBadge(view: vscode.TreeView<Element>, { snapshots }: Services): void {
+  const value = snapshots.all().reduce((sum, snapshot) => sum + snapshot.interrupts.length, 0);
+  const tooltip = value === 1 ? vscode.l10n.t('1 question waits for you') : vscode.l10n.t('{0} questions wait for you', value);
+  if (view.badge?.value !== (value === 0 ? undefined : value)) {
+    view.badge = value === 0 ? undefined : { value, tooltip };
+  }
+}
+
+interface Given {
+  readonly runId?: string;
+  readonly findingId?: string;
+  readonly goalUri?: string;
+  readonly requirementId?: string;
+}
+
+function read(about: unknown): Given {
+  return typeof about === 'object' && about !== null ? about : {};
+}
+
+async function acceptFinding({ client }: Services, about: unknown): Promise<void> {
+  const { runId, findingId } = read(about);
+  if (runId === undefined || findingId === undefined) {
+    return;
+  }
+  const reason = await vscode.window.showInputBox({
+    title: vscode.l10n.t('Accept {0}: why is it right?', findingId),
+    prompt: vscode.l10n.t('The reason is kept with the run.'),
+    ignoreFocusOut: true,
+    validateInput: (text) => (text.trim() === '' ? vscode.l10n.t('A reason is needed.') : undefined),
+  });
+  if (reason !== undefined) {
+    await told(client.request('donewhen.run.acceptIntegrity', { runId, findingId, reason }));
+  }
+}
+
+async function revertFinding({ client }: Services, about: unknown): Promise<void> {
+  const { runId, findingId } = read(about);
+  if (runId !== undefined && findingId !== undefined) {
+    await told(client.request('donewhen.run.revert', { runId, findingId }));
+  }
+}
+
+/** Opens the goal file, at the requirement where one is meant. */
+async function openGoal({ snapshots }: Services, about: unknown): Promise<void> {
+  const { runId, goalUri, requirementId } = read(about);
+  if (goalUri === undefined) {
+    return;
+  }
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(goalUri, true));
+  const requirement = snapshots.get(runId ?? '')?.requirements.find((one) => one.id === requirementId);
+  const at = requirement === undefined ? -1 : document.getText().indexOf(requirement.text);
+  const selection = at < 0 ? {} : { selection: new vscode.Range(document.positionAt(at), document.positionAt(at)) };
+  await vscode.window.showTextDocument(document, selection);
+}
+
+async function told(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (problem) {
+    await vscode.window.showErrorMessage(problem instanceof Error ? problem.message : String(problem));
+  }
+}

@@ -1,0 +1,77 @@
+import type { Icon, Language } from './goalNodes';
+import type { Requirement, Snapshot } from './protocol';
+import { money as knownMoney, statusIcon } from './statusText';
+
+type RequirementStatus = Requirement['status'];
+
+const REQUIREMENT_ICONS: Readonly<Record<RequirementStatus, Icon>> = {
+  met: { name: 'pass-filled', color: 'testing.iconPassed' },
+  unmet: { name: 'error', color: 'testing.iconFailed' },
+  unverified: { name: 'question', color: 'testing.iconUnset' },
+  stale: { name: 'history', color: 'testing.iconQueued' },
+  waived: { name: 'circle-slash', color: 'testing.iconSkipped' },
+};
+
+const RUN_COLORS: Readonly<Record<string, string>> = {
+  'pass-filled': 'testing.iconPassed',
+  pass: 'testing.iconPassed',
+  error: 'testing.iconFailed',
+  warning: 'list.warningForeground',
+  'bell-dot': 'list.warningForeground',
+  'debug-disconnect': 'list.warningForeground',
+};
+
+export function requirementIcon(requirement: Pick<Requirement, 'status' | 'renewing'>): Icon {
+  return requirement.renewing ? { name: 'sync', color: 'testing.iconQueued' } : REQUIREMENT_ICONS[requirement.status];
+}
+
+export function runIcon(snapshot: Snapshot): Icon {
+  const name = statusIcon(snapshot);
+  const color = RUN_COLORS[name];
+  return color === undefined ? { name } : { name, color };
+}
+
+/** A requirement's status in words. */
+export function requirementStatus(status: RequirementStatus, { t }: Language): string {
+  const words: Readonly<Record<RequirementStatus, string>> = {
+    met: t('met'),
+    unmet: t('unmet'),
+    unverified: t('unverified'),
+    stale: t('stale'),
+    waived: t('waived'),
+  };
+  return words[status];
+}
+
+/** A run's status in words; that of a bare check where there is no run. */
+export function runStatus(status: string | null, { t }: Language): string {
+  if (status === null) {
+    return t('checked');
+  }
+  const words: Readonly<Record<string, string>> = {
+    running: t('running'),
+    waiting: t('waiting for you'),
+    paused: t('paused'),
+    interrupted: t('interrupted'),
+    complete: t('complete'),
+    capped: t('capped'),
+    timed_out: t('timed out'),
+    over_budget: t('over budget'),
+    stalled: t('stalled'),
+    blocked: t('blocked'),
+    impossible: t('impossible'),
+    cancelled: t('cancelled'),
+    crashed: t('crashed'),
+  };
+  return words[status] ?? status;
+}
+
+/** `2 of 5 met`; what a person waived counts, and is said. */
+export function tally({ met, waived, total }: { met: number; waived: number; total: number }, { t }: Language): string {
+  return waived === 0 ? t('{0} of {1} met', met, total) : t('{0} of {1} met, {2} waived', met, total, waived);
+}
+
+/** US dollars; that a price is unknown is said, since it is not nothing. */
+export function money(usd: number | null, { t }: Language): string {
+  return knownMoney(usd) ?? t('cost unknown');
+}

@@ -1,0 +1,23 @@
+import { randomBytes } from 'node:crypto';
+import * as vscode from 'vscode';
+
+/** The page: its own script and style, and nothing from anywhere else. */
+export function timelineHtml(webview: vscode.Webview, extension: vscode.Uri): string {
+  const file = (name: string) => webview.asWebviewUri(vscode.Uri.joinPath(extension, 'dist', name)).toString();
+  const nonce = randomBytes(16).toString('base64url');
+  const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}';`;
+  return `<!DOCTYPE html>
+<html lang="${vscode.env.language}">
+<head>
+  <meta charset="utf-8">
+  <meta http-equiv="Content-Security-Policy" content="${policy}">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <link rel="stylesheet" href="${file('timeline.css')}">
+  <title>${vscode.l10n.t('Timeline')}</title>
+</head>
+<body>
+  <main id="timeline"></main>
+  <script nonce="${nonce}" src="${file('timeline.js')}"></script>
+</body>
+</html>`;
+}

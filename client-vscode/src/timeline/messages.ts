@@ -1,0 +1,96 @@
+/** One iteration in the list: what its row and its point in the chart show. */
+export interface Row {
+  readonly number: number;
+  readonly label: string;
+  readonly facts: string;
+  readonly summary: string;
+  /** 0 to 1; null while it is under way. */
+  readonly score: number | null;
+  /** US dollars up to its end; null where a price is unknown. */
+  readonly cost: number | null;
+  readonly tone: Tone;
+  /** Changes with whatever its details show. */
+  readonly version: string;
+}
+
+export type Tone = 'plain' | 'good' | 'bad';
+
+export interface Header {
+  readonly title: string;
+  readonly facts: string;
+  readonly activity: string;
+  /** The chart in words. */
+  readonly chart: string;
+}
+
+/** The details of one iteration: titled lists of lines. */
+export interface Section {
+  readonly title: string;
+  readonly lines: readonly Line[];
+}
+
+export interface Line {
+  readonly text: string;
+  readonly note: string;
+  readonly tone: Tone;
+  readonly action: Action | undefined;
+}
+
+export type Action =
+  | { readonly kind: 'evidence'; readonly evidenceId: string }
+  | { readonly kind: 'change'; readonly number: number; readonly uri: string };
+
+/** The page's own words, in the person's language. */
+export interface Words {
+  readonly score: string;
+  readonly cost: string;
+  readonly iteration: string;
+  readonly iterations: string;
+  readonly showTable: string;
+  readonly showChart: string;
+  readonly showEarlier: string;
+  readonly loading: string;
+  readonly empty: string;
+}
+
+export type ToPage =
+  | { readonly kind: 'run'; readonly runId: string; readonly words: Words; readonly header: Header; readonly rows: readonly Row[] }
+  | { readonly kind: 'update'; readonly runId: string; readonly header: Header; readonly rows: readonly Row[] }
+  | { readonly kind: 'detail'; readonly runId: string; readonly number: number; readonly sections: readonly Section[] };
+
+export type FromPage =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'expand'; readonly runId: string; readonly number: number }
+  | { readonly kind: 'open'; readonly runId: string; readonly action: Action };
+
+/** A message of the page; undefined for what is none. */
+export function fromPage(value: unknown): FromPage | undefined {
+  const message = fields(value);
+  if (message['kind'] === 'ready') {
+    return { kind: 'ready' };
+  }
+  const runId = message['runId'];
+  if (typeof runId !== 'string') {
+    return undefined;
+  }
+  if (message['kind'] === 'expand' && isNumber(message['number'])) {
+    return { kind: 'expand', runId, number: message['number'] };
+  }
+  const action = message['kind'] === 'open' ? toAction(fields(message['action'])) : undefined;
+  return action === undefined ? undefined : { kind: 'open', runId, action };
+}
+
+function toAction({ kind, evidenceId, number, uri }: Readonly<Record<string, unknown>>): Action | undefined {
+  if (kind === 'evidence' && typeof evidenceId === 'string') {
+    return { kind, evidenceId };
+  }
+  return kind === 'change' && isNumber(number) && typeof uri === 'string' ? { kind, number, uri } : undefined;
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
+}
+
+function fields(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}

@@ -1,0 +1,144 @@
+import type { FromPage, Header, Row, Section, ToPage, Words } from './messages';
+import { ChartView } from './page/chartView';
+import { element } from './page/elements';
+import { RowsView } from './page/rowsView';
+
+/** What survives that the page is hidden, or that the window is loaded again. */
+interface Kept {
+  readonly runId?: string;
+  readonly expanded?: readonly number[];
+  readonly window?: number;
+  readonly asTable?: boolean;
+  readonly scroll?: number;
+}
+
+declare function acquireVsCodeApi(): {
+  postMessage(message: FromPage): void;
+  getState(): Kept | undefined;
+  setState(state: Kept): void;
+};
+
+const host = acquireVsCodeApi();
+let page: Page | undefined;
+
+/** The page of one run. */
+class Page {
+  private readonly title = element('h1');
+  private readonly facts = element('p', { class: 'facts' });
+  private readonly activity = element('p', { class: 'quiet', 'aria-live': 'polite' });
+  private readonly chart: ChartView;
+  private readonly list: RowsView;
+  private readonly rows = new Map<number, Row>();
+  private asTable: boolean;
+  private drawn = false;
+  private header: Header | undefined;
+
+  constructor(
+    readonly runId: string,
+    private readonly words: Words,
+    kept: Kept,
+  ) {
+    this.asTable = kept.asTable ?? false;
+    this.chart = new ChartView(
+      words,
+      this.asTable,
+      (number) => {
+        this.list.reveal(number);
+      },
+      (asTable) => {
+        this.asTable = asTable;
+        this.keep();
+      },
+    );
+    this.list = new RowsView(words, new Set(kept.expanded), kept.window ?? 0, {
+      expand: (number) => {
+        host.postMessage({ kind: 'expand', runId, number });
+      },
+      open: (action) => {
+        host.postMessage({ kind: 'open', runId, action });
+      },
+      changed: () => {
+        this.keep();
+      },
+    });
+    const main = document.getElementById('timeline');
+    main?.replaceChildren(this.title, this.facts, this.activity, this.chart.root, this.list.root);
+  }
+
+  take(header: Header, rows: readonly Row[]): void {
+    this.header = header;
+    for (const row of rows) {
+      this.rows.set(row.number, row);
+    }
+    if (!this.drawn) {
+      this.draw();
+    } else {
+      requestAnimationFrame(() => {
+        this.draw();
+      });
+    }
+  }
+
+  detail(number: number, sections: readonly Section[]): void {
+    this.list.detail(number, sections);
+  }
+
+  keep(): void {
+    host.setState({
+      runId: this.runId,
+      expanded: [...this.list.expanded],
+      window: this.list.window,
+      asTable: this.asTable,
+      scroll: window.scrollY,
+    });
+  }
+
+  private draw(): void {
+    if (this.header === undefined) {
+      return;
+    }
+    this.drawn = true;
+    setText(this.title, this.header.title);
+    setText(this.facts, this.header.facts);
+    setText(this.activity, this.header.activity);
+    const rows = [...this.rows.values()].sort((one, other) => one.number - other.number);
+    this.chart.show(rows, this.words, this.header.chart);
+    this.list.show(rows, this.words);
+  }
+}
+
+/** Text that is set anew is read out anew. */
+function setText(where: HTMLElement, text: string): void {
+  if (where.textContent !== text) {
+    where.textContent = text;
+  }
+}
+
+function begin(message: Extract<ToPage, { kind: 'run' }>): void {
+  const kept = host.getState() ?? {};
+  const same = kept.runId === message.runId;
+  page = new Page(message.runId, message.words, same ? kept : {});
+  page.take(message.header, message.rows);
+  window.scrollTo(0, same ? (kept.scroll ?? 0) : 0);
+  page.keep();
+}
+
+window.addEventListener('message', ({ data }: MessageEvent<ToPage>) => {
+  if (data.kind === 'run') {
+    begin(data);
+  } else if (data.runId !== page?.runId) {
+    return;
+  } else if (data.kind === 'update') {
+    page.take(data.header, data.rows);
+  } else {
+    page.detail(data.number, data.sections);
+  }
+});
+
+let resting: ReturnType<typeof setTimeout> | undefined;
+window.addEventListener('scroll', () => {
+  clearTimeout(resting);
+  resting = setTimeout(() => page?.keep(), 200);
+});
+
+host.postMessage({ kind: 'ready' });

@@ -1,0 +1,156 @@
+import type { Action, Line, Row, Section, Words } from '../messages';
+import { element } from './elements';
+
+const STEP = 100;
+
+interface Shown {
+  readonly item: HTMLLIElement;
+  readonly button: HTMLButtonElement;
+  readonly facts: HTMLElement;
+  readonly summary: HTMLElement;
+  readonly detail: HTMLElement;
+  version: string;
+}
+
+export interface RowsEvents {
+  readonly expand: (number: number) => void;
+  readonly open: (action: Action) => void;
+  readonly changed: () => void;
+}
+
+/** The iterations, newest first; a window of them, which a button makes longer. */
+export class RowsView {
+  readonly root = element('section', { class: 'rows' });
+  private readonly heading = element('h2');
+  private readonly list = element('ol', { reversed: true });
+  private readonly more = element('button', { type: 'button', class: 'toggle' });
+  private readonly shown = new Map<number, Shown>();
+  private rows: readonly Row[] = [];
+  private limit: number;
+
+  constructor(
+    private words: Words,
+    readonly expanded: Set<number>,
+    limit: number,
+    private readonly events: RowsEvents,
+  ) {
+    this.limit = Math.max(STEP, limit);
+    this.root.append(this.heading, this.list, this.more);
+    this.more.addEventListener('click', () => {
+      const before = this.list.lastElementChild;
+      this.limit += STEP;
+      this.draw();
+      this.events.changed();
+      before?.nextElementSibling?.querySelector('button')?.focus();
+    });
+  }
+
+  get window(): number {
+    return this.limit;
+  }
+
+  show(rows: readonly Row[], words: Words): void {
+    this.rows = [...rows].reverse();
+    this.words = words;
+    this.draw();
+  }
+
+  /** What was asked for by `expand`. */
+  detail(number: number, sections: readonly Section[]): void {
+    const shown = this.shown.get(number);
+    shown?.detail.replaceChildren(...sections.map((one) => this.section(one)));
+  }
+
+  /** Opens one iteration, and goes there. */
+  reveal(number: number): void {
+    const index = this.rows.findIndex((row) => row.number === number);
+    this.limit = Math.max(this.limit, index + 1);
+    this.draw();
+    const shown = this.shown.get(number);
+    if (shown !== undefined) {
+      this.toggle(number, shown, true);
+      shown.button.focus({ preventScroll: true });
+      shown.item.scrollIntoView({ block: 'nearest' });
+    }
+  }
+
+  private draw(): void {
+    this.heading.textContent = this.words.iterations;
+    this.heading.hidden = this.rows.length === 0;
+    this.more.textContent = this.words.showEarlier;
+    this.more.hidden = this.rows.length <= this.limit;
+    let before: Element | null = this.list.firstElementChild;
+    for (const row of this.rows.slice(0, this.limit)) {
+      const shown = this.shown.get(row.number) ?? this.make(row);
+      this.fill(shown, row);
+      if (shown.item === before) {
+        before = before.nextElementSibling;
+      } else {
+        this.list.insertBefore(shown.item, before);
+      }
+    }
+  }
+
+  private make(row: Row): Shown {
+    const id = `iteration-${row.number}`;
+    const facts = element('span', { class: 'facts' });
+    const summary = element('span', { class: 'summary' });
+    const label = element('span', { class: 'label' }, row.label);
+    const marks = { type: 'button', 'aria-expanded': 'false', 'aria-controls': id };
+    const button = element('button', marks, element('span', { class: 'twistie', 'aria-hidden': 'true' }), label, facts, summary);
+    const detail = element('div', { id, class: 'detail', role: 'region', 'aria-label': row.label, hidden: true });
+    const item = element('li', { value: row.number }, button, detail);
+    const made = { item, button, facts, summary, detail, version: '' };
+    button.addEventListener('click', () => {
+      this.toggle(row.number, made, button.getAttribute('aria-expanded') !== 'true');
+    });
+    this.shown.set(row.number, made);
+    if (this.expanded.has(row.number)) {
+      this.toggle(row.number, made, true);
+    }
+    return made;
+  }
+
+  private fill(shown: Shown, row: Row): void {
+    shown.item.className = row.tone;
+    shown.facts.textContent = row.facts;
+    shown.summary.textContent = row.summary;
+    const changed = shown.version !== '' && shown.version !== row.version;
+    shown.version = row.version;
+    if (changed && this.expanded.has(row.number)) {
+      this.events.expand(row.number);
+    }
+  }
+
+  private toggle(number: number, shown: Shown, open: boolean): void {
+    shown.button.setAttribute('aria-expanded', String(open));
+    shown.detail.hidden = !open;
+    if (open) {
+      this.expanded.add(number);
+      if (shown.detail.childElementCount === 0) {
+        shown.detail.replaceChildren(element('p', { class: 'quiet' }, this.words.loading));
+      }
+      this.events.expand(number);
+    } else {
+      this.expanded.delete(number);
+    }
+    this.events.changed();
+  }
+
+  private section({ title, lines }: Section): Element {
+    const list = element('ul', {}, ...lines.map((line) => this.line(line)));
+    return title === '' ? list : element('div', {}, element('h3', {}, title), list);
+  }
+
+  private line({ text, note, tone, action }: Line): Element {
+    const notes = note === '' ? [] : [element('span', { class: 'note' }, note)];
+    if (action === undefined) {
+      return element('li', { class: tone }, element('span', { class: 'text' }, text), ...notes);
+    }
+    const link = element('button', { type: 'button', class: 'link' }, text);
+    link.addEventListener('click', () => {
+      this.events.open(action);
+    });
+    return element('li', { class: tone }, link, ...notes);
+  }
+}

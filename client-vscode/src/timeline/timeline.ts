@@ -1,0 +1,196 @@
+import * as vscode from 'vscode';
+import { shownRuns } from '../goalTree';
+import { allIterations, History, reportedIterations } from '../history';
+import type { Snapshot } from '../protocol';
+import type { Services } from '../services';
+import { iterationSections } from './detail';
+import { timelineHtml } from './html';
+import { type FromPage, fromPage, type Row, type ToPage } from './messages';
+import { changedRows, timelineHeader, timelineRows } from './model';
+import { timelineWords } from './words';
+
+const VIEW = 'donewhen.timeline';
+
+/** The timeline of a run: score and cost over its iterations, each of them in full on demand. */
+export function registerTimeline(services: Services): vscode.Disposable {
+  let timeline: Timeline | undefined;
+  const adopt = (panel: vscode.WebviewPanel, runId: string | undefined) => {
+    timeline = new Timeline(services, panel, runId);
+    panel.onDidDispose(() => {
+      timeline?.dispose();
+      timeline = undefined;
+    });
+  };
+  return vscode.Disposable.from(
+    vscode.commands.registerCommand('donewhen.showTimeline', async (about: unknown) => {
+      const runId = runOf(about) ?? (await chosenRun(services));
+      if (runId !== undefined && timeline !== undefined) {
+        timeline.show(runId);
+      } else if (runId !== undefined) {
+        adopt(createPanel(services), runId);
+      }
+    }),
+    vscode.window.registerWebviewPanelSerializer(VIEW, {
+      deserializeWebviewPanel: (panel, state) => {
+        panel.webview.options = webviewOptions(services);
+        adopt(panel, runOf(state));
+        return Promise.resolve();
+      },
+    }),
+    { dispose: () => timeline?.dispose() },
+  );
+}
+
+class Timeline {
+  private readonly history: History;
+  private readonly subscriptions: { dispose(): void }[];
+  private posted = new Map<number, Row>();
+  private postedRun: string | undefined;
+  private ready = false;
+
+  constructor(
+    private readonly services: Services,
+    private readonly panel: vscode.WebviewPanel,
+    private runId: string | undefined,
+  ) {
+    this.history = new History(async (run) => {
+      const report = await services.client.request('donewhen.run.report', { runId: run, format: 'json' });
+      return reportedIterations(report.text);
+    });
+    this.subscriptions = [
+      services.snapshots.onDidChange((changed) => {
+        this.follow(changed);
+      }),
+      panel.webview.onDidReceiveMessage((message: unknown) => {
+        this.received(fromPage(message));
+      }),
+    ];
+    panel.webview.html = timelineHtml(panel.webview, services.context.extensionUri);
+  }
+
+  show(runId: string): void {
+    this.runId = runId;
+    this.panel.reveal();
+    void this.post();
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) {
+      subscription.dispose();
+    }
+  }
+
+  /** The next run of the same goal takes the place of one that has ended. */
+  private follow(changed: string | undefined): void {
+    const now = this.snapshot();
+    const newest = now?.goalUri == null ? undefined : this.services.snapshots.ofGoal(now.goalUri);
+    if (newest !== undefined && newest.worker !== null && newest.runId !== this.runId) {
+      this.runId = newest.runId;
+      void this.post();
+    } else if (changed === undefined || changed === this.runId) {
+      void this.post();
+    }
+  }
+
+  private snapshot(): Snapshot | undefined {
+    const { snapshots } = this.services;
+    this.runId ??= shownRuns(snapshots.all())[0]?.runId;
+    return this.runId === undefined ? undefined : snapshots.get(this.runId);
+  }
+
+  private received(message: FromPage | undefined): void {
+    if (message?.kind === 'ready') {
+      this.ready = true;
+      this.postedRun = undefined;
+      void this.post();
+    } else if (message?.kind === 'expand') {
+      void this.postDetail(message.runId, message.number);
+    } else if (message?.kind === 'open') {
+      const { runId, action } = message;
+      if (action.kind === 'evidence') {
+        void vscode.commands.executeCommand('donewhen.openEvidence', { runId, evidenceId: action.evidenceId });
+      } else {
+        const about = { runId, iteration: action.number, uri: action.uri };
+        void vscode.commands.executeCommand('donewhen.openIterationDiff', about);
+      }
+    }
+  }
+
+  /** Sends what the page doesn't show yet. */
+  private async post(): Promise<void> {
+    const snapshot = this.snapshot();
+    if (snapshot === undefined || !this.ready) {
+      return;
+    }
+    await this.loadEarlier(snapshot);
+    const { runId } = snapshot;
+    if (runId !== this.runId) {
+      return;
+    }
+    const rows = timelineRows(snapshot, allIterations(snapshot, this.history.of(runId)), vscode.l10n);
+    const header = timelineHeader(snapshot, rows, vscode.l10n);
+    this.panel.title = vscode.l10n.t('Timeline: {0}', snapshot.title);
+    if (this.postedRun === runId) {
+      this.send({ kind: 'update', runId, header, rows: changedRows(this.posted, rows) });
+    } else {
+      this.send({ kind: 'run', runId, words: timelineWords(vscode.l10n), header, rows });
+    }
+    this.postedRun = runId;
+    this.posted = new Map(rows.map((row) => [row.number, row]));
+  }
+
+  /** A snapshot holds the last iterations only; the others are asked for once. */
+  private async loadEarlier(snapshot: Snapshot): Promise<void> {
+    const earlier = this.history.of(snapshot.runId);
+    const first = snapshot.iterations[0]?.number ?? 1;
+    if (first > 1 && earlier.at(-1)?.number !== first - 1 && !earlier.some((one) => one.number === first - 1)) {
+      await this.history.load(snapshot.runId).catch((problem: unknown) => {
+        this.services.log.warn(`timeline: ${String(problem)}`);
+      });
+    }
+    this.history.remember(this.services.snapshots.get(snapshot.runId) ?? snapshot);
+  }
+
+  private async postDetail(runId: string, number: number): Promise<void> {
+    let sections;
+    try {
+      const detail = await this.services.client.request('donewhen.run.iteration', { runId, number });
+      sections = iterationSections(detail, vscode.l10n);
+    } catch (problem) {
+      const text = problem instanceof Error ? problem.message : String(problem);
+      sections = [{ title: '', lines: [{ text, note: '', tone: 'bad' as const, action: undefined }] }];
+    }
+    this.send({ kind: 'detail', runId, number, sections });
+  }
+
+  private send(message: ToPage): void {
+    void this.panel.webview.postMessage(message);
+  }
+}
+
+function createPanel(services: Services): vscode.WebviewPanel {
+  const title = vscode.l10n.t('Timeline');
+  return vscode.window.createWebviewPanel(VIEW, title, vscode.ViewColumn.Active, webviewOptions(services));
+}
+
+function webviewOptions({ context }: Services): vscode.WebviewOptions {
+  return { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(context.extensionUri, 'dist')] };
+}
+
+function runOf(about: unknown): string | undefined {
+  const given = typeof about === 'object' && about !== null && 'runId' in about ? about.runId : undefined;
+  return typeof given === 'string' ? given : undefined;
+}
+
+async function chosenRun({ snapshots }: Services): Promise<string | undefined> {
+  const runs = shownRuns(snapshots.all());
+  if (runs.length <= 1) {
+    if (runs[0] === undefined) {
+      await vscode.window.showInformationMessage(vscode.l10n.t('There is no run to show yet. Set a goal first.'));
+    }
+    return runs[0]?.runId;
+  }
+  const picks = runs.map((run) => ({ label: run.title, description: run.goalUri ?? '', runId: run.runId }));
+  const title = vscode.l10n.t('Show the timeline of which goal?');
+  return (await vscode.window.showQuickPick(picks, { title }))?.runId;
+}

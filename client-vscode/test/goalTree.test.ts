@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest';
+import type { TreeNode } from '../src/goalNodes';
+import { goalTree, shownRuns } from '../src/goalTree';
+import type { Iteration, Snapshot } from '../src/protocol';
+import {
+  english,
+  makeInterrupt,
+  makeIteration,
+  makeIterations,
+  makeRequirement,
+  makeSnapshot,
+} from './snapshots';
+
+const range = { start: { line: 6, character: 0 }, end: { line: 6, character: 0 } };
+
+function tree(snapshots: readonly Snapshot[], earlier: readonly Iteration[] = []): TreeNode[] {
+  return goalTree(snapshots, { language: english, folderName: () => undefined, earlier: () => earlier });
+}
+
+function all(nodes: readonly TreeNode[]): TreeNode[] {
+  return nodes.flatMap((one) => [one, ...all(one.children)]);
+}
+
+/** The tree as a person reads it. */
+function drawn(nodes: readonly TreeNode[], indent = ''): string[] {
+  return nodes.flatMap((one) => [
+    `${indent}[${one.icon?.name ?? ''}] ${one.label}${one.description === '' ? '' : ` | ${one.description}`}`,
+    ...drawn(one.children, `${indent}  `),
+  ]);
+}
+
+describe('goalTree', () => {
+  it('shows what waits first, then the goal with its findings, requirements and iterations', () => {
+    const snapshot = makeSnapshot({
+      status: 'waiting',
+      iteration: 3,
+      counts: { met: 1, unmet: 1, unverified: 0, stale: 0, waived: 0, total: 2 },
+      interrupts: [makeInterrupt('I1')],
+      integrity: [
+        { id: 'F1', kind: 'test_skipped', uri: 'file:///w/t.py', range, message: 'skipped', accepted: false, reason: '' },
+      ],
+      requirements: [
+        makeRequirement(1, { status: 'met', reason: 'passed', evidenceIds: ['E3'] }),
+        makeRequirement(2, { locations: [{ uri: 'file:///w/a%20b.py', range, message: 'assert 1 == 2\nmore' }] }),
+      ],
+      iterationsTotal: 1,
+      iterations: [makeIteration(1, { changedFiles: ['src/a.py'], summary: 'quoted it' })],
+      lastRevertible: 1,
+    });
+    expect(drawn(tree([snapshot]))).toEqual([
+      '[shield] Run a command? | git push',
+      '[bell-dot] Export | 3/10 · 1 of 2 met · waiting for you',
+      '  [shield] F1 skipped | test skipped',
+      '  [pass-filled] R1 requirement 1 | met',
+      '    [comment] passed | says a check',
+      '    [output] Evidence E3',
+      '  [error] R2 requirement 2 | unmet · 2 tests failed',
+      '    [comment] 2 tests failed | says a check',
+      '    [location] a b.py:7 | assert 1 == 2',
+      '  [history] Iterations | 1',
+      '    [git-commit] Iteration 1 | 2 of 5 met · $0.04 · 12 s',
+      '      [comment] quoted it',
+      '      [diff] a.py | src',
+    ]);
+  });
+
+  it('has an id for each node, and words for a screen reader', () => {
+    const snapshot = makeSnapshot({
+      requirements: [makeRequirement(1, { evidenceIds: ['E1', 'E2'] }), makeRequirement(2, { evidenceIds: ['E1'] })],
+      iterationsTotal: 2,
+      iterations: [makeIteration(1, { changedFiles: ['a', 'b/a'] }), makeIteration(2, { changedFiles: ['a'] })],
+    });
+    const nodes = all(tree([snapshot, makeSnapshot({ runId: 'r2', goalUri: null })]));
+    expect(new Set(nodes.map((one) => one.id)).size).toBe(nodes.length);
+    expect(nodes.filter((one) => one.spoken.trim() === '')).toEqual([]);
+  });
+
+  it.each([
+    ['a start', makeInterrupt('I', { about: 'start', tool: null }), 'interrupt.start'],
+    ['a command', makeInterrupt('I'), 'interrupt.approval'],
+    ['an approval of no tool', makeInterrupt('I', { tool: null, about: 'plugin:x' }), 'interrupt.choice'],
+    ['a waiver', makeInterrupt('I', { kind: 'question', tool: null, about: 'requirement:x' }), 'interrupt.choice'],
+    ['a question', makeInterrupt('I', { kind: 'question', tool: null, about: 'worker' }), 'interrupt.question'],
+  ])('says of %s which answers it takes', (_, interrupt, context) => {
+    expect(tree([makeSnapshot({ interrupts: [interrupt] })])[0]?.context).toBe(context);
+  });
+
+  it('says what is doubtful of a requirement', () => {
+    const node = tree([makeSnapshot({ requirements: [makeRequirement(1, { flaky: true, renewing: true })] })])[0]
+      ?.children[0];
+    expect(node?.description).toBe('unmet, being proven again, flaky · 2 tests failed');
+    expect(node?.icon?.name).toBe('sync');
+  });
+
+  it('shows what it does now, or why it stands still, as a line of its own', () => {
+    const running = makeSnapshot({ activity: 'edits a.py' });
+    const ended = makeSnapshot({ status: 'capped', phase: null, activity: null, reason: '10 iterations' });
+    expect(tree([running])[0]?.children[0]).toMatchObject({ label: 'edits a.py', description: 'working' });
+    expect(tree([ended])[0]?.children[0]).toMatchObject({ label: '10 iterations', description: '' });
+  });
+
+  it('keeps Markdown of others from meaning anything in tooltips', () => {
+    const requirement = makeRequirement(1, { text: '[x](command:evil) `a`', reason: '**b**' });
+    const tooltip = tree([makeSnapshot({ requirements: [requirement] })])[0]?.children[0]?.tooltip();
+    expect(tooltip).toContain('\\[x\\]\\(command\\:evil\\) \\`a\\`');
+    expect(tooltip).toContain('\\*\\*b\\*\\*');
+  });
+
+  it('names the folder of a goal where it is asked to', () => {
+    const around = { language: english, folderName: () => 'web', earlier: () => [] };
+    expect(goalTree([makeSnapshot()], around)[0]?.description).toBe('0 of 0 met · running · web');
+  });
+});
+
+describe('iterations', () => {
+  const snapshot = makeSnapshot({ iterationsTotal: 250, iterations: makeIterations(231, 250), lastRevertible: 249 });
+
+  function group(earlier: readonly Iteration[] = []): TreeNode | undefined {
+    return tree([snapshot], earlier)[0]?.children.at(-1);
+  }
+
+  it('shows the newest first and asks for earlier ones by the hundred', () => {
+    const shown = group()?.children ?? [];
+    expect(shown.length).toBe(23);
+    expect(shown[0]?.label).toBe('Iteration 250');
+    expect(shown.slice(-3).map((one) => [one.label, one.opens, one.later])).toEqual([
+      ['Iterations 201 to 230', 'collapsed', 'r1'],
+      ['Iterations 101 to 200', 'collapsed', 'r1'],
+      ['Iterations 1 to 100', 'collapsed', 'r1'],
+    ]);
+  });
+
+  it('shows what was asked for', () => {
+    const chunk = group(makeIterations(1, 250))?.children.at(-1);
+    expect(chunk?.later).toBeUndefined();
+    expect(chunk?.children.length).toBe(100);
+    expect(chunk?.children[0]?.label).toBe('Iteration 100');
+  });
+
+  it('offers to go back to those whose files were kept', () => {
+    const [last, before] = group()?.children ?? [];
+    expect([last?.context, before?.context]).toEqual(['iteration', 'iteration.revertible']);
+  });
+
+  it('builds a long run with many requirements in a moment', () => {
+    const requirements = Array.from({ length: 200 }, (_, index) => makeRequirement(index + 1, { evidenceIds: ['E1'] }));
+    const long = makeSnapshot({ requirements, iterationsTotal: 1000, iterations: makeIterations(981, 1000) });
+    const earlier = makeIterations(1, 1000);
+    tree([long], earlier);
+    const before = performance.now();
+    tree([long], earlier);
+    expect(performance.now() - before).toBeLessThan(50);
+  });
+});
+
+describe('shownRuns', () => {
+  it('shows one for each goal: the unfinished one, else the newest', () => {
+    const check = makeSnapshot({ runId: 'check', status: null });
+    const paused = makeSnapshot({ runId: 'paused', status: 'paused' });
+    const ended = makeSnapshot({ runId: 'ended', status: 'complete', goalUri: 'file:///w/b.goal.md' });
+    const older = makeSnapshot({ runId: 'older', status: 'capped', goalUri: 'file:///w/b.goal.md' });
+    expect(shownRuns([check, paused, ended, older]).map((one) => one.runId)).toEqual(['paused', 'ended']);
+  });
+});
