@@ -322,3 +322,18 @@ async def test_an_essential_plugin_is_called_again_after_it_failed() -> None:
     await plugins.before_audit(host, AUDIT)
     assert called == ["gate", "gate"]
     assert [failure[3] for failure in host.failed] == [True, True]
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_a_halt_may_be_returned_as_well(point: str) -> None:
+    class Returns:
+        name = "returns"
+
+    def hook(self: object) -> object:
+        return Halt("enough", {"spent": 3})
+
+    setattr(Returns, point, hookimpl(hook))
+    host = MemoryHost()
+    with pytest.raises(Halt) as found:
+        await POINTS[point](opened(Returns()), host, NOBODY)
+    assert (found.value.plugin, found.value.data, host.failed) == ("returns", {"spent": 3}, [])

@@ -166,3 +166,17 @@ async def test_a_shape_that_cannot_be_checked_is_an_error_that_says_so() -> None
     host = MemoryHost(states={"mine": PluginState(1, 3)})
     with pytest.raises(StateError, match="can't be the shape of a plugin's state"):
         PluginContext("mine", host).get_state(MemoryHost.__class__.mro, default=None)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.conformance("C23")
+async def test_an_upgrade_that_changes_what_it_is_given_can_be_made_again() -> None:
+    def upgrade(version: int, value: Any) -> Any:
+        value["often"] = value.pop("times")
+        return value
+
+    host = MemoryHost()
+    context = PluginContext("mine", host)
+    await context.set_state({"word": "yes", "times": 2})
+    for _ in range(2):
+        assert context.get_state(Told, default=None, version=2, upgrade=upgrade) == {"word": "yes", "often": 2}
+    assert host.states["mine"] == PluginState(1, {"word": "yes", "times": 2})

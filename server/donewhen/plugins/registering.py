@@ -34,6 +34,8 @@ class Hook:
         try:
             found = self.function(**{name: given[name] for name in self.arguments})
             answer = await found if inspect.isawaitable(found) else found
+            if isinstance(answer, Halt):
+                raise answer  # returned, it is meant no less
         except Halt as halt:
             halt.data = plain_data(halt)
             raise

@@ -73,7 +73,8 @@ def _current(plugin: str, state: PluginState, version: int, upgrade: Upgrade | N
             f"the state of the plugin {plugin} has version {state.version}, and {version} is wanted: give `get_state` "
             "an `upgrade`"
         )
-    return upgrade(state.version, state.value)
+    own = json.loads(json.dumps(state.value))  # what is on record stays as it is, whatever becomes of this one
+    return upgrade(state.version, own)
 
 
 def _no_number(text: str) -> Any:

@@ -43,9 +43,13 @@ async def _called(
     """Async tools on the loop, plain ones beside it: neither holds the loop."""
     try:
         if inspect.iscoroutinefunction(run):
-            return await run(given, context)
-        found = await in_thread(run, given, context)
-        return await found if inspect.isawaitable(found) else found
+            found = await run(given, context)
+        else:
+            found = await in_thread(run, given, context)
+            found = await found if inspect.isawaitable(found) else found
+        if isinstance(found, Halt):
+            raise found  # returned, it is meant no less
+        return found
     except Halt as halt:
         halt.data = plain_data(halt)
         raise
