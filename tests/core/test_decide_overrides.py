@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from donewhen.core import events as e
 from donewhen.core.decide import Ask, AskJudge, Confirm, Pause, RunAudit, RunWorker, Stop, decide
 from donewhen.core.errors import NotResumable
-from donewhen.core.evidence import Evidence
+from donewhen.core.evidence import Evidence, ObservedResponse
 from donewhen.core.fold import fold_all
 from donewhen.core.goal import Limits
 from donewhen.core.integrity import IntegrityFinding
@@ -233,3 +235,11 @@ def test_evidence_of_another_revision_may_not_be_cited() -> None:
     story = Story().then(e.EvidenceRecorded(Evidence("E5", "old", "old", 0, GOOD)))
     assert "E5" not in story.state.recorded
     assert story.state.evidence_count == 5
+
+
+def test_a_response_may_not_be_cited_for_a_goal_about_files() -> None:
+    said = Evidence("E5", "rev0", "rev0", 0, ObservedResponse("0", "All tests pass", 14))
+    story = Story()
+    said = replace(said, revision=story.state.revision, revision_after=story.state.revision)
+    story = story.then(e.EvidenceRecorded(said))
+    assert ("E5" in story.state.recorded, story.state.response) == (False, None)

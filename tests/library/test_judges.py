@@ -23,7 +23,7 @@ from donewhen import (
     run_goal,
 )
 from donewhen.core.errors import JudgeOutage
-from donewhen.core.evidence import CheckResult, Outcome
+from donewhen.core.evidence import CheckResult, ObservedDiff, ObservedResponse, Outcome
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.judges.scripted import garbage_judge, gullible_judge, hostile_judge, refusing_judge
 from donewhen.library.judging import AuditTask
@@ -269,3 +269,28 @@ def test_c01_the_controller_refuses_what_cannot_be(cap: Any) -> None:
         GoalController("Do it", max_iterations=cap)
     with pytest.raises(InvalidGoal, match="objective"):
         GoalController("  ")
+
+
+@pytest.mark.conformance("C16")
+def test_c16_messages_are_no_evidence_wherever_they_are_given() -> None:
+    messages: Any = [{"role": "assistant", "content": "I am done"}]
+    with pytest.raises(UsageError, match="give them as `messages`"):
+        judge_goal(lambda task: True, "It works", messages)
+    with pytest.raises(UsageError, match="what was observed"):
+        judge_goal(lambda task: True, "It works", ["I am done"])  # type: ignore[list-item]  # that is the point
+    assert not judge_goal(lambda task: Verdict(()), "It works", messages=messages).complete
+
+
+def test_the_response_proves_nothing_of_a_goal_about_a_workspace() -> None:
+    goal = Goal("Tests", "All tests pass", (Requirement("r-1", 1, "all tests pass"),))
+    said = [{"role": "assistant", "content": "All tests pass"}]
+    controller = GoalController(goal, lambda task: True)
+    controller.start()
+    assert isinstance(controller.on_run_finished(said), GoalContinue)
+    claimed = ObservedResponse("0", "All tests pass", 14)
+    assert isinstance(controller.on_turn_finished(GoalVerdict(1.0, True, ""), response="All tests pass"), GoalContinue)
+    with pytest.raises(UsageError, match="proves nothing about a workspace"):
+        controller.on_turn_finished(GoalVerdict(1.0, True, ""), evidence=[claimed])
+    step = controller.on_run_finished(said, [ObservedDiff("", ("a.py",), "+ x = 1")])
+    assert isinstance(step, GoalDone)
+    assert step.outcome.requirements[0].evidence_ids == ("E1",)

@@ -82,8 +82,11 @@ def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> 
     commands = state.commands
     if isinstance(event.evidence.observation, ObservedCommand):
         commands = (*commands, event.evidence)[-KEPT_COMMANDS:]
-    response = event.evidence if isinstance(event.evidence.observation, ObservedResponse) else state.response
-    return replace(counted, recorded=_recorded(counted, event.evidence), commands=commands, response=response)
+    if not isinstance(event.evidence.observation, ObservedResponse):
+        return replace(counted, recorded=_recorded(counted, event.evidence), commands=commands)
+    if state.goal.about != "response":
+        return counted  # what a worker says proves nothing about files, and can't be cited
+    return replace(counted, recorded=_recorded(counted, event.evidence), response=event.evidence)
 
 
 def _counted(state: RunState, evidence: Evidence) -> RunState:

@@ -76,16 +76,26 @@ async def judge_goal(
 
 
 def _goal(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
-    responses = any(isinstance(one, ObservedResponse) for one in evidence)
     if isinstance(goal, Goal):
-        if responses and goal.about != "response":
-            raise UsageError(
-                'a response proves nothing about a workspace: give a goal about the response, about="response"'
-            )
+        check_evidence(evidence, goal.about)
         return goal
+    check_evidence(evidence, "response")
+    responses = any(isinstance(one, ObservedResponse) for one in evidence)
     text = goal.strip()
     requirements = (Requirement(requirement_id(text), 1, text),) if text else ()
     return Goal("", text, requirements, about="response" if responses else "workspace")
+
+
+def check_evidence(evidence: Sequence[Observation], about: str) -> None:
+    """Raises UsageError for what is no evidence, or none of a goal about this."""
+    if any(isinstance(one, Mapping) for one in evidence):
+        raise UsageError("messages are no evidence, but claims: give them as `messages`")
+    if not all(isinstance(one, Observation) for one in evidence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+        raise UsageError("evidence is what was observed: a CheckResult, ObservedCommand, ObservedDiff, ...")
+    if about != "response" and any(isinstance(one, ObservedResponse) for one in evidence):
+        raise UsageError(
+            'a response proves nothing about a workspace: give a goal about the response, about="response"'
+        )
 
 
 def _verdict(goal: Goal, findings: Sequence[RequirementVerdict], usage: Usage) -> GoalVerdict:

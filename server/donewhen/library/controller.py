@@ -17,7 +17,7 @@ from donewhen.core.fold import begin, fold
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.work import TurnResult
-from donewhen.judges.alone import GoalVerdict
+from donewhen.judges.alone import GoalVerdict, check_evidence
 from donewhen.library.asking import judge_goal
 from donewhen.library.goals import without_prefix
 from donewhen.library.judging import AuditTask, JudgeLike, judgement_of
@@ -62,7 +62,8 @@ class GoalController:
     """Decides whether a worker goes on, while the caller talks to it. It keeps no time and calls nobody: limits other
     than `max_iterations` (None: the goal's own, 10 where it says nothing) don't apply.
 
-    A goal with checks takes their results as evidence, and no verdict stands against one that failed.
+    A goal in words is about the response. A Goal about a workspace, as one is unless it says otherwise, is proven by
+    `evidence` alone. One with checks takes their results as evidence, and no verdict stands against one that failed.
 
     >>> from donewhen import GoalController, GoalVerdict
     >>> controller = GoalController("Write a haiku", max_iterations=3)
@@ -83,6 +84,8 @@ class GoalController:
         self._response: Any = None
         self._score: float | None = None
         self._given: tuple[Observation, ...] = ()
+        self._seen: list[Evidence] = []
+        """What the turn that is being audited left, which alone can be cited."""
         self._said: Any = None
 
     @property
@@ -108,17 +111,19 @@ class GoalController:
         """What follows a turn of the worker. `verdict` is a judge's: a GoalVerdict, a Verdict, a dict
         `{score, complete, missing}` or a bool; anything else proves nothing. `evidence` are check results and whatever
         else was seen, `response` is what the worker said, or a Blocked, Impossible or Question. `error`: the turn
-        failed, and nothing of it is judged. Raises UsageError where no turn is open.
+        failed, and nothing of it is judged. Raises UsageError where no turn is open, and for what is no evidence.
         """
         state = self._state
         if state.turn is None:
             raise UsageError("no turn is open: start() first, and nothing comes after GoalDone")
+        check_evidence(evidence, state.goal.about)
         self._said, self._given, self._score, self._response = verdict, tuple(evidence), None, response
         # Nobody here sees files: each turn may have changed anything, and no older result counts.
         self._append(e.RevisionChanged(f"turn {state.turn.iteration}", (), "worker"))
         result = _result(response, error)
         self._append(e.TurnFinished(state.turn.iteration, result))
-        if result.error is None:
+        self._seen.clear()
+        if result.error is None and self._about_response:
             self._record(_observed(result.response or ""))
         return self._advance()
 
@@ -126,14 +131,19 @@ class GoalController:
         self, messages: Sequence[Mapping[str, Any]], evidence: Sequence[Observation] = ()
     ) -> GoalContinue | GoalDone:
         """As `on_turn_finished`, with what the controller's own judge says of the evidence; it reads the messages as
-        claims. This calls the judge, and waits for it. Raises UsageError without a judge."""
+        claims. Of a goal about the response the last message of the agent is the response. This calls the judge, and
+        waits for it. Raises UsageError without a judge."""
         if self._judge is None:
             raise UsageError("the controller has no judge: give one, or call on_turn_finished with a verdict")
         said = [as_text(one.get("content")) for one in messages if one.get("role") in ("assistant", "ai")]
         response = said[-1] if said else ""
-        shown = [*evidence, _observed(response)]
+        shown = [*evidence, _observed(response)] if self._about_response else evidence
         verdict = judge_goal(self._judge, self._state.goal, shown, messages=messages)
         return self.on_turn_finished(verdict, evidence=evidence, response=response)
+
+    @property
+    def _about_response(self) -> bool:
+        return self._state.goal.about == "response"
 
     def _advance(self) -> GoalContinue | GoalDone:
         """Follows the decisions up to the next turn, or the end."""
@@ -177,6 +187,7 @@ class GoalController:
         evidence = Evidence(number, state.revision, state.revision, state.turns_ended, observation)
         finished = isinstance(observation, CheckResult)
         self._append(e.CheckFinished(evidence) if finished else e.EvidenceRecorded(evidence))
+        self._seen.append(evidence)
 
     def _judged(self, requirements: tuple[Requirement, ...]) -> None:
         state = self._state
@@ -184,8 +195,7 @@ class GoalController:
         if not asked:
             self._append(e.ClaimJudged(None, "nobody judged the claim"))
             return
-        held = [state.response, *state.results.values()]
-        known = tuple(one for one in held if one is not None and one.fresh(state.revision))
+        known = tuple(self._seen)
         reply = Judgement(None, reason="no verdict was given")
         if self._said is not None:
             said = _cited(self._said, asked, tuple(one.id for one in known))
@@ -208,7 +218,7 @@ def _goal(goal: Goal | str, max_iterations: int | None) -> Goal:
     cap = limits.max_iterations if max_iterations is None else max_iterations
     limits = replace(limits, max_iterations=cap, timeout=None, budget=None, token_budget=None)
     if isinstance(goal, Goal):
-        return replace(goal, limits=limits, about="response")
+        return replace(goal, limits=limits)
     text = without_prefix(goal).strip()
     if not text:
         raise InvalidGoal("the objective must not be blank: say what shall be true when it is done")
