@@ -18,6 +18,7 @@ from donewhen.judges.alone import GoalVerdict
 from donewhen.library.judging import AuditTask, JudgeConfig
 from donewhen.library.loop import GoalLoop, judge_from
 from donewhen.library.response import GoalResult, ValidationOutcome
+from donewhen.library.running import run_goal
 from donewhen.library.workers import Blocked, Impossible
 from donewhen.plugins import Halt, hookimpl
 from donewhen.plugins.critic import Critic
@@ -592,6 +593,12 @@ def test_the_workers_own_model_is_the_judge_where_it_has_one(model: Any) -> None
     agent = Agent()
     agent.model = model  # type: ignore[attr-defined]
     assert judge_from(agent.ask) == JudgeConfig("openai/worker")
+    strict = JudgeConfig(system_prompt="Be strict.")
+    assert GoalLoop("x", judge=strict).judge == strict
+    assert judge_from(agent.ask, strict) == JudgeConfig("openai/worker", system_prompt="Be strict.")
+    assert judge_from(agent.ask, JudgeConfig("openai/judge")) == JudgeConfig("openai/judge")
+    with pytest.raises(UsageError, match="the judge needs a model here"):
+        run_goal("Do it", agent.ask, strict)
 
 
 @pytest.mark.conformance("A6", "A3")
@@ -691,3 +698,21 @@ async def test_a07_hundreds_of_attempts_end() -> None:
     await loop(worker)(PROMPT)
     assert result_of(loop, worker).stop_reason == "max_attempts"
     assert time.perf_counter() - began < 20
+
+
+@pytest.mark.conformance("C23")
+async def test_c23_what_a_plugin_halted_with_reaches_the_result() -> None:
+    class Closed:
+        name = "closed"
+
+        @hookimpl
+        def before_turn(self) -> None:
+            raise Halt("out of hours", {"opens": "08:00"})
+
+    worker, loop = Answers("x"), GoalLoop(never, plugins=[Closed()])
+    assert await loop(worker)(PROMPT) is None
+    result = loop.last_result(worker)
+    assert result is not None
+    assert (result.passed, result.stop_reason, result.reason) == (False, "paused", "out of hours")
+    assert result.halt is not None
+    assert (result.halt.plugin, result.halt.data) == ("closed", {"opens": "08:00"})

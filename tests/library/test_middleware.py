@@ -16,6 +16,7 @@ from donewhen.core.errors import AlreadyRunning, InvalidGoal, JudgeOutage, Usage
 from donewhen.library.conditions import goal_command
 from donewhen.library.judging import AuditTask
 from donewhen.library.middleware import GoalAgent, GoalMiddleware
+from donewhen.plugins import AuditAhead, Halt, hookimpl
 
 CONDITION = "the answer names all seven colours"
 
@@ -439,3 +440,50 @@ async def test_c19_in_one_workspace_one_goal_is_pursued_and_a_paused_one_goes_on
     assert asked == ["Edited since the turn was cut off: a.txt. Keep these edits?"]
     assert goal_of(agent)["status"] == "achieved"
     assert await other.prompt("hello") == "no"
+
+
+@pytest.mark.conformance("C23", "C22")
+@pytest.mark.parametrize("word", ["resume", "stop"])
+async def test_a_goal_that_a_plugin_halted_is_paused_and_goes_on_from_there(word: str) -> None:
+    class Looks:
+        name = "looks"
+
+        def __init__(self) -> None:
+            self.asked: list[Any] = []
+
+        @hookimpl
+        def before_audit(self, audit: AuditAhead) -> None:
+            if audit.iteration and not self.asked:
+                raise Halt("have a look", {"at": 1})
+
+        @hookimpl
+        def on_resume(self, data: Any) -> None:
+            self.asked.append(data)
+
+    worker, looks = Worker("all of them"), Looks()
+    agent = GoalMiddleware(says(achieved()), plugins=(looks,)).attach(worker)
+    assert await agent.prompt(f"/goal {CONDITION}") == "all of them"
+    assert (goal_of(agent)["status"], goal_of(agent)["last_reason"]) == ("paused", "have a look")
+    ended = await agent.prompt(f"/goal {word}")
+    if word == "stop":
+        assert (ended["status"], len(worker.prompts)) == ("stopped", 1)
+        return
+    assert (ended, goal_of(agent)["status"], goal_of(agent)["evaluations"]) == ("all of them", "achieved", 1)
+    assert (looks.asked, len(worker.prompts)) == ([None], 1)
+
+
+async def test_a_goal_that_a_plugin_ends_has_failed() -> None:
+    class Ends:
+        @hookimpl
+        def before_turn(self) -> None:
+            raise Halt("never", resumable=False)
+
+    agent = GoalMiddleware(says(achieved()), plugins=(Ends(),)).attach(Worker("x"))
+    await agent.prompt(f"/goal {CONDITION}")
+    assert (goal_of(agent)["status"], goal_of(agent)["evaluations"]) == ("failed", 0)
+    assert "never" in goal_of(agent)["last_reason"]
+
+
+def test_an_evaluator_is_needed() -> None:
+    with pytest.raises(UsageError, match="an evaluator is needed"):
+        GoalMiddleware(None)  # type: ignore[arg-type]  # that is the point

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -198,6 +199,27 @@ def test_c06_the_retry_prompt_is_the_templates(made: Any) -> None:
     assert prompts == ["Do it", made]
     assert len(told) == 1
     assert "it says 'no'" in (told[0] or "")
+
+
+@pytest.mark.conformance("C6")
+@pytest.mark.parametrize("made", [None, "  ", [], 7])
+def test_c06_a_template_that_makes_no_prompt_ends_the_run_by_name(made: Any) -> None:
+    outcome = run_goal("Do it", lambda prompt: "no", checks=[is_done], resume_prompt_template=lambda feedback: made)
+    assert (outcome.status, outcome.iterations) == ("crashed", 1)
+    assert "resume_prompt_template must return a text or a list of content blocks" in outcome.reason
+
+
+@pytest.mark.conformance("C8")
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_worker_that_wants_the_program_to_end_fails_its_turn(plain: bool) -> None:
+    def leaves(prompt: str) -> str:
+        sys.exit(3)
+
+    async def leaves_later(prompt: str) -> str:
+        sys.exit(3)
+
+    outcome = run_goal("Do it", leaves if plain else leaves_later, checks=[is_done])
+    assert (outcome.status, "SystemExit: 3" in outcome.reason) == ("crashed", True)
 
 
 @pytest.mark.conformance("C8", "A4")

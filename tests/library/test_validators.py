@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -61,3 +62,31 @@ async def test_c15_taken_strictly_a_wrong_value_is_an_error() -> None:
     checker = ValidatorChecker({CHECK.id: lambda response, agent: "true"}, NoCommands(), "", strict=True)
     with pytest.raises(UsageError, match="short answer: the validator returned 'true'"):
         await checker.run(CHECK, timeout=5, token="t")
+
+
+@pytest.mark.conformance("C15")
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(TimeoutError("the table is locked"), "TimeoutError: the table is locked"), (SystemExit(3), "SystemExit: 3")],
+)
+async def test_c15_whatever_a_validator_raises_is_a_failed_check(plain: bool, error: BaseException, said: str) -> None:
+    def raises(response: Any, agent: Any) -> bool:
+        raise error
+
+    async def raises_later(response: Any, agent: Any) -> bool:
+        raise error
+
+    checker = ValidatorChecker({CHECK.id: raises if plain else raises_later}, NoCommands(), "yes")
+    result = await checker.run(CHECK, timeout=5, token="t")
+    assert (result.outcome, said in result.reason) == (Outcome.FAILED, True)
+
+
+@pytest.mark.conformance("C15", "C4")
+async def test_a_validator_that_takes_too_long_timed_out() -> None:
+    async def waits(response: Any, agent: Any) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    result = await ValidatorChecker({CHECK.id: waits}, NoCommands(), "yes").run(CHECK, timeout=0.01, token="t")
+    assert result.outcome is Outcome.TIMED_OUT

@@ -7,7 +7,7 @@ import contextvars
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -43,6 +43,14 @@ async def aside(call: Callable[[], T]) -> T:
 
     _free_thread().do(work)
     return await future
+
+
+async def awaited(call: Awaitable[T]) -> T:
+    """What it returns or raises. One that wants the program to end fails, as it does in a thread."""
+    try:
+        return await call
+    except SystemExit as error:
+        raise _raisable(error) from error
 
 
 class _Thread:

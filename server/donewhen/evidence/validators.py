@@ -13,7 +13,7 @@ from donewhen.core.errors import UsageError
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.validating import judged
-from donewhen.evidence.aside import aside
+from donewhen.evidence.aside import aside, awaited
 from donewhen.ports import Checker
 
 NOTHING: Any = object()
@@ -64,12 +64,13 @@ class ValidatorChecker:
         return await self.commands.editor_report(requirement)
 
     async def _outcome(self, validator: Validator, timeout: float) -> tuple[Outcome, str]:
+        limit = asyncio.timeout(timeout)
         try:
-            async with asyncio.timeout(timeout):
+            async with limit:
                 found = await self._call(validator)
-        except TimeoutError:
-            return Outcome.TIMED_OUT, f"timed out after {timeout:g} s"
         except Exception as error:  # noqa: BLE001  # a validator's exception is a failed check with its message (C15)
+            if limit.expired():
+                return Outcome.TIMED_OUT, f"timed out after {timeout:g} s"
             return Outcome.FAILED, f"{type(error).__name__}: {error}"
         return judged(found)
 
@@ -77,9 +78,9 @@ class ValidatorChecker:
         """Async validators on the loop, sync ones beside it: neither holds the loop, nor the end of the process."""
         extras = dict(self.extras) if takes_any_keyword(validator) else dict[str, Any]()
         if inspect.iscoroutinefunction(validator):
-            return await validator(self.response, self.agent, **extras)
+            return await awaited(validator(self.response, self.agent, **extras))
         found = await aside(lambda: validator(self.response, self.agent, **extras))
-        return await found if inspect.isawaitable(found) else found
+        return await awaited(found) if inspect.isawaitable(found) else found
 
 
 def takes_any_keyword(function: Callable[..., Any]) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from donewhen.core.errors import UsageError
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
@@ -156,6 +157,8 @@ def reason_of(views: Sequence[RequirementView]) -> str:
 def evaluator_of(given: JudgeLike) -> Judge | JudgeConfig:
     """The evaluator as a judge. A callable may also return `{"achieved": bool, "reason": str}`. Raises UsageError for
     what is none."""
+    if given is None:  # pyright: ignore[reportUnnecessaryComparison]  # callers are not always type-checked
+        raise UsageError("an evaluator is needed: a model's name, a JudgeConfig, a callable or a Judge")
     port = callable(getattr(given, "judge", None)) and hasattr(given, "identity")
     judge = judge_of(_achieving(given) if callable(given) and not port else given)
     assert judge is not None  # only None is no judge

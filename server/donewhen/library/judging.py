@@ -25,6 +25,7 @@ class JudgeConfig:
     """A model as the judge, as litellm names it; several such as `A,B,C` or `3*A` are a panel, whose members must agree
     as `rule` says. Its key is `api_key`, else what the environment holds for that model's provider.
 
+    Without a model it is the worker's own, where that has an attribute `model`: in a GoalLoop only.
     `system_prompt` are instructions of your own, `calls` bounds how often it may look for itself, `tokens` its prompt.
 
     >>> from donewhen import JudgeConfig
@@ -32,7 +33,7 @@ class JudgeConfig:
     'openai/gpt-5.5'
     """
 
-    model: str
+    model: str = ""
     system_prompt: str | None = None
     temperature: float | None = None
     api_base: str | None = None
@@ -42,7 +43,7 @@ class JudgeConfig:
     tokens: int = 24_000
 
     def __post_init__(self) -> None:
-        if not self.models:
+        if self.model and not self.models:
             raise InvalidGoal(
                 f"the judge's model must be a model, or several such as A,B,C or 3*A; it is {self.model!r}"
             )
@@ -208,10 +209,14 @@ JudgeLike = Judge | JudgeConfig | str | Callable[..., Any]
 def judge_of(given: JudgeLike | None, files: Mapping[str, str] | None = None) -> Judge | JudgeConfig | None:
     """A caller's judge: the port, or a model that is still to be reached. `files` are what a callable is shown. Raises
     UsageError for what is none."""
-    if given is None or isinstance(given, JudgeConfig):
+    if given is None:
+        return None
+    if isinstance(given, JudgeConfig):
+        if not given.models:
+            raise UsageError("the judge needs a model here: JudgeConfig('provider/name')")
         return given
     if isinstance(given, str):
-        return JudgeConfig(given)
+        return judge_of(JudgeConfig(given), files)
     if callable(getattr(given, "judge", None)) and hasattr(given, "identity"):
         return cast("Judge", given)
     if callable(given):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
@@ -71,7 +71,7 @@ class GoalLoop:
         plugins: Sequence[object] = (),
     ) -> None:
         self.goal = _checked_goal(goal)
-        self.judge = judge_of(judge) if isinstance(goal, str) else None
+        self.judge = _checked_judge(judge) if isinstance(goal, str) else None
         self.limits = limits(attempts("max_attempts", max_attempts), seconds("timeout", timeout))
         self.name = _checked_name(name)
         self.preserve_context = preserve_context
@@ -196,7 +196,7 @@ async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, lat
     parts = RunParts(
         goal=goal,
         worker=working,
-        judge=None if validators else loop.judge or judge_from(worker),
+        judge=None if validators else judge_from(worker, loop.judge),
         validators=validators,
         agent=host_of(worker),
         extras=extras,
@@ -216,7 +216,7 @@ def _keep(latest: _Latest, state: RunState, working: LoopedWorker, checks: tuple
     passed = state.status == "complete"
     working.found(None if passed else feedback_of(assess(state), checks), passed)
     reason = state.reason or state.paused or ""
-    latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason)
+    latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason, state.halt)
 
 
 def goal_of(wanted: str | Callable[..., Any], prompt: Any, limits: Limits) -> Goal:
@@ -234,12 +234,14 @@ def goal_of(wanted: str | Callable[..., Any], prompt: Any, limits: Limits) -> Go
     return Goal("", task, (requirement,), limits, about="response")
 
 
-def judge_from(worker: Callable[..., Any]) -> Judge | JudgeConfig:
-    """The model that the worker has. Raises UsageError where it has none."""
+def judge_from(worker: Callable[..., Any], wanted: Judge | JudgeConfig | None = None) -> Judge | JudgeConfig:
+    """Who was wanted; of the model that the worker has, where none was named. Raises UsageError where it has none."""
+    if wanted is not None and not (isinstance(wanted, JudgeConfig) and not wanted.model):
+        return wanted
     model = getattr(host_of(worker), "model", None)
     for name in (model, *(getattr(model, key, None) for key in ("model", "model_id", "name"))):
         if isinstance(name, str) and name.strip():
-            return JudgeConfig(name)
+            return JudgeConfig(name) if wanted is None else replace(wanted, model=name)
     raise UsageError(
         f"a goal in words needs a judge, and {name_of(worker)} has no attribute `model` to take one from: "
         'GoalLoop(goal, judge=JudgeConfig("provider/model"))'
@@ -257,6 +259,11 @@ def _checked_goal(goal: Any) -> str | Callable[..., Any]:
     if callable(goal):
         return goal
     raise InvalidGoal(f"goal must be a text or a validator; it is {type(goal).__name__}")
+
+
+def _checked_judge(judge: JudgeLike | None) -> Judge | JudgeConfig | None:
+    """A JudgeConfig without a model is the worker's: it is only known once there is one."""
+    return judge if isinstance(judge, JudgeConfig) else judge_of(judge)
 
 
 def _checked_name(name: Any) -> str:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from donewhen.core.errors import UsageError, WorkerFailed
+from donewhen.core.errors import WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import TurnResult
 from donewhen.library.attaching import host_of
+from donewhen.library.prompts import retry_made_by
 from donewhen.library.response import (
     GoalAttempt,
     RetryPrompt,
-    checked_retry,
     feedback_of,
     joined,
     retry_prompt,
@@ -142,11 +142,7 @@ class LoopedWorker:
 
     def _templated(self, feedback: str | None) -> Any:
         assert self._template is not None  # the caller saw it
-        try:
-            made = self._template(feedback)
-        except Exception as error:
-            raise UsageError(f"resume_prompt_template failed: {type(error).__name__}: {error}") from error
-        return checked_retry(made)
+        return retry_made_by(self._template, feedback)
 
     def _arguments(self, prompt: Any) -> tuple[Any, ...]:
         return (prompt, *self._asked.others)

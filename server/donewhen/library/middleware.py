@@ -27,7 +27,17 @@ from donewhen.library.threads import called, run_sync
 MAX_EVALUATIONS = 10
 TIMEOUT = 3600.0
 GOAL = "goal"
-_STATUSES = {"complete": "achieved", "cancelled": "stopped", "crashed": "failed", "paused": "paused"}
+_STATUSES = {
+    "complete": "achieved",
+    "cancelled": "stopped",
+    "crashed": "failed",
+    "blocked": "failed",
+    "impossible": "failed",
+    "paused": "paused",
+    "waiting": "paused",
+}
+"""A goal that waits was halted by a plugin; every other status is a limit."""
+_GOES_ON = ("paused", "waiting")
 
 
 class GoalMiddleware:
@@ -101,7 +111,8 @@ class _Pursuit:
 class GoalAgent:
     """An agent that takes `/goal`. `state.extra["goal"]` says where its goal stands:
     `{"status", "condition", "evaluations", "max_evaluations", "last_reason"}`, with the status "active", "achieved",
-    "exhausted" (a limit is reached), "paused", "stopped" or "failed". What else the agent has is found here, too.
+    "exhausted" (a limit is reached), "paused" (also by a plugin that halts it), "stopped" or "failed" (it crashed, or
+    can't be met). What else the agent has is found here, too.
     """
 
     def __init__(self, pursuing: Pursuing, worker: Any, call: Callable[..., Any]) -> None:
@@ -235,7 +246,7 @@ class GoalAgent:
         finally:
             pursuit.running = False
             _settle(mine, pursuit)
-            if pursuit.session.state.status != "paused":
+            if pursuit.session.state.status not in _GOES_ON:
                 await self._closed(pursuit)
         if state.status == "crashed":
             raise WorkerFailed(state.reason) from pursuit.working.failure

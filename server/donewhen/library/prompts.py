@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from donewhen.core.errors import UsageError
 from donewhen.core.goal import Check, Goal
 from donewhen.ports import Turn
 from donewhen.workers.prompt import ANSWERS_HEADING, FEEDBACK_HEADING, REVIEW_HEADING, item, turn_prompt
@@ -36,3 +38,17 @@ def objective_of(goal: Goal) -> str:
 def _validators_alone(checks: Sequence[Check]) -> bool:
     """A validator's name tells a worker nothing; its feedback does."""
     return bool(checks) and all(check.kind == "validator" for check in checks)
+
+
+def retry_made_by(template: Callable[[str | None], Any], feedback: str | None) -> Any:
+    """What a caller's template makes of the feedback (C6): a text that is not blank, or content blocks. Raises
+    UsageError for anything else, and where it fails."""
+    try:
+        made = template(feedback)
+    except Exception as error:
+        raise UsageError(f"resume_prompt_template failed: {type(error).__name__}: {error}") from error
+    if isinstance(made, str) and made.strip():
+        return made
+    if isinstance(made, list) and made:
+        return made  # pyright: ignore[reportUnknownVariableType]  # the caller's content blocks
+    raise UsageError(f"resume_prompt_template must return a text or a list of content blocks; it returned {made!r}")

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from donewhen.core.errors import UsageError
 from donewhen.core.events import END_STATUSES
 from donewhen.core.feedback import keep_ends
+from donewhen.core.plugging import Halted
 from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.library.workers import as_text
@@ -65,7 +65,7 @@ class GoalAttempt:
 @dataclass(frozen=True, slots=True)
 class GoalResult:
     """How a goal loop ended. `stop_reason` is "satisfied", "max_attempts", "timeout", "cancelled", "crashed", ...;
-    `reason` says it in words.
+    `reason` says it in words; `halt` is what a plugin said that stopped it: who, why, and its data.
 
     >>> from donewhen import GoalAttempt, GoalResult
     >>> GoalResult(True, "satisfied", [GoalAttempt(1, True)]).attempts[-1].passed
@@ -76,6 +76,7 @@ class GoalResult:
     stop_reason: StopReason
     attempts: list[GoalAttempt] = field(default_factory=list[GoalAttempt])
     reason: str = ""
+    halt: Halted | None = None
 
 
 def stop_reason_of(state: RunState) -> StopReason:
@@ -130,12 +131,3 @@ def with_earlier(prompt: Any, response: Any, retry: str) -> Any:
 
 def _blocks(prompt: Any) -> list[Any]:
     return list(prompt) if isinstance(prompt, list) else [{"text": prompt if isinstance(prompt, str) else str(prompt)}]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # the caller's content blocks
-
-
-def checked_retry(made: Any) -> Any:
-    """What a template may return: a text that is not blank, or content blocks. Raises UsageError for anything else."""
-    if isinstance(made, str) and made.strip():
-        return made
-    if isinstance(made, list) and made:
-        return made  # pyright: ignore[reportUnknownVariableType]  # the caller's content blocks
-    raise UsageError(f"resume_prompt_template must return a text or a list of content blocks; it returned {made!r}")

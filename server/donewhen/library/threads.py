@@ -10,18 +10,18 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from donewhen.evidence.aside import aside
+from donewhen.evidence.aside import aside, awaited
 
 T = TypeVar("T")
 
 
 async def called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What a callable returns, sync or async. A sync one runs in a thread with the caller's context variables; where
-    the caller is cancelled it is left behind, and what it returns is dropped."""
+    the caller is cancelled it is left behind, and what it returns is dropped. `sys.exit` is an error like any other."""
     if is_async(function):
-        return await function(*args, **kwargs)
+        return await awaited(function(*args, **kwargs))
     found = await aside(lambda: function(*args, **kwargs))
-    return await found if inspect.isawaitable(found) else found
+    return await awaited(found) if inspect.isawaitable(found) else found
 
 
 def is_async(function: Callable[..., Any]) -> bool:

@@ -13,7 +13,7 @@ from donewhen.core.calls import Message
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import Claim, TurnResult
-from donewhen.library.prompts import prompt_of
+from donewhen.library.prompts import prompt_of, retry_made_by
 from donewhen.library.threads import called
 from donewhen.ports import Turn, TurnContext, Worker
 
@@ -98,7 +98,7 @@ class PromptTemplate:
 
     def text(self, feedback: str | None) -> str:
         """For the engine, which keeps texts."""
-        made = self._template(feedback)
+        made = retry_made_by(self._template, feedback)
         self._made = (as_text(made), made)
         return self._made[0]
 
