@@ -18,7 +18,6 @@ export function registerGoalsView(services: Services): vscode.Disposable {
     badge,
     vscode.commands.registerCommand('donewhen.finding.accept', (about: unknown) => acceptFinding(services, about)),
     vscode.commands.registerCommand('donewhen.finding.revert', (about: unknown) => revertFinding(services, about)),
-    vscode.commands.registerCommand('donewhen.openGoal', (about: unknown) => openGoal(services, about)),
   );
 }
 
@@ -145,8 +144,6 @@ function setBadge(view: vscode.TreeView<Element>, { snapshots }: Services): void
 interface Given {
   readonly runId?: string;
   readonly findingId?: string;
-  readonly goalUri?: string;
-  readonly requirementId?: string;
 }
 
 function read(about: unknown): Given {
@@ -174,19 +171,6 @@ async function revertFinding({ client }: Services, about: unknown): Promise<void
   if (runId !== undefined && findingId !== undefined) {
     await told(client.request('donewhen.run.revert', { runId, findingId }));
   }
-}
-
-/** Opens the goal file, at the requirement where one is meant. */
-async function openGoal({ snapshots }: Services, about: unknown): Promise<void> {
-  const { runId, goalUri, requirementId } = read(about);
-  if (goalUri === undefined) {
-    return;
-  }
-  const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(goalUri, true));
-  const requirement = snapshots.get(runId ?? '')?.requirements.find((one) => one.id === requirementId);
-  const at = requirement === undefined ? -1 : document.getText().indexOf(requirement.text);
-  const selection = at < 0 ? {} : { selection: new vscode.Range(document.positionAt(at), document.positionAt(at)) };
-  await vscode.window.showTextDocument(document, selection);
 }
 
 async function told(work: Promise<unknown>): Promise<void> {
