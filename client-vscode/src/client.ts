@@ -24,6 +24,10 @@ export interface Surroundings {
   settings(): Promise<Record<string, unknown>>;
   stateDir(): string | null;
   secrets(): Promise<readonly { name: string; value: string }[]>;
+  /** Whether it may be restarted now for other settings, though runs would be interrupted. */
+  mayRestart(): Promise<boolean>;
+  /** Tells a person what went wrong with a lens or a code action. */
+  tell(problem: unknown): Promise<void>;
 }
 
 const STOP_MS = 4_000;
@@ -42,8 +46,8 @@ export class Server implements ServerClient, vscode.Disposable {
   readonly onDidChangeState = this.stateChanged.event;
   readonly onDidStart = this.started.event;
   state: ServerState = 'stopped';
-  /** Why it does not run, for people. */
-  problem = '';
+  /** Why it does not run. */
+  failure: Error | undefined;
 
   constructor(
     private readonly around: Surroundings,
@@ -70,7 +74,7 @@ export class Server implements ServerClient, vscode.Disposable {
       return this.restart();
     }
     const wanted = await this.around.command().catch(() => undefined);
-    if (this.running !== undefined && !sameCommand(wanted, this.running)) {
+    if (this.running !== undefined && !sameCommand(wanted, this.running) && (await this.around.mayRestart())) {
       return this.restart();
     }
     this.notify('workspace/didChangeConfiguration', { settings: { donewhen: await this.around.settings() } });
@@ -112,7 +116,7 @@ export class Server implements ServerClient, vscode.Disposable {
       await this.start();
     }
     if (this.client === undefined) {
-      throw new Error(this.problem === '' ? vscode.l10n.t('The Done When server is not running.') : this.problem);
+      throw this.failure ?? new Error(vscode.l10n.t('The Done When server is not running.'));
     }
     return this.client;
   }
@@ -138,7 +142,7 @@ export class Server implements ServerClient, vscode.Disposable {
       await this.fetchRuns();
       this.started.fire();
     } catch (problem) {
-      this.fail(problem instanceof Error ? problem.message : String(problem));
+      this.fail(problem instanceof Error ? problem : new Error(String(problem)));
     }
   }
 
@@ -182,7 +186,7 @@ export class Server implements ServerClient, vscode.Disposable {
       },
       outputChannel: this.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
-      middleware: middleware(() => this.around.settings()),
+      middleware: middleware(this.around),
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue }),
@@ -202,7 +206,7 @@ export class Server implements ServerClient, vscode.Disposable {
     this.discard();
     const delay = this.backoff.crashed(Date.now());
     if (delay === undefined) {
-      this.fail(vscode.l10n.t('The Done When server ended unexpectedly several times. The log says more.'));
+      this.fail(new Error(vscode.l10n.t('The Done When server ended unexpectedly several times. The log says more.')));
       return;
     }
     this.log.warn(`the server ended unexpectedly; it is started again in ${delay} ms`);
@@ -235,9 +239,9 @@ export class Server implements ServerClient, vscode.Disposable {
     void client?.dispose().catch(() => undefined);
   }
 
-  private fail(problem: string): void {
-    this.problem = problem;
-    this.log.error(problem);
+  private fail(problem: Error): void {
+    this.failure = problem;
+    this.log.error(problem.message);
     this.discard();
     this.enter('failed');
   }

@@ -8,6 +8,7 @@ import type { Secrets } from './secrets';
 import type { Services } from './services';
 import { setGoal } from './setGoal';
 import type { Target } from './targets';
+import type { Trouble } from './trouble';
 
 type Perform = (services: Services, target: Target | undefined) => Promise<void>;
 
@@ -35,14 +36,19 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
 };
 
 /** All commands of the palette and the menus but those of the views. */
-export function registerCommands(services: Services, server: Server, secrets: Secrets): vscode.Disposable {
+export function registerCommands(
+  services: Services,
+  server: Server,
+  secrets: Secrets,
+  trouble: Trouble,
+): vscode.Disposable {
   const { registerCommand } = vscode.commands;
   const listed = Object.entries(COMMANDS).map(([id, perform]) =>
-    registerCommand(id, (target: Target | undefined) => told(services, () => perform(services, target))),
+    registerCommand(id, (target: Target | undefined) => told(trouble, () => perform(services, target))),
   );
   return vscode.Disposable.from(
     ...listed,
-    registerCommand('donewhen.setApiKey', () => told(services, () => secrets.ask(services.client))),
+    registerCommand('donewhen.setApiKey', () => told(trouble, () => secrets.ask(services.client))),
     registerCommand('donewhen.restartServer', () => server.restart()),
     registerCommand('donewhen.showLogs', () => {
       services.log.show();
@@ -50,19 +56,11 @@ export function registerCommands(services: Services, server: Server, secrets: Se
   );
 }
 
-/** What goes wrong is said in a sentence; a command never throws at the editor. */
-async function told(services: Services, perform: () => Promise<void>): Promise<void> {
+/** A command never throws at the editor: what goes wrong is said in a sentence. */
+async function told(trouble: Trouble, perform: () => Promise<void>): Promise<void> {
   try {
     await perform();
   } catch (problem) {
-    if (problem instanceof vscode.CancellationError) {
-      return;
-    }
-    const message = problem instanceof Error ? problem.message : String(problem);
-    services.log.error(message);
-    const logs = vscode.l10n.t('Show Logs');
-    if ((await vscode.window.showErrorMessage(message, logs)) === logs) {
-      services.log.show();
-    }
+    await trouble.tell(problem);
   }
 }

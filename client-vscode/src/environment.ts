@@ -1,15 +1,176 @@
-import { programSettings } from './configuration';
+import { mkdir, readdir } from 'node:fs/promises';
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import { programSettings, setForUser, text } from './configuration';
+import { type Made, pipInstall } from './installing';
+import { ManagedEnvironments } from './managedEnvironment';
+import { run } from './processes';
+import { askPython, isNewEnough, LEAST } from './pythons';
 import { commandOfPath, commandOfPython, type ServerCommand, serverSource } from './serverCommand';
+import { type Remedy, SetupProblem } from './setupProblem';
 
-/** Where the server's program is; made first where that is needed. Rejects with a message for people. */
-export function resolveCommand(): Promise<ServerCommand> {
-  const source = serverSource(programSettings());
-  switch (source.kind) {
-    case 'path':
-      return Promise.resolve(commandOfPath(source.path));
-    case 'interpreter':
-      return Promise.resolve(commandOfPython(source.interpreter, false));
-    case 'managed':
-      return Promise.reject(new Error('no interpreter is configured'));
+const MODELS_WANTED = 'modelsWanted';
+
+/** Where the server's program is; the extension's own environment is made where it is needed. */
+export class Environment {
+  private readonly managed: ManagedEnvironments;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.managed = new ManagedEnvironments(path.join(this.storage, 'environments'));
   }
+
+  /** Rejects with a SetupProblem where there is no server to be had. */
+  async command(): Promise<ServerCommand> {
+    const source = serverSource(programSettings());
+    switch (source.kind) {
+      case 'path':
+        return commandOfPath(source.path);
+      case 'interpreter':
+        return this.ofInterpreter(source.interpreter);
+      case 'managed':
+        return commandOfPython(await this.ofManaged(), true);
+    }
+  }
+
+  /** From now on the extension's own environment can call models. */
+  async wantModels(): Promise<void> {
+    await this.context.globalState.update(MODELS_WANTED, true);
+  }
+
+  private get storage(): string {
+    return this.context.globalStorageUri.fsPath;
+  }
+
+  private async ofInterpreter(interpreter: string): Promise<ServerCommand> {
+    await mkdir(this.storage, { recursive: true });
+    const python = await askPython([interpreter], this.storage);
+    const others = [this.useOwn(), openSettings('donewhen.interpreter')];
+    if (python === undefined) {
+      throw new SetupProblem(vscode.l10n.t('{0} is configured to run Done When, but is no Python.', interpreter), others);
+    }
+    if (!isNewEnough(python)) {
+      const version = python.version.join('.');
+      const message = vscode.l10n.t('{0} is Python {1}; Done When needs {2}.', interpreter, version, LEAST.join('.'));
+      throw new SetupProblem(message, others);
+    }
+    if (python.donewhen === null) {
+      const message = vscode.l10n.t('{0} is configured to run Done When, but has no donewhen.', interpreter);
+      throw new SetupProblem(message, [this.installThere(interpreter), ...others]);
+    }
+    this.log.info(`donewhen ${python.donewhen} of ${interpreter}`);
+    return commandOfPython(interpreter, false);
+  }
+
+  private async ofManaged(): Promise<string> {
+    const contents = { wheel: await this.wheel(), extras: this.extras() };
+    return (await this.managed.find(contents)) ?? this.make(contents);
+  }
+
+  private extras(): string[] {
+    const wanted = this.context.globalState.get<boolean>(MODELS_WANTED, false);
+    return wanted || text('model') !== '' || text('judgeModel') !== '' ? ['models'] : [];
+  }
+
+  private async wheel(): Promise<string> {
+    const folder = path.join(this.context.extensionPath, 'wheel');
+    const names = await readdir(folder).catch(() => [] as string[]);
+    const wheel = names.find((name) => name.endsWith('.whl'));
+    if (wheel === undefined) {
+      const message = vscode.l10n.t('This build of the extension holds no server. Name a Python that has donewhen.');
+      throw new SetupProblem(message, [openSettings('donewhen.interpreter')]);
+    }
+    return path.join(folder, wheel);
+  }
+
+  private async make(contents: { wheel: string; extras: string[] }): Promise<string> {
+    const title = vscode.l10n.t('Done When sets up its Python environment');
+    const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+    return vscode.window.withProgress(options, async (progress, token) => {
+      const abort = new AbortController();
+      token.onCancellationRequested(() => {
+        abort.abort();
+      });
+      const made = await this.managed.make(contents, abort.signal, (line) => {
+        this.log.info(line);
+        progress.report({ message: line.startsWith('> ') ? '' : line.slice(0, 80) });
+      });
+      if (token.isCancellationRequested) {
+        throw new SetupProblem(vscode.l10n.t('Setting up Done When was cancelled.'), [tryAgain()]);
+      }
+      if (made.kind !== 'ready') {
+        throw this.notMade(made);
+      }
+      return made.python;
+    });
+  }
+
+  private notMade(made: Exclude<Made, { kind: 'made' }>): SetupProblem {
+    if (made.kind === 'no-python') {
+      const found = made.tooOld.map((python) => python.version.join('.')).join(', ');
+      const needs = vscode.l10n.t('Done When needs Python {0} or newer.', LEAST.join('.'));
+      const message = found === '' ? needs : vscode.l10n.t('{0} Only {1} was found.', needs, found);
+      return new SetupProblem(message, [this.chooseInterpreter(), howToInstall(), tryAgain()]);
+    }
+    if (made.kind === 'no-venv') {
+      const version = made.python.version.join('.');
+      const message = vscode.l10n.t(
+        'Python {0} can’t make virtual environments. On Debian and Ubuntu, install python{0}-venv.',
+        version,
+      );
+      return new SetupProblem(message, [tryAgain(), this.chooseInterpreter()]);
+    }
+    this.log.error(made.output);
+    const message = vscode.l10n.t('Done When could not be installed. The log says why.');
+    return new SetupProblem(message, [tryAgain(), this.chooseInterpreter()]);
+  }
+
+  private installThere(interpreter: string): Remedy {
+    return {
+      label: vscode.l10n.t('Install It There'),
+      again: true,
+      perform: async () => {
+        const title = vscode.l10n.t('Installing donewhen for {0}', interpreter);
+        const [command = '', ...args] = pipInstall(interpreter, await this.wheel(), this.extras());
+        const options = { location: vscode.ProgressLocation.Notification, title };
+        const onLine = (line: string): void => {
+          this.log.info(line);
+        };
+        await vscode.window.withProgress(options, () => run(command, args, { cwd: this.storage, onLine }));
+      },
+    };
+  }
+
+  private useOwn(): Remedy {
+    const perform = (): Promise<void> => setForUser('interpreter', undefined);
+    return { label: vscode.l10n.t('Use an Environment of Its Own'), again: false, perform };
+  }
+
+  private chooseInterpreter(): Remedy {
+    const perform = async (): Promise<void> => {
+      const title = vscode.l10n.t('A Python, {0} or newer', LEAST.join('.'));
+      const [chosen] = (await vscode.window.showOpenDialog({ title })) ?? [];
+      if (chosen !== undefined) {
+        await setForUser('interpreter', chosen.fsPath);
+      }
+    };
+    return { label: vscode.l10n.t('Choose Python…'), again: false, perform };
+  }
+}
+
+function tryAgain(): Remedy {
+  return { label: vscode.l10n.t('Try Again'), again: true, perform: () => Promise.resolve() };
+}
+
+function howToInstall(): Remedy {
+  const perform = async (): Promise<unknown> => vscode.env.openExternal(vscode.Uri.parse('https://www.python.org/downloads/'));
+  return { label: vscode.l10n.t('How to Install'), again: false, perform };
+}
+
+function openSettings(name: string): Remedy {
+  const perform = async (): Promise<unknown> =>
+    vscode.commands.executeCommand('workbench.action.openSettings', `@id:${name}`);
+  return { label: vscode.l10n.t('Open Settings'), again: false, perform };
 }

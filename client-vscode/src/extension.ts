@@ -3,7 +3,7 @@ import { Server } from './client';
 import { registerCommands } from './commands';
 import { affects, configured, text } from './configuration';
 import { registerContext } from './contextKeys';
-import { resolveCommand } from './environment';
+import { Environment } from './environment';
 import { registerEvidence } from './evidence';
 import { registerForwarding } from './forwarding';
 import { registerGoalsView } from './goalsView';
@@ -13,9 +13,10 @@ import { Secrets } from './secrets';
 import { serverSettings } from './serverCommand';
 import { registerServerStatus } from './serverStatus';
 import type { Services } from './services';
-import { SnapshotStore } from './snapshots';
+import { isActive, SnapshotStore } from './snapshots';
 import { registerStatusBar } from './statusBar';
 import { registerTimeline } from './timeline/timeline';
+import { Trouble } from './trouble';
 
 let server: Server | undefined;
 
@@ -26,18 +27,23 @@ export function activate(context: vscode.ExtensionContext): void {
   const snapshots = new SnapshotStore();
   const secrets = new Secrets(context.secrets);
   const interpreter = new ProjectInterpreter(log);
-  server = new Server(
+  const environment = new Environment(context, log);
+  const started: Server = new Server(
     {
-      command: resolveCommand,
+      command: () => environment.command(),
       settings: () => Promise.resolve(serverSettings(configured(), interpreter.path)),
       stateDir: () => text('stateDir') || null,
       secrets: () => secrets.all(),
+      mayRestart: () => mayInterrupt(snapshots),
+      tell: (problem) => trouble.tell(problem),
     },
     snapshots,
     log,
   );
-  const services: Services = { client: server, snapshots, log, context };
-  context.subscriptions.push(log, server, interpreter, follow(server, interpreter));
+  server = started;
+  const trouble: Trouble = new Trouble(started, environment, log);
+  const services: Services = { client: started, snapshots, log, context };
+  context.subscriptions.push(log, started, interpreter, follow(started, interpreter), trouble.registerServer());
   const features = [
     registerStatusBar,
     registerContext,
@@ -48,9 +54,9 @@ export function activate(context: vscode.ExtensionContext): void {
     registerForwarding,
     registerTimeline,
   ];
-  context.subscriptions.push(registerCommands(services, server, secrets));
+  context.subscriptions.push(registerCommands(services, started, secrets, trouble));
   context.subscriptions.push(...features.map((register) => register(services)));
-  void server.start().then(() => interpreter.follow());
+  void started.start().then(() => interpreter.follow());
   log.info(`activated in ${(performance.now() - begun).toFixed(1)} ms`);
 }
 
@@ -71,4 +77,14 @@ function follow(server: Server, interpreter: ProjectInterpreter): vscode.Disposa
     }),
     interpreter.onDidChange(() => void server.reconfigure()),
   );
+}
+
+/** A run that goes on is not interrupted without a person's word. */
+async function mayInterrupt(snapshots: SnapshotStore): Promise<boolean> {
+  if (!snapshots.all().some((run) => isActive(run))) {
+    return true;
+  }
+  const restart = vscode.l10n.t('Restart Server');
+  const message = vscode.l10n.t('These settings need a restart of the server. The run is interrupted then, and can be resumed.');
+  return (await vscode.window.showInformationMessage(message, restart)) === restart;
 }

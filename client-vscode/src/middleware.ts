@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { ExecuteCommandSignature, Middleware } from 'vscode-languageclient/node';
+import type { Surroundings } from './client';
 
 /** The commands that people must give a reason for; lenses and code actions leave it to the client to ask. */
 const REASONS: ReadonlySet<string> = new Set([
@@ -9,11 +10,18 @@ const REASONS: ReadonlySet<string> = new Set([
 ]);
 
 /** What lenses, code actions and requests of the server pass through. */
-export function middleware(settings: () => Promise<Record<string, unknown>>): Middleware {
+export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Middleware {
   return {
-    executeCommand: execute,
+    executeCommand: async (command, args: unknown[], next) => {
+      try {
+        return await execute(command, args, next);
+      } catch (problem) {
+        await around.tell(problem);
+        return undefined;
+      }
+    },
     workspace: {
-      configuration: async (params) => Promise.all(params.items.map(() => settings())),
+      configuration: async (params) => Promise.all(params.items.map(() => around.settings())),
     },
   };
 }

@@ -15,7 +15,7 @@ interface PythonApi {
 /** The interpreter that is selected for the project in VS Code: checks run in it, the server never does. */
 export class ProjectInterpreter implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
-  private readonly disposables: vscode.Disposable[] = [this.changed];
+  private readonly disposables: { dispose(): void }[] = [this.changed];
   private api: PythonApi | undefined;
   private found: string | undefined;
 

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Requirement, Snapshot } from './protocol';
+import type { Requirement, RunLimitsArgument, Snapshot } from './protocol';
 import type { Services } from './services';
 import { canGoOn, isActive, isResumable } from './snapshots';
 import { askReason, goalUri, pickRequirement, pickRun, type Target } from './targets';
@@ -53,7 +53,7 @@ export async function resume(services: Services, target: Target | undefined): Pr
   }
 }
 
-type Raised = { maxIterations?: number; timeoutSeconds?: number; budgetUsd?: number; tokenBudget?: number };
+type Raised = Pick<RunLimitsArgument, 'maxIterations' | 'timeoutSeconds' | 'budgetUsd' | 'tokenBudget'>;
 
 /** The limit that ended the run, raised; empty where none did. */
 async function raisedLimit(run: Snapshot): Promise<Raised | undefined> {

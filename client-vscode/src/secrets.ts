@@ -30,8 +30,9 @@ export class Secrets {
     if (name === undefined || value === undefined) {
       return;
     }
-    const { [name]: _before, ...others } = await this.stored();
-    await this.storage.store(STORED, JSON.stringify(value === '' ? others : { ...others, [name]: value }));
+    const others = Object.entries(await this.stored()).filter(([stored]) => stored !== name);
+    const all = value === '' ? others : [...others, [name, value]];
+    await this.storage.store(STORED, JSON.stringify(Object.fromEntries(all)));
     client.notify('donewhen/setSecret', { name, value });
     const told =
       value === '' ? vscode.l10n.t('The key {0} is forgotten.', name) : vscode.l10n.t('The key {0} is stored.', name);

@@ -111,5 +111,5 @@ export function mostRelevant(
 }
 
 function isIn(uri: string | null, folderUri: string): boolean {
-  return uri !== null && uri.startsWith(folderUri.endsWith('/') ? folderUri : `${folderUri}/`);
+  return uri?.startsWith(folderUri.endsWith('/') ? folderUri : `${folderUri}/`) ?? false;
 }

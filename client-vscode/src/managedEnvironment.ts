@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import * as path from 'node:path';
+import { type Made, type Making, makeEnvironment, pythonIn } from './installing';
+
+/** Raised where environments are made in another way than before. */
+const LAYOUT = 1;
+const READY = 'ready';
+const UNUSED_MS = 14 * 24 * 3_600_000;
+
+/** What an environment holds; another wheel or other extras are another environment. */
+export interface Contents {
+  readonly wheel: string;
+  readonly extras: readonly string[];
+}
+
+export type MadeEnvironment = { readonly kind: 'ready'; readonly python: string } | Exclude<Made, { kind: 'made' }>;
+
+/**
+ * The environments that the extension keeps in a folder of its own. Each is made beside its place and moved there when it
+ * is complete: what has a name is whole, and a window with an older version of the extension keeps its own.
+ */
+export class ManagedEnvironments {
+  constructor(private readonly folder: string) {}
+
+  /** The Python of the environment; undefined where it has to be made first. */
+  async find(contents: Contents): Promise<string | undefined> {
+    const folder = await this.place(contents);
+    try {
+      const now = new Date();
+      await utimes(path.join(folder, READY), now, now);
+      return pythonIn(folder);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async make(contents: Contents, signal: AbortSignal, onLine: Making['onLine']): Promise<MadeEnvironment> {
+    const place = await this.place(contents);
+    const folder = `${place}.${process.pid}`;
+    await mkdir(this.folder, { recursive: true });
+    try {
+      const made = await makeEnvironment({ ...contents, folder, cwd: this.folder, signal, onLine });
+      if (made.kind !== 'made') {
+        return made;
+      }
+      await writeFile(path.join(folder, READY), path.basename(contents.wheel));
+      await takePlace(folder, place);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+    await this.forgetUnused(place);
+    return { kind: 'ready', python: pythonIn(place) };
+  }
+
+  private async place({ wheel, extras }: Contents): Promise<string> {
+    const digest = createHash('sha256').update(JSON.stringify([LAYOUT, path.basename(wheel), [...extras].sort()]));
+    digest.update(await readFile(wheel));
+    return path.join(this.folder, digest.digest('hex').slice(0, 16));
+  }
+
+  private async forgetUnused(kept: string): Promise<void> {
+    for (const name of await readdir(this.folder)) {
+      const folder = path.join(this.folder, name);
+      const used = await stat(path.join(folder, READY)).catch(() => undefined);
+      const unfinished = await stat(folder).catch(() => undefined);
+      const last = (used ?? unfinished)?.mtimeMs ?? Date.now();
+      if (folder !== kept && Date.now() - last > UNUSED_MS) {
+        await rm(folder, { recursive: true, force: true });
+      }
+    }
+  }
+}
+
+/** Another window may have been faster: then its environment, which is the same, stays. */
+async function takePlace(folder: string, place: string): Promise<void> {
+  try {
+    await rename(folder, place);
+  } catch (problem) {
+    if ((await stat(path.join(place, READY)).catch(() => undefined)) === undefined) {
+      throw problem;
+    }
+  }
+}
