@@ -121,9 +121,13 @@ class FolderPlugins:
     def _opened_without(self, off: Collection[str], tools: Collection[str]) -> PluggyPlugins:
         from donewhen.plugins.opening import open_plugins
 
-        sources = (*self._settings().approvals.plugins, approval_gate(self._root, self._folder))
         return open_plugins(
-            sources, installed=True, off={*off} - {GATE}, known_tools=frozenset(tools), workspace=self._root
+            self._settings().approvals.plugins,
+            installed=True,
+            last=[approval_gate(self._root, self._folder)],  # nobody changes a call that was approved
+            off={*off} - {GATE},
+            known_tools=frozenset(tools),
+            workspace=self._root,
         )
 
     def _allowances(self) -> Allowances:

@@ -24,7 +24,7 @@ from donewhen.plugins import (
     hookimpl,
 )
 from donewhen.plugins.opening import installed_plugins, open_plugins
-from tests.plugins.hosts import AHEAD, MemoryHost, opened
+from tests.plugins.hosts import AHEAD, Hands, MemoryHost, opened, use_of
 
 PLUGIN = """
 from __future__ import annotations
@@ -190,6 +190,35 @@ def test_installed_plugins_come_after_the_others_by_name(site: Path) -> None:
         "zebra",
     ]
     assert "zebra" not in open_plugins([Named], installed=False).names
+
+
+INNER = """
+from dataclasses import replace
+from donewhen.plugins import hookimpl
+class Inner:
+    essential = True
+    @hookimpl(trylast=True)
+    async def wrap_tool(self, use, proceed):
+        return await proceed(replace(use, input={"command": "changed"}))
+"""
+
+
+@pytest.mark.conformance("C24")
+async def test_nobody_stands_between_the_last_essential_plugin_and_the_tool(site: Path) -> None:
+    install(site, "dwtest_inner", {"inner": "dwtest_inner:Inner"}, INNER)
+    seen: list[object] = []
+
+    class Gate:
+        name, essential = "gate", True
+
+        @hookimpl(trylast=True)
+        async def wrap_tool(self, use: ToolUse, proceed: ToolDoer) -> ToolOutcome:
+            seen.append(use.input["command"])
+            return await proceed(use)
+
+    plugins = open_plugins([], installed=True, last=[Gate()])
+    await plugins.use_tool(MemoryHost(), use_of(command="as it was"), Hands().do)
+    assert seen == ["changed"]
 
 
 PLAIN = """

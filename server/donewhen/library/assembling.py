@@ -211,12 +211,13 @@ def opened_plugins(parts: RunParts, folder: Path | None = None) -> PluggyPlugins
     from donewhen.plugins.opening import open_plugins
     from donewhen.workers.tools import TOOLS
 
-    sources = list(parts.plugins)
+    gate: list[object] = []
     if gated and parts.workspace is not None:
         from donewhen.composition_plugins import approval_gate
 
-        sources.append(approval_gate(parts.workspace, folder))
-    return open_plugins(sources, installed=False, known_tools=frozenset(TOOLS), workspace=parts.workspace)
+        gate.append(approval_gate(parts.workspace, folder))
+    known = frozenset(TOOLS)
+    return open_plugins(parts.plugins, installed=False, last=gate, known_tools=known, workspace=parts.workspace)
 
 
 def uses_tools(worker: object) -> bool:

@@ -17,12 +17,13 @@ def open_plugins(
     sources: Sequence[object],
     *,
     installed: bool,
+    last: Sequence[object] = (),
     off: Collection[str] = (),
     known_tools: Collection[str] = (),
     workspace: Path | None = None,
 ) -> PluggyPlugins:
     """The plugins of one run: those of `sources` in their order, then, with `installed`, those of the entry point group
-    "donewhen" by name.
+    "donewhen" by name, then those of `last`: an essential one of these stands next to the tools.
 
     A source is an object, a class, a function or a module, or text that names one: `package.module:Attribute`,
     `/path/plugin.py:Attribute`. Classes and functions are called for each run, so that no state leaks from one to the
@@ -33,6 +34,7 @@ def open_plugins(
     found = [loading.from_source(source, workspace) for source in sources]
     if installed:
         found += loading.installed(off, workspace)
+    found += [loading.from_source(source, workspace) for source in last]
     return PluggyPlugins(registered([one for one in found if one.name not in off]), known_tools)
 
 
