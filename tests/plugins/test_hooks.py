@@ -69,6 +69,14 @@ def leaves() -> None:
 
 
 def is_cancelled() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    raise asyncio.CancelledError
+
+
+def ends_as_if_cancelled() -> None:
+    """As one does that waits for a task of its own which was cancelled."""
     raise asyncio.CancelledError
 
 
@@ -188,7 +196,14 @@ async def test_a_refinement_that_a_halt_swallowed_is_asked_for_again() -> None:
     assert await plugins.after_turn(MemoryHost(), BEHIND, frozenset(caught.value.called)) == Refine("more tests")
 
 
-@pytest.mark.parametrize("act", [breaks, leaves], ids=["raises", "exits"])
+REASONS = {
+    breaks: "KeyError: 'lost'",
+    leaves: "SystemExit: 3",
+    ends_as_if_cancelled: "RuntimeError: it raised CancelledError",
+}
+
+
+@pytest.mark.parametrize("act", REASONS, ids=["raises", "exits", "ends as if cancelled"])
 @pytest.mark.parametrize("point", POINTS)
 async def test_a_failing_plugin_is_named_and_switched_off_and_the_others_go_on(
     point: str, act: Callable[[], None]
@@ -199,15 +214,14 @@ async def test_a_failing_plugin_is_named_and_switched_off_and_the_others_go_on(
     await POINTS[point](plugins, host, NOBODY)
     await POINTS[point](plugins, host, NOBODY)
     assert called == ["a", "b", "c", "a", "c"]
-    reason = "KeyError: 'lost'" if act is breaks else "SystemExit: 3"
-    assert host.failed == [("b", point, reason, False)]
+    assert host.failed == [("b", point, REASONS[act], False)]
 
 
 @pytest.mark.parametrize("point", POINTS)
 async def test_a_cancellation_passes(point: str) -> None:
     host = MemoryHost()
     with pytest.raises(asyncio.CancelledError):
-        await POINTS[point](opened(Every("a", [], is_cancelled)), host, NOBODY)
+        await asyncio.ensure_future(POINTS[point](opened(Every("a", [], is_cancelled)), host, NOBODY))
     assert host.failed == []
 
 

@@ -141,10 +141,12 @@ async def test_an_effect_that_was_cut_off_leaves_nothing_stale() -> None:
 
     async def dies(use: ToolUse) -> ToolOutcome:
         seen.append(host.states["tool-cache"].value)
-        raise asyncio.CancelledError
+        task.cancel()
+        return await asyncio.Future()
 
+    task = asyncio.ensure_future(plugins.use_tool(host, use_of("run_command"), dies))
     with pytest.raises(asyncio.CancelledError):
-        await plugins.use_tool(host, use_of("run_command"), dies)
+        await task
     assert seen == [{"entries": []}]
 
 

@@ -46,10 +46,16 @@ async def aside(call: Callable[[], T]) -> T:
 
 
 async def awaited(call: Awaitable[T]) -> T:
-    """What it returns or raises. One that wants the program to end fails, as it does in a thread."""
+    """What it returns or raises. One that wants the program to end fails, as it does in a thread; so does one that ends
+    as if it was cancelled, as with a task of its own that was, while nobody cancelled this one."""
     try:
         return await call
-    except SystemExit as error:
+    except (Exception, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
         raise _raisable(error) from error
 
 

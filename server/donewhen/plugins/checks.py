@@ -17,7 +17,7 @@ from donewhen.core.validating import judged
 from donewhen.plugins.collecting import Offered
 from donewhen.plugins.failing import FAILURES, told
 from donewhen.plugins.records import NewCheck
-from donewhen.plugins.threads import in_thread
+from donewhen.plugins.threads import failing_soundly, in_thread
 from donewhen.ports import Checker
 
 PREFIX = "check:"
@@ -91,7 +91,7 @@ def _judged(found: Any) -> tuple[Outcome, str]:
 
 async def _called(check: NewCheck, argument: str, root: Path) -> Any:
     """Async checks on the loop, plain ones beside it: neither holds the loop."""
-    if inspect.iscoroutinefunction(check.run):
-        return await check.run(argument, root)
-    found = await in_thread(check.run, argument, root)
-    return await found if inspect.isawaitable(found) else found
+    with failing_soundly():
+        aside = not inspect.iscoroutinefunction(check.run)
+        found = await in_thread(check.run, argument, root) if aside else check.run(argument, root)
+        return await found if inspect.isawaitable(found) else found

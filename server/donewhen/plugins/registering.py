@@ -15,6 +15,7 @@ from donewhen.core.errors import UsageError
 from donewhen.core.plugging import Halt
 from donewhen.plugins import points
 from donewhen.plugins.points import HOOKS, PROJECT
+from donewhen.plugins.threads import failing_soundly
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class Hook:
         task = asyncio.current_task()
         before = task.cancelling() if task is not None else 0
         try:
-            found = self.function(**{name: given[name] for name in self.arguments})
-            answer = await found if inspect.isawaitable(found) else found
+            with failing_soundly():
+                found = self.function(**{name: given[name] for name in self.arguments})
+                answer = await found if inspect.isawaitable(found) else found
             if isinstance(answer, Halt):
                 raise answer  # returned, it is meant no less
         except Halt as halt:

@@ -12,7 +12,7 @@ from donewhen.plugins.context import PluginContext
 from donewhen.plugins.failing import FAILURES, not_the_plugins, sound_outcome, told
 from donewhen.plugins.records import NewTool
 from donewhen.plugins.registering import plain_data
-from donewhen.plugins.threads import in_thread
+from donewhen.plugins.threads import failing_soundly, in_thread
 from donewhen.ports import PluginHost, PluginTool, ToolSpec
 
 
@@ -42,10 +42,8 @@ async def _called(
 ) -> Any:
     """Async tools on the loop, plain ones beside it: neither holds the loop."""
     try:
-        if inspect.iscoroutinefunction(run):
-            found = await run(given, context)
-        else:
-            found = await in_thread(run, given, context)
+        with failing_soundly():
+            found = run(given, context) if inspect.iscoroutinefunction(run) else await in_thread(run, given, context)
             found = await found if inspect.isawaitable(found) else found
         if isinstance(found, Halt):
             raise found  # returned, it is meant no less
