@@ -260,6 +260,10 @@ def test_the_controllers_own_judge_reads_messages() -> None:
     assert step.outcome.status == "complete"
     with pytest.raises(UsageError, match="has no judge"):
         GoalController("Do it").on_run_finished([])
+    other = GoalController("Do it", judge)
+    other.start()
+    with pytest.raises(UsageError, match="message"):
+        other.on_run_finished(["done"])  # type: ignore[list-item]  # that is the point
 
 
 @pytest.mark.conformance("C1")

@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -220,6 +220,20 @@ def test_a_worker_that_wants_the_program_to_end_fails_its_turn(plain: bool) -> N
 
     outcome = run_goal("Do it", leaves if plain else leaves_later, checks=[is_done])
     assert (outcome.status, "SystemExit: 3" in outcome.reason) == ("crashed", True)
+
+
+def test_a_goal_that_is_none_is_refused_by_name() -> None:
+    with pytest.raises(UsageError, match="goal must be a text, a Goal or the path of a goal file; it is int"):
+        run_goal(5, lambda prompt: "done", checks=[is_done])  # type: ignore[arg-type]  # that is the point
+
+
+@pytest.mark.conformance("C8")
+def test_what_is_yielded_is_no_answer() -> None:
+    def yields(prompt: str) -> Iterator[str]:
+        yield "done"
+
+    outcome = run_goal("Do it", yields, checks=[is_done])
+    assert (outcome.status, "returned a generator" in outcome.reason) == ("crashed", True)
 
 
 @pytest.mark.conformance("C8", "A4")

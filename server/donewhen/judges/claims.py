@@ -52,6 +52,8 @@ def messages_of(given: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
 
 
 def _message(number: int, given: Mapping[str, Any]) -> Message:
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+        raise UsageError(f'message {number} must be a mapping, {{"role": ..., "content": ...}}; it is {given!r:.80}')
     role = given.get("role")
     known = _ROLES.get(role) if isinstance(role, str) else None
     if known is None:

@@ -18,6 +18,7 @@ from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.work import TurnResult
 from donewhen.judges.alone import GoalVerdict, check_evidence
+from donewhen.judges.claims import messages_of
 from donewhen.library.asking import judge_goal
 from donewhen.library.goals import without_prefix
 from donewhen.library.judging import AuditTask, JudgeLike, judgement_of
@@ -135,6 +136,7 @@ class GoalController:
         waits for it. Raises UsageError without a judge."""
         if self._judge is None:
             raise UsageError("the controller has no judge: give one, or call on_turn_finished with a verdict")
+        messages_of(messages)  # what is none is refused by name
         said = [as_text(one.get("content")) for one in messages if one.get("role") in ("assistant", "ai")]
         response = said[-1] if said else ""
         shown = [*evidence, _observed(response)] if self._about_response else evidence

@@ -119,6 +119,8 @@ def _requiring(check: Check, number: int) -> Requirement:
 def _drafted(given: GoalLike, judged: bool, root: Path | None) -> _Draft:
     if isinstance(given, Goal):
         return _Draft(given.title, given.objective, given.requirements, given)
+    if not isinstance(given, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+        raise UsageError(f"goal must be a text, a Goal or the path of a goal file; it is {type(given).__name__}")
     if not isinstance(given, str) or _names_file(given, root):
         goal = _from_file(Path(given), root)
         return _Draft(goal.title, goal.objective, goal.requirements, goal)

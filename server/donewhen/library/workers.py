@@ -196,6 +196,9 @@ def result_of(returned: Any, *, silent: bool = False) -> TurnResult:
 
 
 def _answered(returned: Any) -> TurnResult:
+    if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
+        error = "the worker returned a generator: let it return what it yields, put together"
+        return TurnResult(error=error, summary=error)
     text = as_text(returned)
     if not text.strip():
         return TurnResult(error=RETURNED_NOTHING, summary=RETURNED_NOTHING)
