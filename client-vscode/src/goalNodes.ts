@@ -80,6 +80,11 @@ export function fenced(text: string, language = ''): string {
   return `${fence}${language}\n${text}\n${fence}`;
 }
 
+/** Text of a goal file without the marks of code, which labels can't show. */
+export function withoutMarks(text: string): string {
+  return text.replace(/`+([^`]*)`+/gu, '$1');
+}
+
 /** The first line, cut where it is long: labels and descriptions are one line. */
 export function oneLine(text: string, most = 120): string {
   const line = text.trim().split(/\r?\n/u, 1)[0] ?? '';

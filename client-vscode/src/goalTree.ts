@@ -1,6 +1,6 @@
 import { fenced, node, oneLine, plain, type Language, type TreeNode } from './goalNodes';
 import { iterationsNode } from './iterationNodes';
-import { money, runIcon, runStatus, tally } from './phrases';
+import { runIcon, runStatus, spent, tally } from './phrases';
 import type { Interrupt, Iteration, Snapshot } from './protocol';
 import { aboutOf, findingNode, requirementNode } from './requirementNodes';
 import { duration } from './statusText';
@@ -94,7 +94,7 @@ function progress({ iteration, maxIterations }: Snapshot): string {
 }
 
 function goalTooltip(snapshot: Snapshot, state: string, language: Language): string {
-  const facts = [state, money(snapshot.cost.usd, language), duration(snapshot.elapsedSeconds)];
+  const facts = [state, ...spent(snapshot.cost.usd, language), duration(snapshot.elapsedSeconds)];
   const parts = [`**${plain(snapshot.title)}** · ${facts.map(plain).join(' · ')}`, plain(snapshot.objective)];
   if (snapshot.reason !== '') {
     parts.push(plain(snapshot.reason));

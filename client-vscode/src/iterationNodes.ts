@@ -1,5 +1,5 @@
 import { node, oneLine, plain, type Language, type TreeNode } from './goalNodes';
-import { money, tally } from './phrases';
+import { spent, tally } from './phrases';
 import type { Iteration, Snapshot } from './protocol';
 import { duration } from './statusText';
 
@@ -40,7 +40,7 @@ export function iterationNode(snapshot: Snapshot, iteration: Iteration, language
   const label = t('Iteration {0}', iteration.number);
   const facts = [
     tally({ met: iteration.met, waived: 0, total: iteration.total }, language),
-    money(iteration.usd, language),
+    ...spent(iteration.usd, language),
     duration(iteration.seconds),
   ];
   return node({

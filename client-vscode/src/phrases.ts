@@ -75,3 +75,8 @@ export function tally({ met, waived, total }: { met: number; waived: number; tot
 export function money(usd: number | null, { t }: Language): string {
   return knownMoney(usd) ?? t('cost unknown');
 }
+
+/** What was spent, for a list of facts: nothing where no model was asked. */
+export function spent(usd: number | null, language: Language): string[] {
+  return usd === 0 ? [] : [money(usd, language)];
+}

@@ -1,4 +1,4 @@
-import { fenced, node, oneLine, plain, type Language, type TreeNode } from './goalNodes';
+import { fenced, node, oneLine, plain, withoutMarks, type Language, type TreeNode } from './goalNodes';
 import { requirementIcon, requirementStatus } from './phrases';
 import type { Integrity, Location, Requirement, Snapshot } from './protocol';
 
@@ -6,16 +6,18 @@ import type { Integrity, Location, Requirement, Snapshot } from './protocol';
 export function requirementNode(snapshot: Snapshot, goalId: string, one: Requirement, language: Language): TreeNode {
   const { t } = language;
   const id = `${goalId}/requirement/${one.id}`;
-  const label = `R${String(one.number)} ${oneLine(one.text, 200)}`;
+  const text = withoutMarks(one.text);
+  const label = `R${String(one.number)} ${oneLine(text, 200)}`;
   const state = standing(one, language);
   const about = aboutOf(snapshot, { requirementId: one.id });
-  const reason = one.reason === '' || one.status === 'met' ? '' : oneLine(one.reason);
+  const why = withoutMarks(one.reason);
+  const reason = one.status === 'met' ? '' : oneLine(why);
   return node({
     id,
     label,
     description: reason === '' ? state : `${state} · ${reason}`,
     icon: requirementIcon(one),
-    spoken: t('Requirement {0}, {1}: {2}. {3}', one.number, state, one.text, one.reason),
+    spoken: t('Requirement {0}, {1}: {2}. {3}', one.number, state, text, why),
     context: `requirement.${one.status}`,
     about,
     tooltip: () => `**${plain(label)}**\n\n${plain(state)}\n\n${plain(one.reason)}`,
@@ -53,10 +55,10 @@ function reasonNodes(id: string, one: Requirement, about: TreeNode['about'], { t
   return [
     node({
       id: `${id}/reason`,
-      label: oneLine(one.reason, 400),
+      label: oneLine(withoutMarks(one.reason), 400),
       description,
       icon: { name: 'comment' },
-      spoken: t('Reason: {0}. {1}', one.reason, description),
+      spoken: t('Reason: {0}. {1}', withoutMarks(one.reason), description),
       about,
       tooltip: () => plain(one.reason),
     }),

@@ -85,6 +85,12 @@ describe('goalTree', () => {
     expect(tree([makeSnapshot({ interrupts: [interrupt] })])[0]?.context).toBe(context);
   });
 
+  it('leaves the marks of code out of what is one line', () => {
+    const requirement = makeRequirement(1, { text: '`pytest -q` passes', reason: '`pytest -q`: exit code 1' });
+    const node = tree([makeSnapshot({ requirements: [requirement] })])[0]?.children[0];
+    expect(node).toMatchObject({ label: 'R1 pytest -q passes', description: 'unmet · pytest -q: exit code 1' });
+  });
+
   it('says what is doubtful of a requirement', () => {
     const node = tree([makeSnapshot({ requirements: [makeRequirement(1, { flaky: true, renewing: true })] })])[0]
       ?.children[0];
@@ -102,7 +108,7 @@ describe('goalTree', () => {
   it('keeps Markdown of others from meaning anything in tooltips', () => {
     const requirement = makeRequirement(1, { text: '[x](command:evil) `a`', reason: '**b**' });
     const tooltip = tree([makeSnapshot({ requirements: [requirement] })])[0]?.children[0]?.tooltip();
-    expect(tooltip).toContain('\\[x\\]\\(command\\:evil\\) \\`a\\`');
+    expect(tooltip).toContain('\\[x\\]\\(command\\:evil\\) a');
     expect(tooltip).toContain('\\*\\*b\\*\\*');
   });
 

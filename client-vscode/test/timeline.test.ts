@@ -35,7 +35,7 @@ describe('timelineHeader', () => {
     const rows = timelineRows(makeSnapshot(), [makeIteration(1), makeIteration(2, { score: 1 })], english);
     expect(timelineHeader(makeSnapshot({ iteration: 2 }), rows, english)).toEqual({
       title: 'Export',
-      facts: 'running · iteration 2 of 10 · 0 of 0 met · $0.00 · 41 s',
+      facts: 'running · iteration 2 of 10 · 0 of 0 met · 41 s',
       activity: '',
       chart: 'Score and cost over 2 iterations: the score went from 40 % to 100 %, the cost is $0.08.',
     });

@@ -1,4 +1,4 @@
-import type { Language } from '../goalNodes';
+import { type Language, withoutMarks } from '../goalNodes';
 import { money, requirementStatus } from '../phrases';
 import type { CallSummary, IterationDocument, RequirementView } from '../protocol';
 import type { Line, Section } from './messages';
@@ -40,7 +40,7 @@ function claimLines({ claim }: IterationDocument, { t }: Language): Line[] {
 function checkLines(detail: IterationDocument, { t }: Language): Line[] {
   return detail.checks.map((check) => ({
     text: check.command,
-    note: check.reason === '' ? (check.passed ? t('passed') : t('not passed')) : check.reason,
+    note: check.reason === '' ? (check.passed ? t('passed') : t('not passed')) : withoutMarks(check.reason),
     tone: check.passed ? 'good' : 'bad',
     action: { kind: 'evidence', evidenceId: check.evidenceId },
   }));
@@ -48,7 +48,7 @@ function checkLines(detail: IterationDocument, { t }: Language): Line[] {
 
 function verdictLine(one: RequirementView, language: Language): Line {
   const tone = one.status === 'met' || one.status === 'waived' ? 'good' : one.status === 'unmet' ? 'bad' : 'plain';
-  return line(`R${String(one.number)} ${requirementStatus(one.status, language)}`, one.reason, tone);
+  return line(`R${String(one.number)} ${requirementStatus(one.status, language)}`, withoutMarks(one.reason), tone);
 }
 
 function fileLines(detail: IterationDocument): Line[] {

@@ -1,5 +1,5 @@
 import type { Language } from '../goalNodes';
-import { money, runStatus, tally } from '../phrases';
+import { money, runStatus, spent, tally } from '../phrases';
 import type { Iteration, Snapshot } from '../protocol';
 import { duration } from '../statusText';
 import type { Header, Row } from './messages';
@@ -25,7 +25,7 @@ function finishedRow(iteration: Iteration, cost: number | null, language: Langua
   const files = iteration.changedFiles.length;
   const facts = [
     tally({ met: iteration.met, waived: 0, total: iteration.total }, language),
-    money(iteration.usd, language),
+    ...spent(iteration.usd, language),
     duration(iteration.seconds),
     files === 1 ? t('1 file changed') : t('{0} files changed', files),
   ];
@@ -63,7 +63,7 @@ export function timelineHeader(snapshot: Snapshot, rows: readonly Row[], languag
     runStatus(snapshot.status, language),
     progress,
     tally(snapshot.counts, language),
-    money(snapshot.cost.usd, language),
+    ...spent(snapshot.cost.usd, language),
     duration(snapshot.elapsedSeconds),
   ];
   return {
