@@ -372,3 +372,47 @@ async def test_a_preview_of_the_call_as_it_was_is_not_shown_for_another_one() ->
     plugins = opened(Wrapper(looks, "before"), Wrapper(edits), Wrapper(looks, "after"))
     await plugins.use_tool(MemoryHost(), replace(use_of(n=1), preview="n is 1", summary="one"), Hands().do)
     assert shown == [("n is 1", "one"), ("", "")]
+
+
+async def test_a_call_stays_as_it_was_passed_on_whatever_a_wrapper_then_does_with_it() -> None:
+    """While a person is asked about it, for instance."""
+
+    async def changes(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        given: Any = use.input
+        doing = asyncio.ensure_future(proceed(use))
+        await asyncio.sleep(0)
+        given["n"] = 2
+        return await doing
+
+    class Gate:
+        name, essential = "gate", True
+
+        @hookimpl
+        async def wrap_tool(self, use: ToolUse, proceed: ToolDoer) -> ToolOutcome:
+            for _ in range(5):
+                await asyncio.sleep(0)
+            return await proceed(use)
+
+    outcome = await opened(Gate, Wrapper(changes)).use_tool(MemoryHost(), use_of(n=1), Hands().do)
+    assert outcome.text == "did {'n': 1}"
+
+
+async def test_a_preview_is_not_shown_either_for_a_call_that_was_changed_in_place() -> None:
+    shown: list[str] = []
+
+    async def changes(use: ToolUse, proceed: ToolDoer, context: Any) -> ToolOutcome:
+        given: Any = use.input
+        given["n"] = 2
+        return await proceed(use)
+
+    class Gate:
+        name, essential = "gate", True
+
+        @hookimpl
+        async def wrap_tool(self, use: ToolUse, proceed: ToolDoer) -> ToolOutcome:
+            shown.append(use.preview)
+            return await proceed(use)
+
+    called = replace(use_of(n=1), preview="n is 1", summary="one")
+    outcome = await opened(Gate, Wrapper(changes)).use_tool(MemoryHost(), called, Hands().do)
+    assert (shown, outcome.text) == ([""], "did {'n': 2}")

@@ -7,6 +7,7 @@ it; and what it did is what counts where a wrapper failed after it.
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -59,7 +60,7 @@ class Passage:
     """The one way from a wrapper to the tool: open once, and only while the wrapper runs."""
 
     def __init__(self, use: ToolUse, inner: ToolDoer) -> None:
-        self._use = use
+        self._use = own(use)
         self._inner = inner
         self._closed = False
         self._doing: asyncio.Future[ToolOutcome] | None = None
@@ -69,6 +70,7 @@ class Passage:
 
     async def proceed(self, use: ToolUse) -> ToolOutcome:
         self._check(use)
+        use = own(use)  # what a person gives leave for stays as they saw it, whatever the wrapper does with its own
         if use.input != self._use.input and use.preview == self._use.preview:
             use = replace(use, preview="", summary="")  # they tell of another call: nobody gives leave by them
         self._doing = asyncio.ensure_future(self._inner(use))
@@ -118,6 +120,11 @@ class Passage:
             said = f"error: the plugin {plugin} failed and cut this off: it may have been done in part"
             return ToolOutcome(said, f"cut off: {plugin} failed", ok=False)
         return self._doing.result()
+
+
+def own(use: ToolUse) -> ToolUse:
+    """The call with an input that nobody else can change."""
+    return replace(use, input=copy.deepcopy(use.input))
 
 
 async def _wrapped(hook: Hook, passage: Passage, context: PluginContext, use: ToolUse) -> ToolOutcome:
