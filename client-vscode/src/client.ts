@@ -87,7 +87,8 @@ export class Server implements ServerClient, vscode.Disposable {
   ): Promise<CommandResults[C]> {
     const client = await this.ready();
     const params = { command, arguments: [argument] };
-    return client.sendRequest<CommandResults[C]>('workspace/executeCommand', params, token);
+    // An undefined token would count as a parameter.
+    return client.sendRequest<CommandResults[C]>('workspace/executeCommand', params, ...(token ? [token] : []));
   }
 
   notify(method: string, params: object): void {

@@ -3,7 +3,7 @@ import { showActions } from './actions';
 import { chooseModels, chooseWorker } from './choosing';
 import type { Server } from './client';
 import { answer, answerWith } from './interrupts';
-import { checkNow, dispute, openGoal, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
+import { checkNow, dispute, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
 import type { Secrets } from './secrets';
 import type { Services } from './services';
 import { setGoal } from './setGoal';
@@ -24,7 +24,6 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.interrupt.deny': (services, target) => answerWith(services, target, 'deny'),
   'donewhen.interrupt.edit': (services, target) => answerWith(services, target, 'edit'),
   'donewhen.interrupt.answer': answer,
-  'donewhen.openGoal': openGoal,
   'donewhen.report': report,
   'donewhen.revertToIteration': revertToIteration,
   'donewhen.waive': waive,

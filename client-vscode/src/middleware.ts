@@ -1,5 +1,12 @@
 import * as vscode from 'vscode';
-import type { ExecuteCommandSignature, Middleware } from 'vscode-languageclient/node';
+import type {
+  ExecuteCommandSignature,
+  Middleware,
+  ProgressToken,
+  WorkDoneProgressBegin,
+  WorkDoneProgressEnd,
+  WorkDoneProgressReport,
+} from 'vscode-languageclient/node';
 import type { Surroundings } from './client';
 
 /** The commands that people must give a reason for; lenses and code actions leave it to the client to ask. */
@@ -11,7 +18,16 @@ const REASONS: ReadonlySet<string> = new Set([
 
 /** What lenses, code actions and requests of the server pass through. */
 export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Middleware {
+  const ofRuns = new Set<ProgressToken>();
   return {
+    handleWorkDoneProgress: (token, params, next) => {
+      if (isOfRun(params)) {
+        ofRuns.add(token);
+      }
+      if (!ofRuns.has(token)) {
+        next(token, params);
+      }
+    },
     executeCommand: async (command, args: unknown[], next) => {
       try {
         return await execute(command, args, next);
@@ -24,6 +40,11 @@ export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Mid
       configuration: async (params) => Promise.all(params.items.map(() => around.settings())),
     },
   };
+}
+
+/** How far a run is stands in the status bar already, and is not to be seen twice. */
+function isOfRun(params: WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd): boolean {
+  return params.kind === 'begin' && params.percentage !== undefined;
 }
 
 async function execute(command: string, args: unknown[], next: ExecuteCommandSignature): Promise<unknown> {

@@ -188,10 +188,3 @@ export async function trusted(): Promise<boolean> {
   }
   return false;
 }
-
-export async function openGoal(_services: Services, target: Target | undefined): Promise<void> {
-  const uri = await goalUri(target);
-  if (uri !== undefined) {
-    await vscode.window.showTextDocument(vscode.Uri.parse(uri));
-  }
-}

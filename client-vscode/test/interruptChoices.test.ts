@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { choicesOf, editable, oneLine, visible } from '../src/interruptChoices';
+import { interrupt } from './samples';
+
+const same = (message: string): string => message;
+
+describe('how an interrupt can be answered', () => {
+  test.each([
+    [{ about: 'start', kind: 'approval' }, 'Start', "Don't Start"],
+    [{ about: 'tool:run_command', kind: 'approval' }, 'Approve', 'Deny'],
+    [{ about: 'requirement:R2', kind: 'question' }, 'Waive', 'Leave It'],
+    [{ about: 'claim:blocked', kind: 'question' }, 'End the Run', 'Go On'],
+    [{ about: 'restore', kind: 'question' }, 'Keep Them', 'Discard Them'],
+    [{ about: 'worker', kind: 'question' }, 'Yes', 'No'],
+  ] as const)('%o', (given, yes, no) => {
+    const choices = choicesOf(interrupt(given), same);
+    expect([choices.yes.label, choices.no.label]).toEqual([yes, no]);
+    expect([choices.yes.answer.response, choices.no.answer.response]).toEqual(['approve', 'deny']);
+  });
+
+  test('an approval is kept only where the server offers it', () => {
+    expect(choicesOf(interrupt({ remembers: false }), same).kept).toEqual([]);
+    const kept = choicesOf(interrupt({ remembers: true }), same).kept.map((choice) => choice.answer.remember);
+    expect(kept).toEqual(['run', 'workspace']);
+  });
+
+  test('a start can be accepted or refused, not edited', () => {
+    const choices = choicesOf(interrupt({ about: 'start', input: { command: 'x' } }), same);
+    expect([choices.edits, choices.text]).toEqual([false, false]);
+  });
+
+  test('a question of the worker is answered in words', () => {
+    expect(choicesOf(interrupt({ kind: 'question', about: 'claim:question' }), same).text).toBe(true);
+  });
+
+  test('a command can be edited', () => {
+    expect(editable(interrupt({ input: { command: 'git push' } }))).toBe('command');
+    expect(editable(interrupt({ input: { path: 'a.py' } }))).toBeUndefined();
+  });
+});
+
+describe('what a notification says', () => {
+  test('the title and the command, on one line', () => {
+    expect(oneLine(interrupt({ title: 'Run this?', preview: 'git\n  push' }), 100)).toBe('Run this? git push');
+  });
+
+  test('the end of a long command is seen as well', () => {
+    const text = oneLine(interrupt({ title: 'Run?', preview: `echo ${'x'.repeat(500)} | sh` }), 100);
+    expect(text.length).toBeLessThanOrEqual(100);
+    expect(text.endsWith('| sh')).toBe(true);
+  });
+
+  test('characters that hide others are shown as such', () => {
+    expect(visible('rm\u202e x\u0007')).toBe('rm\ufffd x\ufffd');
+  });
+});

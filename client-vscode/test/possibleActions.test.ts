@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { possibleActions } from '../src/possibleActions';
+import { interrupt, snapshot } from './samples';
+
+const NOW = { trusted: true, server: 'running', goals: true } as const;
+
+function offered(given: Parameters<typeof snapshot>[0], now: Partial<Parameters<typeof possibleActions>[1]> = {}): string[] {
+  return possibleActions(snapshot(given), { ...NOW, ...now }).map((command) => command.replace('donewhen.', ''));
+}
+
+test('what is asked comes first', () => {
+  expect(offered({ status: 'waiting', interrupts: [interrupt()] }).slice(0, 4)).toEqual(['answer', 'checkNow', 'pause', 'stop']);
+});
+
+test.each([
+  ['running', ['checkNow', 'pause', 'stop']],
+  ['paused', ['resume', 'checkNow', 'stop']],
+  ['interrupted', ['resume', 'checkNow', 'stop']],
+  ['capped', ['resume', 'checkNow', 'start']],
+  ['complete', ['start', 'checkNow', 'openGoal']],
+])('a run that is %s', (status, expected) => {
+  expect(offered({ status, phase: null }).slice(0, 3)).toEqual(expected);
+});
+
+test('nothing that executes is offered before the workspace is trusted', () => {
+  const commands = offered({ status: 'interrupted' }, { trusted: false });
+  expect(commands[0]).toBe('workbench.trust.manage');
+  expect(commands).not.toContain('resume');
+  expect(commands).not.toContain('checkNow');
+});
+
+test('without a server, only what brings it back', () => {
+  expect(possibleActions(undefined, { ...NOW, server: 'failed' })).toEqual(['donewhen.restartServer', 'donewhen.showLogs']);
+});
+
+test('without a goal one can be set', () => {
+  expect(possibleActions(undefined, { ...NOW, goals: false })).toEqual(['donewhen.setGoal', 'donewhen.showLogs']);
+});

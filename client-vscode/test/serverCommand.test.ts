@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { commandOfPath, commandOfPython, sameCommand, serverSettings, serverSource } from '../src/serverCommand';
+
+test('a server path wins over an interpreter, and that over an environment of the extension', () => {
+  expect(serverSource({ serverPath: '/bin/donewhen', interpreter: '/bin/python' })).toEqual({ kind: 'path', path: '/bin/donewhen' });
+  expect(serverSource({ serverPath: ' ', interpreter: '/bin/python' })).toEqual({ kind: 'interpreter', interpreter: '/bin/python' });
+  expect(serverSource({ serverPath: '', interpreter: '' })).toEqual({ kind: 'managed' });
+});
+
+test('Python never looks for modules in the folder that is open', () => {
+  expect(commandOfPython('py', true)).toEqual({ command: 'py', args: ['-I', '-m', 'donewhen', 'serve', '--stdio'] });
+  expect(commandOfPython('py', false).args[0]).toBe('-P');
+});
+
+test('commands are compared by what they say', () => {
+  expect(sameCommand(commandOfPath('/a'), commandOfPath('/a'))).toBe(true);
+  expect(sameCommand(commandOfPath('/a'), commandOfPath('/b'))).toBe(false);
+  expect(sameCommand(undefined, commandOfPath('/b'))).toBe(false);
+});
+
+test('the server gets what is said, and the interpreter of the project', () => {
+  const configured = { interpreter: '/own/python', serverPath: '', stateDir: '/s', model: 'a/b', budget: null, protect: [], approve: 'ask' };
+  expect(serverSettings(configured, undefined)).toEqual({ model: 'a/b', approve: 'ask' });
+  expect(serverSettings(configured, '/project/python')).toEqual({ model: 'a/b', approve: 'ask', interpreter: '/project/python' });
+});

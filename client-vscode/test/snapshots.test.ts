@@ -1,0 +1,67 @@
+import { expect, test, vi } from 'vitest';
+import { mostRelevant, SnapshotStore } from '../src/snapshots';
+import { interrupt, snapshot } from './samples';
+
+test('the newest state of a run stays, in whatever order it arrives', () => {
+  const store = new SnapshotStore();
+  store.take(snapshot({ sequence: 2, iteration: 2 }));
+  store.take(snapshot({ sequence: 1, iteration: 1 }));
+  expect(store.get('run-1')?.iteration).toBe(2);
+});
+
+test('time that goes on within one state is shown', () => {
+  const store = new SnapshotStore();
+  store.take(snapshot({ elapsedSeconds: 1 }));
+  store.take(snapshot({ elapsedSeconds: 2 }));
+  expect(store.get('run-1')?.elapsedSeconds).toBe(2);
+});
+
+test('runs are listed newest first: those that are listed, then those that came since', () => {
+  const store = new SnapshotStore();
+  store.take(snapshot({ runId: 'c' }));
+  store.replace([snapshot({ runId: 'b' }), snapshot({ runId: 'a' })]);
+  store.take(snapshot({ runId: 'd' }));
+  expect(store.all().map((one) => one.runId)).toEqual(['d', 'c', 'b', 'a']);
+});
+
+test('a list that is older than what was sent takes nothing back', () => {
+  const store = new SnapshotStore();
+  store.take(snapshot({ sequence: 9, iteration: 9 }));
+  store.replace([snapshot({ sequence: 8, iteration: 8 })]);
+  expect(store.get('run-1')?.iteration).toBe(9);
+});
+
+test('the newest run of a goal', () => {
+  const store = new SnapshotStore();
+  store.replace([snapshot({ runId: 'b' }), snapshot({ runId: 'a' }), snapshot({ runId: 'x', goalUri: 'file:///w/x.goal.md' })]);
+  expect(store.ofGoal('file:///w/GOAL.md')?.runId).toBe('b');
+});
+
+test('listeners are told which run changed, until they are disposed of', () => {
+  const store = new SnapshotStore();
+  const heard = vi.fn();
+  const listening = store.onDidChange(heard);
+  store.take(snapshot());
+  store.clear();
+  listening.dispose();
+  store.take(snapshot());
+  expect(heard.mock.calls).toEqual([['run-1'], [undefined]]);
+});
+
+const here = snapshot({ runId: 'here', goalUri: 'file:///w/one/GOAL.md', status: 'complete' });
+const there = snapshot({ runId: 'there', goalUri: 'file:///w/two/GOAL.md', status: 'running' });
+const asks = { ...there, runId: 'asks', status: 'waiting', interrupts: [interrupt()] };
+
+test.each([
+  ['what waits for a person comes first', [here, there, asks], 'file:///w/one', 'asks'],
+  ['then what runs anywhere', [here, there], 'file:///w/other', 'there'],
+  ['a run in the folder before one elsewhere', [{ ...here, status: 'running' }, there], 'file:///w/one', 'here'],
+  ['a folder is no prefix of a name', [here, { ...here, runId: 'far', goalUri: 'file:///w/onerous/GOAL.md' }], 'file:///w/onerous', 'far'],
+  ['nothing runs: the newest of the folder', [{ ...there, status: 'complete' }, here], 'file:///w/one', 'here'],
+] as const)('%s', (_name, runs, folder, expected) => {
+  expect(mostRelevant(runs, folder)?.runId).toBe(expected);
+});
+
+test('the goal that is looked at matters more than one that runs elsewhere', () => {
+  expect(mostRelevant([there, here], 'file:///w/one', here)?.runId).toBe('here');
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { duration, money, statusIcon, statusText } from '../src/statusText';
+import { interrupt, snapshot } from './samples';
+
+const t = (message: string, ...values: (string | number)[]): string =>
+  message.replace(/\{(\d)\}/g, (_, index: string) => String(values[Number(index)]));
+
+test.each([
+  [{}, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
+  [{ worker: 'human', maxIterations: null }, '$(eye) Goal 3 · 2 of 5 met'],
+  [{ worker: 'human', phase: 'checking' }, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
+  [{ status: 'complete', phase: null, counts: { met: 4, unmet: 0, unverified: 0, stale: 0, waived: 1, total: 5 } }, '$(pass-filled) Goal 3/10 · 5 of 5 met'],
+  [{ status: null, worker: null, iteration: 0 }, '$(target) Goal · 2 of 5 met'],
+  [{ status: 'capped', phase: null }, '$(warning) Goal 3/10 · 2 of 5 met'],
+  [{ status: 'waiting', interrupts: [interrupt()] }, '$(bell-dot) Goal 3/10 · 2 of 5 met'],
+] as const)('%o', (given, expected) => {
+  expect(statusText(snapshot(given), t)).toBe(expected);
+});
+
+test('a status of a later server is shown without a guess', () => {
+  expect(statusIcon(snapshot({ status: 'dreaming', phase: null }))).toBe('target');
+});
+
+test('no spinner where a person is waited for', () => {
+  for (const status of ['waiting', 'paused', 'interrupted', 'complete', 'stalled']) {
+    expect(statusIcon(snapshot({ status, phase: null }))).not.toContain('spin');
+  }
+});
+
+test.each([
+  [41.4, '41 s'],
+  [59.6, '1 min 00 s'],
+  [200, '3 min 20 s'],
+  [3_725, '1 h 02 min'],
+])('%d seconds', (seconds, expected) => {
+  expect(duration(seconds)).toBe(expected);
+});
+
+test.each([
+  [null, undefined],
+  [0, '$0.00'],
+  [0.1234, '$0.12'],
+  [0.0042, '$0.0042'],
+])('%d US dollars', (usd, expected) => {
+  expect(money(usd)).toBe(expected);
+});
