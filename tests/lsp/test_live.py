@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def test_a_human_run_from_start_to_complete(editor: Editor, goal: Path) -> None:
 def test_a_failing_test_has_its_diagnostic_on_the_asserting_line(editor: Editor, tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text("def test_it():\n    word = '🎯'\n    assert word == 'x'\n", encoding="utf-8")
     goal = tmp_path / "GOAL.md"
-    goal.write_text("# G\n\n- [ ] `python -m pytest -q -p no:cacheprovider test_a.py` passes\n")
+    goal.write_text(f"# G\n\n- [ ] `{sys.executable} -m pytest -q -p no:cacheprovider test_a.py` passes\n")
     uri = editor.open(goal)
     editor.open(tmp_path / "test_a.py")
     snapshot = editor.execute("donewhen.goal.check", {"goalUri": uri}, timeout=60)

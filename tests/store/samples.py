@@ -149,7 +149,14 @@ OBSERVATIONS = (
 
 SAMPLES: tuple[e.Event, ...] = (
     e.RunStarted(
-        "run-1", "pursue", GOAL, OPTIONS, "rev1", frozenset({"c-1"}), (PastResult("c-1", "rev0", "env", True, 2),)
+        "run-1",
+        "pursue",
+        GOAL,
+        OPTIONS,
+        "rev1",
+        frozenset({"c-1"}),
+        (PastResult("c-1", "rev0", "env", True, 2),),
+        "auto",
     ),
     e.GoalAmended(GOAL),
     e.BaselineTaken(FACTS, "worker"),
@@ -244,7 +251,6 @@ SAMPLES: tuple[e.Event, ...] = (
     p.HaltResumed("mine", p.ResumeDirective(False, MESSAGE, {"t1": p.ToolOutcome("exit 0", "ls")})),
     p.PluginStateSet("mine", p.PluginState(2, {"seen": [1, None]})),
     p.PluginOff("mine", "before_turn", "KeyError: 'x'"),
-    p.StartAccepted("person", "worker agent"),
 )
 
 

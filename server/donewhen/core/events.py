@@ -23,7 +23,7 @@ from donewhen.core.calls import (
 from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
-from donewhen.core.plugging import HaltResumed, PluginOff, PluginStateSet, RunHalted, StartAccepted
+from donewhen.core.plugging import HaltResumed, PluginOff, PluginStateSet, RunHalted
 from donewhen.core.verdict import Verdict
 from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
 
@@ -37,6 +37,9 @@ END_STATUSES: tuple[EndStatus, ...] = (
 )  # fmt: skip
 
 
+AcceptedBy = Literal["person", "auto", "nobody"]
+"""`auto`: `--approve auto`, or a worker that the person named with all it does; `nobody`: there was no one to ask, and
+nothing may run without asking."""
 PanelRule = Literal["majority", "unanimity"]
 
 
@@ -99,6 +102,8 @@ class RunStarted:
     """Checks that reported a test earlier in this goal's history: they stay test runs."""
     past: tuple[PastResult, ...] = ()
     """What the checks said last, earlier in this goal's history."""
+    accepted: AcceptedBy | None = None
+    """Who accepted the start summary (`RunOptions.summary`) with the start itself; None: a person is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +386,7 @@ Event = (
     | InterruptOpened | InterruptAnswered | InterruptClosed
     | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded
     | FilesReverted | Warned
-    | RunHalted | HaltResumed | PluginStateSet | PluginOff | StartAccepted
+    | RunHalted | HaltResumed | PluginStateSet | PluginOff
 )  # fmt: skip
 
 

@@ -58,6 +58,7 @@ def begin(entry: e.Entry) -> RunState:
         past={one.check_id: one for one in event.past},
         flaky={one.check_id: one.flaky for one in event.past if one.flaky is not None},
         file_limits=event.goal.limits,
+        started=event.accepted,
     )
 
 

@@ -57,10 +57,6 @@ def plugin_off(state: RunState, event: p.PluginOff, at: float) -> RunState:
     )
 
 
-def start_accepted(state: RunState, event: p.StartAccepted, at: float) -> RunState:
-    return replace(state, started=event.by)
-
-
 def pending_calls(conversation: Sequence[Message]) -> tuple[ToolCall, ...]:
     """The calls of the model's last message that have no result yet; none where it called nothing."""
     answered: list[str] = []
@@ -97,5 +93,4 @@ FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
     p.HaltResumed: halt_resumed,
     p.PluginStateSet: plugin_state_set,
     p.PluginOff: plugin_off,
-    p.StartAccepted: start_accepted,
 }

@@ -156,12 +156,3 @@ class PluginOff:
     plugin: str
     hook: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class StartAccepted:
-    """Somebody, or `--approve auto`, accepted what the start summary says; `by` is `person`, `auto` or `nobody`
-    (there was no one to ask, and nothing may run without asking)."""
-
-    by: Literal["person", "auto", "nobody"]
-    summary: str

@@ -144,6 +144,8 @@ class _Reading:
         name = program_name(words[0])
         if name == "git":
             return _git(words, self.tracked)
+        if name.startswith("git-"):
+            return _git(["git", name[4:], *words[1:]], self.tracked)
         if name in DELETERS or name.startswith("mkfs"):
             return f"`{name}` deletes what git may not be able to bring back"
         return _special(name, words) or _verb(name, words)
@@ -239,6 +241,8 @@ def _texts_run_by(words: Sequence[str]) -> Iterator[str]:
     elif name in TEXTUAL:
         yield from (word for word in rest if " " in word)
         yield " ".join(rest)
+    elif name == "git":
+        yield from _texts_run_by_git(rest)
 
 
 def _special(name: str, words: Sequence[str]) -> str | None:
@@ -313,38 +317,77 @@ _DISCARDING = {
     "reflog": ("expire", "delete"),
     "worktree": ("remove",),
     "reset": ("--hard", "--merge"),
-    "switch": ("-f", "--force", "--discard-changes"),
+    "switch": ("--force", "--discard-changes"),
     "update-ref": ("-d",),
+    "rm": ("--force",),
+    "checkout-index": ("--force",),
+    "read-tree": ("--reset",),
+    "gc": ("--prune=now", "--prune=all"),
 }
+_FORCED = frozenset(("switch", "rm", "checkout-index"))
+"""Where `-f` discards, also among other letters."""
+_RUNNING = frozenset(("foreach", "run"))
+_WITH_TEXTS = frozenset(("rebase", "filter-branch", "difftool", "mergetool", "submodule"))
 
 
 def _git(words: Sequence[str], tracked: Tracked) -> str | None:
-    if any(re.match(r"alias\.", word, re.IGNORECASE) for word in words[1:3]):
+    if _gives_alias(words):
         return "`git` is given an alias"
     for rest in _starts(words):
         verb, options = rest[0], rest[1:]
-        if verb in ("push", "send-pack", "send-email") or [verb, *options[:1]] in _GIT_SENDS:
+        if verb in ("push", "send-pack", "send-email", "http-push") or [verb, *options[:1]] in _GIT_SENDS:
             return "`git push` sends work elsewhere"
         if _discards(verb, options, tracked):
             return f"`git {verb}` discards what git can't bring back"
     return None
 
 
+def _gives_alias(words: Sequence[str]) -> bool:
+    for at, word in enumerate(words):
+        if re.match(r"--config-env=alias\.", word, re.IGNORECASE):
+            return True
+        if re.match(r"alias\.", word, re.IGNORECASE) and (words[at - 1] == "-c" or "config" in words[:at]):
+            return True
+    return False
+
+
+def _texts_run_by_git(rest: Sequence[str]) -> Iterator[str]:
+    """What git is to run itself: for each commit or submodule, as an editor, a pager, a filter."""
+    for at, word in enumerate(rest):
+        if at and rest[at - 1] == "-c" and "=" in word:
+            yield word.partition("=")[2].lstrip("!")
+        elif word in _RUNNING and rest[at - 1] in ("submodule", "bisect"):
+            yield " ".join(one for one in rest[at + 1 :] if one not in ("--recursive", "-q", "--quiet"))
+    if _WITH_TEXTS & set(rest):
+        yield from (word.partition("=")[2] if word.startswith("--") else word for word in rest if " " in word)
+
+
 def _discards(verb: str, options: Sequence[str], tracked: Tracked) -> bool:
     if verb == "clean":
-        return not any(re.fullmatch(r"-\w*n\w*|--dry-run", option) for option in options)
+        dry = any(re.fullmatch(r"-[dfiqxX]*n[dfiqxXn]*|--dry-run", option) for option in options)
+        return not dry or "--no-dry-run" in options
     if verb == "restore":
         staged = any(re.fullmatch(r"-\w*S\w*|--staged", option) for option in options)
         return not staged or any(re.fullmatch(r"-\w*W\w*|--worktree", option) for option in options)
     if verb == "checkout":
         return _checkout_discards(options, tracked)
-    return any(option in _DISCARDING.get(verb, ()) for option in options)
+    if verb == "rm" and "--cached" in options:
+        return False
+    forced = verb in _FORCED and any(re.fullmatch(r"-[a-zA-Z]*f\w*", option) for option in options)
+    return forced or any(_means(option, full) for option in options for full in _DISCARDING.get(verb, ()))
+
+
+def _means(option: str, full: str) -> bool:
+    """git takes the beginning of a long option for the whole."""
+    return option == full or (len(option) > 3 and option.startswith("--") and full.startswith(option))
 
 
 def _checkout_discards(options: Sequence[str], tracked: Tracked) -> bool:
     """Switching branches keeps what is not committed; taking files from elsewhere, or by force, does not."""
     operands = [option for option in options if not option.startswith("-")]
-    if any(re.fullmatch(r"-f|--force|--|-p|--patch|--ours|--theirs|--pathspec.*", option) for option in options):
+    if any(
+        re.fullmatch(r"-[qmtl]*f\w*|--forc?e?|--|-p|--patch|--ours|--theirs|--pathspec.*", option) for option in options
+    ):
         return True
     if any(re.fullmatch(r"-b|-B|--orphan|-t|--track.*|--detach", option) for option in options):
         return False

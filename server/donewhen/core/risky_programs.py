@@ -15,11 +15,14 @@ VERDICTS = {
     "delete": "deletes what git may not be able to bring back",
 }
 
-_NODE = "i in ins inst install install-test it ci cit clean-install add update up upgrade uninstall un remove rm link"
+_NODE = (
+    "i in ins inst insta instal install isnt isntall install-test it ci cit clean-install add update up upgrade "
+    "uninstall un unlink remove rm r link"
+)
 _NODE_MORE = ("global add", "global install", "dlx", "import", "create", "init")
 _SYSTEM = (
     "install reinstall remove purge upgrade dist-upgrade full-upgrade autoremove update add del erase localinstall "
-    "groupinstall tap bundle uninstall"
+    "groupinstall tap bundle uninstall build-dep satisfy"
 )
 _PIP = ("install", "uninstall", "download", "wheel", "sync")
 _CONDA = ("install", "create", "update", "upgrade", "remove", "env create", "env update")
@@ -66,6 +69,9 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "dart": ("pub publish",),
         "flutter": ("pub publish",),
         "goreleaser": ("release", "publish"),
+        **dict.fromkeys(_set("hg sl bzr brz fossil dvc docker-compose"), ("push",)),
+        "jj": ("git push",),
+        "svn": ("commit", "ci"),
         "wrangler": ("publish", "deploy"),
         "vercel": ("deploy", "publish", "--prod"),
         "netlify": ("deploy",),
@@ -92,7 +98,7 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "easy_install": ("",),
         "ensurepip": ("",),
         "setup.py": ("install", "develop"),
-        "npm": (*_NODE.split(), "exec -y", "exec --yes"),
+        "npm": (*_NODE.split(), "create", "exec -y", "exec --yes"),
         "pnpm": (*_NODE.split(), *_NODE_MORE),
         "yarn": (*_NODE.split(), *_NODE_MORE),
         "bun": (*_NODE.split(), "x", "create"),
@@ -105,16 +111,18 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "nvm": ("install",),
         "playwright": ("install", "install-deps"),
         **dict.fromkeys(_SYSTEM_PROGRAMS, tuple(_SYSTEM.split())),
-        "dpkg": ("-i", "--install", "-r", "--remove", "--purge"),
-        "rpm": ("-i", "-u", "-ivh", "-uvh", "-e", "--install", "--upgrade"),
-        "pacman": ("-s", "-sy", "-syu", "-u", "-r", "-rns"),
+        "dpkg": ("-i", "--install", "--unpack", "-r", "--remove", "--purge"),
+        "rpm": ("-i", "-u", "-ivh", "-uvh", "-fvh", "-e", "--install", "--upgrade", "--erase"),
+        "pacman": (
+            *("-s", "-sy", "-syu", "-syyu", "-u", "-r", "-rs", "-rns", "-rnsc", "--sync", "--upgrade", "--remove"),
+        ),
         "emerge": ("",),
         "nix-env": ("-i", "-ia", "--install"),
         "nix": ("profile install", "profile add"),
         "cargo": ("install", "binstall", "uninstall", "add", "update"),
         "rustup": ("install", "update", "toolchain install", "component add", "target add"),
         "go": ("install", "get"),
-        "gem": ("install", "update", "uninstall"),
+        "gem": ("i", "inst", "install", "update", "uninstall"),
         "bundle": ("install", "add", "update"),
         "bundler": ("install", "add", "update"),
         "composer": ("require", "install", "update", "remove", "global", "create-project"),
@@ -150,6 +158,7 @@ ANYWHERE: dict[str, tuple[tuple[str, str], ...]] = {
     **dict.fromkeys(_set("make gmake just task go-task"), (_TASKS, _SETUP)),
     **dict.fromkeys(_set("mvn mvnw gradle gradlew sbt"), (_GOALS,)),
     "yarn": (("install", r"workspaces?"), _TASKS),
+    "setup.py": (("publish", r"upload|register"),),
     "docker": (("publish", r"--push|.*type=registry.*"),),
     "uv": (("install", r"--with(?:-editable|-requirements)?(?:=.*)?"),),
     "npx": (("install", r"(?:@[\w.-]+/)?[\w.-]+@[\w.^~-]+"),),
@@ -167,7 +176,7 @@ _PLAIN_WRAPPERS = _set(
     "env sudo doas nohup time timeout gtimeout xargs gxargs nice ionice chrt taskset command exec builtin setsid "
     "stdbuf unbuffer chronic watch flock strace ltrace chroot parallel busybox toybox xvfb-run npx pnpx bunx uvx "
     "dotenv direnv watchexec entr caffeinate catchsegv valgrind gdb script runuser su ssh winpty start call firejail "
-    "bwrap systemd-run unshare torchrun arch setarch prlimit cross-env dotenvx doppler aws-vault hyperfine faketime "
+    "coproc bwrap systemd-run unshare torchrun arch setarch prlimit cross-env dotenvx doppler aws-vault hyperfine faketime "
     "if and or not"
 )
 WRAPPERS: dict[str, tuple[str, ...]] = {

@@ -218,6 +218,8 @@ class RunState:
 
     response: Evidence | None = None
     """What the worker returned last, for a goal about the response."""
+    returned: str | None = None
+    """What the worker returned last, where it is on record as it was: for validators of a run that goes on."""
     halt: Halted | None = None
     """A plugin stopped the loop: resumable, the run waits; else it ended so."""
     resuming: Resuming | None = None

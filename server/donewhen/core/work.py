@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -60,8 +61,8 @@ class TurnResult:
     """The end of a worker's turn. `error` is set where the turn failed; then nothing else of it counts (C8). `final`:
     another turn is no use before a person changed something. `usage` is what was not accounted call by call.
 
-    `response_digest` identifies what a library worker returned, or the command worker's output. `response` is its text
-    where the goal is about the response itself; it is evidence for such a goal only.
+    `response_digest` identifies what a library worker returned (of a text it is the sha256), or the command worker's
+    output. `response` is its text where the goal is about the response itself; it is evidence for such a goal only.
     """
 
     claim: Claim = field(default_factory=Claim)
@@ -72,6 +73,15 @@ class TurnResult:
     summary: str = ""
     final: bool = False
     response: str | None = None
+
+    @property
+    def returned(self) -> str | None:
+        """What the worker returned where that is on record as it was: a finished turn's text, in which nothing was
+        masked."""
+        if self.response is None or self.error is not None or self.claim.state != "finished":
+            return None
+        digest = hashlib.sha256(self.response.encode("utf-8", "replace")).hexdigest()
+        return self.response if digest == self.response_digest else None
 
 
 @dataclass(frozen=True, slots=True)

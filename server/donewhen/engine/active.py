@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from donewhen.core.changing import replace
@@ -16,6 +17,7 @@ from donewhen.core.plugging import ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt, Usage
 from donewhen.engine.plugging import RunHost
+from donewhen.engine.preempting import Preemption
 from donewhen.engine.tasks import came_of, cancelled
 from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Plugins, Probes, TreeState, Worker, Workspace
 
@@ -63,13 +65,13 @@ class ActiveRun:
         """What calls to models that are just being put on record may cost, by call id."""
         self.completed: dict[str, ToolOutcome] = {}
         """Calls whose tool has run, and whose wrappers have not returned yet."""
-        self.host = RunHost(self, parts.workspace.root, parts.mask)
         self.leftovers = False
         """Set by recovery: processes of the run had outlived its supervisor, and may have written files."""
         self._evidence_count = state.evidence_count
         self._call_count = state.call_count
         self._on_change = on_change
         self._changed = asyncio.Event()
+        self._preemption: Preemption | None = None
         self._used: set[tuple[int, str]] = set()
         """The late answers that turns of this process got, by the number of the turn and the subject."""
         self._answers: dict[str, asyncio.Future[Answer]] = {}
@@ -85,6 +87,11 @@ class ActiveRun:
         on_change(run)
         return run
 
+    @cached_property
+    def host(self) -> RunHost:
+        """What its plugins may use."""
+        return RunHost(self, self.parts.workspace.root, self.parts.mask)
+
     @property
     def run_id(self) -> str:
         return self.state.run_id
@@ -92,10 +99,17 @@ class ActiveRun:
     async def append(self, event: Event, *, durable: bool = True) -> RunState:
         """Puts an event on record, then into the state. Once begun it ends, even if the caller is cancelled: what is
         on disk is always in the state too."""
+        at_once = self.parts.ledger.append_at_once
+        if at_once is not None:
+            return self._appended(at_once(self.run_id, event, self.parts.clock.now()))
         return await asyncio.shield(asyncio.ensure_future(self._append(event, durable)))
 
     async def _append(self, event: Event, durable: bool) -> RunState:
-        entry = await self.parts.ledger.append(self.run_id, event, self.parts.clock.now(), durable=durable)
+        return self._appended(
+            await self.parts.ledger.append(self.run_id, event, self.parts.clock.now(), durable=durable)
+        )
+
+    def _appended(self, entry: Entry) -> RunState:
         self.state = fold(self.state, entry)
         self.parts.observe(self.run_id, entry)
         self.touch()
@@ -105,6 +119,8 @@ class ActiveRun:
         """Wakes whoever waits for a change, and tells the front ends."""
         self._changed.set()
         self._changed = asyncio.Event()
+        if self._preemption is not None:
+            self._preemption.look()
         self._on_change(self)
 
     def say(self, activity: str | None) -> None:
@@ -209,27 +225,16 @@ class ActiveRun:
         """Does a step unless a stop, a pause or the time limit comes first: then the step is cancelled, and has ended
         with all its processes when this returns None (C4, C19, A3)."""
         task = asyncio.ensure_future(step)
-        watch = asyncio.ensure_future(self._preempted())
+        self._preemption = preemption = Preemption(lambda: self.state, self.parts.clock)
         try:
-            await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, preemption.came}, return_when=asyncio.FIRST_COMPLETED)
             return came_of(task) if task.done() else None
         finally:
-            await cancelled(task, watch)
+            self._preemption = None
+            preemption.close()
+            await cancelled(task)
             if not task.cancelled():
                 task.exception()  # a step that fails while it is cut off has nobody left to tell
-
-    async def _preempted(self) -> None:
-        while True:
-            state = self.state
-            if state.stop_requested is not None or state.pause_requested is not None:
-                return
-            remaining: float | None = None
-            limit = state.limit("timeout")
-            if limit is not None and state.time_counts:
-                remaining = limit - state.elapsed_at(self.parts.clock.now())
-                if remaining <= 0:
-                    return
-            await self.changed(state.sequence, remaining)
 
     async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
         """Leaves a sign of life, and the activity for followers in other processes, until it is cancelled."""

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from donewhen.core import events as e
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, LedgerError, NotResumable, NotTrusted
-from donewhen.core.goal import Goal, Limits
-from donewhen.core.plugging import StartAccepted
+from donewhen.core.goal import Limits
 from donewhen.core.resume import check_resumable, resumable, tightened
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
@@ -44,11 +43,9 @@ class Supervisor(Control):
         token, run_id = new_token(), new_run_id()
         await self._take(run_id, token)
         try:
-            run = await self._begin(run_id, token, "pursue", start.goal, start.options, worker)
+            run = await self._begin(run_id, token, "pursue", start, worker)
             for warning in start.warnings:
                 await run.append(e.Warned(warning.code, warning.message))
-            if start.accepted is not None:
-                await run.append(StartAccepted(start.accepted, start.options.summary))
         except BaseException:
             self._setup.lock.release()
             raise
@@ -189,16 +186,16 @@ class Supervisor(Control):
         run_id: str,
         token: str,
         mode: e.RunMode,
-        goal: Goal,
-        options: e.RunOptions,
+        start: Start,
         worker: Worker | None,
     ) -> ActiveRun:
-        parts = self._parts(options, worker)
+        goal = start.goal
+        parts = self._parts(start.options, worker)
         try:
             tree = await parts.workspace.open(named_globs(goal), run_id if mode == "pursue" else None)
             known = await self._records.test_runs(goal.path)
             past = await self._records.past(goal.path)
-            started = e.RunStarted(run_id, mode, goal, options, tree.revision, known, past)
+            started = e.RunStarted(run_id, mode, goal, start.options, tree.revision, known, past, start.accepted)
             run = await ActiveRun.begin(parts, token, self._run_changed, started)
         except BaseException:
             await parts.workspace.close()
@@ -285,8 +282,8 @@ class Supervisor(Control):
 
     async def _bare_audit(self, goal_path: str) -> RunView:
         start = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True))
-        options = replace(start.options, worker=None)
-        run = await self._begin(new_run_id(), new_token(), "audit", start.goal, options, None)
+        start = replace(start, options=replace(start.options, worker=None))
+        run = await self._begin(new_run_id(), new_token(), "audit", start, None)
         try:
             await pursue(run)
             return self._own_view(run)

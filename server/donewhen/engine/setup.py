@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from donewhen.core.events import Entry, RunOptions
+from donewhen.core.events import AcceptedBy, Entry, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
@@ -21,7 +20,7 @@ class Start:
     goal: Goal
     options: RunOptions
     warnings: tuple[RunWarning, ...] = ()
-    accepted: Literal["person", "auto", "nobody"] | None = None
+    accepted: AcceptedBy | None = None
     """Who has accepted the start summary already; None: a person is asked before the first turn, if there is one."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -72,6 +72,11 @@ class Ledger(Protocol):
 
     async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True) -> Entry:
         """Appends with the next sequence of that run. `durable=False` (NORMAL sync) is for what may be lost."""
+        ...
+
+    @property
+    def append_at_once(self) -> Callable[[str, Event, float], Entry] | None:
+        """As `append`, where that needs no waiting; None where it does."""
         ...
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:

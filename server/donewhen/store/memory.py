@@ -54,6 +54,13 @@ class MemoryLedger:
         return other
 
     async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True) -> Entry:
+        return self._append(run_id, event, at)
+
+    @property
+    def append_at_once(self) -> Callable[[str, Event, float], Entry]:
+        return self._append
+
+    def _append(self, run_id: str, event: Event, at: float) -> Entry:
         self._check_open()
         encode(event)  # what couldn't be kept on disk isn't kept here either
         record = self._record

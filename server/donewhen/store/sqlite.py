@@ -55,6 +55,11 @@ class SqliteLedger:
             raise
         return ledger
 
+    @property
+    def append_at_once(self) -> None:
+        """A disk is waited for."""
+        return
+
     async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True) -> Entry:
         return await self._in_thread(self._append, run_id, event, at, durable)
 
