@@ -176,8 +176,8 @@ _PLAIN_WRAPPERS = _set(
     "env sudo doas nohup time timeout gtimeout xargs gxargs nice ionice chrt taskset command exec builtin setsid "
     "stdbuf unbuffer chronic watch flock strace ltrace chroot parallel busybox toybox xvfb-run npx pnpx bunx uvx "
     "dotenv direnv watchexec entr caffeinate catchsegv valgrind gdb script runuser su ssh winpty start call firejail "
-    "coproc bwrap systemd-run unshare torchrun arch setarch prlimit cross-env dotenvx doppler aws-vault hyperfine faketime "
-    "if and or not"
+    "bwrap systemd-run unshare torchrun arch setarch prlimit cross-env dotenvx doppler aws-vault hyperfine faketime "
+    "coproc if and or not"
 )
 WRAPPERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_PLAIN_WRAPPERS, ("",)),
