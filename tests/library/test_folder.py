@@ -25,6 +25,7 @@ from donewhen import (
     start_goal,
 )
 from donewhen.library.judging import AuditTask
+from donewhen.plugins import Halt, hookimpl
 from tests.library import halting_program
 from tests.library.halting_program import Quota, both_lines, writer
 
@@ -221,3 +222,67 @@ def test_a02_a_question_outlives_the_program_and_is_answered_by_id(workspace: Pa
     assert ([one.id for one in again.interrupts], len(prompts)) == ([waits.interrupts[0].id], 1)
     outcome = resume_goal(None, worker, answers={waits.interrupts[0].id: "blue"}, **places)
     assert (outcome.status, outcome.iterations, len(prompts)) == ("complete", 2, 2)
+
+
+@pytest.mark.conformance("C23")
+@pytest.mark.parametrize("point", ["after_turn", "before_audit", "after_verdict"])
+@pytest.mark.parametrize("text", [True, False])
+def test_c23_a_response_outlives_the_session_that_it_was_returned_in(
+    places: dict[str, Any], point: str, text: bool
+) -> None:
+    told: list[Any] = []
+    turns: list[str] = []
+
+    class Looks:
+        name = "looks"
+
+        @hookimpl
+        def on_resume(self, data: Any) -> None:
+            told.append(data)
+
+    def look(self: object) -> None:
+        if turns and not told:
+            raise Halt("have a look")
+
+    setattr(Looks, point, hookimpl(look))
+
+    def worker(prompt: str) -> Any:
+        turns.append(prompt)
+        return "done" if text else {"content": "done"}
+
+    def is_done(response: Any, agent: Any) -> bool:
+        return response == ("done" if text else {"content": "done"})
+
+    halted = run_goal("Do it", worker, checks=[is_done], plugins=[Looks()], **places)
+    assert (halted.status, len(turns)) == ("waiting", 1)
+    outcome = resume_goal(halted.run_id, worker, checks=[is_done], plugins=[Looks()], **places)
+    # Only a text is on record as it was returned: whatever else it was is returned anew.
+    assert (outcome.status, len(turns)) == ("complete", 1 if text else 2)
+
+
+def test_a_response_that_was_masked_on_record_is_not_validated_in_its_place(places: dict[str, Any]) -> None:
+    turns: list[str] = []
+
+    def clean(response: Any, agent: Any) -> bool:
+        return "sk-ant-" not in response
+
+    class Looks:
+        name = "looks"
+
+        @hookimpl
+        def before_audit(self) -> None:
+            if len(turns) == 1:
+                raise Halt("have a look")
+
+        @hookimpl
+        def on_resume(self) -> None:
+            turns.append("resumed")
+
+    def worker(prompt: str) -> str:
+        turns.append(prompt)
+        return f"the key is {'sk-' + 'ant-'}api03-0123456789abcdefghij0123456789abcdefghij"
+
+    halted = run_goal("Do it", worker, checks=[clean], plugins=[Looks()], **places)
+    assert halted.status == "waiting"
+    outcome = resume_goal(halted.run_id, worker, checks=[clean], plugins=[Looks()], max_iterations=2, **places)
+    assert (outcome.status, outcome.iterations) == ("capped", 2)

@@ -9,7 +9,6 @@ from typing import Any
 
 from donewhen.core.errors import UsageError
 from donewhen.core.events import Entry, InterruptOpened, RunOptions
-from donewhen.core.evidence import ObservedResponse
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import HaltAnswer, LimitChanges
@@ -75,11 +74,11 @@ class Session:
 
     async def resume(self, run_id: str | None, limits: LimitChanges, halt: HaltAnswer | None = None) -> RunState:
         """Lets a run of this workspace go on. Raises NotResumable, UnknownRun, UsageError."""
+        if run_id is not None and self.checker.response is NOTHING:
+            kept = _returned((await self.runs.view(run_id)).state)
+            self.checker.response = NOTHING if kept is None else kept
         view = await self.runs.resume(run_id, limits, halt=halt)
         self._run = self.runs.supervised(view.state.run_id)
-        held = view.state.response.observation if view.state.response is not None else None
-        if self.checker.response is NOTHING and isinstance(held, ObservedResponse):
-            self.checker.response = held.text
         return view.state
 
     async def standstill(self) -> RunState:
@@ -103,6 +102,12 @@ class Session:
                 self.stirred.set()
 
         return observe
+
+
+def _returned(state: RunState) -> str | None:
+    """What validators are still to look at, from before the run stood still: nothing that ran runs again (C23)."""
+    result = state.halt.result if state.halt is not None else None
+    return state.returned if result is None else result.returned
 
 
 class LibraryRuns(Supervisor):

@@ -202,7 +202,8 @@ def _answered(returned: Any) -> TurnResult:
     text = as_text(returned)
     if not text.strip():
         return TurnResult(error=RETURNED_NOTHING, summary=RETURNED_NOTHING)
-    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    kind = "" if isinstance(returned, str) else f"{type(returned).__qualname__}\0"  # a text alone is told by its own
+    digest = hashlib.sha256(f"{kind}{text}".encode("utf-8", "replace")).hexdigest()
     line = text.strip().splitlines()[0][:200]
     return TurnResult(Claim("finished", line), response_digest=digest, summary=line, response=text)
 
