@@ -128,6 +128,27 @@ async def test_a02_questions_are_answered_by_id_strictly() -> None:
     assert len(prompts) == 2
 
 
+@pytest.mark.conformance("C19", "C23")
+async def test_what_is_said_to_a_run_that_stands_still_shows_at_once() -> None:
+    async with await start_goal("Do it", lambda prompt: Question("How many?"), checks=[is_done]) as run:
+        waits = await run.outcome()
+        assert (await run.answer(waits.interrupts[0].id, "three")).interrupts == ()
+        assert (await run.stop("enough")).status == "cancelled"
+        outcome = await run.outcome()
+        assert (outcome.status, outcome.reason) == ("cancelled", "enough")
+
+    class Closed:
+        @hookimpl
+        def before_turn(self) -> None:
+            raise Halt("closed")
+
+    async with await start_goal("Do it", lambda prompt: "done", checks=[is_done], plugins=[Closed()]) as run:
+        assert (await run.outcome()).status == "waiting"
+        assert (await run.stop()).status == "cancelled"
+        with pytest.raises(NotResumable, match="cancelled"):
+            await run.resume()
+
+
 async def test_an_edit_is_no_answer_to_a_question() -> None:
     from donewhen import Answer
 

@@ -71,7 +71,7 @@ class GoalRun:
 
     async def pause(self, reason: str = "paused by the program") -> GoalOutcome:
         """Raises UsageError where there is nothing to pause."""
-        await self._session.runs.pause(self.run_id, reason)
+        self._session.steered(await self._session.runs.pause(self.run_id, reason))
         return self.status()
 
     def pause_soon(self, reason: str) -> bool:
@@ -87,13 +87,13 @@ class GoalRun:
     async def stop(self, reason: str = "stopped by the program") -> GoalOutcome:
         """Ends the run `cancelled`, with every process that it started gone. Raises UsageError where it is over: there
         is nothing to stop."""
-        await self._session.runs.stop(self.run_id, reason)
+        self._session.steered(await self._session.runs.stop(self.run_id, reason))
         return self.status()
 
     async def answer(self, interrupt_id: str, answer: Any) -> GoalOutcome:
         """Answers an open interrupt: an Answer, True (yes, approve), False (no, deny), or a text. A paused run then
         needs `resume`. Raises UnknownInterrupt, WrongAnswer."""
-        await self._session.runs.answer(self.run_id, interrupt_id, answer_of(answer))
+        self._session.steered(await self._session.runs.answer(self.run_id, interrupt_id, answer_of(answer)))
         return self.status()
 
     async def resume(

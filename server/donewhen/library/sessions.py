@@ -11,7 +11,7 @@ from donewhen.core.errors import UsageError
 from donewhen.core.events import Entry, InterruptOpened, RunOptions
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
-from donewhen.engine.api import HaltAnswer, LimitChanges
+from donewhen.engine.api import HaltAnswer, LimitChanges, RunView
 from donewhen.engine.records import Records
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
@@ -40,6 +40,7 @@ class Session:
         self._ledger = ledger
         self._judge = judge
         self._run: ActiveRun | None = None
+        self._later: RunState | None = None
         self._closed = False
 
     @property
@@ -51,8 +52,14 @@ class Session:
 
     @property
     def state(self) -> RunState:
-        """The run as it is now."""
-        return self.run.state
+        """The run as it is now, also where it was steered while it stood still."""
+        state, later = self.run.state, self._later
+        return later if later is not None and later.sequence > state.sequence else state
+
+    def steered(self, view: RunView) -> None:
+        """The run was paused, stopped or answered, and is as this says."""
+        if view.state.run_id == self.run.run_id:
+            self._later = view.state
 
     @property
     def outcome(self) -> GoalOutcome:
