@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from donewhen import GoalOutcome, arun_goal
+from donewhen import Blocked, GoalOutcome, Question, arun_goal
 
 
 def refuses(response: Any, agent: Any) -> bool:
@@ -67,3 +67,43 @@ async def test_a_callback_holds_no_run_however_it_ends(how: str) -> None:
     with pytest.warns(RuntimeWarning, match="on_event"):
         outcome = await arun_goal("Do it", lambda prompt: "done", lambda task: True, on_event=tell)
     assert outcome.status == "complete"
+
+
+class Unprintable:
+    def __str__(self) -> str:
+        raise OSError("no text")
+
+
+def pieces() -> Any:
+    yield "Dear "
+
+
+HOLDS_ITSELF: dict[str, Any] = {}
+HOLDS_ITSELF["content"] = HOLDS_ITSELF
+
+
+@pytest.mark.conformance("C8")
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (Unprintable(), "no text"),
+        (HOLDS_ITSELF, "recursion"),
+        (pieces(), "a generator"),
+        (Blocked(5), "some text"),  # type: ignore[arg-type]
+        (Question(None), "some text"),  # type: ignore[arg-type]
+    ],
+    ids=["unprintable", "holds itself", "a generator", "blocked by 5", "no question"],
+)
+async def test_what_cannot_be_used_is_a_failed_turn(returned: Any, said: str) -> None:
+    prompts: list[str] = []
+
+    def worker(prompt: str) -> Any:
+        prompts.append(prompt)
+        return returned if len(prompts) == 1 else "done"
+
+    def accepts(response: Any, agent: Any) -> bool:
+        return True
+
+    outcome = await arun_goal("Do it", worker, checks=[accepts], max_iterations=3)
+    assert (outcome.status, outcome.iterations, outcome.response) == ("complete", 2, "done")
+    assert said in prompts[1]

@@ -12,7 +12,7 @@ from typing import Any, cast
 from donewhen.core.calls import Message
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.plugging import Halt
-from donewhen.core.work import Claim, TurnResult
+from donewhen.core.work import Claim, TurnResult, TurnState
 from donewhen.library.prompts import prompt_of, retry_made_by
 from donewhen.library.threads import called
 from donewhen.ports import Turn, TurnContext, Worker
@@ -179,20 +179,31 @@ def worker_of(given: Any, template: PromptTemplate | None = None) -> Worker:
 
 
 def result_of(returned: Any, *, silent: bool = False) -> TurnResult:
-    """The end of a turn, from what a callable returned. `silent`: it may return None, since files count."""
-    match returned:
-        case TurnResult():
-            return returned
-        case Blocked(reason):
-            return TurnResult(Claim("blocked", reason), summary=reason)
-        case Impossible(reason):
-            return TurnResult(Claim("impossible", reason), summary=reason)
-        case Question(text):
-            return TurnResult(Claim("question", text), summary=text)
-        case None if silent:
-            return TurnResult()
-        case _:
-            return _answered(returned)
+    """The end of a turn, from what a callable returned; a failed one where that can't be used. `silent`: it may return
+    None, since files count."""
+    try:
+        match returned:
+            case TurnResult():
+                return returned
+            case Blocked(reason):
+                return _claimed("blocked", reason)
+            case Impossible(reason):
+                return _claimed("impossible", reason)
+            case Question(text):
+                return _claimed("question", text)
+            case None if silent:
+                return TurnResult()
+            case _:
+                return _answered(returned)
+    except Exception as error:  # noqa: BLE001  # whatever a value raises that is looked at
+        said = f"what the worker returned can't be used: {type(error).__name__}: {error}"
+        return TurnResult(error=said, summary=said)
+
+
+def _claimed(state: TurnState, text: object) -> TurnResult:
+    if not isinstance(text, str):
+        raise TypeError(f"{state.capitalize()} takes some text, not {text!r}")
+    return TurnResult(Claim(state, text), summary=text)
 
 
 def _answered(returned: Any) -> TurnResult:
