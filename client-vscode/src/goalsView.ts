@@ -3,7 +3,9 @@ import type { Click, TreeNode } from './goalNodes';
 import { type Element, GoalElements } from './goalElements';
 import { goalTree } from './goalTree';
 import { History, reportedIterations } from './history';
+import { Pace } from './pace';
 import type { Services } from './services';
+import { goalUri } from './targets';
 
 /** The view Goals: what waits for a person, the goals with their requirements, and what was done. */
 export function registerGoalsView(services: Services): vscode.Disposable {
@@ -18,6 +20,7 @@ export function registerGoalsView(services: Services): vscode.Disposable {
     badge,
     vscode.commands.registerCommand('donewhen.finding.accept', (about: unknown) => acceptFinding(services, about)),
     vscode.commands.registerCommand('donewhen.finding.revert', (about: unknown) => revertFinding(services, about)),
+    vscode.commands.registerCommand('donewhen.openGoal', (about: unknown) => openGoal(services, about)),
   );
 }
 
@@ -26,6 +29,9 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   private readonly elements = new GoalElements();
   private readonly history: History;
   private readonly subscription: { dispose(): void };
+  private readonly pace = new Pace(() => {
+    this.redraw();
+  });
   readonly onDidChangeTreeData = this.changed.event;
 
   constructor(private readonly services: Services) {
@@ -39,12 +45,13 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
       if (snapshot !== undefined) {
         this.history.remember(snapshot);
       }
-      this.redraw();
+      this.pace.want();
     });
     this.elements.replace(this.nodes());
   }
 
   getTreeItem({ node }: Element): vscode.TreeItem {
+    this.pace.taken();
     const item = new vscode.TreeItem(node.label, COLLAPSIBLE[node.opens]);
     item.id = node.id;
     item.description = node.description;
@@ -67,6 +74,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
 
   async getChildren(element?: Element): Promise<Element[]> {
     if (element === undefined) {
+      this.pace.taken();
       return this.elements.roots();
     }
     const runId = element.node.later;
@@ -82,6 +90,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   }
 
   dispose(): void {
+    this.pace.dispose();
     this.subscription.dispose();
     this.changed.dispose();
   }
@@ -90,6 +99,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   private redraw(given?: Element): void {
     const changed = this.elements.replace(this.nodes())?.filter((element) => element !== given);
     if (changed === undefined || changed.length > 0) {
+      this.pace.given();
       this.changed.fire(changed);
     }
   }
@@ -144,6 +154,8 @@ function setBadge(view: vscode.TreeView<Element>, { snapshots }: Services): void
 interface Given {
   readonly runId?: string;
   readonly findingId?: string;
+  readonly goalUri?: string;
+  readonly requirementId?: string;
 }
 
 function read(about: unknown): Given {
@@ -171,6 +183,20 @@ async function revertFinding({ client }: Services, about: unknown): Promise<void
   if (runId !== undefined && findingId !== undefined) {
     await told(client.request('donewhen.run.revert', { runId, findingId }));
   }
+}
+
+/** Opens the goal file, at the requirement where one is meant. */
+async function openGoal({ snapshots }: Services, about: unknown): Promise<void> {
+  const given = read(about);
+  const uri = await goalUri(given);
+  if (uri === undefined) {
+    return;
+  }
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
+  const requirement = snapshots.get(given.runId ?? '')?.requirements.find((one) => one.id === given.requirementId);
+  const at = requirement === undefined ? -1 : document.getText().indexOf(requirement.text);
+  const place = document.positionAt(Math.max(0, at));
+  await vscode.window.showTextDocument(document, at < 0 ? {} : { selection: new vscode.Range(place, place) });
 }
 
 async function told(work: Promise<unknown>): Promise<void> {

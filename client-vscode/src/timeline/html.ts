@@ -16,7 +16,7 @@ export function timelineHtml(webview: vscode.Webview, extension: vscode.Uri): st
   <title>${vscode.l10n.t('Timeline')}</title>
 </head>
 <body>
-  <main id="timeline"></main>
+  <main id="timeline"><p>${vscode.l10n.t('Loading…')}</p></main>
   <script nonce="${nonce}" src="${file('timeline.js')}"></script>
 </body>
 </html>`;

@@ -30,7 +30,7 @@ class Page {
   private readonly list: RowsView;
   private readonly rows = new Map<number, Row>();
   private asTable: boolean;
-  private drawn = false;
+  private drawing = false;
   private header: Header | undefined;
 
   constructor(
@@ -70,10 +70,10 @@ class Page {
     for (const row of rows) {
       this.rows.set(row.number, row);
     }
-    if (!this.drawn) {
-      this.draw();
-    } else {
+    if (!this.drawing) {
+      this.drawing = true;
       requestAnimationFrame(() => {
+        this.drawing = false;
         this.draw();
       });
     }
@@ -93,11 +93,10 @@ class Page {
     });
   }
 
-  private draw(): void {
+  draw(): void {
     if (this.header === undefined) {
       return;
     }
-    this.drawn = true;
     setText(this.title, this.header.title);
     setText(this.facts, this.header.facts);
     setText(this.activity, this.header.activity);
@@ -119,6 +118,7 @@ function begin(message: Extract<ToPage, { kind: 'run' }>): void {
   const same = kept.runId === message.runId;
   page = new Page(message.runId, message.words, same ? kept : {});
   page.take(message.header, message.rows);
+  page.draw();
   window.scrollTo(0, same ? (kept.scroll ?? 0) : 0);
   page.keep();
 }

@@ -12,6 +12,7 @@ export class ChartView {
   private readonly toggle = element('button', { type: 'button', class: 'toggle' });
   private rows: readonly Row[] = [];
   private said = '';
+  private drawn = '';
 
   constructor(
     private words: Words,
@@ -34,7 +35,11 @@ export class ChartView {
     this.rows = rows;
     this.words = words;
     this.said = said;
-    this.draw();
+    const look = [said, ...rows.filter((row) => row.score !== null).map((row) => row.version)].join();
+    if (look !== this.drawn) {
+      this.drawn = look;
+      this.draw();
+    }
   }
 
   private draw(): void {

@@ -2,6 +2,8 @@ import type { Action, Line, Row, Section, Words } from '../messages';
 import { element } from './elements';
 
 const STEP = 100;
+/** An iteration under way changes all the time; its details are read this often. */
+const AGAIN_MS = 1_500;
 
 interface Shown {
   readonly item: HTMLLIElement;
@@ -9,7 +11,8 @@ interface Shown {
   readonly facts: HTMLElement;
   readonly summary: HTMLElement;
   readonly detail: HTMLElement;
-  version: string;
+  row: Row | undefined;
+  said: string;
 }
 
 export interface RowsEvents {
@@ -27,6 +30,7 @@ export class RowsView {
   private readonly shown = new Map<number, Shown>();
   private rows: readonly Row[] = [];
   private limit: number;
+  private readonly asked = new Set<number>();
 
   constructor(
     private words: Words,
@@ -58,7 +62,11 @@ export class RowsView {
   /** What was asked for by `expand`. */
   detail(number: number, sections: readonly Section[]): void {
     const shown = this.shown.get(number);
-    shown?.detail.replaceChildren(...sections.map((one) => this.section(one)));
+    const said = JSON.stringify(sections);
+    if (shown !== undefined && shown.said !== said) {
+      shown.said = said;
+      shown.detail.replaceChildren(...sections.map((one) => this.section(one)));
+    }
   }
 
   /** Opens one iteration, and goes there. */
@@ -100,7 +108,7 @@ export class RowsView {
     const button = element('button', marks, element('span', { class: 'twistie', 'aria-hidden': 'true' }), label, facts, summary);
     const detail = element('div', { id, class: 'detail', role: 'region', 'aria-label': row.label, hidden: true });
     const item = element('li', { value: row.number }, button, detail);
-    const made = { item, button, facts, summary, detail, version: '' };
+    const made = { item, button, facts, summary, detail, row: undefined, said: '' };
     button.addEventListener('click', () => {
       this.toggle(row.number, made, button.getAttribute('aria-expanded') !== 'true');
     });
@@ -112,14 +120,30 @@ export class RowsView {
   }
 
   private fill(shown: Shown, row: Row): void {
+    const before = shown.row;
+    if (before === row) {
+      return;
+    }
+    shown.row = row;
     shown.item.className = row.tone;
     shown.facts.textContent = row.facts;
     shown.summary.textContent = row.summary;
-    const changed = shown.version !== '' && shown.version !== row.version;
-    shown.version = row.version;
-    if (changed && this.expanded.has(row.number)) {
-      this.events.expand(row.number);
+    if (before !== undefined && before.version !== row.version && this.expanded.has(row.number)) {
+      this.askAgain(row.number);
     }
+  }
+
+  private askAgain(number: number): void {
+    if (this.asked.has(number)) {
+      return;
+    }
+    this.asked.add(number);
+    setTimeout(() => {
+      this.asked.delete(number);
+      if (this.expanded.has(number)) {
+        this.events.expand(number);
+      }
+    }, AGAIN_MS);
   }
 
   private toggle(number: number, shown: Shown, open: boolean): void {
