@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from donewhen.core.errors import GoalFileError, NotTrusted, UsageError
+from donewhen.core.errors import GoalFileError, NotTrusted, UsageError, WrongAnswer
 from donewhen.core.evidence import Problem
-from donewhen.core.work import TurnResult, Usage
+from donewhen.core.feedback import MASK
+from donewhen.core.work import Interrupt, TurnResult, Usage
+from donewhen.engine.answering import checked_answer
 from donewhen.engine.api import LimitChanges, StartOptions
 from tests.core.builders import failing, goal, passing, requirement
 from tests.engine.world import GOAL, World, contains, ended, idle, pursue, returns, until, writes
@@ -212,3 +214,11 @@ async def test_a_run_whose_supervisor_died_is_interrupted_for_every_reader(world
     assert [one.status for one in await other.summaries()] == ["interrupted"]
     assert (await other.view(run_id)).state.status == "interrupted"
     assert (await ended(other, run_id)).state.status == "interrupted"
+
+
+@pytest.mark.conformance("C13")
+def test_a_secret_that_is_not_shown_is_not_replaced_by_its_mask() -> None:
+    asked = Interrupt("I1", "approval", "Run it?", "tool:run_command", "run_command", {"command": f"curl -H {MASK} x"})
+    with pytest.raises(WrongAnswer, match="holds a secret"):
+        checked_answer(asked, "edit", "", {"command": f"curl -v -H {MASK} x"}, "")
+    assert checked_answer(asked, "edit", "", {"command": "curl -H $TOKEN x"}, "").response == "edit"
