@@ -95,7 +95,9 @@ export class Environment {
       });
       const made = await this.managed.make(contents, abort.signal, (line) => {
         this.log.info(line);
-        progress.report({ message: line.startsWith('> ') ? '' : line.slice(0, 80) });
+        const starts = line.startsWith('> ');
+        const step = line.includes(' install ') ? vscode.l10n.t('installing') : vscode.l10n.t('creating it');
+        progress.report({ message: starts ? step : line.slice(0, 80) });
       });
       if (token.isCancellationRequested) {
         throw new SetupProblem(vscode.l10n.t('Setting up Done When was cancelled.'), [tryAgain()]);

@@ -62,16 +62,27 @@ export function editable(interrupt: Interrupt): string | undefined {
   return typeof interrupt.input['command'] === 'string' ? 'command' : undefined;
 }
 
+/** The lines of a start's summary that say who works, who judges, and what it may take. */
+const SUMMARY_LINES = 4;
+
 /** What is asked, on one line of a notification. */
 export function oneLine(interrupt: Interrupt, most: number): string {
-  const [title, preview] = [interrupt.title, interrupt.preview].map((text) => visible(text).replace(/\s+/g, ' ').trim());
-  const text = preview === '' || preview === undefined ? (title ?? '') : `${title ?? ''} ${preview}`;
+  const title = plain(interrupt.title);
+  if (interrupt.about === 'start') {
+    const lines = interrupt.preview.split('\n').slice(0, SUMMARY_LINES).map(plain);
+    return [title, ...lines.filter((line) => line !== '')].join(' · ').replace(' · ', ' ');
+  }
+  const text = `${title} ${plain(interrupt.preview)}`.trim();
   if (text.length <= most) {
     return text;
   }
   // What a long command does is often at its end: nobody approves it by its beginning.
   const half = Math.floor((most - 3) / 2);
   return `${text.slice(0, half)} … ${text.slice(text.length - half)}`;
+}
+
+function plain(text: string): string {
+  return visible(text).replace(/\s+/g, ' ').trim();
 }
 
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for

@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import { type Choice, choicesOf, editable, visible } from './interruptChoices';
-import type { Interrupt, RunAnswerArgument } from './protocol';
+import type { Interrupt, RunAnswerArgument, Snapshot } from './protocol';
 import type { Services } from './services';
-import { isActive } from './snapshots';
+import { isActive, isResumable } from './snapshots';
 import type { Target } from './targets';
 import { trusted } from './runCommands';
 
@@ -13,20 +13,21 @@ export interface Open {
   readonly interrupt: Interrupt;
 }
 
-/** What is open in all runs, the oldest first. */
+/** What is open in all runs, the oldest first; an answer counts also while nobody goes on with the run. */
 export function openInterrupts(services: Services): Open[] {
   return services.snapshots
     .all()
-    .filter(isActive)
-    .flatMap((run) =>
-      run.interrupts.map((interrupt) => ({ runId: run.runId, goalTitle: run.title, interrupt })),
-    )
+    .filter((run) => isActive(run) || isResumable(run))
+    .flatMap(openIn)
     .sort((one, other) => one.interrupt.askedAt.localeCompare(other.interrupt.askedAt));
 }
 
-export function isOpen(services: Services, { runId, interrupt }: Open): boolean {
-  const run = services.snapshots.get(runId);
-  return run !== undefined && isActive(run) && run.interrupts.some((one) => one.id === interrupt.id);
+export function openIn(run: Snapshot): Open[] {
+  return run.interrupts.map((interrupt) => ({ runId: run.runId, goalTitle: run.title, interrupt }));
+}
+
+export function isOpen(services: Services, open: Open): boolean {
+  return openInterrupts(services).some((one) => one.runId === open.runId && one.interrupt.id === open.interrupt.id);
 }
 
 /** From the palette: chooses what to answer, then asks how. */
@@ -125,7 +126,11 @@ export async function send(
   }
   if (await trusted()) {
     const about = { runId: open.runId, interruptId: open.interrupt.id };
-    await services.client.request('donewhen.run.answer', { ...about, ...given });
+    const run = await services.client.request('donewhen.run.answer', { ...about, ...given });
+    if (run.status === 'interrupted') {
+      // Whoever answers wants it to go on; a pause is a person's own.
+      await services.client.request('donewhen.run.resume', { runId: open.runId });
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import type {
   WorkDoneProgressReport,
 } from 'vscode-languageclient/node';
 import type { Surroundings } from './client';
+import { saveGoal } from './goalDocument';
 
 /** The commands that people must give a reason for; lenses and code actions leave it to the client to ask. */
 const REASONS: ReadonlySet<string> = new Set([
@@ -15,6 +16,9 @@ const REASONS: ReadonlySet<string> = new Set([
   'donewhen.run.dispute',
   'donewhen.run.acceptIntegrity',
 ]);
+
+/** The commands that read the goal file. */
+const READING: ReadonlySet<string> = new Set(['donewhen.run.start', 'donewhen.goal.check']);
 
 /** What lenses, code actions and requests of the server pass through. */
 export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Middleware {
@@ -51,6 +55,9 @@ async function execute(command: string, args: unknown[], next: ExecuteCommandSig
   const argument = (args[0] ?? {}) as Record<string, unknown>;
   if (command === 'donewhen.run.evidence' && argument['show'] === true) {
     return vscode.commands.executeCommand('donewhen.openEvidence', argument);
+  }
+  if (READING.has(command)) {
+    await saveGoal(argument['goalUri']);
   }
   if (REASONS.has(command) && argument['reason'] === undefined) {
     const reason = await askReason(command);

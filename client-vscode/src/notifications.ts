@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
 import { choicesOf, oneLine } from './interruptChoices';
-import { answerInWords, isOpen, type Open, openInterrupts, send, showAndAsk } from './interrupts';
+import { answerInWords, isOpen, type Open, openIn, openInterrupts, send, showAndAsk } from './interrupts';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
-import { isHalted } from './snapshots';
+import { isActive, isHalted } from './snapshots';
 
 const LONGEST = 400;
 
@@ -25,8 +25,13 @@ export function registerNotifications(services: Services): vscode.Disposable {
   const said = new Set<string>();
   let busy = false;
   const next = (): void => {
-    const notice = busy ? undefined : notices(services).find((one) => !said.has(one.key));
-    if (notice === undefined) {
+    const now = notices(services);
+    // What is over may come again: a run that went on can be interrupted once more.
+    for (const key of [...said].filter((each) => now.every((one) => one.key !== each))) {
+      said.delete(key);
+    }
+    const notice = now.find((one) => !said.has(one.key));
+    if (busy || notice === undefined) {
       return;
     }
     busy = true;
@@ -49,7 +54,9 @@ function notices(services: Services): Notice[] {
     return [];
   }
   return [
-    ...openInterrupts(services).map((open) => interruptNotice(services, open)),
+    ...openInterrupts(services)
+      .filter((open) => goesOn(services, open))
+      .map((open) => interruptNotice(services, open)),
     ...newestOfGoals(services.snapshots.all()).flatMap((run) => standing(services, run)),
   ];
 }
@@ -67,8 +74,13 @@ function interruptNotice(services: Services, open: Open): Notice {
     key: `${runId}/${interrupt.id}/${interrupt.askedAt}`,
     message: oneLine(interrupt, LONGEST),
     buttons: choices.text ? [words, show] : [...yesAndNo, show],
-    holds: () => isOpen(services, open),
+    holds: () => isOpen(services, open) && goesOn(services, open),
   };
+}
+
+function goesOn(services: Services, { runId }: Open): boolean {
+  const run = services.snapshots.get(runId);
+  return run !== undefined && isActive(run);
 }
 
 /** Runs that a crash interrupted, or that a plugin halted, and that a person may let go on. */
@@ -81,14 +93,25 @@ function standing(services: Services, run: Snapshot): Notice[] {
   const since = `${run.runId}/${run.status ?? ''}/${run.iteration}`;
   const holds = (): boolean => services.snapshots.get(run.runId)?.status === run.status;
   if (run.status === 'interrupted') {
-    const message = vscode.l10n.t('The run of “{0}” was interrupted.', run.title);
-    return [{ key: since, message, buttons: [resume], holds }];
+    return [{ key: since, ...interrupted(services, run, resume), holds }];
   }
   if (isHalted(run) && run.halt !== null) {
     const message = vscode.l10n.t('“{0}” waits: {1}: {2}', run.title, run.halt.plugin, run.halt.reason);
     return [{ key: `${since}/${run.halt.reason}`, message, buttons: [resume], holds }];
   }
   return [];
+}
+
+/** With what it asked just then, which can be answered before it goes on. */
+function interrupted(services: Services, run: Snapshot, resume: Button): Pick<Notice, 'message' | 'buttons'> {
+  const [open] = openIn(run);
+  if (open === undefined) {
+    return { message: vscode.l10n.t('The run of “{0}” was interrupted.', run.title), buttons: [resume] };
+  }
+  const asked = oneLine(open.interrupt, LONGEST);
+  const show = { label: vscode.l10n.t('Show'), perform: () => showAndAsk(services, open) };
+  const message = vscode.l10n.t('The run of “{0}” was interrupted while it asked: {1}', run.title, asked);
+  return { message, buttons: [resume, show] };
 }
 
 function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {

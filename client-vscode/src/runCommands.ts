@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { saveGoal } from './goalDocument';
 import type { Requirement, RunLimitsArgument, Snapshot } from './protocol';
 import type { Services } from './services';
 import { canGoOn, isActive, isResumable } from './snapshots';
@@ -7,6 +8,7 @@ import { askReason, goalUri, pickRequirement, pickRun, type Target } from './tar
 export async function start(services: Services, target: Target | undefined): Promise<void> {
   const uri = await goalUri(target);
   if (uri !== undefined && (await trusted())) {
+    await saveGoal(uri);
     await services.client.request('donewhen.run.start', { goalUri: uri });
   }
 }
@@ -16,6 +18,7 @@ export async function checkNow(services: Services, target: Target | undefined): 
   if (uri === undefined || !(await trusted())) {
     return;
   }
+  await saveGoal(uri);
   const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Checking the goal') };
   const snapshot = await vscode.window.withProgress(options, () =>
     services.client.request('donewhen.goal.check', { goalUri: uri }),

@@ -47,7 +47,7 @@ function showServer(item: vscode.StatusBarItem, services: Services): void {
     running: vscode.l10n.t('No goal is pursued. Click to set or start one.'),
     failed: vscode.l10n.t('The Done When server could not be started.'),
   }[state];
-  item.accessibilityInformation = { label: `${vscode.l10n.t('Done When')}: ${item.tooltip}` };
+  item.accessibilityInformation = { label: item.tooltip };
 }
 
 /** The run that matters: of the folder that is looked at, unless another one waits for a person. */

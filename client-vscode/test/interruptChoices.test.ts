@@ -50,6 +50,13 @@ describe('what a notification says', () => {
     expect(text.endsWith('| sh')).toBe(true);
   });
 
+  test('a start: who works and what it may take', () => {
+    const preview = 'Worker: the agent\nJudge: none\nEnds after at most 10 iterations\nCosts at most $5\nAsks: git push';
+    const asked = interrupt({ about: 'start', title: 'Start this run?', preview });
+    const text = 'Start this run? Worker: the agent · Judge: none · Ends after at most 10 iterations · Costs at most $5';
+    expect(oneLine(asked, 50)).toBe(text);
+  });
+
   test('characters that hide others are shown as such', () => {
     expect(visible('rm\u202e x\u0007')).toBe('rm\ufffd x\ufffd');
   });
