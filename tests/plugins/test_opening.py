@@ -478,3 +478,17 @@ def test_a_type_checked_plugin_needs_no_more_than_the_public_names() -> None:
             return await proceed(use)
 
     assert opened(Typed).names == ("Typed",)
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "\x1b[31mred", "n" * 101])
+def test_a_name_that_can_not_be_shown_on_one_line_is_refused(name: str) -> None:
+    class Plugin:
+        def __init__(self) -> None:
+            self.name = name
+
+        @hookimpl
+        def on_stop(self) -> None: ...
+
+    with pytest.raises(UsageError, match="of at most 100 characters that can be printed") as raised:
+        opened(Plugin)
+    assert str(raised.value).isprintable()

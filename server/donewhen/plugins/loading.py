@@ -23,6 +23,7 @@ from donewhen.plugins.registering import Named
 GROUP = "donewhen"
 """The entry points of this group are plugins."""
 RESERVED = ("worker",)
+MAX_NAME = 100
 _FORMS = "write it as `package.module:Attribute`, or as the full path of a file, `/path/plugin.py:Attribute`"
 
 
@@ -75,6 +76,11 @@ def made(found: object, entry: str, source: str = "") -> Named:
             f"the plugin {source or repr(found)} is {plugin!r}: a class, an object or a module is expected"
         )
     name = _name(plugin, entry)
+    if not name.isprintable() or len(name) > MAX_NAME:
+        raise UsageError(
+            f"a plugin can't be called {ascii(name)[:120]}: give it a `name` of at most {MAX_NAME} characters that can "
+            "be printed"
+        )
     if name in RESERVED:
         raise UsageError(
             f"a plugin can't be called {name}: that is who halts a run without a plugin; give it another `name`"
