@@ -24,9 +24,9 @@ MAX_OUTPUT = 3_000
 MAX_FEEDBACK = 40_000
 
 INSPECT = (
-    "Look at the workspace as it is now, not at what you remember of it: files may have changed since your last turn. "
-    "Keep the whole objective in view; what is proven must stay proven."
+    "Look at the workspace as it is now, not at what you remember of it: files may have changed since your last turn."
 )
+KEEP = "Keep the whole objective in view; what is proven must stay proven."
 
 
 def feedback_text(
@@ -53,7 +53,7 @@ def feedback_text(
         parts.extend(blocks)
     if findings:
         parts.append(_findings(findings))
-    parts.append(INSPECT)
+    parts.append(f"{INSPECT} {KEEP}" if goal.about == "workspace" else KEEP)
     return keep_ends("\n\n".join(parts), MAX_FEEDBACK)
 
 

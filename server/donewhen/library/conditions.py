@@ -16,13 +16,13 @@ from donewhen.core.work import TurnResult
 from donewhen.library.assembling import RunParts
 from donewhen.library.goals import wanted_goal
 from donewhen.library.handles import OnInterrupt
-from donewhen.library.judging import AuditTask, JudgeConfig, JudgeLike, judge_of
+from donewhen.library.judging import AuditTask, JudgeConfig, JudgeLike, judge_of, verdict_from
 from donewhen.library.limiting import limits
 from donewhen.library.looped import Asked, LoopedWorker
 from donewhen.library.response import feedback_of
 from donewhen.library.threads import called
 from donewhen.library.workers import as_text
-from donewhen.ports import Judge, Turn, TurnContext
+from donewhen.ports import Judge, Judgement, Turn, TurnContext
 
 MAX_SHOWN = 20
 """How many messages, or responses, an evaluator reads."""
@@ -41,7 +41,8 @@ def goal_command(message: Any) -> tuple[str, str] | None:
     rest = rest.strip()
     if not rest:
         return "status", ""
-    return (rest, "") if rest in COMMANDS else ("start", rest)
+    word = rest.lower()
+    return (word, "") if word in COMMANDS else ("start", rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +178,20 @@ def _achieving(ask: Callable[..., Any]) -> Callable[[AuditTask], Any]:
 
 
 def _verdict(said: Mapping[str, Any], task: AuditTask) -> Any:
-    """Strictly: anything but a real boolean is no verdict (A1)."""
+    """Strictly: anything but a real boolean is no verdict (A1), nor is what contradicts itself."""
     achieved, reason = said["achieved"], said.get("reason", "")
     if not isinstance(achieved, bool) or not isinstance(reason, str):
-        return "achieved must be True or False, and reason a text"
+        return _unusable("achieved must be True or False, and reason a text")
+    if said.get("complete", achieved) is not achieved:
+        return _unusable(f"achieved is {achieved}, and complete is {said['complete']!r}")
+    whole = verdict_from({"score": float(achieved), "missing": "", **said, "complete": achieved})
+    if isinstance(whole, str):
+        return _unusable(whole)
     cited = tuple(one.id for one in task.evidence)
     finding = "met" if achieved else "unmet"
     reason = reason.strip() or ("achieved" if achieved else "not achieved yet")
     return Verdict(tuple(RequirementVerdict(one.id, finding, reason, cited) for one in task.requirements))
+
+
+def _unusable(why: str) -> Judgement:
+    return Judgement(None, reason=f"the judge's verdict can't be used: {why}")

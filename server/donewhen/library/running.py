@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from donewhen.core.errors import UsageError
+from donewhen.core.errors import UnknownRun, UsageError
 from donewhen.core.events import Approve
 from donewhen.core.goal import Goal
 from donewhen.engine.api import HaltAnswer, LimitChanges
@@ -290,7 +290,9 @@ async def _known(session: Session, run_id: str | None, parts: RunParts) -> str:
     """The run that is meant, which what the caller gave again has to fit. Raises UsageError."""
     if run_id is None:
         summaries = [one for one in await session.runs.summaries() if one.mode == "pursue"]
-        run_id = summaries[0].run_id if summaries else ""
+        if not summaries:
+            raise UnknownRun(f"there is no run to resume in {parts.workspace}")
+        run_id = summaries[0].run_id
     state = (await session.runs.view(run_id)).state
     refuse_missing(state.goal, parts.validators)
     judge = judge_name(parts.judge)
