@@ -73,7 +73,9 @@ class CodeServer:
         self.machine = dict(machine or {})
         self._trust = trust
         kept = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
-        self._env = {**kept, "EXTENSIONS_GALLERY": "{}", "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+        # With VSCODE_CLI it takes this environment as it is, not that of a login shell.
+        own = {"VSCODE_CLI": "1", "EXTENSIONS_GALLERY": "{}", "PYTHONDONTWRITEBYTECODE": "1"}
+        self._env = {**kept, **own, **(env or {})}
         self._output = self.folder / "server.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._sockets = ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,18 +41,28 @@ def vsix(chrome: Browser) -> Path:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """State, settings and caches in the folder, and this Python first: as in the shell of a project of its own."""
+    """State and settings in the folder, and a `python` for projects: checks never run in the server's environment."""
+    python = folder / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
     places = {name: str(folder / name.lower()) for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
-    return {**places, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    return {**places, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+@contextmanager
+def installed(vsix: Path, folder: Path, settings: Mapping[str, Any], **options: Any) -> Iterator[CodeServer]:
+    """A VS Code with the extension, whose language server is run by this Python; `settings` are the user's."""
+    machine = {"donewhen.interpreter": sys.executable, **settings}
+    with CodeServer(folder, settings=settings, machine=machine, env=environment(folder), **options) as server:
+        server.install(vsix)
+        yield server.start()
 
 
 @pytest.fixture(scope="module")
 def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodeServer]:
-    """With the extension installed, and this Python configured for the language server."""
-    folder = tmp_path_factory.mktemp("vscode")
-    with CodeServer(folder, machine={"donewhen.interpreter": sys.executable}, env=environment(folder)) as server:
-        server.install(vsix)
-        yield server.start()
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), {}) as server:
+        yield server
 
 
 @pytest.fixture
@@ -83,7 +94,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     if call.when == "call" and report.failed:
         for window in item.stash.get(WINDOWS, []):
-            said = {name: text for name, text in window.server.logs().items() if "donewhen" in name.lower() and text}
+            logs = window.server.logs().items()
+            said = {name: text for name, text in logs if re.search("donewhen|exthost.log", name) and text}
             said["window"] = f"{window.screen.state()}\n" + "\n".join(window.console[-20:])
             report.sections.extend((name, text[-6000:]) for name, text in said.items())
     return report

@@ -64,16 +64,20 @@ class Editors:
         """The lines under which there is a squiggle: "error", "warning", "info" or "hint"."""
         return sorted(set(self._screen.page.evaluate(MARKED, severity)))
 
-    def wait_marked(self, *lines: str, severity: str = "error", within: float = PATIENCE) -> None:
-        """Until exactly these lines have squiggles; without any, until there are none."""
-        wanted = sorted(lines)
-        self._screen.until(lambda: self.marked(severity) == wanted, f"marked as {severity}: {wanted}", within)
+    def wait_marked(self, *texts: str, severity: str = "error", within: float = PATIENCE) -> None:
+        """Until squiggles are under lines that hold these texts, one each and no others; without any, under none."""
+
+        def as_wanted() -> bool:
+            lines = self.marked(severity)
+            return len(lines) == len(texts) and all(any(text in line for line in lines) for text in texts)
+
+        self._screen.until(as_wanted, f"marked as {severity}: {texts}", within)
 
     def lenses(self) -> list[str]:
         return self._screen.read(f"{ACTIVE} .codelens-decoration", "e.innerText.replaceAll('\\u00a0', ' ').trim()")
 
     def replace_line(self, number: int, text: str) -> None:
-        """Types over a line, as a person would."""
+        """Types over a line, as a person would: its indentation stays."""
         keys = self._screen.page.keyboard
         self._palette.go_to(number)
         self._screen.until(lambda: not self._palette.open, "at the line")

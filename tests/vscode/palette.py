@@ -15,7 +15,7 @@ from tests.vscode.waiting import PATIENCE
 # Finding the entry and clicking it is one step in the page: between two, a picker may be drawn anew, and a click from
 # outside that is given up on a busy machine may still arrive, and be the second.
 CLICK = """([wanted, whole, detail]) => {
-  for (const row of document.querySelectorAll('.quick-input-widget [role=option]')) {
+  for (const row of document.querySelectorAll('.quick-input-widget .monaco-list-row')) {
     if (row.offsetParent === null) continue;
     const text = part => row.querySelector(part)?.textContent.replaceAll('\\u00a0', ' ').trim() ?? '';
     const label = text('.label-name') || row.textContent.trim();
@@ -44,7 +44,7 @@ class Palette:
 
     def options(self) -> list[str]:
         """The entries in view, as a screen reader says them."""
-        return self._screen.read(".quick-input-widget [role=option]", "e.ariaLabel ?? e.textContent")
+        return self._screen.read(".quick-input-widget .monaco-list-row", "e.ariaLabel ?? e.textContent")
 
     def message(self) -> str:
         return " ".join(self._screen.read(".quick-input-widget .quick-input-message", "e.innerText"))
@@ -90,6 +90,11 @@ class Palette:
         self._keys.press("Escape")
         self._screen.until(lambda: not self.open, "a closed picker")
 
+    def _typed(self) -> str | None:
+        """What stands in the box, None where there is none."""
+        found = self._screen.read(".quick-input-widget .quick-input-box input", "e.value")
+        return found[0] if found else None
+
     def _click(self, *entry: Any) -> bool:
         return bool(self._screen.page.evaluate(CLICK, list(entry)))
 
@@ -103,6 +108,8 @@ class Palette:
                     self.box.wait_for(timeout=1500)
                 self.box.fill(prefix + text, timeout=1500)
                 self._screen.until(lambda: self._click(*entry), "chosen", 1.5)
+                # Else the next words would be typed into it, not into what the command asks for.
+                self._screen.until(lambda: self._typed() != prefix + text, "done with it")
                 return
             shown = self.options()
             assert time.monotonic() < deadline, f"{text!r} isn't offered; shown: {shown}; {self._screen.state()}"

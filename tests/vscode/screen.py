@@ -35,7 +35,7 @@ class Screen:
             "status bar": self.read(".statusbar-item.left[id]", "e.innerText.trim()"),
             "notifications": self.read(".notification-list-item-message", "e.innerText"),
             "dialogs": self.read(".monaco-dialog-box .dialog-message-container", "e.innerText"),
-            "picker": self.read(".quick-input-widget [role=option]", "e.ariaLabel"),
+            "picker": self.read(".quick-input-widget .monaco-list-row", "e.ariaLabel"),
             "tabs": self.read(".tabs-container .tab", "e.dataset.resourceName"),
         }
         return "the window shows " + "; ".join(f"{name}: {text}" for name, text in shown.items() if text)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+BAR = "donewhen.goal"
+"""What the id of the item in the status bar ends with."""
+
 WRONG = "def add(a, b):\n    return a - b\n"
-RIGHT_LINE = "    return a + b"
+RIGHT_LINE = "return a + b"
+RIGHT = f"def add(a, b):\n    {RIGHT_LINE}\n"
 ASSERTION = "assert add(2, 3) == 5"
 TEST = f"from calc import add\n\n\ndef test_add():\n    {ASSERTION}\n"
 OBJECTIVE = "Make add right"

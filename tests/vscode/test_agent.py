@@ -1,0 +1,68 @@
+"""An agent as the worker: it asks before it does what matters, and what it asks outlives the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from donewhen.testing.models import calls
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import Opener, installed
+from tests.vscode.models import Models, in_turn
+from tests.vscode.site import BAR, RIGHT, project
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+PUSH = "git push origin main"
+GOAL = """\
+# Make add right
+
+- [ ] `python -m pytest -q` passes
+"""
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[Models]:
+    models = Models()
+    with models.served:
+        yield models
+
+
+@pytest.fixture(scope="module")
+def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[CodeServer]:
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), models.settings()) as server:
+        yield server
+
+
+def test_an_approval_is_still_there_after_the_window_was_reloaded(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder", GOAL)
+    models.play(
+        worker=in_turn(
+            calls("run_command", command=PUSH),
+            calls("read_file", path="calc.py"),
+            calls("write_file", path="calc.py", content=RIGHT),
+            calls("report", state="finished", text="add adds now."),
+        )
+    )
+    window = open_window(server, folder)
+    window.notices.wait_bar(BAR, "Goal")
+    window.palette.run("Done When: Set API Key")
+    window.palette.pick("The worker's model")
+    window.palette.answer("sk-of-the-worker")
+    window.palette.run("Done When: Start")
+    assert "Start this run?" in window.notices.wait("Start this run?")
+    window.notices.press("Start this run?", "Start")
+    assert PUSH in window.notices.wait(PUSH)
+    assert not models.served.failures
+
+    window.reload()
+    window.notices.wait("interrupted")
+    window.palette.run("View: Show Done When")
+    window.views.wait_tree("Goals", PUSH)
+    window.notices.press("interrupted", "Resume")
+    window.notices.press(PUSH, "Deny")
+    window.notices.wait_bar(BAR, "1 of 1 met")
+    assert (folder / "calc.py").read_text() == RIGHT

@@ -1,0 +1,47 @@
+"""A person as the worker: from the palette to a goal that is complete, with nothing but the keyboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import Opener
+from tests.vscode.site import ASSERTION, BAR, OBJECTIVE, RIGHT_LINE, project
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def test_a_goal_set_in_the_palette_is_watched_until_it_is_complete(
+    server: CodeServer, open_window: Opener, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder")
+    window = open_window(server, folder)
+    window.palette.run("Done When: Set Goal")
+    window.palette.answer(OBJECTIVE)
+    assert window.until(lambda: any("pytest" in one for one in window.palette.options()), "the detected check")
+    window.palette.accept()
+    window.palette.pick("You")
+    window.editor.shown("GOAL.md")
+    window.until(lambda: OBJECTIVE in window.editor.text(), "drafted")
+    window.until((folder / "GOAL.md").read_text, "saved")
+
+    window.palette.run("Done When: Start")
+    window.notices.wait_bar(BAR, "0 of 2 met")
+    window.editor.wait_marked("`python -m pytest -q` passes")
+    window.editor.open("test_calc.py")
+    window.editor.wait_marked(ASSERTION)
+    window.views.wait_problem("test_add: assert -1 == 5", "line 5")
+
+    window.editor.open("calc.py")
+    window.editor.replace_line(2, RIGHT_LINE)
+    window.editor.save()
+    window.notices.wait_bar(BAR, "1 of 2 met")
+    window.editor.open("test_calc.py")
+    window.editor.wait_marked()
+
+    # The objective itself is a requirement, too, and no check decides it.
+    window.notices.press(OBJECTIVE, "Waive")
+    window.notices.wait_bar(BAR, "2 of 2 met")
+    window.until(lambda: not window.views.problems(), "without problems")

@@ -1,0 +1,71 @@
+"""A run across what happens to its window and its server: reloaded, stopped, killed."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import Opener
+from tests.vscode.site import BAR, HUMAN, RIGHT_LINE, project
+
+if TYPE_CHECKING:
+    from tests.vscode.workbench import Workbench
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+SLEEPER = """\
+---
+worker: human
+---
+# Wait for it
+
+- [ ] `sleep 987.25` passes
+"""
+
+
+def started(window: Workbench, pattern: str) -> None:
+    window.notices.wait_bar(BAR, "Goal")
+    window.palette.run("Done When: Start")
+    window.notices.wait_bar(BAR, pattern)
+
+
+def sleepers() -> list[psutil.Process]:
+    return [one for one in psutil.process_iter(["cmdline"]) if "987.25" in (one.info["cmdline"] or [])]
+
+
+def test_a_run_is_taken_up_again_after_a_reload_and_after_a_kill(
+    server: CodeServer, open_window: Opener, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder", HUMAN)
+    window = open_window(server, folder)
+    started(window, "0 of 2 met")
+
+    window.reload()
+    assert "interrupted" in window.notices.wait("interrupted")
+    window.notices.press("interrupted", "Resume")
+    (folder / "NOTES.md").write_text("added\n", encoding="utf-8")
+    window.notices.wait_bar(BAR, "1 of 2 met")
+
+    (process,) = server.language_servers()
+    process.send_signal(signal.SIGKILL)
+    window.notices.wait("interrupted")
+    (again,) = server.language_servers()
+    assert again.pid != process.pid
+    window.notices.press("interrupted", "Resume")
+    window.editor.open("calc.py")
+    window.editor.replace_line(2, RIGHT_LINE)
+    window.editor.save()
+    window.notices.wait_bar(BAR, "2 of 2 met")
+
+
+def test_stop_ends_the_run_with_all_that_it_started(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
+    window = open_window(server, project(tmp_path / "waiter", SLEEPER))
+    started(window, "0 of 1 met")
+    window.until(sleepers, "the check's process")
+    window.palette.run("Done When: Stop")
+    window.until(lambda: not sleepers(), "rid of the check's process", 5)
+    window.until(lambda: "cancelled" in window.notices.bar_label(BAR), "cancelled in the status bar")
