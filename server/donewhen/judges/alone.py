@@ -24,6 +24,7 @@ from donewhen.judges.claims import messages_of
 from donewhen.ports import Judge, Judgement, JudgeTask
 
 _REVISION = "alone"
+CLAIMS_ALONE = "nothing but messages was given: they are claims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ async def judge_goal(
     if open_ones:
         task = JudgeTask("", asked, open_ones, _REVISION, context.given, messages=claims, kept=False)
         reply = await judge.judge(task, context)
-    findings = tuple(held_back.get(one.id) or _judged(one, reply, context.known) for one in asked.requirements)
+    bare = not evidence and not files
+    findings = tuple(held_back.get(one.id) or _judged(one, reply, context, bare) for one in asked.requirements)
     return _verdict(asked, findings, context.calls.total + reply.usage)
 
 
@@ -105,14 +107,20 @@ def _verdict(goal: Goal, findings: Sequence[RequirementVerdict], usage: Usage) -
     return GoalVerdict((len(findings) - len(left)) / len(findings), not left, missing, tuple(findings), usage)
 
 
-def _judged(requirement: Requirement, reply: Judgement, known: frozenset[str]) -> RequirementVerdict:
-    """The judge's finding; `met` without a citation of what there is proves nothing."""
+def _judged(requirement: Requirement, reply: Judgement, context: _Alone, bare: bool) -> RequirementVerdict:
+    """The judge's finding; `met` without a citation of what there is proves nothing. `bare`: the caller gave nothing
+    that could be evidence."""
     found = [one for one in (reply.verdict.findings if reply.verdict else ()) if one.requirement_id == requirement.id]
     if len(found) != 1:
         reason = reply.reason or "the judge's reply did not name the requirement"
         return RequirementVerdict(requirement.id, "unverified", reason)
     finding = found[0]
-    if finding.finding == "met" and not (finding.evidence_ids and known.issuperset(finding.evidence_ids)):
+    cited = finding.evidence_ids
+    if finding.finding != "met":
+        return finding
+    if bare and context.blank.issuperset(cited):
+        return RequirementVerdict(requirement.id, "unverified", CLAIMS_ALONE)
+    if not (cited and context.known.issuperset(cited)):
         return RequirementVerdict(requirement.id, "unverified", "the judge cites no evidence that it was shown")
     return finding
 
@@ -163,6 +171,8 @@ class _Alone:
         self._diffs = [one for one in evidence if isinstance(one, ObservedDiff)]
         self._files = {path: text.encode("utf-8", "surrogatepass") for path, text in files.items()}
         self._numbers = 0
+        self.blank: set[str] = set()
+        """The ids of diffs without anything in them."""
         shown = [one for one in evidence if not isinstance(one, ObservedDiff)]
         self.given = tuple(self._numbered(one) for one in shown)
         self.calls = Account()
@@ -198,7 +208,10 @@ class _Alone:
         return self._files[path]
 
     async def record(self, observation: Observation) -> Evidence:
-        return self._numbered(observation)
+        evidence = self._numbered(observation)
+        if isinstance(observation, ObservedDiff) and not observation.paths and not observation.text:
+            self.blank.add(evidence.id)
+        return evidence
 
     async def run_check(self, check: Check) -> Evidence:
         raise WorkspaceError("no check is run here: decide on what is shown")

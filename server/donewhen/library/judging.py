@@ -14,7 +14,7 @@ from donewhen.core.evidence import Evidence, ObservedDiff, ObservedResponse
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.panel import panel
 from donewhen.core.verdict import RequirementVerdict, Verdict
-from donewhen.core.work import Claim
+from donewhen.core.work import Claim, Usage
 from donewhen.judges.alone import GoalVerdict
 from donewhen.library.threads import called
 from donewhen.ports import AuditContext, Judge, Judgement, JudgeTask
@@ -123,7 +123,8 @@ class VerdictJudge:
         except Exception as error:
             raise JudgeOutage(f"{type(error).__name__}: {error}") from error
         if isinstance(said, Judgement):
-            return said
+            wrong = _unusable_reply(said)
+            return _unusable(wrong) if wrong else said
         if task.claim is not None:
             return _on_claim(said, seen)
         reply, self.score = judgement_of(said, seen)
@@ -145,10 +146,11 @@ def judgement_of(said: Any, task: AuditTask) -> tuple[Judgement, float | None]:
     """What a judge's value says of the requirements of the task, and its score. Nothing is coerced: a value that isn't
     exactly a verdict leaves them unverified (A1)."""
     if isinstance(said, Verdict):
-        return Judgement(said), None
+        wrong = _unusable_findings(said.findings)
+        return _unusable(wrong) if wrong else Judgement(said), None
     verdict = verdict_from(said)
     if isinstance(verdict, str):
-        return Judgement(None, reason=f"the judge's verdict can't be used: {verdict}"), None
+        return _unusable(verdict), None
     return Judgement(_mapped(verdict, task)), verdict.score
 
 
@@ -167,6 +169,36 @@ def verdict_from(said: Any) -> GoalVerdict | str:
     return _contradiction(said) or said
 
 
+def _unusable(why: str) -> Judgement:
+    return Judgement(None, reason=f"the judge's verdict can't be used: {why}")
+
+
+def _unusable_reply(reply: Judgement) -> str:
+    """What is wrong with a Judgement; empty where nothing is. Callables are not always type-checked."""
+    given = cast("Any", reply)
+    if given.verdict is not None:
+        if not isinstance(given.verdict, Verdict):
+            return f"verdict must be a Verdict or None, not {given.verdict!r:.80}"
+        if wrong := _unusable_findings(given.verdict.findings):
+            return wrong
+    if given.confirmed is not None and not isinstance(given.confirmed, bool):
+        return f"confirmed must be True, False or None, not {given.confirmed!r:.80}"
+    expected: dict[str, Any] = {"reason": str, "usage": Usage, "evidence_ids": tuple | list, "shown": Mapping}
+    for name, kind in expected.items():
+        if not isinstance(getattr(given, name), kind):
+            return f"{name} can't be {getattr(given, name)!r:.80}"
+    return "" if all(isinstance(one, str) for one in given.evidence_ids) else "evidence_ids must be texts"
+
+
+def _unusable_findings(findings: Any) -> str:
+    if isinstance(findings, tuple | list):
+        wrong: list[Any] = [one for one in cast("list[Any]", findings) if not isinstance(one, RequirementVerdict)]
+        if not wrong:
+            return ""
+        findings = wrong[0]
+    return f"findings must be RequirementVerdicts, not {findings!r:.80}"
+
+
 def _contradiction(verdict: GoalVerdict) -> str:
     score = cast("Any", verdict.score)
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
@@ -175,6 +207,8 @@ def _contradiction(verdict: GoalVerdict) -> str:
         return f"complete must be True or False, not {verdict.complete!r}"
     if not isinstance(cast("Any", verdict.missing), str):
         return f"missing must be a text, not {verdict.missing!r}"
+    if wrong := _unusable_findings(verdict.findings):
+        return wrong
     if verdict.complete and score == 0:
         return "complete, with a score of 0"
     if verdict.complete and verdict.missing.strip():
@@ -185,7 +219,7 @@ def _contradiction(verdict: GoalVerdict) -> str:
 def _mapped(said: GoalVerdict, task: AuditTask) -> Verdict:
     """A verdict for the whole holds for each requirement asked about; one with findings, finding by finding."""
     if said.findings:
-        return Verdict(said.findings)
+        return Verdict(tuple(said.findings))
     finding: Literal["met", "unmet"] = "met" if said.complete else "unmet"
     reason = said.missing.strip() or ("the judge finds it complete" if said.complete else "the judge finds it unproven")
     cited = tuple(one.id for one in task.evidence)

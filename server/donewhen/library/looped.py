@@ -22,8 +22,7 @@ from donewhen.library.response import (
     retry_prompt,
     with_earlier,
 )
-from donewhen.library.threads import called
-from donewhen.library.workers import as_text, result_of
+from donewhen.library.workers import as_text, result_of, worker_called
 from donewhen.ports import Turn, TurnContext
 
 
@@ -84,7 +83,7 @@ class LoopedWorker:
         prompt = _noted(self._prompt(turn), turn.notes)
         self._conversation.begin()
         try:
-            returned = await called(self._worker, *self._arguments(prompt), **self._keywords(prompt))
+            returned = await worker_called(self._worker, *self._arguments(prompt), **self._keywords(prompt))
         except (Halt, asyncio.CancelledError):
             self._conversation.take_back()  # the turn runs again
             raise

@@ -142,7 +142,7 @@ class CallableWorker:
         messages = await self._told(turn, context, prompt) if "messages" in self._wanted else []
         offered = {"turn": turn, "context": context, "feedback": turn.feedback, "messages": messages}
         try:
-            returned = await called(self._call, prompt, **{name: offered[name] for name in self._wanted})
+            returned = await worker_called(self._call, prompt, **{name: offered[name] for name in self._wanted})
         except (Halt, WorkerFailed, OverBudget):
             raise
         except Exception as error:
@@ -164,6 +164,17 @@ class CallableWorker:
             return earlier
         await context.keep(Message("user", as_text(prompt)))
         return [*earlier, {"role": "user", "content": prompt}]
+
+
+async def worker_called(call: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """What a worker returns. Raises TypeError where it halts with what can't be kept."""
+    try:
+        return await called(call, *given, **named)
+    except Halt as halt:
+        from donewhen.plugins.registering import plain_data  # lazy: few workers halt
+
+        halt.data = plain_data(halt)
+        raise
 
 
 def worker_of(given: Any, template: PromptTemplate | None = None) -> Worker:
