@@ -32,8 +32,22 @@ export function iterationsNode(
   });
 }
 
+/** What was made of an iteration: one that ended never changes, and a long run has a thousand of them. */
+const made = new WeakMap<Iteration, TreeNode>();
+
 /** One iteration: score, cost and time; how it went and the changed files are under it. */
-export function iterationNode(snapshot: Snapshot, iteration: Iteration, language: Language): TreeNode {
+function iterationNode(snapshot: Snapshot, iteration: Iteration, language: Language): TreeNode {
+  const context = iteration.number <= (snapshot.lastRevertible ?? -1) ? 'iteration.revertible' : 'iteration';
+  const known = made.get(iteration);
+  if (known?.context === context) {
+    return known;
+  }
+  const fresh = freshNode(snapshot, iteration, context, language);
+  made.set(iteration, fresh);
+  return fresh;
+}
+
+function freshNode(snapshot: Snapshot, iteration: Iteration, context: string, language: Language): TreeNode {
   const { t } = language;
   const id = `${group(snapshot)}/iteration/${String(iteration.number)}`;
   const about = { runId: snapshot.runId, iteration: iteration.number };
@@ -51,7 +65,7 @@ export function iterationNode(snapshot: Snapshot, iteration: Iteration, language
     spoken: [label, ...facts, iteration.error === null ? '' : t('failed'), filesPhrase(iteration, language)]
       .filter((part) => part !== '')
       .join(', '),
-    context: iteration.number <= (snapshot.lastRevertible ?? -1) ? 'iteration.revertible' : 'iteration',
+    context,
     about,
     tooltip: () => tooltip(iteration, label, facts),
     children: [...told(id, iteration, about, language), ...files(id, iteration, about, language)],

@@ -17,6 +17,9 @@ export function treeChanges(before: readonly TreeNode[], after: readonly TreeNod
 function collect(before: readonly TreeNode[], after: readonly TreeNode[], changed: string[]): void {
   for (const [index, now] of after.entries()) {
     const then = before[index];
+    if (then === now) {
+      continue;
+    }
     if (then === undefined || !looksSame(then, now) || !sameIds(then.children, now.children)) {
       changed.push(now.id);
     } else {

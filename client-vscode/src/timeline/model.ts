@@ -96,5 +96,10 @@ function percent(score: number): string {
 
 /** The rows that differ from those the page has. */
 export function changedRows(before: ReadonlyMap<number, Row>, rows: readonly Row[]): Row[] {
-  return rows.filter((row) => JSON.stringify(row) !== JSON.stringify(before.get(row.number)));
+  return rows.filter((row) => {
+    const known = before.get(row.number);
+    return known === undefined || FIELDS.some((field) => known[field] !== row[field]);
+  });
 }
+
+const FIELDS = ['label', 'facts', 'summary', 'score', 'cost', 'tone', 'version'] as const;

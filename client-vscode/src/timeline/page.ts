@@ -25,7 +25,7 @@ let page: Page | undefined;
 class Page {
   private readonly title = element('h1');
   private readonly facts = element('p', { class: 'facts' });
-  private readonly activity = element('p', { class: 'quiet', 'aria-live': 'polite' });
+  private readonly activity = element('p', { class: 'quiet' });
   private readonly chart: ChartView;
   private readonly list: RowsView;
   private readonly rows = new Map<number, Row>();

@@ -82,9 +82,10 @@ class Timeline {
 
   /** The next run of the same goal takes the place of one that has ended. */
   private follow(changed: string | undefined): void {
-    const now = this.snapshot();
-    const newest = now?.goalUri == null ? undefined : this.services.snapshots.ofGoal(now.goalUri);
-    if (newest !== undefined && newest.worker !== null && newest.runId !== this.runId) {
+    const goalUri = this.snapshot()?.goalUri ?? undefined;
+    const runs = this.services.snapshots.all().filter((one) => one.worker !== null && one.goalUri === goalUri);
+    const [newest] = goalUri === undefined ? [] : runs;
+    if (newest !== undefined && newest.runId !== this.runId) {
       this.runId = newest.runId;
       void this.post();
     } else if (changed === undefined || changed === this.runId) {
