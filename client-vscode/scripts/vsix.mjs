@@ -10,6 +10,6 @@ const node = (script, ...args) => execFileSync(process.execPath, [script, ...arg
 node('scripts/bundle.mjs');
 node('scripts/third_party.mjs');
 copyFileSync('../LICENSE', 'LICENSE');
-// The licence is there; the repository is not public.
+// package.json names no repository.
 const options = ['--no-dependencies', '--allow-missing-repository', '--out', `donewhen-${version}.vsix`];
 node('node_modules/@vscode/vsce/vsce', 'package', ...options);

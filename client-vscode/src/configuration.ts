@@ -3,9 +3,17 @@ import type { ProgramSettings } from './serverCommand';
 
 const SECTION = 'donewhen';
 
-/** The settings of this extension, by name. */
+/** The settings that a person made, by name: what they say nothing about, the server knows better. */
 export function configured(): Readonly<Record<string, unknown>> {
-  return vscode.workspace.getConfiguration().get<Record<string, unknown>>(SECTION) ?? {};
+  const settings = vscode.workspace.getConfiguration(SECTION);
+  const names = Object.keys(vscode.workspace.getConfiguration().get<object>(SECTION) ?? {});
+  return Object.fromEntries(names.filter((name) => isSet(settings, name)).map((name) => [name, settings.get(name)]));
+}
+
+function isSet(settings: vscode.WorkspaceConfiguration, name: string): boolean {
+  const found = settings.inspect(name);
+  const values = [found?.globalValue, found?.workspaceValue, found?.workspaceFolderValue];
+  return values.some((value) => value !== undefined);
 }
 
 export function text(name: string): string {

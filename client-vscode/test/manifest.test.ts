@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+interface Property {
+  readonly scope?: string;
+  readonly default?: unknown;
+  readonly markdownDescription?: string;
+}
+
+interface Manifest {
+  readonly keywords: readonly string[];
+  readonly activationEvents: readonly string[];
+  readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] } };
+  readonly contributes: {
+    readonly commands: readonly { readonly command: string; readonly category: string; readonly title: string }[];
+    readonly configuration: readonly { readonly properties: Readonly<Record<string, Property>> }[];
+    readonly menus: Readonly<Record<string, readonly { readonly command: string }[]>>;
+  };
+}
+
+const text = readFileSync('package.json', 'utf8');
+const manifest = JSON.parse(text) as Manifest;
+const nls = JSON.parse(readFileSync('package.nls.json', 'utf8')) as Record<string, string>;
+const { commands, configuration, menus } = manifest.contributes;
+const settings = Object.fromEntries(configuration.flatMap((group) => Object.entries(group.properties)));
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => readFileSync(`src/${name}`, 'utf8'))
+  .join('\n');
+
+test('every text of the manifest can be translated, and no translation is left over', () => {
+  const named = new Set([...text.matchAll(/"%([\w.]+)%"/g)].map((match) => match[1]));
+  expect([...named].sort()).toEqual(Object.keys(nls).sort());
+});
+
+test('every command has the one category, and is registered', () => {
+  for (const { command, category } of commands) {
+    expect(category).toBe('%displayName%');
+    expect(sources, command).toContain(`'${command}'`);
+  }
+});
+
+test('menus offer only commands that there are', () => {
+  const known = new Set(commands.map((one) => one.command));
+  expect(Object.values(menus).flat().filter((item) => !known.has(item.command))).toEqual([]);
+});
+
+test('palette commands are none of the server, which the client registers by itself', () => {
+  const protocol = readFileSync('src/protocol.ts', 'utf8');
+  expect(commands.filter(({ command }) => protocol.includes(`'${command}'`))).toEqual([]);
+});
+
+test.each(Object.entries(settings))('%s has a default, a description and a scope', (_name, setting) => {
+  expect(setting.default).toBeDefined();
+  expect(setting.markdownDescription).toMatch(/^%.+%$/);
+  expect(['machine', 'machine-overridable', 'window']).toContain(setting.scope);
+});
+
+test('what names a program is not taken from an untrusted workspace', () => {
+  const restricted = manifest.capabilities.untrustedWorkspaces.restrictedConfigurations;
+  expect(restricted).toEqual(expect.arrayContaining(['donewhen.serverPath', 'donewhen.interpreter', 'donewhen.workerCommand']));
+  expect(restricted.filter((name) => !(name in settings))).toEqual([]);
+});
+
+test('where data goes, and what may run unasked, is no matter of a workspace', () => {
+  for (const name of ['apiBase', 'judgeApiBase', 'stateDir', 'approve', 'sandbox']) {
+    expect(settings[`donewhen.${name}`]?.scope, name).toBe('machine');
+  }
+});
+
+test('it starts only where there is a goal, or where somebody asks for it', () => {
+  for (const event of manifest.activationEvents) {
+    expect(event).toMatch(/^(workspaceContains:\*\*\/(GOAL|\*\.goal)\.md|onWebviewPanel:donewhen\.\w+)$/);
+  }
+  expect(manifest.keywords.length).toBeLessThanOrEqual(5);
+});
