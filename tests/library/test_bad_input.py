@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from donewhen import Blocked, GoalLoop, GoalMiddleware, GoalVerdict, judge_goal, resume_goal, run_goal
+from donewhen import (
+    Blocked,
+    GoalLoop,
+    GoalMiddleware,
+    GoalVerdict,
+    InvalidGoal,
+    Question,
+    UsageError,
+    judge_goal,
+    resume_goal,
+    run_goal,
+)
 from donewhen.core.errors import UnknownRun, WorkerFailed
 from donewhen.core.verdict import Verdict
 from donewhen.plugins import Halt
@@ -121,3 +133,73 @@ def test_messages_alone_prove_nothing_whatever_the_judge_says(said: Any) -> None
     assert verdict.findings[0].finding == "unverified"
     assert "nothing but messages was given: they are claims" in verdict.missing
     assert judge_goal(lambda task: said, "The tests pass", messages=messages, files={"a.py": "x"}).complete
+
+
+REFUSED: Any = [
+    ({"timeout": "soon"}, "timeout"),
+    ({"timeout": "30"}, "timeout"),
+    ({"timeout": "0s"}, "timeout"),
+    ({"budget": "1"}, "budget"),
+    ({"check_timeout": "x"}, "check_timeout"),
+    ({"check_timeout": [5]}, "check_timeout"),
+    ({"checks": None}, r"checks is a sequence: checks=\[...\]"),
+    ({"checks": echo}, r"checks is a sequence: checks=\[...\]"),
+    ({"checks": "pytest"}, r"checks is a sequence: checks=\[...\]"),
+    ({"plugins": object()}, r"plugins is a sequence: plugins=\[...\]"),
+    ({"plugins": "mine"}, r"plugins is a sequence: plugins=\[...\]"),
+    ({"workspace": 5}, "workspace"),
+    ({"workspace": ""}, "workspace"),
+    ({"workspace": "a\0b"}, "workspace"),
+    ({"state_dir": 5}, "state_dir"),
+    ({"approve": "yes"}, "approve must be one of ask, auto, deny"),
+    ({"preserve_context": "x"}, "preserve_context must be True or False"),
+    ({"durable": "no"}, "durable must be True or False"),
+    ({"on_event": 5}, "on_event must be a function"),
+    ({"on_interrupt": 5}, "on_interrupt must be a function"),
+    ({"resume_prompt_template": "Again: {}"}, "resume_prompt_template must be a function"),
+]
+
+
+@pytest.mark.conformance("C1")
+@pytest.mark.parametrize(("given", "named"), REFUSED)
+def test_an_argument_that_can_not_be_used_is_refused_by_its_name(given: dict[str, Any], named: str) -> None:
+    with pytest.raises((UsageError, InvalidGoal), match=named):
+        run_goal("Do it", echo, lambda task: True, **given)
+
+
+@pytest.mark.parametrize("given", [{"timeout": "30m"}, {"check_timeout": "1h30m"}, {"timeout": 5}])
+def test_times_may_be_texts(given: dict[str, Any]) -> None:
+    assert run_goal("Do it", echo, lambda task: True, **given).status == "complete"
+
+
+def test_loops_take_times_as_texts_too() -> None:
+    assert GoalLoop(echo, timeout="30m").limits.timeout == 1800
+    assert GoalMiddleware(lambda task: True, timeout="90s").pursuing.timeout == 90
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: GoalLoop(echo, judge=5), "a judge is"),  # type: ignore[arg-type]
+        (lambda: GoalLoop(echo, plugins=object()), "plugins"),  # type: ignore[arg-type]
+        (lambda: GoalLoop(echo, preserve_context="x"), "preserve_context"),  # type: ignore[arg-type]
+        (lambda: GoalLoop(echo, timeout="soon"), "timeout"),
+        (lambda: GoalMiddleware(lambda task: True, workspace=5), "workspace"),  # type: ignore[arg-type]
+        (lambda: GoalMiddleware(lambda task: True, plugins=5), "plugins"),  # type: ignore[arg-type]
+        (lambda: GoalMiddleware(lambda task: True, on_interrupt=5), "on_interrupt"),  # type: ignore[arg-type]
+    ],
+)
+def test_loops_and_middleware_refuse_alike(make: Callable[[], Any], named: str) -> None:
+    with pytest.raises((UsageError, InvalidGoal), match=named):
+        make()
+
+
+def test_what_on_interrupt_returns_has_to_be_an_answer() -> None:
+    def ask(prompt: str) -> Question:
+        return Question("Which?")
+
+    with pytest.raises(UsageError, match="what on_interrupt returns must be True, False, a text or an Answer; it is 5"):
+        run_goal("Do it", ask, lambda task: True, on_interrupt=lambda one: 5)
+    outcome = run_goal("Do it", ask, lambda task: True, on_interrupt=lambda one: None)
+    assert outcome.status == "paused"
+    assert len(outcome.interrupts) == 1

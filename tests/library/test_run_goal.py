@@ -119,7 +119,7 @@ def test_c03_the_feedback_names_what_is_unmet_and_keeps_the_objective() -> None:
     assert prompts[0] == "Say that it is done"
     assert prompts[1].startswith("Say that it is done")
     assert "it says 'no'" in prompts[1]
-    assert "not at what you remember" in prompts[1]
+    assert "Keep the whole objective in view" in prompts[1]
     assert "so polite" not in prompts[1]
 
 

@@ -116,7 +116,10 @@ def _whole(name: str, value: int | None) -> None:
 
 def _positive(name: str, value: float | None) -> None:
     # `not value > 0` also refuses NaN.
-    if value is not None and (isinstance(value, bool) or not value > 0 or value == float("inf")):
+    if value is None:
+        return
+    number = isinstance(value, int | float) and not isinstance(value, bool)  # pyright: ignore[reportUnnecessaryIsInstance]  # values come from files and callers
+    if not number or not value > 0 or value == float("inf"):
         raise InvalidGoal(f"{name} must be a number greater than 0, or unlimited; it is {value!r}")
 
 

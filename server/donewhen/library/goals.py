@@ -12,6 +12,7 @@ from typing import Any
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.work import RunWarning
+from donewhen.library.arguments import several
 
 CheckLike = str | Callable[..., Any]
 """A command that has to pass, or a validator."""
@@ -56,6 +57,7 @@ def wanted_goal(
 
     Raises InvalidGoal for a blank objective and for a goal that nothing can decide, GoalFileError, UsageError.
     """
+    checks = several("checks", checks)
     draft = _drafted(given, judged, workspace)
     validators = validators_of(one for one in checks if not isinstance(one, str))
     names = iter(validators)

@@ -13,6 +13,7 @@ from donewhen.core.errors import UsageError
 from donewhen.core.state import RunState
 from donewhen.core.work import Answer, Interrupt
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView
+from donewhen.library.arguments import callback, duration
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session
 from donewhen.library.threads import called
@@ -22,7 +23,7 @@ CALLBACK_ENDS = 2.0
 OnEvent = Callable[[GoalOutcome], Any]
 """Called with the run's new outcome: when it starts, after each iteration, when it waits, and at its end."""
 OnInterrupt = Callable[[Interrupt], Any]
-"""Called with a question; returns an Answer, True (yes, approve), False (no, deny), or a text."""
+"""Called with a question; returns an Answer, True (yes, approve), False (no, deny), a text, or None: the run pauses."""
 
 
 class GoalRun:
@@ -108,7 +109,7 @@ class GoalRun:
     ) -> GoalOutcome:
         """Lets a run go on that is paused, was halted (`data` goes to the plugin that did), or ended by a limit that is
         raised now. Raises NotResumable, UsageError."""
-        limits = LimitChanges(max_iterations, timeout, budget, token_budget)
+        limits = LimitChanges(max_iterations, duration("timeout", timeout), budget, token_budget)
         halt = HaltAnswer(plugin, data) if plugin is not None or data is not None else None
         await self._session.resume(self.run_id, limits, halt)
         return self.status()
@@ -142,10 +143,7 @@ class GoalRun:
                 await self._ask(self._on_interrupt, state.interrupts[0])
 
     async def _ask(self, ask: OnInterrupt, interrupt: Interrupt) -> None:
-        """What comes too late, since somebody else answered or the run went on, is dropped."""
-        said = answer_of(await called(ask, interrupt))
-        if interrupt.id in {one.id for one in self._session.state.interrupts}:
-            await self._session.runs.answer(self.run_id, interrupt.id, said)
+        await answered(self._session, interrupt, ask)
 
 
 class _Events:
@@ -203,7 +201,27 @@ class _Events:
         await asyncio.wait({told, self._task}, timeout=CALLBACK_ENDS)
 
 
-def answer_of(said: Any) -> Answer:
+async def answered(session: Session, interrupt: Interrupt, ask: OnInterrupt) -> None:
+    """Asks the caller. What comes too late, since somebody else answered or the run went on, is dropped. Raises
+    UsageError for what is no answer."""
+    said: Any = await called(ask, interrupt)
+    answer = None if said is None else answer_of(said, "what on_interrupt returns must be")
+    state = session.state
+    if interrupt.id not in {one.id for one in state.interrupts}:
+        return
+    if answer is not None:
+        await session.runs.answer(state.run_id, interrupt.id, answer)
+    elif state.active:
+        await session.runs.pause(state.run_id, f"waits for a person: {interrupt.title}")
+
+
+def callbacks_of(on_event: Any, on_interrupt: Any) -> None:
+    """Raises UsageError for what can't be called."""
+    callback("on_event", on_event)
+    callback("on_interrupt", on_interrupt)
+
+
+def answer_of(said: Any, what: str = "an answer is") -> Answer:
     """A caller's answer: an Answer, True (approve), False (deny) or a text. Raises UsageError for anything else."""
     if isinstance(said, Answer):
         return said
@@ -211,7 +229,7 @@ def answer_of(said: Any) -> Answer:
         return Answer("approve" if said else "deny")
     if isinstance(said, str):
         return Answer("text", said)
-    raise UsageError(f"an answer is True, False, a text or an Answer; it is {said!r}")
+    raise UsageError(f"{what} True, False, a text or an Answer; it is {said!r:.80}")
 
 
 def _heard(asked: asyncio.Future[Any]) -> None:

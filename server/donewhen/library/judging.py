@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
@@ -183,7 +183,7 @@ def _unusable_reply(reply: Judgement) -> str:
             return wrong
     if given.confirmed is not None and not isinstance(given.confirmed, bool):
         return f"confirmed must be True, False or None, not {given.confirmed!r:.80}"
-    expected: dict[str, Any] = {"reason": str, "usage": Usage, "evidence_ids": tuple | list, "shown": Mapping}
+    expected: dict[str, Any] = {"reason": str, "usage": Usage, "evidence_ids": Sequence, "shown": Mapping}
     for name, kind in expected.items():
         if not isinstance(getattr(given, name), kind):
             return f"{name} can't be {getattr(given, name)!r:.80}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Limits
+from donewhen.library.arguments import duration
 
 _LONGEST_CHECK = 86_400.0
 
@@ -25,6 +26,7 @@ def seconds(name: str, value: Any) -> float | None:
     """How long, None where it is unlimited, which warns. Raises InvalidGoal that names the field."""
     if _is_open(name, value):
         return None
+    value = duration(name, value)
     # `not value > 0` also refuses NaN.
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         raise InvalidGoal(f"{name} must be a number of seconds greater than 0, or unlimited; it is {value!r}")

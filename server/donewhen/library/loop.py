@@ -11,6 +11,7 @@ from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFai
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
+from donewhen.library.arguments import callback, flag, several
 from donewhen.library.assembling import RunParts
 from donewhen.library.attaching import ByWorker, host_of, name_of
 from donewhen.library.judging import JudgeConfig, JudgeLike, judge_of
@@ -71,12 +72,13 @@ class GoalLoop:
         plugins: Sequence[object] = (),
     ) -> None:
         self.goal = _checked_goal(goal)
-        self.judge = _checked_judge(judge) if isinstance(goal, str) else None
+        judging = _checked_judge(judge)
+        self.judge = judging if isinstance(goal, str) else None
         self.limits = limits(attempts("max_attempts", max_attempts), seconds("timeout", timeout))
         self.name = _checked_name(name)
-        self.preserve_context = preserve_context
-        self.template = resume_prompt_template
-        self.plugins = tuple(plugins)
+        self.preserve_context = flag("preserve_context", preserve_context)
+        self.template = callback("resume_prompt_template", resume_prompt_template)
+        self.plugins = several("plugins", plugins)
         self._runs: ByWorker[_Latest] = ByWorker()
 
     def __repr__(self) -> str:

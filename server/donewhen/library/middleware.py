@@ -13,6 +13,7 @@ from donewhen.core.errors import DoneWhenError, JudgeOutage, UsageError, WorkerF
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
 from donewhen.engine.api import LimitChanges
+from donewhen.library.arguments import callback, folder, several
 from donewhen.library.assembling import RunParts, open_session
 from donewhen.library.attaching import host_of, name_of
 from donewhen.library.conditions import GoalWorker, Pursuing, evaluator_of, goal_command, reason_of
@@ -79,10 +80,10 @@ class GoalMiddleware:
             evaluator_of(evaluator),
             attempts("max_evaluations", max_evaluations),
             seconds("timeout", timeout),
-            None if workspace is None else Path(workspace),
-            tuple(plugins),
-            None if state_dir is None else Path(state_dir),
-            on_interrupt,
+            folder("workspace", workspace),
+            several("plugins", plugins),
+            folder("state_dir", state_dir),
+            callback("on_interrupt", on_interrupt),
         )
 
     def attach(self, worker: Any) -> GoalAgent:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from donewhen.core.errors import UnknownRun, UsageError
 from donewhen.core.events import Approve
 from donewhen.core.goal import Goal
 from donewhen.engine.api import HaltAnswer, LimitChanges
 from donewhen.engine.runs import changed_limits
+from donewhen.library import arguments
+from donewhen.library.arguments import Time, duration
 from donewhen.library.assembling import RunParts, judge_name, open_session
 from donewhen.library.goals import CheckLike, GoalLike, refuse_missing, validators_of, wanted_goal
-from donewhen.library.handles import GoalRun, OnEvent, OnInterrupt, answer_of
+from donewhen.library.handles import GoalRun, OnEvent, OnInterrupt, answer_of, callbacks_of
 from donewhen.library.judging import JudgeLike, judge_of
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session
@@ -35,11 +37,11 @@ def run_goal(
     workspace: str | Path | None = None,
     checks: Sequence[CheckLike] = (),
     max_iterations: int | Unlimited | None = None,
-    timeout: float | Unlimited | None = None,
+    timeout: Time | None = None,
     budget: float | Unlimited | None = None,
     token_budget: int | Unlimited | None = None,
     stall_after: int | None = None,
-    check_timeout: float | None = None,
+    check_timeout: Time | None = None,
     agent: Any = None,
     preserve_context: bool = True,
     resume_prompt_template: Callable[[str | None], Any] | None = None,
@@ -56,9 +58,9 @@ def run_goal(
     decides what no check does. `checks` are commands, which run in `workspace`, and validators
     `(response, agent, **kwargs)`. Without a workspace the goal is about what the worker returns, and nothing is kept.
 
-    Limits that are None are the goal's: 10 iterations, an hour, no budget (US dollars), `stall_after` off. Ctrl-C
-    pauses the run. Questions go to `on_interrupt`; without it the run pauses at the first. `on_event` gets each new
-    outcome.
+    Limits that are None are the goal's: 10 iterations, an hour, no budget (US dollars), `stall_after` off. Times are
+    seconds, or texts such as "30m". Ctrl-C pauses the run. Questions go to `on_interrupt`; without it the run pauses at
+    the first. `on_event` gets each new outcome.
 
     Raises InvalidGoal and UsageError before anything starts; whatever happens later is in the outcome.
 
@@ -91,11 +93,11 @@ async def arun_goal(
     workspace: str | Path | None = None,
     checks: Sequence[CheckLike] = (),
     max_iterations: int | Unlimited | None = None,
-    timeout: float | Unlimited | None = None,
+    timeout: Time | None = None,
     budget: float | Unlimited | None = None,
     token_budget: int | Unlimited | None = None,
     stall_after: int | None = None,
-    check_timeout: float | None = None,
+    check_timeout: Time | None = None,
     agent: Any = None,
     preserve_context: bool = True,
     resume_prompt_template: Callable[[str | None], Any] | None = None,
@@ -129,11 +131,11 @@ async def start_goal(
     workspace: str | Path | None = None,
     checks: Sequence[CheckLike] = (),
     max_iterations: int | Unlimited | None = None,
-    timeout: float | Unlimited | None = None,
+    timeout: Time | None = None,
     budget: float | Unlimited | None = None,
     token_budget: int | Unlimited | None = None,
     stall_after: int | None = None,
-    check_timeout: float | None = None,
+    check_timeout: Time | None = None,
     agent: Any = None,
     preserve_context: bool = True,
     resume_prompt_template: Callable[[str | None], Any] | None = None,
@@ -155,12 +157,13 @@ async def start_goal(
     >>> asyncio.run(main())
     'complete'
     """
+    callbacks_of(on_event, on_interrupt)
     parts = parts_of(
         goal, worker, judge, workspace=workspace, checks=checks, agent=agent, preserve_context=preserve_context,
         resume_prompt_template=resume_prompt_template, approve=approve, plugins=plugins,
         attended=on_interrupt is not None, durable=durable, state_dir=state_dir,
     )  # fmt: skip
-    limits = LimitChanges(max_iterations, timeout, budget, token_budget)
+    limits = LimitChanges(max_iterations, duration("timeout", timeout), budget, token_budget)
     return await started(limited(parts, limits, stall_after, check_timeout), on_event, on_interrupt)
 
 
@@ -187,7 +190,7 @@ def resume_goal(
     data: Any = None,
     answers: Mapping[str, Any] | None = None,
     max_iterations: int | Unlimited | None = None,
-    timeout: float | Unlimited | None = None,
+    timeout: Time | None = None,
     budget: float | Unlimited | None = None,
     token_budget: int | Unlimited | None = None,
     agent: Any = None,
@@ -256,7 +259,7 @@ async def resume_run(
     data: Any = None,
     answers: Mapping[str, Any] | None = None,
     max_iterations: int | Unlimited | None = None,
-    timeout: float | Unlimited | None = None,
+    timeout: Time | None = None,
     budget: float | Unlimited | None = None,
     token_budget: int | Unlimited | None = None,
     agent: Any = None,
@@ -267,12 +270,13 @@ async def resume_run(
     state_dir: str | Path | None = None,
 ) -> GoalRun:
     """As `resume_goal`, but returns at once: the handle steers the run."""
+    callbacks_of(on_event, on_interrupt)
     parts = parts_of(
         None, worker, judge, workspace=workspace, agent=agent, plugins=plugins, state_dir=state_dir,
         resume_prompt_template=resume_prompt_template, attended=on_interrupt is not None,
     )  # fmt: skip
-    parts = replace(parts, validators=validators_of(checks))
-    limits = LimitChanges(max_iterations, timeout, budget, token_budget)
+    parts = replace(parts, validators=validators_of(arguments.several("checks", checks)))
+    limits = LimitChanges(max_iterations, duration("timeout", timeout), budget, token_budget)
     halt = HaltAnswer(plugin, data) if plugin is not None or data is not None else None
     session = await open_session(parts)
     try:
@@ -315,9 +319,11 @@ def parts_of(
     **others: Any,
 ) -> RunParts:
     """A caller's arguments as parts of a run; `others` are those of RunParts. Raises InvalidGoal, UsageError."""
-    root = None if workspace is None else Path(workspace).expanduser().resolve()
+    place = arguments.folder("workspace", workspace)
+    root = None if place is None else place.expanduser().resolve()
     judging = judge_of(judge)
-    template = None if resume_prompt_template is None else PromptTemplate(resume_prompt_template)
+    own = arguments.callback("resume_prompt_template", resume_prompt_template)
+    template = None if own is None else PromptTemplate(own)
     made = worker if worker is None or isinstance(worker, AgentConfig) else worker_of(worker, template)
     wanted = None if goal is None else wanted_goal(goal, checks=checks, judged=judging is not None, workspace=root)
     return RunParts(
@@ -327,13 +333,22 @@ def parts_of(
         wanted.validators if wanted is not None else {},
         workspace=root,
         template=template,
-        state_dir=None if state_dir is None else Path(state_dir),
-        **others,
+        state_dir=arguments.folder("state_dir", state_dir),
+        **_checked(others),
     )
 
 
+def _checked(others: Mapping[str, Any]) -> dict[str, Any]:
+    """Raises UsageError that names the argument."""
+    found = {**others, "plugins": arguments.several("plugins", others.get("plugins", ()))}
+    for name in ("preserve_context", "durable"):
+        arguments.flag(name, others.get(name, True))
+    arguments.choice("approve", others.get("approve", "deny"), get_args(Approve))
+    return found
+
+
 def limited(
-    parts: RunParts, changes: LimitChanges, stall_after: int | None = None, check_timeout: float | None = None
+    parts: RunParts, changes: LimitChanges, stall_after: int | None = None, check_timeout: Time | None = None
 ) -> RunParts:
     """The parts with limits over the goal's own. Raises InvalidGoal for one that can't be (C1)."""
     goal = parts.goal
@@ -343,7 +358,7 @@ def limited(
     if stall_after is not None:
         limits = replace(limits, stall_after=stall_after)
     if check_timeout is not None:
-        limits = replace(limits, check_timeout=check_timeout)
+        limits = replace(limits, check_timeout=duration("check_timeout", check_timeout))
     return replace(parts, goal=_with(goal, limits))
 
 

@@ -8,11 +8,9 @@ from collections.abc import Callable
 
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.state import RunState
-from donewhen.core.work import Interrupt
 from donewhen.library.assembling import RunParts, open_session
-from donewhen.library.handles import OnInterrupt, answer_of
+from donewhen.library.handles import OnInterrupt, answered
 from donewhen.library.sessions import Session
-from donewhen.library.threads import called
 
 
 async def stood(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
@@ -38,20 +36,13 @@ async def came_to_rest(session: Session, on_interrupt: OnInterrupt | None = None
             if not state.active:
                 return state
             if on_interrupt is not None:
-                await _answered(session, state.interrupts[0], on_interrupt)
+                await answered(session, state.interrupts[0], on_interrupt)
                 continue
             asked = "; ".join(one.title for one in state.interrupts)
             await session.runs.pause(state.run_id, f"nobody is there to be asked: {asked}")
     except asyncio.CancelledError:
         await _cancelled(session)
         raise
-
-
-async def _answered(session: Session, interrupt: Interrupt, ask: OnInterrupt) -> None:
-    """What comes too late, since the run went on or ended meanwhile, is dropped."""
-    said = answer_of(await called(ask, interrupt))
-    if interrupt.id in {one.id for one in session.state.interrupts}:
-        await session.runs.answer(session.state.run_id, interrupt.id, said)
 
 
 async def _cancelled(session: Session) -> None:
