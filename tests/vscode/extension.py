@@ -33,7 +33,7 @@ def build(target: Path) -> None:
     if not (CLIENT / "node_modules" / ".package-lock.json").exists():
         npm("ci", "--no-audit", "--no-fund")
     npm("run", "package")
-    newest = max(CLIENT.rglob("*.vsix"), key=lambda path: path.stat().st_mtime)
+    newest = max(CLIENT.glob("*.vsix"), key=lambda path: path.stat().st_mtime)
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_suffix(".new")
     shutil.copyfile(newest, unfinished)

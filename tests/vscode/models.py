@@ -48,3 +48,9 @@ def in_turn(*replies: Reply) -> Part:
         return replies[min(len(answers(call)), len(replies) - 1)]
 
     return part
+
+
+def one_by_one(*replies: Reply) -> Part:
+    """The replies in their order, whatever is asked; then none is left."""
+    left = list(replies)
+    return lambda call: left.pop(0) if left else fails(400, "nothing is left to say")

@@ -29,7 +29,7 @@ def project(folder: Path, goal: str | None = None) -> Path:
     folder.mkdir(parents=True)
     (folder / "calc.py").write_text(WRONG, encoding="utf-8")
     (folder / "test_calc.py").write_text(TEST, encoding="utf-8")
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n", encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider -p no:asyncio\n", encoding="utf-8")
     if goal is not None:
         (folder / "GOAL.md").write_text(goal, encoding="utf-8")
     return folder

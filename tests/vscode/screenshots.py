@@ -1,0 +1,186 @@
+"""Takes the pictures of the documentation from the real workbench: `python -m tests.vscode.screenshots [FOLDER]`.
+
+What they show is pursued for real; only the models are played. Needs `.ci/setup-vscode` and the extra `vscode`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from donewhen.testing.models import calls, says
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import installed
+from tests.vscode.extension import packaged
+from tests.vscode.models import Models, one_by_one
+from tests.vscode.site import BAR
+from tests.vscode.workbench import Workbench, browser, opened
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+SIZE = (1240, 720)
+OBJECTIVE = "Export must handle quotes and newlines"
+PLAIN = '''\
+def to_csv(rows):
+    """One line for each row."""
+    return "".join(",".join(row) + "\\n" for row in rows)
+'''
+COMMAS = '''\
+def to_csv(rows):
+    """One line for each row."""
+    return "".join(",".join(quoted(cell) for cell in row) + "\\n" for row in rows)
+
+
+def quoted(cell):
+    return f'"{cell}"' if "," in cell else cell
+'''
+RIGHT = COMMAS.replace(
+    """    return f'"{cell}"' if "," in cell else cell""",
+    """    if any(special in cell for special in ',"\\n'):
+        return '"' + cell.replace('"', '""') + '"'
+    return cell""",
+)
+TESTS = """\
+from export import to_csv
+
+
+def test_commas():
+    assert to_csv([["Smith, J.", "3"]]) == '"Smith, J.",3\\n'
+
+
+def test_quotes():
+    assert to_csv([['6" nail']]) == '"6"" nail"\\n'
+
+
+def test_newlines():
+    assert to_csv([["a\\nb", "c"]]) == '"a\\nb",c\\n'
+"""
+GOAL = f"""\
+---
+max_iterations: 5
+---
+# {OBJECTIVE}
+
+Exports must open in a spreadsheet without a repair prompt.
+
+- [ ] `python -m pytest -q` passes
+- [ ] `grep -q -- --csv README.md` passes
+- [ ] `test -f CHANGELOG.md` passes
+"""
+
+
+def exporter(folder: Path, goal: str | None = None) -> Path:
+    """A project whose exporter forgets to quote."""
+    folder.mkdir(parents=True)
+    files = {"export.py": PLAIN, "test_export.py": TESTS, "README.md": "# Exporter\n", "GOAL.md": goal,
+             "pytest.ini": "[pytest]\naddopts = -p no:cacheprovider -p no:asyncio\n"}  # fmt: skip
+    for name, text in files.items():
+        if text is not None:
+            (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def by_hand(window: Workbench, images: Path) -> None:
+    """A person sets the goal and starts it."""
+    window.palette.run("Done When: Set Goal")
+    window.palette.answer(OBJECTIVE)
+    window.until(lambda: any("pytest" in one for one in window.palette.options()), "the detected check")
+    window.screenshot(images / "set-goal.png")
+    window.palette.accept()
+    window.palette.pick("You")
+    window.editor.shown("GOAL.md")
+    window.until(lambda: OBJECTIVE in window.editor.text(), "drafted")
+    window.palette.run("Done When: Start")
+    window.notices.wait_bar(BAR, "0 of")
+    settled(window, "unmet", "Pause")
+    window.palette.run("View: Show Done When")
+    window.palette.run("View: Split Editor Right")
+    window.editor.open("test_export.py")
+    window.until(lambda: len(window.editor.marked()) == 3, "three squiggles")
+    window.views.wait_problem("test_quotes")
+    window.views.wait_tree("Goals", "waiting for your edits")
+    window.screenshot(images / "running.png")
+
+
+def settled(window: Workbench, *wanted: str) -> None:
+    """Until the lenses of the goal file say all of this: they follow some moments after the status bar."""
+    window.until(
+        lambda: all(any(text in lens for lens in window.editor.lenses()) for text in wanted), f"lenses: {wanted}"
+    )
+
+
+def by_agent(window: Workbench, images: Path, models: Models) -> None:
+    """An agent pursues the goal in four iterations, and asks once."""
+    models.play(
+        worker=one_by_one(
+            says("The exporter joins cells with commas. I look at its tests next."),
+            calls("read_file", path="export.py"),
+            calls("write_file", path="export.py", content=COMMAS),
+            says("Cells with commas are quoted now."),
+            calls("write_file", path="CHANGELOG.md", content="# Changes\n\n- Cells are quoted.\n"),
+            calls("run_command", command="git push origin main"),
+            calls("read_file", path="README.md"),
+            calls("write_file", path="README.md", content="# Exporter\n\n`--csv FILE` writes a spreadsheet.\n"),
+            says("The change is on record, and the README tells of --csv."),
+            calls("read_file", path="export.py"),
+            calls("write_file", path="export.py", content=RIGHT),
+            calls("report", state="finished", text="Quotes and newlines are handled as well."),
+        )
+    )
+    window.notices.wait_bar(BAR, "Goal")
+    window.palette.run("View: Show Done When")
+    window.editor.open("GOAL.md")
+    window.palette.run("Done When: Start")
+    window.notices.press("Start this run?", "Start")
+    window.notices.wait("git push")
+    window.views.wait_tree("Goals", "git push")
+    settled(window, "Evidence E8")
+    window.screenshot(images / "interrupt.png")
+    window.notices.press("git push", "Deny")
+    window.notices.wait_bar(BAR, "3 of 3 met", 90)
+    window.editor.wait_marked()
+    window.views.wait_tree("Goals", "every requirement is proven")
+    settled(window, "R1 met", "R2 met", "R3 met")
+    window.views.expand("Goals", "Iterations")
+    window.screenshot(images / "complete.png")
+    window.palette.run("Done When: Show Timeline")
+    timeline = window.views.webview().locator("#timeline")
+    window.until(lambda: "Iteration 4" in timeline.inner_text(), "four iterations")
+    timeline.get_by_role("button", name="Iteration 3").click()
+    detail = timeline.get_by_role("region", name="Iteration 3")
+    window.until(lambda: "README.md" in detail.inner_text(), "an iteration in full")
+    window.page.mouse.move(2, 2)
+    window.screenshot(images / "timeline.png")
+
+
+def hide_noise(server: CodeServer) -> None:
+    """What belongs to the browser, not to the extension."""
+    server.configure({"workbench.activityBar.location": "default", "workbench.layoutControl.enabled": False,
+                      "explorer.openEditors.visible": 0})  # fmt: skip
+
+
+def take(images: Path, chrome: Browser, folder: Path) -> None:
+    models, vsix = Models(), packaged()
+    with installed(vsix, folder / "one", {}) as server:
+        hide_noise(server)
+        with opened(chrome, server, exporter(folder / "exporter"), SIZE) as window:
+            by_hand(window, images)
+    with models.served:
+        settings = models.settings() | {"donewhen.judgeModel": "", "donewhen.judgeApiBase": ""}
+        with installed(vsix, folder / "two", settings) as server:
+            hide_noise(server)
+            with opened(chrome, server, exporter(folder / "by-agent" / "exporter", GOAL), SIZE) as window:
+                by_agent(window, images, models)
+
+
+def main(images: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="dws-") as name, browser() as chrome:
+        take(images, chrome, Path(name))
+    for picture in sorted(images.glob("*.png")):
+        print(f"{picture.name}: {picture.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES)
