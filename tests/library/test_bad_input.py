@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from donewhen import (
+    AgentConfig,
     Blocked,
+    GoalController,
     GoalLoop,
     GoalMiddleware,
     GoalVerdict,
     InvalidGoal,
+    JudgeConfig,
     Question,
     UsageError,
     judge_goal,
@@ -203,3 +206,42 @@ def test_what_on_interrupt_returns_has_to_be_an_answer() -> None:
     outcome = run_goal("Do it", ask, lambda task: True, on_interrupt=lambda one: None)
     assert outcome.status == "paused"
     assert len(outcome.interrupts) == 1
+
+
+def yes(task: object) -> bool:
+    return True
+
+
+MISTAKES: Any = [
+    (lambda: AgentConfig(None), "the agent's model"),
+    (lambda: AgentConfig("a/b", temperature="hot"), "the agent's temperature"),
+    (lambda: AgentConfig("a/b", tool_calls=0), "the agent's tool_calls"),
+    (lambda: JudgeConfig(None), "the judge's model"),
+    (lambda: JudgeConfig("a/b", temperature="hot"), "the judge's temperature"),
+    (lambda: JudgeConfig("a/b", rule="zzz"), "the judge's rule must be one of majority, unanimity"),
+    (lambda: JudgeConfig("a/b", calls=-3), "the judge's calls"),
+    (lambda: JudgeConfig("a/b", tokens=True), "the judge's tokens"),
+    (lambda: JudgeConfig("a/b", api_key=5), "the judge's api_key"),
+    (lambda: GoalController(5), "goal must be a text or a Goal; it is int"),
+    (lambda: judge_goal(yes, None), "goal must be a text or a Goal; it is NoneType"),
+    (lambda: judge_goal(yes, " "), "goal is empty"),
+    (lambda: judge_goal(yes, "It works", files=["a"]), "files are texts by path"),
+    (lambda: judge_goal(yes, "It works", files={"a": b"x"}), "files are texts by path"),
+    (lambda: judge_goal(yes, "It works", messages=[5]), "message 1 must be a mapping"),
+    (lambda: judge_goal(yes, "It works", messages=5), "messages is a sequence"),
+    (lambda: judge_goal(yes, "It works", 5), "evidence is a sequence"),
+]
+
+
+@pytest.mark.parametrize(("make", "named"), MISTAKES)
+def test_configs_controllers_and_judges_name_what_is_wrong(make: Callable[[], Any], named: str) -> None:
+    with pytest.raises((UsageError, InvalidGoal), match=named):
+        make()
+
+
+@pytest.mark.parametrize("messages", [5, [5], "hi"])
+def test_a_controller_refuses_messages_that_are_none(messages: Any) -> None:
+    controller = GoalController("It works", yes)
+    controller.start()
+    with pytest.raises(UsageError, match="message"):
+        controller.on_run_finished(messages)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from donewhen.core.errors import UsageError, WorkspaceError
+from donewhen.core.errors import InvalidGoal, UsageError, WorkspaceError
 from donewhen.core.evidence import (
     CheckResult,
     EditorReport,
@@ -63,6 +63,7 @@ async def judge_goal(
     A bound check decides as in a run, by its result in `evidence`. Raises InvalidGoal, UsageError for messages and
     evidence that can't be used, JudgeOutage where the judge can't be asked.
     """
+    _check_files(files)
     asked = _goal(goal, evidence or ())
     context = _Alone(evidence or (), files or {})
     claims = messages_of(messages or ())
@@ -81,6 +82,8 @@ def _goal(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
     if isinstance(goal, Goal):
         check_evidence(evidence, goal.about)
         return goal
+    if not isinstance(goal, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+        raise InvalidGoal(f"goal must be a text or a Goal; it is {type(goal).__name__}")
     check_evidence(evidence, "response")
     responses = any(isinstance(one, ObservedResponse) for one in evidence)
     text = goal.strip()
@@ -88,8 +91,18 @@ def _goal(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
     return Goal("", text, requirements, about="response" if responses else "workspace")
 
 
+def _check_files(files: Any) -> None:
+    if files is None:
+        return
+    texts = isinstance(files, Mapping) and cast("Mapping[object, object]", files).items()
+    if texts is False or not all(isinstance(one, str) for pair in texts for one in pair):
+        raise UsageError('files are texts by path: files={"path.py": "its text"}')
+
+
 def check_evidence(evidence: Sequence[Observation], about: str) -> None:
     """Raises UsageError for what is no evidence, or none of a goal about this."""
+    if isinstance(evidence, str | Mapping) or not isinstance(evidence, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+        raise UsageError(f"evidence is a sequence: evidence=[...]; it is {type(cast('object', evidence)).__name__}")
     if any(isinstance(one, Mapping) for one in evidence):
         raise UsageError("messages are no evidence, but claims: give them as `messages`")
     if not all(isinstance(one, Observation) for one in evidence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked

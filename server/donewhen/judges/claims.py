@@ -48,6 +48,8 @@ def fence_claims(messages: Sequence[Message], room: int = 12_000) -> str:
 def messages_of(given: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
     """Messages as model providers and frameworks write them: `role`, and `content` as a text or a list of parts. Raises
     UsageError with the place of one that is none."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+        raise UsageError(f"messages is a sequence: messages=[...]; it is {type(cast('object', given)).__name__}")
     return tuple(_message(number, one) for number, one in enumerate(given, 1))
 
 

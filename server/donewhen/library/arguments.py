@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -70,6 +71,13 @@ def whole(name: str, value: Any, least: int) -> None:
     """A whole number."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidGoal(f"{name} must be a whole number of at least {least}; it is {_shown(value)}")
+
+
+def temperature(name: str, value: Any) -> None:
+    """A finite number, or None."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is not None and not (number and math.isfinite(value)):
+        raise InvalidGoal(f"{name} must be a number; it is {_shown(value)}")
 
 
 def text_or_none(name: str, value: Any) -> None:

@@ -221,6 +221,8 @@ def _goal(goal: Goal | str, max_iterations: int | None) -> Goal:
     limits = replace(limits, max_iterations=cap, timeout=None, budget=None, token_budget=None)
     if isinstance(goal, Goal):
         return replace(goal, limits=limits)
+    if not isinstance(goal, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+        raise InvalidGoal(f"goal must be a text or a Goal; it is {type(goal).__name__}")
     text = without_prefix(goal).strip()
     if not text:
         raise InvalidGoal("the objective must not be blank: say what shall be true when it is done")

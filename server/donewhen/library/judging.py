@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import InvalidGoal, JudgeOutage, OverBudget, UsageError
@@ -16,6 +15,7 @@ from donewhen.core.panel import panel
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Claim, Usage
 from donewhen.judges.alone import GoalVerdict
+from donewhen.library.arguments import choice, temperature, text_or_none, whole
 from donewhen.library.threads import called
 from donewhen.ports import AuditContext, Judge, Judgement, JudgeTask
 
@@ -43,12 +43,16 @@ class JudgeConfig:
     tokens: int = 24_000
 
     def __post_init__(self) -> None:
-        if self.model and not self.models:
+        if not isinstance(self.model, str) or (self.model and not self.models):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
             raise InvalidGoal(
                 f"the judge's model must be a model, or several such as A,B,C or 3*A; it is {self.model!r}"
             )
-        if self.temperature is not None and not math.isfinite(self.temperature):
-            raise InvalidGoal(f"the judge's temperature must be a number; it is {self.temperature!r}")
+        temperature("the judge's temperature", self.temperature)
+        choice("the judge's rule", self.rule, get_args(PanelRule))
+        whole("the judge's calls", self.calls, 0)
+        whole("the judge's tokens", self.tokens, 1)
+        for name in ("system_prompt", "api_base", "api_key"):
+            text_or_none(f"the judge's {name}", getattr(self, name))
 
     def __repr__(self) -> str:
         return f"JudgeConfig({self.model!r})"  # without the key

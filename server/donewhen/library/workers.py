@@ -13,6 +13,7 @@ from donewhen.core.calls import Message
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import Claim, TurnResult, TurnState
+from donewhen.library.arguments import temperature, text_or_none, whole
 from donewhen.library.prompts import prompt_of, retry_made_by
 from donewhen.library.threads import called
 from donewhen.ports import Turn, TurnContext, Worker
@@ -82,8 +83,17 @@ class AgentConfig:
     turn_tokens: int = 50_000_000
 
     def __post_init__(self) -> None:
+        if not isinstance(self.model, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+            raise UsageError(
+                f"the agent's model must be its name, AgentConfig('provider/name'); it is {self.model!r:.80}"
+            )
         if not self.model.strip():
             raise UsageError("the agent's model must not be blank: AgentConfig('provider/name')")
+        temperature("the agent's temperature", self.temperature)
+        for name in ("tool_calls", "turn_tokens"):
+            whole(f"the agent's {name}", getattr(self, name), 1)
+        for name in ("api_base", "api_key"):
+            text_or_none(f"the agent's {name}", getattr(self, name))
 
     def __repr__(self) -> str:
         return f"AgentConfig({self.model!r})"  # without the key
