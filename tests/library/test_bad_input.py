@@ -212,24 +212,29 @@ def yes(task: object) -> bool:
     return True
 
 
+# Callers are not always type-checked.
+AGENT: Any = AgentConfig
+JUDGE: Any = JudgeConfig
+CONTROLLER: Any = GoalController
+ASK: Any = judge_goal
 MISTAKES: Any = [
-    (lambda: AgentConfig(None), "the agent's model"),
-    (lambda: AgentConfig("a/b", temperature="hot"), "the agent's temperature"),
-    (lambda: AgentConfig("a/b", tool_calls=0), "the agent's tool_calls"),
-    (lambda: JudgeConfig(None), "the judge's model"),
-    (lambda: JudgeConfig("a/b", temperature="hot"), "the judge's temperature"),
-    (lambda: JudgeConfig("a/b", rule="zzz"), "the judge's rule must be one of majority, unanimity"),
-    (lambda: JudgeConfig("a/b", calls=-3), "the judge's calls"),
-    (lambda: JudgeConfig("a/b", tokens=True), "the judge's tokens"),
-    (lambda: JudgeConfig("a/b", api_key=5), "the judge's api_key"),
-    (lambda: GoalController(5), "goal must be a text or a Goal; it is int"),
-    (lambda: judge_goal(yes, None), "goal must be a text or a Goal; it is NoneType"),
-    (lambda: judge_goal(yes, " "), "goal is empty"),
-    (lambda: judge_goal(yes, "It works", files=["a"]), "files are texts by path"),
-    (lambda: judge_goal(yes, "It works", files={"a": b"x"}), "files are texts by path"),
-    (lambda: judge_goal(yes, "It works", messages=[5]), "message 1 must be a mapping"),
-    (lambda: judge_goal(yes, "It works", messages=5), "messages is a sequence"),
-    (lambda: judge_goal(yes, "It works", 5), "evidence is a sequence"),
+    (lambda: AGENT(None), "the agent's model"),
+    (lambda: AGENT("a/b", temperature="hot"), "the agent's temperature"),
+    (lambda: AGENT("a/b", tool_calls=0), "the agent's tool_calls"),
+    (lambda: JUDGE(None), "the judge's model"),
+    (lambda: JUDGE("a/b", temperature="hot"), "the judge's temperature"),
+    (lambda: JUDGE("a/b", rule="zzz"), "the judge's rule must be one of majority, unanimity"),
+    (lambda: JUDGE("a/b", calls=-3), "the judge's calls"),
+    (lambda: JUDGE("a/b", tokens=True), "the judge's tokens"),
+    (lambda: JUDGE("a/b", api_key=5), "the judge's api_key"),
+    (lambda: CONTROLLER(5), "goal must be a text or a Goal; it is int"),
+    (lambda: ASK(yes, None), "goal must be a text or a Goal; it is NoneType"),
+    (lambda: ASK(yes, " "), "goal is empty"),
+    (lambda: ASK(yes, "It works", files=["a"]), "files are texts by path"),
+    (lambda: ASK(yes, "It works", files={"a": b"x"}), "files are texts by path"),
+    (lambda: ASK(yes, "It works", messages=[5]), "message 1 must be a mapping"),
+    (lambda: ASK(yes, "It works", messages=5), "messages is a sequence"),
+    (lambda: ASK(yes, "It works", 5), "evidence is a sequence"),
 ]
 
 
