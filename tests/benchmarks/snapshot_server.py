@@ -110,6 +110,9 @@ class Server:
     def _command(self, name: str, argument: dict[str, Any]) -> Any:
         if name == "donewhen.run.status":
             return {"snapshots": [snapshot(self._sequence, self._goal_uri)]}
+        if name == "donewhen.run.report":
+            whole = snapshot(self._sequence, self._goal_uri)
+            return {"text": json.dumps(whole | {"iterations": [iteration(n) for n in range(1, ITERATIONS + 1)]})}
         if name == "donewhen.run.iteration":
             return detail(int(argument["number"]))
         return {}
