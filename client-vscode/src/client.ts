@@ -31,6 +31,14 @@ export interface Surroundings {
 }
 
 const STOP_MS = 4_000;
+const EXECUTE = 'workspace/executeCommand';
+
+/** What goes wrong is told once and in our words: the client's own are for the log. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
 
 /** The language server: started, stopped and restarted one after the other, never two at once. */
 export class Server implements ServerClient, vscode.Disposable {
@@ -88,7 +96,7 @@ export class Server implements ServerClient, vscode.Disposable {
     const client = await this.ready();
     const params = { command, arguments: [argument] };
     // An undefined token would count as a parameter.
-    return client.sendRequest<CommandResults[C]>('workspace/executeCommand', params, ...(token ? [token] : []));
+    return client.sendRequest<CommandResults[C]>(EXECUTE, params, ...(token ? [token] : []));
   }
 
   notify(method: string, params: object): void {
@@ -159,15 +167,17 @@ export class Server implements ServerClient, vscode.Disposable {
         await client.sendNotification('donewhen/setSecret', secret);
       }
     } catch (problem) {
+      this.log.error(String(problem));
       await client.dispose().catch(() => undefined);
-      throw problem;
+      const told = vscode.l10n.t('The Done When server {0} could not be started. The log says more.', command.command);
+      throw new Error(told, { cause: problem });
     }
     this.client = client;
   }
 
   private makeClient(command: ServerCommand, options: LanguageClientOptions): LanguageClient {
     const executable = { command: command.command, args: [...command.args], transport: TransportKind.stdio };
-    const client = new LanguageClient('donewhen', 'Done When', executable, options);
+    const client = new QuietClient('donewhen', 'Done When', executable, options);
     client.registerFeature(new PushOnly());
     synchronizeEveryFile(client);
     return client;
@@ -190,7 +200,7 @@ export class Server implements ServerClient, vscode.Disposable {
       middleware: middleware(this.around),
       initializationFailedHandler: () => false,
       errorHandler: {
-        error: () => ({ action: ErrorAction.Continue }),
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
           this.closed();
           return { action: CloseAction.DoNotRestart, handled: true };
@@ -216,10 +226,13 @@ export class Server implements ServerClient, vscode.Disposable {
   }
 
   private async fetchRuns(): Promise<void> {
-    const client = this.client;
     const params = { command: 'donewhen.run.status', arguments: [{}] };
-    const found = await client?.sendRequest<CommandResults['donewhen.run.status']>('workspace/executeCommand', params);
-    this.snapshots.replace(found?.snapshots ?? []);
+    try {
+      const found = await this.client?.sendRequest<CommandResults['donewhen.run.status']>(EXECUTE, params);
+      this.snapshots.replace(found?.snapshots ?? []);
+    } catch (problem) {
+      this.log.warn(`the runs are not known: ${String(problem)}`);
+    }
   }
 
   private async halt(): Promise<void> {

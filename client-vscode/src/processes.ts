@@ -33,7 +33,10 @@ export function run(command: string, args: readonly string[], options: RunOption
     child.stdout.on('data', take);
     child.stderr.on('data', take);
     child.on('error', (problem) => {
-      resolve({ code: null, output: `${output}${problem.message}` });
+      output += problem.message;
+      if (child.pid === undefined) {
+        resolve({ code: null, output });
+      }
     });
     child.on('close', (code) => {
       resolve({ code, output });

@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import * as path from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { ManagedEnvironments } from '../src/managedEnvironment';
+
+const WHEEL = `
+import sys, zipfile
+path, greeting, needs = sys.argv[1:]
+info = "donewhen-0.1.0.dist-info"
+with zipfile.ZipFile(path, "w") as wheel:
+    wheel.writestr("donewhen/__init__.py", "")
+    wheel.writestr("donewhen/__main__.py", f"print({greeting!r})\\n")
+    wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\\nName: donewhen\\nVersion: 0.1.0\\n" + needs)
+    wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr(f"{info}/RECORD", "")
+`;
+
+const folder = mkdtempSync(path.join(tmpdir(), 'donewhen-environments-'));
+const python = ['python3', 'python3.13', 'python3.12', 'python3.11'].find(isNewEnough);
+const lines: string[] = [];
+const quiet = (line: string): void => {
+  lines.push(line);
+};
+
+function isNewEnough(program: string): boolean {
+  try {
+    execFileSync(program, ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 11))'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function wheel(name: string, greeting: string, needs = ''): string {
+  const file = path.join(mkdtempSync(path.join(folder, name)), 'donewhen-0.1.0-py3-none-any.whl');
+  const script = path.join(folder, 'wheel.py');
+  writeFileSync(script, WHEEL);
+  execFileSync(python ?? '', [script, file, greeting, needs]);
+  return file;
+}
+
+// No network: what is installed has to be in the wheel.
+beforeAll(() => vi.stubEnv('PIP_NO_INDEX', '1'));
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test.skipIf(python === undefined)('an environment is made once for a wheel, and anew for another one', { timeout: 120_000 }, async () => {
+  const place = path.join(folder, 'environments');
+  const environments = new ManagedEnvironments(place);
+  const first = { wheel: wheel('first', 'one'), extras: [] };
+  expect(await environments.find(first)).toBeUndefined();
+
+  const made = await environments.make(first, new AbortController().signal, quiet);
+  const found = await environments.find(first);
+  expect(made, lines.join('\n')).toEqual({ kind: 'ready', python: found });
+  expect(execFileSync(found ?? '', ['-I', '-m', 'donewhen'], { encoding: 'utf8' }).trim()).toBe('one');
+
+  const second = { wheel: wheel('second', 'two'), extras: [] };
+  expect(await environments.find(second)).toBeUndefined();
+  expect(await environments.find({ ...first, extras: ['models'] })).toBeUndefined();
+  expect(readdirSync(place)).toHaveLength(1);
+});
+
+test.skipIf(python === undefined)('what could not be installed leaves nothing behind', { timeout: 120_000 }, async () => {
+  const place = path.join(folder, 'broken');
+  const environments = new ManagedEnvironments(place);
+  const contents = { wheel: wheel('broken', 'three', 'Requires-Dist: donewhen-needs-what-is-nowhere\n'), extras: [] };
+  const made = await environments.make(contents, new AbortController().signal, quiet);
+  expect(made.kind).toBe('failed');
+  expect(readdirSync(place)).toEqual([]);
+});
+
+test.skipIf(python === undefined)('a person may cancel it', { timeout: 120_000 }, async () => {
+  const place = path.join(folder, 'cancelled');
+  const abort = new AbortController();
+  const making = new ManagedEnvironments(place).make({ wheel: wheel('late', 'four'), extras: [] }, abort.signal, () => {
+    abort.abort();
+  });
+  expect((await making).kind).not.toBe('ready');
+  expect(readdirSync(place)).toEqual([]);
+});
