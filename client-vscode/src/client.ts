@@ -1,20 +1,9 @@
 import * as vscode from 'vscode';
-import {
-  CloseAction,
-  ErrorAction,
-  LanguageClient,
-  type LanguageClientOptions,
-  RevealOutputChannelOn,
-  State,
-  TransportKind,
-} from 'vscode-languageclient/node';
+import type { LanguageClient } from 'vscode-languageclient/node';
 import { Backoff } from './backoff';
-import { synchronizeEveryFile } from './forwarding';
-import { middleware } from './middleware';
 import type { CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
 import { type ServerCommand, sameCommand } from './serverCommand';
 import type { ServerClient, ServerState } from './services';
-import { PushOnly } from './pushOnly';
 import type { SnapshotStore } from './snapshots';
 
 /** What a server needs to know when it starts; asked for at each start. */
@@ -32,13 +21,6 @@ export interface Surroundings {
 
 const STOP_MS = 4_000;
 const EXECUTE = 'workspace/executeCommand';
-
-/** What goes wrong is told once and in our words: the client's own are for the log. */
-class QuietClient extends LanguageClient {
-  override error(message: string, data?: unknown): void {
-    super.error(message, data, false);
-  }
-}
 
 /** The language server: started, stopped and restarted one after the other, never two at once. */
 export class Server implements ServerClient, vscode.Disposable {
@@ -100,7 +82,7 @@ export class Server implements ServerClient, vscode.Disposable {
   }
 
   notify(method: string, params: object): void {
-    if (this.client?.state === State.Running) {
+    if (this.client?.isRunning() === true) {
       this.client.sendNotification(method, params).catch((problem: unknown) => {
         this.log.warn(`${method}: ${String(problem)}`);
       });
@@ -157,7 +139,11 @@ export class Server implements ServerClient, vscode.Disposable {
 
   private async connect(command: ServerCommand): Promise<void> {
     this.log.info(`starting ${command.command} ${command.args.join(' ')}`);
-    const client = this.makeClient(command, await this.options());
+    // The client library is loaded here: activating does not wait for it.
+    const { makeClient } = await import('./connection');
+    const client = await makeClient(command, this.around, this.log, () => {
+      this.closed();
+    });
     client.onNotification('donewhen/snapshot', (snapshot: Snapshot) => {
       this.snapshots.take(snapshot);
     });
@@ -173,40 +159,6 @@ export class Server implements ServerClient, vscode.Disposable {
       throw new Error(told, { cause: problem });
     }
     this.client = client;
-  }
-
-  private makeClient(command: ServerCommand, options: LanguageClientOptions): LanguageClient {
-    const executable = { command: command.command, args: [...command.args], transport: TransportKind.stdio };
-    const client = new QuietClient('donewhen', 'Done When', executable, options);
-    client.registerFeature(new PushOnly());
-    synchronizeEveryFile(client);
-    return client;
-  }
-
-  private async options(): Promise<LanguageClientOptions> {
-    return {
-      documentSelector: [
-        { scheme: 'file', pattern: '**/GOAL.md' },
-        { scheme: 'file', pattern: '**/*.goal.md' },
-      ],
-      initializationOptions: {
-        settings: await this.around.settings(),
-        trusted: vscode.workspace.isTrusted,
-        stateDir: this.around.stateDir(),
-        clientFeatures: { interrupts: true, reasons: true },
-      },
-      outputChannel: this.log,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      middleware: middleware(this.around),
-      initializationFailedHandler: () => false,
-      errorHandler: {
-        error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => {
-          this.closed();
-          return { action: CloseAction.DoNotRestart, handled: true };
-        },
-      },
-    };
   }
 
   /** The process is gone, and nobody asked for it. */

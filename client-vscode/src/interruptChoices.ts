@@ -72,7 +72,8 @@ export function oneLine(interrupt: Interrupt, most: number): string {
     const lines = interrupt.preview.split('\n').slice(0, SUMMARY_LINES).map(plain);
     return [title, ...lines.filter((line) => line !== '')].join(' · ').replace(' · ', ' ');
   }
-  const text = `${title} ${plain(interrupt.preview)}`.trim();
+  const preview = plain(interrupt.preview);
+  const text = title.includes(preview) ? title : `${title} ${preview}`;
   if (text.length <= most) {
     return text;
   }

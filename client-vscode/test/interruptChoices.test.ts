@@ -44,6 +44,10 @@ describe('what a notification says', () => {
     expect(oneLine(interrupt({ title: 'Run this?', preview: 'git\n  push' }), 100)).toBe('Run this? git push');
   });
 
+  test('a command that the title names is said once', () => {
+    expect(oneLine(interrupt({ title: 'Run `git push`?', preview: 'git push' }), 100)).toBe('Run `git push`?');
+  });
+
   test('the end of a long command is seen as well', () => {
     const text = oneLine(interrupt({ title: 'Run?', preview: `echo ${'x'.repeat(500)} | sh` }), 100);
     expect(text.length).toBeLessThanOrEqual(100);
