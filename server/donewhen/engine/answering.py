@@ -18,12 +18,12 @@ def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reaso
         raise WrongAnswer(f"{asked.id} is answered with {', '.join(sorted(kinds))}, not {response!r}")
     if response == "edit" and not isinstance(given, dict):
         raise WrongAnswer(f"editing {asked.id} needs the new input")
-    if response == "edit" and MASK in repr((given, text)) and MASK in repr(dict(asked.input)):
+    replaced = cast("dict[str, Any] | None", given)
+    if response == "edit" and MASK in f"{replaced}{text}" and MASK in f"{asked.input}":
         raise WrongAnswer(
             f"{asked.id} holds a secret, which is shown as {MASK}: sent back, that would stand in its place. "
             "Approve or deny it as it is, or write the secret's place anew, such as with a variable"
         )
-    replaced = cast("dict[str, Any] | None", given)
     return Answer(cast("ResponseKind", response), text, replaced, reason, _remembered(asked, response, remember))
 
 
