@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from donewhen.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from donewhen.core.errors import AlreadyRunning as AlreadyRunning
     from donewhen.core.errors import DoneWhenError as DoneWhenError
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
     from donewhen.library.workers import Impossible as Impossible
     from donewhen.library.workers import Question as Question
 
-__version__ = "0.1.0"
 
 _HOMES = {
     "core.errors": (

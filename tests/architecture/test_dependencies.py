@@ -10,6 +10,7 @@ from tests.architecture.source_tree import Module, modules
 ADAPTERS = ("goalfile", "workers", "judges", "evidence", "workspace", "store")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "core": ("core",),
+    "version": (),
     "ports": ("ports", "core"),
     "engine": ("engine", "core", "ports"),
     "wire": ("wire", "core", "ports", "engine"),
@@ -19,11 +20,11 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "workers": ("workers", "models", "core", "ports"),
     "judges": ("judges", "models", "core", "ports"),
     "samples": ("samples",),
-    "tracing": ("tracing", "core", "ports"),
+    "tracing": ("tracing", "version", "core", "ports"),
     "plugins": ("plugins", "core", "ports"),
     "goalbench": ("goalbench", "core", "ports", "engine", "config", "judges"),
-    "lsp": ("lsp", "core", "ports", "engine", "wire"),
-    "cli": ("cli", "core", "ports", "engine", "wire", "config", "goalbench"),
+    "lsp": ("lsp", "version", "core", "ports", "engine", "wire"),
+    "cli": ("cli", "version", "core", "ports", "engine", "wire", "config", "goalbench"),
     "testing": ("testing",),
 }
 COMPOSITION_ROOT = (

@@ -12,11 +12,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from donewhen import __version__
 from donewhen.cli.calling import Call
 from donewhen.cli.services import ConfiguredModel, DoctorFacts, ModelsFacts, PluginFacts
 from donewhen.cli.wording import plain, shown_path
 from donewhen.config import price_example, user_settings_file
+from donewhen.version import __version__
 
 INSTALL = "pip install 'donewhen[models]'"
 State = Literal["ok", "missing", "problem"]

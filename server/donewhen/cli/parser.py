@@ -7,9 +7,9 @@ import difflib
 from collections.abc import Collection, Sequence
 from typing import NoReturn
 
-from donewhen import __version__
 from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
+from donewhen.version import __version__
 
 FORMATS = ("markdown", "json", "junit", "sarif", "html")
 RESPONSES = ("approve", "deny", "edit", "text")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from donewhen import __version__
 from donewhen.lsp.positions import Encoding
+from donewhen.version import __version__
 
 COMMANDS = (
     "donewhen.goal.set",

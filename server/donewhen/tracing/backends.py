@@ -13,10 +13,10 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter, SpanExportResult
 
-import donewhen
 from donewhen.tracing.contents import Contents
 from donewhen.tracing.names import CAPTURE
 from donewhen.tracing.observer import TracingObserver
+from donewhen.version import __version__
 
 _DEFAULT = "http://localhost:4318"
 
@@ -89,7 +89,7 @@ def _observer(
 ) -> TracingObserver:
     capture = environment.get(CAPTURE, "").strip().lower() in ("true", "1", "span_only", "span_and_event")
     return TracingObserver(
-        provider.get_tracer("donewhen", donewhen.__version__),
+        provider.get_tracer("donewhen", __version__),
         Contents(capture, mask),
         state=state,
         flush=lambda timeout: None if _within(timeout, finish) else left(),
@@ -115,4 +115,4 @@ def _resource(environment: Mapping[str, str]) -> Resource:
     named = environment.get("OTEL_SERVICE_NAME", "").strip()
     given = "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
     service = {"service.name": named or "donewhen"} if named or not given else {}
-    return Resource.create({"service.version": donewhen.__version__, **service})
+    return Resource.create({"service.version": __version__, **service})
