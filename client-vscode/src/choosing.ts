@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { setForUser, text } from './configuration';
+import { ownText, setForUser, text } from './configuration';
 import type { Services } from './services';
 
 interface WorkerItem extends vscode.QuickPickItem {
@@ -35,7 +35,7 @@ export async function prepareWorker(services: Services, worker: string): Promise
     await chooseModels(services);
     return text('model') !== '';
   }
-  if (worker === 'command' && text('workerCommand') === '') {
+  if (worker === 'command' && ownText('workerCommand') === '') {
     const command = await askCommand();
     if (command === undefined) {
       return false;

@@ -1,28 +1,35 @@
 import * as vscode from 'vscode';
+import { type Said, saidBy } from './settingSources';
 import type { ProgramSettings } from './serverCommand';
 
 const SECTION = 'donewhen';
 
-/** The settings that a person made, by name: what they say nothing about, the server knows better. */
+/**
+ * The settings that somebody made, by name: what they say nothing about, the server knows better. What a file of the
+ * workspace says is in `workspace`: it may say less than a person.
+ */
 export function configured(): Readonly<Record<string, unknown>> {
   const settings = vscode.workspace.getConfiguration(SECTION);
   const names = Object.keys(vscode.workspace.getConfiguration().get<object>(SECTION) ?? {});
-  return Object.fromEntries(names.filter((name) => isSet(settings, name)).map((name) => [name, settings.get(name)]));
-}
-
-function isSet(settings: vscode.WorkspaceConfiguration, name: string): boolean {
-  const found = settings.inspect(name);
-  const values = [found?.globalValue, found?.workspaceValue, found?.workspaceFolderValue];
-  return values.some((value) => value !== undefined);
+  return saidBy(names.map((name): [string, Said] => [name, settings.inspect(name) ?? {}]));
 }
 
 export function text(name: string): string {
-  const value = vscode.workspace.getConfiguration(SECTION).get<unknown>(name);
+  return textOf(vscode.workspace.getConfiguration(SECTION).get<unknown>(name));
+}
+
+/** What the person says: no file of a workspace, whatever it is trusted with, can say anything else. */
+export function ownText(name: string): string {
+  const said = vscode.workspace.getConfiguration(SECTION).inspect(name);
+  return textOf(said?.globalValue ?? said?.defaultValue);
+}
+
+function textOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
 export function programSettings(): ProgramSettings {
-  return { serverPath: text('serverPath'), interpreter: text('interpreter') };
+  return { serverPath: ownText('serverPath'), interpreter: ownText('interpreter') };
 }
 
 export function affects(change: vscode.ConfigurationChangeEvent): boolean {

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { Server } from './client';
 import { registerCommands } from './commands';
-import { affects, configured, text } from './configuration';
+import { affects, configured, ownText } from './configuration';
 import { registerContext } from './contextKeys';
 import { Environment } from './environment';
 import { registerEvidence } from './evidence';
@@ -32,7 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
     {
       command: () => environment.command(),
       settings: () => Promise.resolve(serverSettings(configured(), interpreter.path)),
-      stateDir: () => text('stateDir') || null,
+      stateDir: () => ownText('stateDir') || null,
       secrets: () => secrets.all(),
       mayRestart: () => mayInterrupt(snapshots),
       tell: (problem) => trouble.tell(problem),

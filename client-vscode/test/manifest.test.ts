@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { OF_WORKSPACES } from '../src/settingSources';
 
 interface Property {
   readonly scope?: string;
@@ -53,19 +54,20 @@ test('palette commands are none of the server, which the client registers by its
 test.each(Object.entries(settings))('%s has a default, a description and a scope', (_name, setting) => {
   expect(setting.default).toBeDefined();
   expect(setting.markdownDescription).toMatch(/^%.+%$/);
-  expect(['machine', 'machine-overridable', 'window']).toContain(setting.scope);
 });
 
-test('what names a program is not taken from an untrusted workspace', () => {
-  const restricted = manifest.capabilities.untrustedWorkspaces.restrictedConfigurations;
-  expect(restricted).toEqual(expect.arrayContaining(['donewhen.serverPath', 'donewhen.interpreter', 'donewhen.workerCommand']));
-  expect(restricted.filter((name) => !(name in settings))).toEqual([]);
-});
-
-test('where data goes, and what may run unasked, is no matter of a workspace', () => {
-  for (const name of ['apiBase', 'judgeApiBase', 'stateDir', 'approve', 'sandbox']) {
-    expect(settings[`donewhen.${name}`]?.scope, name).toBe('machine');
+test('a file of a workspace sets models and limits, and nothing else', () => {
+  const ofWorkspaces = [...OF_WORKSPACES].map((name) => `donewhen.${name}`).sort();
+  for (const [name, { scope }] of Object.entries(settings)) {
+    expect(scope, name).toBe(ofWorkspaces.includes(name) ? 'window' : 'machine');
   }
+  expect(ofWorkspaces.filter((name) => !(name in settings))).toEqual([]);
+});
+
+test('nothing is taken from an untrusted workspace', () => {
+  const restricted = [...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort();
+  const programs = ['serverPath', 'interpreter', 'workerCommand'];
+  expect(restricted).toEqual([...OF_WORKSPACES, ...programs].map((name) => `donewhen.${name}`).sort());
 });
 
 test('it starts only where there is a goal, or where somebody asks for it', () => {

@@ -62,29 +62,45 @@ def _interpreter(editor: Mapping[str, Any]) -> Path | None:
     return Path(selected) if isinstance(selected, str) and selected else None
 
 
+EDITORS_WORKSPACE = "the workspace's settings in the editor"
+
+
 def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
     """The settings of environment, workspace and user, with the editor's own over the user's.
 
-    What `[tool.donewhen]` of the workspace tightened stays as strict. Raises InvalidGoal for a bad value.
+    What `[tool.donewhen]` of the workspace tightened stays as strict. `workspace` in the editor's settings is what a
+    file of the workspace says of them: it gets as far as `[tool.donewhen]` does. Raises InvalidGoal for a bad value.
     """
-    from donewhen.config import BY_NAME, Choices, load_settings, read_value
+    from donewhen.config import BY_NAME, Choices, capped, load_settings, read_value, workspace_choices
 
     user = load_settings({}, os.environ, None, terminal=True)
     settings = load_settings({}, os.environ, root, terminal=True)
     values: dict[str, Any] = {}
-    for key, value in editor.items():
-        setting = BY_NAME.get(re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold())
-        if setting is not None and value is not None and value != "" and value != []:
-            values[setting.name] = read_value(setting, _written(setting, value), "the editor's settings")
+    for name, value in _said(editor).items():
+        setting = BY_NAME.get(name)
+        if setting is not None:
+            values[name] = read_value(setting, _written(setting, value), "the editor's settings")
     for name in ("approve", "sandbox"):
         tightened = getattr(settings.configured, name)
         order = BY_NAME[name].choices
         if name in values and tightened != getattr(user.configured, name):
             values[name] = max(values[name], tightened, key=order.index)
     editors = Choices(**values)
+    configured, warnings = editors.over(settings.configured), list(settings.warnings)
+    workspace = workspace_choices(_said(editor.get("workspace")), EDITORS_WORKSPACE, configured, warnings)
     return replace(
-        settings, configured=editors.over(settings.configured), own=settings.given.over(editors).over(settings.own)
+        settings,
+        configured=capped(workspace, settings.ceiling, warnings).over(configured),
+        warnings=tuple(warnings),
+        own=settings.given.over(editors).over(settings.own),
     )
+
+
+def _said(editor: Any) -> dict[str, Any]:
+    """The editor's settings by our names; what is empty says nothing."""
+    table = cast("dict[str, Any]", editor) if isinstance(editor, dict) else {}
+    named = {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold(): value for key, value in table.items()}
+    return {name: value for name, value in named.items() if value is not None and value != "" and value != []}
 
 
 def _written(setting: Setting, value: object) -> str:

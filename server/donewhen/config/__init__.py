@@ -41,6 +41,7 @@ _OUT_OF_REACH = frozenset({
 })  # fmt: skip
 """What a workspace file must not hold, beyond the settings that say `never` themselves."""
 
+PROJECT_TABLE = "[tool.donewhen] of pyproject.toml"
 CAPS = (*LIMITS, *CAPPED)
 """What `[ceiling]` of the user's settings may hold."""
 
@@ -80,9 +81,10 @@ class Choices:
     state_dir: Path | None = None
 
     def over(self, lower: Choices) -> Choices:
-        """These choices, and those of `lower` where these say nothing."""
+        """These choices, and those of `lower` where these say nothing; what either protects is protected."""
         unsaid = {name: getattr(lower, name) for name in BY_NAME if getattr(self, name) is None}
-        return replace(self, **unsaid)
+        protect = dict.fromkeys((*(lower.protect or ()), *(self.protect or ())))
+        return replace(self, **{**unsaid, "protect": tuple(protect) or None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ def load_settings(
     user = own.choices.over(Choices(approve="ask" if terminal else "deny", sandbox="auto"))
     workspace = Choices()
     if root is not None:
-        workspace = _capped(_from_workspace(root / "pyproject.toml", user, warnings), own.ceiling, warnings)
+        workspace = capped(_from_workspace(root / "pyproject.toml", user, warnings), own.ceiling, warnings)
     given = flag.over(environment)
     configured, mine = workspace.over(user), given.over(user)
     return Settings(given, configured, own.ceiling, tuple(warnings), own.prices, mine, own.approvals)
@@ -207,13 +209,13 @@ def _within(limits: Limits, ceiling: Choices) -> tuple[Limits, tuple[SettingWarn
     return limits, tuple(warnings)
 
 
-def _capped(workspace: Choices, ceiling: Choices, warnings: list[SettingWarning]) -> Choices:
+def capped(workspace: Choices, ceiling: Choices, warnings: list[SettingWarning]) -> Choices:
     """What a workspace file sets that is no limit of a goal, within the user's ceiling too."""
     for name in CAPPED:
         top, value = getattr(ceiling, name), getattr(workspace, name)
         if top is not None and value is not None and value > top:
             workspace = replace(workspace, **{name: top})
-            message = f"{name} of [tool.donewhen] is {value}; your ceiling of {top} holds"
+            message = f"{name} of the workspace is {value}; your ceiling of {top} holds"
             warnings.append(SettingWarning("ceiling", message))
     return workspace
 
@@ -264,7 +266,7 @@ def _from_user(path: Path, warnings: list[SettingWarning]) -> _UserFile:
 
 
 def _from_workspace(path: Path, user: Choices, warnings: list[SettingWarning]) -> Choices:
-    where = "[tool.donewhen] of pyproject.toml"
+    where = PROJECT_TABLE
     try:
         tool = _toml(path).get("tool", {})
         table = tool.get("donewhen", {}) if isinstance(tool, dict) else {}  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType]  # TOML
@@ -273,8 +275,15 @@ def _from_workspace(path: Path, user: Choices, warnings: list[SettingWarning]) -
         return Choices()
     if not isinstance(table, dict):
         raise InvalidGoal(f"{where} must be a table")
+    return workspace_choices(cast(dict[str, object], table), where, user, warnings)
+
+
+def workspace_choices(
+    table: Mapping[str, object], where: str, user: Choices, warnings: list[SettingWarning]
+) -> Choices:
+    """What a file of the workspace says, but for what is out of its reach; `user` is what it may only tighten."""
     allowed: dict[str, object] = {}
-    for name, value in cast(dict[str, object], table).items():
+    for name, value in table.items():
         if _reaches(name):
             allowed[name] = value
         else:
@@ -355,10 +364,12 @@ __all__ = [
     "Setting",
     "SettingWarning",
     "Settings",
+    "capped",
     "goal_with_settings",
     "load_settings",
     "parse_duration",
     "price_example",
     "read_value",
     "user_settings_file",
+    "workspace_choices",
 ]
