@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
+import { runStatus, tally } from './phrases';
 import { possibleActions } from './possibleActions';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
 import { currentRun } from './statusBar';
-import { statusName } from './statusTooltip';
 import { isGoalFile, type Target } from './targets';
 
 interface Item extends vscode.QuickPickItem {
@@ -37,9 +37,7 @@ function title(run: Snapshot | undefined): string {
   if (run === undefined) {
     return vscode.l10n.t('Done When');
   }
-  const { counts } = run;
-  const met = vscode.l10n.t('{0} of {1} met', counts.met + counts.waived, counts.total);
-  return `${run.title} · ${statusName(run.status)} · ${met}`;
+  return `${run.title} · ${runStatus(run.status, vscode.l10n)} · ${tally(run.counts, vscode.l10n)}`;
 }
 
 /** Commands that concern the run get it; those that concern goals in general choose for themselves. */

@@ -6,7 +6,7 @@ import { treeChanges } from './treeChanges';
  *
  * It carries the fields of `about`, which commands of its menu read.
  */
-export interface Element extends Partial<About> {
+export interface Element extends About {
   node: TreeNode;
 }
 
@@ -47,7 +47,7 @@ export class GoalElements {
   private keep(nodes: readonly TreeNode[], elements: Map<string, Element>): void {
     for (const node of nodes) {
       const element = this.elements.get(node.id) ?? { node };
-      elements.set(node.id, Object.assign(element, node.about, { node }));
+      elements.set(node.id, Object.assign(element, { runId: undefined }, node.about, { node }));
       for (const child of node.children) {
         this.parents.set(child.id, node.id);
       }

@@ -26,9 +26,9 @@ export interface Icon {
   readonly color?: string;
 }
 
-/** What a node is about: the fields that commands of its menu read. */
+/** What a node is about: the fields that commands of its menu read; a goal that was never pursued has no run. */
 export interface About {
-  readonly runId: string;
+  readonly runId?: string;
   readonly goalUri?: string;
   readonly interruptId?: string;
   readonly requirementId?: string;
@@ -38,7 +38,12 @@ export interface About {
   readonly path?: string;
 }
 
+export interface RunAbout extends About {
+  readonly runId: string;
+}
+
 export type Click =
+  | { readonly kind: 'goal'; readonly goalUri: string }
   | { readonly kind: 'place'; readonly uri: string; readonly range: Range }
   | { readonly kind: 'evidence'; readonly runId: string; readonly evidenceId: string }
   | { readonly kind: 'interrupt'; readonly runId: string; readonly interruptId: string }

@@ -1,12 +1,19 @@
 import { fenced, node, oneLine, plain, type Language, type TreeNode } from './goalNodes';
 import { iterationsNode } from './iterationNodes';
-import { runIcon, runStatus, spent, tally } from './phrases';
+import { phaseName, runIcon, runStatus, spent, tally, turn } from './phrases';
 import type { Interrupt, Iteration, Snapshot } from './protocol';
 import { aboutOf, findingNode, requirementNode } from './requirementNodes';
 import { duration } from './statusText';
 
+/** A goal file that nothing was done about yet. */
+export interface GoalFile {
+  readonly uri: string;
+  readonly title: string;
+}
+
 /** What the tree shows besides the snapshots. */
 export interface Surroundings {
+  readonly files: readonly GoalFile[];
   readonly language: Language;
   /** The name of a goal's workspace folder, where there are several. */
   readonly folderName: (goalUri: string) => string | undefined;
@@ -14,12 +21,41 @@ export interface Surroundings {
   readonly earlier: (runId: string) => readonly Iteration[];
 }
 
-/** The roots of the view: what waits for a person first, then each goal once. */
+/** The roots of the view: what waits for a person, then each goal once: unfinished ones, others, those not begun. */
 export function goalTree(snapshots: readonly Snapshot[], around: Surroundings): TreeNode[] {
   const asked = snapshots.flatMap((snapshot) =>
     snapshot.interrupts.map((one) => interruptNode(snapshot, one, around.language)),
   );
-  return [...asked, ...shownRuns(snapshots).map((snapshot) => goalNode(snapshot, around))];
+  const runs = shownRuns(snapshots);
+  return [
+    ...asked,
+    ...[...runs.filter(unfinished), ...runs.filter((one) => !unfinished(one))].map((one) =>
+      goalNode(one, pursuit(one, snapshots), around),
+    ),
+    ...around.files.map((file) => fileNode(file, around)),
+  ];
+}
+
+/** The run whose iterations are shown: a check since has none of its own. */
+function pursuit(shown: Snapshot, newestFirst: readonly Snapshot[]): Snapshot {
+  const same = (one: Snapshot): boolean => one.status !== null && goalKey(one) === goalKey(shown);
+  return shown.status === null ? (newestFirst.find(same) ?? shown) : shown;
+}
+
+function fileNode({ uri, title }: GoalFile, { language, folderName }: Surroundings): TreeNode {
+  const state = language.t('not started');
+  const folder = folderName(uri);
+  return node({
+    id: `goal/${uri}`,
+    label: title,
+    description: [...(folder === undefined ? [] : [folder]), state].join(' · '),
+    icon: { name: 'target' },
+    spoken: language.t('Goal {0}: {1}', title, state),
+    context: 'goal.new',
+    about: { goalUri: uri },
+    click: { kind: 'goal', goalUri: uri },
+    tooltip: () => `**${plain(title)}** · ${plain(state)}`,
+  });
 }
 
 /** One snapshot for each goal: its unfinished run, else the newest. `snapshots` are newest first. */
@@ -43,18 +79,22 @@ function goalKey(snapshot: Snapshot): string {
   return snapshot.goalUri ?? `run:${snapshot.runId}`;
 }
 
-function goalNode(snapshot: Snapshot, around: Surroundings): TreeNode {
+function goalNode(snapshot: Snapshot, run: Snapshot, around: Surroundings): TreeNode {
   const { language } = around;
+  const { counts } = snapshot;
   const id = `goal/${goalKey(snapshot)}`;
   const state = runStatus(snapshot.status, language);
-  const facts = [progress(snapshot), tally(snapshot.counts, language), state].filter((one) => one !== '');
   const folder = snapshot.goalUri === null ? undefined : around.folderName(snapshot.goalUri);
+  const waived = counts.waived === 0 ? '' : language.t('{0} waived', counts.waived);
+  const facts = [folder ?? '', waived, turn(snapshot, language), state];
+  const said = [state, tally(counts, language), turn(snapshot, language), folder ?? ''];
   return node({
     id,
-    label: snapshot.title,
-    description: [...facts, ...(folder === undefined ? [] : [folder])].join(' · '),
+    // What is proven comes first: a narrow side bar cuts the rest.
+    label: `${String(counts.met)}/${String(counts.total)} ${snapshot.title}`,
+    description: facts.filter((one) => one !== '').join(' · '),
     icon: runIcon(snapshot),
-    spoken: language.t('Goal {0}: {1}', snapshot.title, facts.join(', ')),
+    spoken: language.t('Goal {0}: {1}', snapshot.title, said.filter((one) => one !== '').join(', ')),
     context: `goal.${snapshot.status ?? 'checked'}`,
     opens: 'expanded',
     about: aboutOf(snapshot),
@@ -63,38 +103,26 @@ function goalNode(snapshot: Snapshot, around: Surroundings): TreeNode {
       ...activityNodes(snapshot, id, language),
       ...snapshot.integrity.map((one) => findingNode(snapshot, id, one, language)),
       ...snapshot.requirements.map((one) => requirementNode(snapshot, id, one, language)),
-      ...[iterationsNode(snapshot, around.earlier(snapshot.runId), language)].filter((one) => one !== undefined),
+      ...[iterationsNode(run, around.earlier(run.runId), language)].filter((one) => one !== undefined),
     ],
   });
 }
 
 /** What it does now, or why it stands still: a line of its own, so that no more is drawn again when it changes. */
-function activityNodes(snapshot: Snapshot, id: string, { t }: Language): TreeNode[] {
+function activityNodes(snapshot: Snapshot, id: string, language: Language): TreeNode[] {
   const about = aboutOf(snapshot);
   const text = snapshot.halt?.reason ?? (snapshot.status === 'running' ? snapshot.activity : snapshot.reason);
   if (text === null || text === '') {
     return [];
   }
-  const phases: Readonly<Record<string, string>> = {
-    working: t('working'),
-    checking: t('checking'),
-    judging: t('judging'),
-  };
-  const description = snapshot.phase === null ? '' : (phases[snapshot.phase] ?? snapshot.phase);
+  const description = snapshot.phase === null ? '' : phaseName(snapshot.phase, language);
   const icon = { name: snapshot.status === 'running' ? 'pulse' : 'info' };
   return [node({ id: `${id}/activity`, label: oneLine(text, 300), description, icon, about, tooltip: () => plain(text) })];
 }
 
-/** `3/10`, or `3` without a limit; empty before the first iteration. */
-function progress({ iteration, maxIterations }: Snapshot): string {
-  if (iteration === 0) {
-    return '';
-  }
-  return maxIterations === null ? String(iteration) : `${String(iteration)}/${String(maxIterations)}`;
-}
-
 function goalTooltip(snapshot: Snapshot, state: string, language: Language): string {
-  const facts = [state, ...spent(snapshot.cost.usd, language), duration(snapshot.elapsedSeconds)];
+  const counts = tally(snapshot.counts, language);
+  const facts = [state, counts, ...spent(snapshot.cost.usd, language), duration(snapshot.elapsedSeconds)];
   const parts = [`**${plain(snapshot.title)}** · ${facts.map(plain).join(' · ')}`, plain(snapshot.objective)];
   if (snapshot.reason !== '') {
     parts.push(plain(snapshot.reason));

@@ -1,9 +1,11 @@
 import * as vscode from 'vscode';
 import type { Click, TreeNode } from './goalNodes';
 import { type Element, GoalElements } from './goalElements';
-import { goalTree } from './goalTree';
+import { GoalFiles } from './goalFiles';
+import { type GoalFile, goalTree } from './goalTree';
 import { History, reportedIterations } from './history';
 import { Pace } from './pace';
+import type { Snapshot } from './protocol';
 import type { Services } from './services';
 import { goalUri } from './targets';
 
@@ -28,7 +30,8 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Element[] | undefined>();
   private readonly elements = new GoalElements();
   private readonly history: History;
-  private readonly subscription: { dispose(): void };
+  private readonly files: GoalFiles;
+  private readonly subscriptions: { dispose(): void }[];
   private readonly pace = new Pace(() => {
     this.redraw();
   });
@@ -36,17 +39,22 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
 
   constructor(private readonly services: Services) {
     const { client, snapshots } = services;
+    this.files = new GoalFiles(services.log);
     this.history = new History(async (runId) => {
       const report = await client.request('donewhen.run.report', { runId, format: 'json' });
       return reportedIterations(report.text);
     });
-    this.subscription = snapshots.onDidChange((runId) => {
+    const told = snapshots.onDidChange((runId) => {
       const snapshot = runId === undefined ? undefined : snapshots.get(runId);
       if (snapshot !== undefined) {
         this.history.remember(snapshot);
       }
       this.pace.want();
     });
+    const found = this.files.onDidChange(() => {
+      this.pace.want();
+    });
+    this.subscriptions = [this.files, told, found];
     this.elements.replace(this.nodes());
   }
 
@@ -91,7 +99,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
 
   dispose(): void {
     this.pace.dispose();
-    this.subscription.dispose();
+    vscode.Disposable.from(...this.subscriptions).dispose();
     this.changed.dispose();
   }
 
@@ -105,12 +113,21 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
   }
 
   private nodes(): TreeNode[] {
-    return goalTree(this.services.snapshots.all(), {
+    const snapshots = this.services.snapshots.all();
+    return goalTree(snapshots, {
       language: vscode.l10n,
       folderName,
+      files: untouched(this.files.all(), snapshots),
       earlier: (runId) => this.history.of(runId),
     });
   }
+}
+
+/** Goal files without a run or a check. The server may write the same uri with other escapes. */
+function untouched(files: readonly GoalFile[], snapshots: readonly Snapshot[]): GoalFile[] {
+  const uris = snapshots.flatMap(({ goalUri }) => (goalUri === null ? [] : [vscode.Uri.parse(goalUri).toString()]));
+  const known = new Set(uris);
+  return files.filter(({ uri }) => !known.has(uri));
 }
 
 const COLLAPSIBLE: Readonly<Record<TreeNode['opens'], vscode.TreeItemCollapsibleState>> = {
@@ -133,6 +150,8 @@ function command(click: Click): vscode.Command {
       const title = vscode.l10n.t('Open');
       return { command: 'vscode.open', title, arguments: [vscode.Uri.parse(click.uri), { selection, preview: true }] };
     }
+    case 'goal':
+      return { command: 'donewhen.openGoal', title: vscode.l10n.t('Open Goal'), arguments: [click] };
     case 'evidence':
       return { command: 'donewhen.openEvidence', title: vscode.l10n.t('Open Evidence'), arguments: [click] };
     case 'interrupt':

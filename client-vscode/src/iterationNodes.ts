@@ -1,4 +1,4 @@
-import { node, oneLine, plain, type Language, type TreeNode } from './goalNodes';
+import { node, oneLine, plain, type Language, type RunAbout, type TreeNode } from './goalNodes';
 import { spent, tally } from './phrases';
 import type { Iteration, Snapshot } from './protocol';
 import { duration } from './statusText';
@@ -101,7 +101,7 @@ function told(id: string, iteration: Iteration, about: TreeNode['about'], { t }:
   return found;
 }
 
-function files(id: string, iteration: Iteration, about: TreeNode['about'], { t }: Language): TreeNode[] {
+function files(id: string, iteration: Iteration, about: RunAbout, { t }: Language): TreeNode[] {
   return iteration.changedFiles.map((path) => {
     const slash = path.lastIndexOf('/');
     return node({

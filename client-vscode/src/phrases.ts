@@ -1,6 +1,6 @@
 import type { Icon, Language } from './goalNodes';
 import type { Requirement, Snapshot } from './protocol';
-import { money as knownMoney, statusIcon } from './statusText';
+import { money as knownMoney, statusIcon, tally as tallied } from './statusText';
 
 type RequirementStatus = Requirement['status'];
 
@@ -66,9 +66,22 @@ export function runStatus(status: string | null, { t }: Language): string {
   return words[status] ?? status;
 }
 
-/** `2 of 5 met`; what a person waived counts, and is said. */
-export function tally({ met, waived, total }: { met: number; waived: number; total: number }, { t }: Language): string {
-  return waived === 0 ? t('{0} of {1} met', met, total) : t('{0} of {1} met, {2} waived', met, total, waived);
+/** `2 of 5 met, 1 waived`. */
+export function tally(counts: { met: number; waived: number; total: number }, { t }: Language): string {
+  return tallied(counts, t);
+}
+
+/** What a run does in a phase. */
+export function phaseName(phase: NonNullable<Snapshot['phase']>, { t }: Language): string {
+  return { working: t('working'), checking: t('checking'), judging: t('judging') }[phase];
+}
+
+/** `iteration 3/10`, or `iteration 3` without a limit; empty before the first one. */
+export function turn({ status, iteration, maxIterations }: Snapshot, { t }: Language): string {
+  if (status === null || iteration === 0) {
+    return '';
+  }
+  return maxIterations === null ? t('iteration {0}', iteration) : t('iteration {0}/{1}', iteration, maxIterations);
 }
 
 /** US dollars; that a price is unknown is said, since it is not nothing. */

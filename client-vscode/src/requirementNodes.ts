@@ -1,4 +1,4 @@
-import { fenced, node, oneLine, plain, withoutMarks, type Language, type TreeNode } from './goalNodes';
+import { fenced, node, oneLine, plain, withoutMarks, type Language, type RunAbout, type TreeNode } from './goalNodes';
 import { requirementIcon, requirementStatus } from './phrases';
 import type { Integrity, Location, Requirement, Snapshot } from './protocol';
 
@@ -6,21 +6,21 @@ import type { Integrity, Location, Requirement, Snapshot } from './protocol';
 export function requirementNode(snapshot: Snapshot, goalId: string, one: Requirement, language: Language): TreeNode {
   const { t } = language;
   const id = `${goalId}/requirement/${one.id}`;
+  const name = `R${String(one.number)}`;
   const text = withoutMarks(one.text);
-  const label = `R${String(one.number)} ${oneLine(text, 200)}`;
   const state = standing(one, language);
   const about = aboutOf(snapshot, { requirementId: one.id });
   const why = withoutMarks(one.reason);
-  const reason = one.status === 'met' ? '' : oneLine(why);
+  const reason = one.status === 'met' ? [] : [oneLine(why)].filter((line) => line !== '');
   return node({
     id,
-    label,
-    description: reason === '' ? state : `${state} · ${reason}`,
+    label: oneLine(text, 200),
+    description: [name, state, ...reason].join(' · '),
     icon: requirementIcon(one),
     spoken: t('Requirement {0}, {1}: {2}. {3}', one.number, state, text, why),
     context: `requirement.${one.status}`,
     about,
-    tooltip: () => `**${plain(label)}**\n\n${plain(state)}\n\n${plain(one.reason)}`,
+    tooltip: () => requirementTooltip(one, `${name} · ${state}`, language),
     children: [
       ...reasonNodes(id, one, about, language),
       ...one.locations.map((place, index) => locationNode(`${id}/place/${String(index)}`, place, about, language)),
@@ -42,16 +42,32 @@ function standing(one: Requirement, language: Language): string {
   return notes.join(', ');
 }
 
-function reasonNodes(id: string, one: Requirement, about: TreeNode['about'], { t }: Language): TreeNode[] {
+/** Where it stands and who says so, why, and what was observed. */
+function requirementTooltip(one: Requirement, standing: string, language: Language): string {
+  const { t } = language;
+  const says = decider(one, language);
+  const cited = one.evidenceIds.length === 0 ? '' : t('Evidence: {0}', one.evidenceIds.join(', '));
+  const parts = [
+    `**${plain(standing)}**${says === '' ? '' : ` · ${plain(says)}`}`,
+    plain(one.text.replaceAll('`', '')),
+    plain(one.reason.replaceAll('`', '')),
+    ...one.locations.map((place) => place.message).filter((message) => message !== '').slice(0, 3).map((message) => fenced(message)),
+    plain(cited),
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function decider(one: Requirement, { t }: Language): string {
+  const words = { check: t('says a check'), judge: t('says the judge'), person: t('says a person') };
+  return one.decidedBy === null ? '' : words[one.decidedBy];
+}
+
+function reasonNodes(id: string, one: Requirement, about: RunAbout, language: Language): TreeNode[] {
+  const { t } = language;
   if (one.reason === '') {
     return [];
   }
-  const deciders: Readonly<Record<string, string>> = {
-    check: t('says a check'),
-    judge: t('says the judge'),
-    person: t('says a person'),
-  };
-  const description = one.decidedBy === null ? '' : (deciders[one.decidedBy] ?? '');
+  const description = decider(one, language);
   return [
     node({
       id: `${id}/reason`,
@@ -65,7 +81,7 @@ function reasonNodes(id: string, one: Requirement, about: TreeNode['about'], { t
   ];
 }
 
-function locationNode(id: string, place: Location, about: TreeNode['about'], { t }: Language): TreeNode {
+function locationNode(id: string, place: Location, about: RunAbout, { t }: Language): TreeNode {
   const line = place.range.start.line + 1;
   const name = decodeURIComponent(place.uri.slice(place.uri.lastIndexOf('/') + 1));
   return node({
@@ -80,7 +96,7 @@ function locationNode(id: string, place: Location, about: TreeNode['about'], { t
   });
 }
 
-function evidenceNode(id: string, evidenceId: string, about: TreeNode['about'], { t }: Language): TreeNode {
+function evidenceNode(id: string, evidenceId: string, about: RunAbout, { t }: Language): TreeNode {
   return node({
     id: `${id}/evidence/${evidenceId}`,
     label: t('Evidence {0}', evidenceId),
@@ -110,7 +126,7 @@ export function findingNode(snapshot: Snapshot, goalId: string, one: Integrity, 
 }
 
 /** The fields of a node about a run, and about what in it. */
-export function aboutOf(snapshot: Snapshot, more: Omit<TreeNode['about'], 'runId' | 'goalUri'> = {}): TreeNode['about'] {
+export function aboutOf(snapshot: Snapshot, more: Omit<RunAbout, 'runId' | 'goalUri'> = {}): RunAbout {
   const goal = snapshot.goalUri === null ? {} : { goalUri: snapshot.goalUri };
   return { runId: snapshot.runId, ...goal, ...more };
 }

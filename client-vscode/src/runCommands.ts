@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { saveGoal } from './goalDocument';
+import { tally } from './phrases';
 import type { Requirement, RunLimitsArgument, Snapshot } from './protocol';
 import type { Services } from './services';
 import { canGoOn, isActive, isResumable } from './snapshots';
@@ -23,8 +24,7 @@ export async function checkNow(services: Services, target: Target | undefined): 
   const snapshot = await vscode.window.withProgress(options, () =>
     services.client.request('donewhen.goal.check', { goalUri: uri }),
   );
-  const { counts } = snapshot;
-  const said = vscode.l10n.t('{0} of {1} met', counts.met + counts.waived, counts.total);
+  const said = tally(snapshot.counts, vscode.l10n);
   vscode.window.setStatusBarMessage(snapshot.missing === '' ? said : `${said}: ${snapshot.missing}`, 8_000);
 }
 

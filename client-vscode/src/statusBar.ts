@@ -3,7 +3,7 @@ import type { Snapshot } from './protocol';
 import type { Services } from './services';
 import { mostRelevant } from './snapshots';
 import { statusText } from './statusText';
-import { statusTooltip } from './statusTooltip';
+import { spokenStatus, statusTooltip } from './statusTooltip';
 
 /** One item: where the goal stands that matters now. A click offers what can be done. */
 export function registerStatusBar(services: Services): vscode.Disposable {
@@ -30,8 +30,8 @@ function show(item: vscode.StatusBarItem, services: Services): void {
     return;
   }
   item.text = statusText(snapshot, vscode.l10n.t);
-  item.tooltip = statusTooltip(snapshot);
-  item.accessibilityInformation = { label: spoken(snapshot) };
+  item.tooltip = new vscode.MarkdownString(statusTooltip(snapshot, vscode.l10n), true);
+  item.accessibilityInformation = { label: spokenStatus(snapshot, vscode.l10n) };
 }
 
 function showServer(item: vscode.StatusBarItem, services: Services): void {
@@ -56,16 +56,4 @@ export function currentRun(services: Services): Snapshot | undefined {
   const goal = uri === undefined ? undefined : services.snapshots.ofGoal(uri.toString());
   const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);
   return mostRelevant(services.snapshots.all(), folder?.uri.toString(), goal);
-}
-
-function spoken(snapshot: Snapshot): string {
-  const { counts } = snapshot;
-  const status = snapshot.status ?? vscode.l10n.t('checked');
-  return vscode.l10n.t(
-    'Goal {0}: {1}, {2} of {3} requirements met',
-    snapshot.title,
-    status,
-    counts.met + counts.waived,
-    counts.total,
-  );
 }

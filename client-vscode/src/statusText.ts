@@ -1,12 +1,21 @@
-import type { Snapshot } from './protocol';
+import type { Counts, Snapshot } from './protocol';
 import { isHalted, isWorking } from './snapshots';
 
-/** `Goal 3/10 · 2 of 5 met`, with at most one icon. `t` translates. */
-export function statusText(snapshot: Snapshot, t: (message: string, ...values: (string | number)[]) => string): string {
-  const { counts } = snapshot;
-  const met = t('{0} of {1} met', counts.met + counts.waived, counts.total);
-  const icon = statusIcon(snapshot);
-  return `${icon === '' ? '' : `$(${icon}) `}${t('Goal')}${turn(snapshot)} · ${met}`;
+type Translate = (message: string, ...values: (string | number)[]) => string;
+
+/**
+ * `Goal 3/10 · 2 of 5 met`, with one icon: `met` is what is proven. What a person waived is said where the goal is
+ * complete, since the numbers would belie it; else the tooltip says it.
+ */
+export function statusText(snapshot: Snapshot, t: Translate): string {
+  const { counts, complete } = snapshot;
+  const met = tally(complete ? counts : { ...counts, waived: 0 }, t);
+  return `$(${statusIcon(snapshot)}) ${t('Goal')}${turn(snapshot)} · ${met}`;
+}
+
+/** `2 of 5 met, 1 waived`: what a person waived is not proven. */
+export function tally({ met, waived, total }: Pick<Counts, 'met' | 'waived' | 'total'>, t: Translate): string {
+  return waived === 0 ? t('{0} of {1} met', met, total) : t('{0} of {1} met, {2} waived', met, total, waived);
 }
 
 /** The icon that says how it is without reading: a spinner only while somebody works. */
@@ -17,8 +26,12 @@ export function statusIcon(snapshot: Snapshot): string {
   if (isWorking(snapshot)) {
     return 'loading~spin';
   }
+  if (snapshot.complete) {
+    // An override stood in for proof, or no run was: not the full mark.
+    return snapshot.status === null || snapshot.counts.waived > 0 ? 'pass' : 'pass-filled';
+  }
   if (snapshot.status === null) {
-    return snapshot.complete ? 'pass' : 'target';
+    return 'target';
   }
   return ICONS[snapshot.status] ?? 'target';
 }

@@ -1,76 +1,73 @@
-import * as vscode from 'vscode';
+import type { Language } from './goalNodes';
 import { markdownText } from './markdownText';
+import { phaseName, runStatus, spent, tally, turn } from './phrases';
 import type { Requirement, Snapshot } from './protocol';
-import { duration, money } from './statusText';
+import { duration } from './statusText';
 
 const MOST = 8;
 
-/** Phase, what is unmet, cost and time. */
-export function statusTooltip(snapshot: Snapshot): vscode.MarkdownString {
-  const tooltip = new vscode.MarkdownString('', true);
-  tooltip.appendMarkdown(`**${markdownText(snapshot.title)}**\n\n`);
-  tooltip.appendMarkdown(`${markdownText(phase(snapshot))}\n\n`);
-  for (const line of unmet(snapshot)) {
-    tooltip.appendMarkdown(`- ${line}\n`);
-  }
-  tooltip.appendMarkdown(`\n${footer(snapshot)}`);
-  return tooltip;
+/** Markdown: where it stands, what is unmet, what a person waived, cost and time. */
+export function statusTooltip(snapshot: Snapshot, language: Language): string {
+  const standing = [turn(snapshot, language), tally(snapshot.counts, language)].filter((one) => one !== '').join(' · ');
+  const paragraphs = [
+    `**${markdownText(snapshot.title)}**`,
+    markdownText(phase(snapshot, language)),
+    markdownText(standing),
+    open(snapshot, language),
+    footer(snapshot, language),
+  ];
+  return paragraphs.filter((one) => one !== '').join('\n\n');
 }
 
-function phase(snapshot: Snapshot): string {
+/** What a screen reader says for the item: the same, in a sentence. */
+export function spokenStatus(snapshot: Snapshot, language: Language): string {
+  const asked = snapshot.interrupts[0]?.title;
+  const facts = [
+    runStatus(snapshot.status, language),
+    turn(snapshot, language),
+    tally(snapshot.counts, language),
+    asked === undefined ? '' : language.t('it asks: {0}', asked),
+  ];
+  return language.t('Goal {0}: {1}', snapshot.title, facts.filter((one) => one !== '').join(', '));
+}
+
+function phase(snapshot: Snapshot, language: Language): string {
   const [first] = snapshot.interrupts;
   if (first !== undefined) {
-    return vscode.l10n.t('Waits for you: {0}', first.title);
+    return language.t('Waits for you: {0}', first.title);
   }
-  const status = statusName(snapshot.status);
-  const doing = snapshot.activity ?? (snapshot.phase === null ? '' : phaseName(snapshot.phase));
-  const detail = doing === '' ? snapshot.reason : doing;
+  const status = runStatus(snapshot.status, language);
+  const doing = snapshot.activity ?? (snapshot.phase === null ? '' : phaseName(snapshot.phase, language));
+  const detail = snapshot.halt?.reason ?? (doing === '' ? snapshot.reason : doing);
   return detail === '' ? status : `${status} · ${detail}`;
 }
 
-export function statusName(status: string | null): string {
-  const names: Readonly<Record<string, string>> = {
-    running: vscode.l10n.t('Running'),
-    waiting: vscode.l10n.t('Waiting'),
-    paused: vscode.l10n.t('Paused'),
-    interrupted: vscode.l10n.t('Interrupted'),
-    complete: vscode.l10n.t('Complete'),
-    capped: vscode.l10n.t('Out of iterations'),
-    timed_out: vscode.l10n.t('Out of time'),
-    over_budget: vscode.l10n.t('Over budget'),
-    stalled: vscode.l10n.t('No progress'),
-    blocked: vscode.l10n.t('Blocked'),
-    impossible: vscode.l10n.t('Impossible'),
-    cancelled: vscode.l10n.t('Stopped'),
-    crashed: vscode.l10n.t('Crashed'),
-  };
-  return status === null ? vscode.l10n.t('Checked') : (names[status] ?? status);
-}
-
-export function phaseName(name: NonNullable<Snapshot['phase']>): string {
-  return {
-    working: vscode.l10n.t('working'),
-    checking: vscode.l10n.t('checking'),
-    judging: vscode.l10n.t('judging'),
-  }[name];
-}
-
-function unmet(snapshot: Snapshot): string[] {
-  const open = snapshot.requirements.filter((one) => one.status !== 'met' && one.status !== 'waived');
-  const lines = open.slice(0, MOST).map(requirementLine);
+function open(snapshot: Snapshot, { t }: Language): string {
+  const unmet = snapshot.requirements.filter((one) => one.status !== 'met' && one.status !== 'waived');
   const findings = snapshot.integrity.filter((one) => !one.accepted);
-  lines.push(...findings.slice(0, MOST).map((one) => `$(shield) ${markdownText(`${one.id}: ${one.message}`)}`));
-  const more = Math.max(0, open.length - MOST) + Math.max(0, findings.length - MOST);
-  return more > 0 ? [...lines, vscode.l10n.t('and {0} more', more)] : lines;
+  const waived = snapshot.requirements.filter((one) => one.status === 'waived');
+  const lines = [
+    ...unmet.map(requirementLine),
+    ...findings.map((one) => `$(shield) ${markdownText(`${one.id}: ${one.message}`)}`),
+    ...waived.map((one) => `${requirementLine(one)} (${t('waived')})`),
+  ];
+  const more = lines.length - MOST;
+  const shown = more > 0 ? [...lines.slice(0, MOST), t('and {0} more', more)] : lines;
+  return shown.map((line) => `- ${line}`).join('\n');
 }
+
+const ICONS: Readonly<Record<Requirement['status'], string>> = {
+  met: 'pass-filled',
+  unmet: 'error',
+  stale: 'history',
+  unverified: 'question',
+  waived: 'circle-slash',
+};
 
 function requirementLine(one: Requirement): string {
-  const icon = one.status === 'unmet' ? '$(error)' : one.status === 'stale' ? '$(history)' : '$(question)';
-  return `${icon} ${markdownText(`R${one.number} ${one.text}`)}`;
+  return `$(${ICONS[one.status]}) ${markdownText(`R${one.number} ${one.text.replaceAll('`', '')}`)}`;
 }
 
-function footer(snapshot: Snapshot): string {
-  const cost = money(snapshot.cost.usd);
-  const spent = snapshot.cost.usd === 0 ? [] : [cost ?? vscode.l10n.t('cost unknown')];
-  return [...spent, duration(snapshot.elapsedSeconds)].join(' · ');
+function footer(snapshot: Snapshot, language: Language): string {
+  return [...spent(snapshot.cost.usd, language), duration(snapshot.elapsedSeconds)].map(markdownText).join(' · ');
 }

@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
+import { runStatus, tally } from './phrases';
 import type { Requirement, Snapshot } from './protocol';
 import type { Services } from './services';
 import { currentRun } from './statusBar';
-import { statusName } from './statusTooltip';
 
 /** What a command is about: an item of the view, or nothing where it comes from the palette. */
 export interface Target {
@@ -13,8 +13,8 @@ export interface Target {
   readonly iteration?: number;
 }
 
-const GOALS = '**/{GOAL.md,*.goal.md}';
-const NOT_GOALS = '**/{node_modules,.venv,venv,.git}/**';
+export const GOALS = '**/{GOAL.md,*.goal.md}';
+export const NOT_GOALS = '**/{node_modules,.venv,venv,.git}/**';
 
 export function isGoalFile(uri: vscode.Uri): boolean {
   return uri.scheme === 'file' && /(^|\/)(GOAL\.md|[^/]*\.goal\.md)$/.test(uri.path);
@@ -78,9 +78,7 @@ export async function pickRun(
 }
 
 function describe(snapshot: Snapshot): string {
-  const { counts } = snapshot;
-  const met = vscode.l10n.t('{0} of {1} met', counts.met + counts.waived, counts.total);
-  return `${statusName(snapshot.status)} · ${met}`;
+  return `${runStatus(snapshot.status, vscode.l10n)} · ${tally(snapshot.counts, vscode.l10n)}`;
 }
 
 /** A requirement of the run: the target's, or the one that a person picks. */

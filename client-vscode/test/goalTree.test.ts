@@ -14,7 +14,7 @@ import {
 const range = { start: { line: 6, character: 0 }, end: { line: 6, character: 0 } };
 
 function tree(snapshots: readonly Snapshot[], earlier: readonly Iteration[] = []): TreeNode[] {
-  return goalTree(snapshots, { language: english, folderName: () => undefined, earlier: () => earlier });
+  return goalTree(snapshots, { language: english, folderName: () => undefined, files: [], earlier: () => earlier });
 }
 
 function all(nodes: readonly TreeNode[]): TreeNode[] {
@@ -49,12 +49,12 @@ describe('goalTree', () => {
     });
     expect(drawn(tree([snapshot]))).toEqual([
       '[shield] Run a command? | git push',
-      '[bell-dot] Export | 3/10 · 1 of 2 met · waiting for you',
+      '[bell-dot] 1/2 Export | iteration 3/10 · waiting for you',
       '  [shield] F1 skipped | test skipped',
-      '  [pass-filled] R1 requirement 1 | met',
+      '  [pass-filled] requirement 1 | R1 · met',
       '    [comment] passed | says a check',
       '    [output] Evidence E3',
-      '  [error] R2 requirement 2 | unmet · 2 tests failed',
+      '  [error] requirement 2 | R2 · unmet · 2 tests failed',
       '    [comment] 2 tests failed | says a check',
       '    [location] a b.py:7 | assert 1 == 2',
       '  [history] Iterations | 1',
@@ -88,13 +88,13 @@ describe('goalTree', () => {
   it('leaves the marks of code out of what is one line', () => {
     const requirement = makeRequirement(1, { text: '`pytest -q` passes', reason: '`pytest -q`: exit code 1' });
     const node = tree([makeSnapshot({ requirements: [requirement] })])[0]?.children[0];
-    expect(node).toMatchObject({ label: 'R1 pytest -q passes', description: 'unmet · pytest -q: exit code 1' });
+    expect(node).toMatchObject({ label: 'pytest -q passes', description: 'R1 · unmet · pytest -q: exit code 1' });
   });
 
   it('says what is doubtful of a requirement', () => {
     const node = tree([makeSnapshot({ requirements: [makeRequirement(1, { flaky: true, renewing: true })] })])[0]
       ?.children[0];
-    expect(node?.description).toBe('unmet, being proven again, flaky · 2 tests failed');
+    expect(node?.description).toBe('R1 · unmet, being proven again, flaky · 2 tests failed');
     expect(node?.icon?.name).toBe('sync');
   });
 
@@ -113,8 +113,43 @@ describe('goalTree', () => {
   });
 
   it('names the folder of a goal where it is asked to', () => {
-    const around = { language: english, folderName: () => 'web', earlier: () => [] };
-    expect(goalTree([makeSnapshot()], around)[0]?.description).toBe('0 of 0 met · running · web');
+    const around = { language: english, files: [], folderName: () => 'web', earlier: () => [] };
+    expect(goalTree([makeSnapshot()], around)[0]?.description).toBe('web · running');
+  });
+
+  it('counts what is proven, and says what a person waived', () => {
+    const counts = { met: 3, unmet: 1, unverified: 0, stale: 0, waived: 1, total: 5 };
+    const [goal] = tree([makeSnapshot({ counts, iteration: 2 })]);
+    expect(goal?.label).toBe('3/5 Export');
+    expect(goal?.description).toBe('1 waived · iteration 2/10 · running');
+    expect(goal?.spoken).toBe('Goal Export: running, 3 of 5 met, 1 waived, iteration 2/10');
+  });
+
+  it('lists unfinished goals, then others, then goal files that nothing was done about', () => {
+    const ended = makeSnapshot({ runId: 'new', title: 'Ended', status: 'capped', goalUri: 'file:///w/b.goal.md' });
+    const files = [{ uri: 'file:///w/c.goal.md', title: 'Later' }];
+    const around = { language: english, files, folderName: () => undefined, earlier: () => [] };
+    const nodes = goalTree([ended, makeSnapshot()], around);
+    expect(nodes.map((one) => one.label)).toEqual(['0/0 Export', '0/0 Ended', 'Later']);
+    expect(nodes[2]).toMatchObject({
+      context: 'goal.new',
+      description: 'not started',
+      about: { goalUri: 'file:///w/c.goal.md' },
+      click: { kind: 'goal' },
+    });
+  });
+
+  it('keeps the iterations of a run that was checked since', () => {
+    const run = makeSnapshot({ runId: 'run', status: 'capped', iterationsTotal: 1, iterations: [makeIteration(1)] });
+    const check = makeSnapshot({ runId: 'check', status: null });
+    const iterations = tree([check, run])[0]?.children.at(-1);
+    expect(iterations?.children[0]?.about).toMatchObject({ runId: 'run', iteration: 1 });
+  });
+
+  it('tells in a tooltip who says so, why, and what was observed', () => {
+    const requirement = makeRequirement(1, { evidenceIds: ['E1', 'E2'] });
+    const tooltip = tree([makeSnapshot({ requirements: [requirement] })])[0]?.children[0]?.tooltip();
+    expect(tooltip).toBe('**R1 · unmet** · says a check\n\nrequirement 1\n\n2 tests failed\n\nEvidence\\: E1, E2');
   });
 });
 

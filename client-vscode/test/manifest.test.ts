@@ -8,6 +8,12 @@ interface Property {
   readonly markdownDescription?: string;
 }
 
+interface MenuItem {
+  readonly command: string;
+  readonly when?: string;
+  readonly group?: string;
+}
+
 interface Manifest {
   readonly keywords: readonly string[];
   readonly activationEvents: readonly string[];
@@ -15,7 +21,7 @@ interface Manifest {
   readonly contributes: {
     readonly commands: readonly { readonly command: string; readonly category: string; readonly title: string }[];
     readonly configuration: readonly { readonly properties: Readonly<Record<string, Property>> }[];
-    readonly menus: Readonly<Record<string, readonly { readonly command: string }[]>>;
+    readonly menus: Readonly<Record<string, readonly MenuItem[]>>;
   };
 }
 
@@ -45,6 +51,31 @@ test('menus offer only commands that there are', () => {
   const known = new Set(commands.map((one) => one.command));
   expect(Object.values(menus).flat().filter((item) => !known.has(item.command))).toEqual([]);
 });
+
+test('whatever a row offers as a button, its context menu offers too, where keyboards reach it', () => {
+  const items = menus['view/item/context'] ?? [];
+  const isInline = (item: MenuItem): boolean => item.group?.startsWith('inline') === true;
+  const contexts = [...CONTEXTS, ...items.flatMap(({ when = '' }) => /viewItem == (\S+)/.exec(when)?.[1] ?? [])];
+  for (const button of items.filter(isInline)) {
+    const entries = items.filter((item) => !isInline(item) && item.command === button.command);
+    const rows = contexts.filter((context) => fits(button, context));
+    expect(rows, button.when).not.toEqual([]);
+    expect(rows.filter((row) => !entries.some((item) => fits(item, row))), button.command).toEqual([]);
+  }
+});
+
+const STATUSES = ['new', 'checked', 'running', 'waiting', 'paused', 'interrupted', 'complete', 'capped', 'cancelled'];
+const CONTEXTS = [
+  ...STATUSES.map((status) => `goal.${status}`),
+  ...['start', 'approval', 'choice', 'question'].map((kind) => `interrupt.${kind}`),
+  ...['met', 'unmet', 'unverified', 'stale', 'waived'].map((status) => `requirement.${status}`),
+  'iteration.revertible',
+];
+
+function fits({ when = '' }: MenuItem, context: string): boolean {
+  const pattern = /viewItem =~ \/(.+)\/$/.exec(when)?.[1];
+  return pattern === undefined ? when.endsWith(`viewItem == ${context}`) : new RegExp(pattern).test(context);
+}
 
 test('palette commands are none of the server, which the client registers by itself', () => {
   const protocol = readFileSync('src/protocol.ts', 'utf8');

@@ -11,7 +11,7 @@ describe('Pace', () => {
     pace = new Pace(() => {
       drawn += 1;
       pace.given();
-    });
+    }, Date.now);
   });
 
   afterEach(() => {
@@ -25,8 +25,30 @@ describe('Pace', () => {
     pace.want();
     expect(drawn).toBe(1);
     pace.taken();
-    vi.advanceTimersByTime(100);
+    vi.advanceTimersByTime(209);
+    expect(drawn).toBe(1);
+    vi.advanceTimersByTime(1);
     expect(drawn).toBe(2);
+  });
+
+  it('draws a lone change at once, however soon after the one before the editor came for it', () => {
+    pace.want();
+    vi.advanceTimersByTime(40);
+    pace.taken();
+    vi.advanceTimersByTime(170);
+    pace.want();
+    expect(drawn).toBe(2);
+  });
+
+  it('draws a burst of ten a second five times a second', () => {
+    for (let tenth = 0; tenth < 20; tenth++) {
+      pace.want();
+      vi.advanceTimersByTime(20);
+      pace.taken();
+      vi.advanceTimersByTime(80);
+    }
+    expect(drawn).toBeGreaterThanOrEqual(9);
+    expect(drawn).toBeLessThanOrEqual(10);
   });
 
   it('draws nothing where nothing changed', () => {

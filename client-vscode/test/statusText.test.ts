@@ -5,11 +5,16 @@ import { interrupt, snapshot } from './samples';
 const t = (message: string, ...values: (string | number)[]): string =>
   message.replace(/\{(\d)\}/g, (_, index: string) => String(values[Number(index)]));
 
+const WAIVED = { met: 4, unmet: 0, unverified: 0, stale: 0, waived: 1, total: 5 };
+
 test.each([
   [{}, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
   [{ worker: 'human', maxIterations: null }, '$(eye) Goal 3 · 2 of 5 met'],
   [{ worker: 'human', phase: 'checking' }, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
-  [{ status: 'complete', phase: null, counts: { met: 4, unmet: 0, unverified: 0, stale: 0, waived: 1, total: 5 } }, '$(pass-filled) Goal 3/10 · 5 of 5 met'],
+  [{ counts: WAIVED }, '$(loading~spin) Goal 3/10 · 4 of 5 met'],
+  [{ status: 'complete', complete: true, phase: null, counts: WAIVED }, '$(pass) Goal 3/10 · 4 of 5 met, 1 waived'],
+  [{ status: 'complete', complete: true, phase: null }, '$(pass-filled) Goal 3/10 · 2 of 5 met'],
+  [{ status: null, complete: true, worker: null, iteration: 0 }, '$(pass) Goal · 2 of 5 met'],
   [{ status: null, worker: null, iteration: 0 }, '$(target) Goal · 2 of 5 met'],
   [{ status: 'capped', phase: null }, '$(warning) Goal 3/10 · 2 of 5 met'],
   [{ status: 'waiting', interrupts: [interrupt()] }, '$(bell-dot) Goal 3/10 · 2 of 5 met'],

@@ -5,7 +5,7 @@ import type { Snapshot } from '../src/protocol';
 import { treeChanges } from '../src/treeChanges';
 import { english, makeInterrupt, makeIteration, makeRequirement, makeSnapshot } from './snapshots';
 
-const around = { language: english, folderName: () => undefined, earlier: () => [] };
+const around = { language: english, files: [], folderName: () => undefined, earlier: () => [] };
 const before = makeSnapshot({
   requirements: [makeRequirement(1), makeRequirement(2)],
   activity: 'edits a.py',

@@ -277,3 +277,5 @@ def test_progress_says_iteration_phase_and_score() -> None:
     view = run_view({"R1": "unmet"}, "---\nmax_iterations: 10\n---\n" + GOAL, iteration=3, judging=("r",))
     assert message(view) == "iteration 3/10 · judging · 2 of 3 met"
     assert percentage(view) == 66
+    waived = run_view({"R1": "unmet", "R2": "waived"}, "---\nmax_iterations: 10\n---\n" + GOAL, iteration=3)
+    assert message(waived).endswith("1 of 3 met, 1 waived")

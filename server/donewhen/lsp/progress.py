@@ -107,8 +107,10 @@ def message(view: RunView) -> str:
     state = view.state
     limit = state.limit("max_iterations")
     iteration = f"iteration {state.iteration}" + ("" if limit is None else f"/{int(limit)}")
-    met = sum(one.status in ("met", "waived") for one in view.views)
-    return " · ".join(filter(None, (iteration, state.phase, f"{met} of {len(view.views)} met")))
+    met = sum(one.status == "met" for one in view.views)
+    waived = sum(one.status == "waived" for one in view.views)
+    tally = f"{met} of {len(view.views)} met" + (f", {waived} waived" if waived else "")
+    return " · ".join(filter(None, (iteration, state.phase, tally)))
 
 
 def percentage(view: RunView) -> int:

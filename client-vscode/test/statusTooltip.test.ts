@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { spokenStatus, statusTooltip } from '../src/statusTooltip';
+import { interrupt, requirement, snapshot } from './samples';
+import { english } from './snapshots';
+
+test('phase, what is unmet, what was waived, cost and time', () => {
+  const shown = snapshot({
+    activity: 'edits a.py',
+    cost: { ...snapshot().cost, usd: 0.12 },
+    counts: { met: 1, unmet: 1, unverified: 0, stale: 0, waived: 1, total: 3 },
+    requirements: [
+      requirement({ number: 1, status: 'met', text: 'it runs' }),
+      requirement({ number: 2, text: '`pytest -q` passes' }),
+      requirement({ number: 3, status: 'waived', text: 'it is fast' }),
+    ],
+    integrity: [
+      {
+        id: 'F1',
+        kind: 'test_skipped',
+        uri: 'file:///w/t.py',
+        range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
+        message: 'skipped',
+        accepted: false,
+        reason: '',
+      },
+    ],
+  });
+  expect(statusTooltip(shown, english).replaceAll('\\', '').split(/\n+/)).toEqual([
+    '**Ship it**',
+    'running · edits a.py',
+    'iteration 3/10 · 1 of 3 met, 1 waived',
+    '- $(error) R2 pytest -q passes',
+    '- $(shield) F1: skipped',
+    '- $(circle-slash) R3 it is fast (waived)',
+    '$0.12 · 41 s',
+  ]);
+});
+
+test('a long list is cut, and says so', () => {
+  const requirements = Array.from({ length: 12 }, (_, index) => requirement({ id: `r${index}`, number: index + 1 }));
+  const lines = statusTooltip(snapshot({ requirements }), english).split('\n').filter((line) => line.startsWith('- '));
+  expect(lines.length).toBe(9);
+  expect(lines.at(-1)).toBe('- and 4 more');
+});
+
+test('text of a goal means nothing in Markdown', () => {
+  const title = '[x](command:evil) $(zap)';
+  expect(statusTooltip(snapshot({ title }), english)).toContain('\\[x\\]\\(command:evil\\) \\$\\(zap\\)');
+});
+
+test.each([
+  [{}, 'Goal Ship it: running, iteration 3/10, 2 of 5 met'],
+  [{ status: null, iteration: 0 }, 'Goal Ship it: checked, 2 of 5 met'],
+  [
+    { status: 'waiting', interrupts: [interrupt()] },
+    'Goal Ship it: waiting for you, iteration 3/10, 2 of 5 met, it asks: Run this command?',
+  ],
+] as const)('spoken: %o', (given, expected) => {
+  expect(spokenStatus(snapshot(given), english)).toBe(expected);
+});
