@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { withoutMarks } from './goalNodes';
 import { runStatus, tally } from './phrases';
 import { possibleActions } from './possibleActions';
 import type { Snapshot } from './protocol';
@@ -37,7 +38,7 @@ function title(run: Snapshot | undefined): string {
   if (run === undefined) {
     return vscode.l10n.t('Done When');
   }
-  return `${run.title} · ${runStatus(run.status, vscode.l10n)} · ${tally(run.counts, vscode.l10n)}`;
+  return `${withoutMarks(run.title)} · ${runStatus(run.status, vscode.l10n)} · ${tally(run.counts, vscode.l10n)}`;
 }
 
 /** Commands that concern the run get it; those that concern goals in general choose for themselves. */
@@ -58,12 +59,13 @@ function label(command: string): vscode.QuickPickItem {
     'donewhen.report': ['output', vscode.l10n.t('Report')],
     'donewhen.showTimeline': ['graph-line', vscode.l10n.t('Show Timeline')],
     'donewhen.revertToIteration': ['discard', vscode.l10n.t('Revert to Iteration')],
-    'donewhen.waive': ['pass', vscode.l10n.t('Waive a Requirement')],
+    'donewhen.waive': ['circle-slash', vscode.l10n.t('Waive a Requirement')],
     'donewhen.setGoal': ['add', vscode.l10n.t('Set Goal')],
     'donewhen.restartServer': ['refresh', vscode.l10n.t('Restart Server')],
     'donewhen.showLogs': ['list-flat', vscode.l10n.t('Show Logs')],
     'workbench.trust.manage': ['workspace-untrusted', vscode.l10n.t('Manage Workspace Trust')],
   };
   const [icon, text] = labels[command] ?? ['circle', command];
-  return { label: `$(${icon}) ${text}` };
+  // Not in the label: a screen reader would spell it out.
+  return { label: text, iconPath: new vscode.ThemeIcon(icon) };
 }

@@ -1,4 +1,4 @@
-import { fenced, node, oneLine, plain, type Language, type TreeNode } from './goalNodes';
+import { fenced, node, oneLine, plain, withoutMarks, type Language, type TreeNode } from './goalNodes';
 import { iterationsNode } from './iterationNodes';
 import { phaseName, runIcon, runStatus, spent, tally, turn } from './phrases';
 import type { Interrupt, Iteration, Snapshot } from './protocol';
@@ -46,7 +46,8 @@ function fileNode({ uri, title }: GoalFile, { language, folderName }: Surroundin
   const state = language.t('not started');
   const folder = folderName(uri);
   return node({
-    id: `goal/${uri}`,
+    // Another id than the goal's when it is pursued: that one opens by itself, which a known row would not.
+    id: `file/${uri}`,
     label: title,
     description: [...(folder === undefined ? [] : [folder]), state].join(' · '),
     icon: { name: 'target' },
@@ -82,19 +83,20 @@ function goalKey(snapshot: Snapshot): string {
 function goalNode(snapshot: Snapshot, run: Snapshot, around: Surroundings): TreeNode {
   const { language } = around;
   const { counts } = snapshot;
+  const title = withoutMarks(snapshot.title);
   const id = `goal/${goalKey(snapshot)}`;
   const state = runStatus(snapshot.status, language);
   const folder = snapshot.goalUri === null ? undefined : around.folderName(snapshot.goalUri);
   const waived = counts.waived === 0 ? '' : language.t('{0} waived', counts.waived);
-  const facts = [folder ?? '', waived, turn(snapshot, language), state];
+  const facts = [folder ?? '', waived, state, turn(snapshot, language)];
   const said = [state, tally(counts, language), turn(snapshot, language), folder ?? ''];
   return node({
     id,
     // What is proven comes first: a narrow side bar cuts the rest.
-    label: `${String(counts.met)}/${String(counts.total)} ${snapshot.title}`,
+    label: `${String(counts.met)}/${String(counts.total)} ${title}`,
     description: facts.filter((one) => one !== '').join(' · '),
     icon: runIcon(snapshot),
-    spoken: language.t('Goal {0}: {1}', snapshot.title, said.filter((one) => one !== '').join(', ')),
+    spoken: language.t('Goal {0}: {1}', title, said.filter((one) => one !== '').join(', ')),
     context: `goal.${snapshot.status ?? 'checked'}`,
     opens: 'expanded',
     about: aboutOf(snapshot),
@@ -137,7 +139,7 @@ function goalTooltip(snapshot: Snapshot, state: string, language: Language): str
 function interruptNode(snapshot: Snapshot, one: Interrupt, { t }: Language): TreeNode {
   return node({
     id: `interrupt/${snapshot.runId}/${one.id}`,
-    label: oneLine(one.title, 200),
+    label: oneLine(withoutMarks(one.title), 200),
     description: oneLine(one.preview === '' ? snapshot.title : one.preview),
     icon: { name: one.kind === 'approval' ? 'shield' : 'question', color: 'list.warningForeground' },
     spoken: t('{0} asks: {1}. {2}', snapshot.title, one.title, one.preview),

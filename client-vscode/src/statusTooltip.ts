@@ -1,4 +1,4 @@
-import type { Language } from './goalNodes';
+import { type Language, withoutMarks } from './goalNodes';
 import { markdownText } from './markdownText';
 import { phaseName, runStatus, spent, tally, turn } from './phrases';
 import type { Requirement, Snapshot } from './protocol';
@@ -10,7 +10,7 @@ const MOST = 8;
 export function statusTooltip(snapshot: Snapshot, language: Language): string {
   const standing = [turn(snapshot, language), tally(snapshot.counts, language)].filter((one) => one !== '').join(' · ');
   const paragraphs = [
-    `**${markdownText(snapshot.title)}**`,
+    `**${markdownText(withoutMarks(snapshot.title))}**`,
     markdownText(phase(snapshot, language)),
     markdownText(standing),
     open(snapshot, language),
@@ -28,7 +28,7 @@ export function spokenStatus(snapshot: Snapshot, language: Language): string {
     tally(snapshot.counts, language),
     asked === undefined ? '' : language.t('it asks: {0}', asked),
   ];
-  return language.t('Goal {0}: {1}', snapshot.title, facts.filter((one) => one !== '').join(', '));
+  return language.t('Goal {0}: {1}', withoutMarks(snapshot.title), facts.filter((one) => one !== '').join(', '));
 }
 
 function phase(snapshot: Snapshot, language: Language): string {
@@ -53,7 +53,8 @@ function open(snapshot: Snapshot, { t }: Language): string {
   ];
   const more = lines.length - MOST;
   const shown = more > 0 ? [...lines.slice(0, MOST), t('and {0} more', more)] : lines;
-  return shown.map((line) => `- ${line}`).join('\n');
+  // Each on a line of its own, with its icon in place of a bullet.
+  return shown.join('  \n');
 }
 
 const ICONS: Readonly<Record<Requirement['status'], string>> = {
@@ -65,7 +66,7 @@ const ICONS: Readonly<Record<Requirement['status'], string>> = {
 };
 
 function requirementLine(one: Requirement): string {
-  return `$(${ICONS[one.status]}) ${markdownText(`R${one.number} ${one.text.replaceAll('`', '')}`)}`;
+  return `$(${ICONS[one.status]}) ${markdownText(`R${one.number} ${withoutMarks(one.text)}`)}`;
 }
 
 function footer(snapshot: Snapshot, language: Language): string {

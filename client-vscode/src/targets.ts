@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
-import { runStatus, tally } from './phrases';
+import { withoutMarks } from './goalNodes';
+import { requirementStatus, runStatus, tally } from './phrases';
 import type { Requirement, Snapshot } from './protocol';
 import type { Services } from './services';
 import { currentRun } from './statusBar';
@@ -94,7 +95,12 @@ export async function pickRequirement(
   }
   const items = snapshot.requirements
     .filter(fits)
-    .map((one) => ({ label: `R${one.number} ${one.text}`, detail: one.reason, one }));
+    .map((one) => ({
+      label: `R${one.number} ${withoutMarks(one.text)}`,
+      description: requirementStatus(one.status, vscode.l10n),
+      detail: withoutMarks(one.reason),
+      one,
+    }));
   if (items.length === 0) {
     void vscode.window.showInformationMessage(vscode.l10n.t('There is no requirement for that.'));
     return undefined;

@@ -49,7 +49,7 @@ describe('goalTree', () => {
     });
     expect(drawn(tree([snapshot]))).toEqual([
       '[shield] Run a command? | git push',
-      '[bell-dot] 1/2 Export | iteration 3/10 · waiting for you',
+      '[bell-dot] 1/2 Export | waiting for you · iteration 3/10',
       '  [shield] F1 skipped | test skipped',
       '  [pass-filled] requirement 1 | R1 · met',
       '    [comment] passed | says a check',
@@ -121,7 +121,7 @@ describe('goalTree', () => {
     const counts = { met: 3, unmet: 1, unverified: 0, stale: 0, waived: 1, total: 5 };
     const [goal] = tree([makeSnapshot({ counts, iteration: 2 })]);
     expect(goal?.label).toBe('3/5 Export');
-    expect(goal?.description).toBe('1 waived · iteration 2/10 · running');
+    expect(goal?.description).toBe('1 waived · running · iteration 2/10');
     expect(goal?.spoken).toBe('Goal Export: running, 3 of 5 met, 1 waived, iteration 2/10');
   });
 
