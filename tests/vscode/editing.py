@@ -57,6 +57,12 @@ class Editors:
         )
         return [text for _, text in sorted(found)]
 
+    def sides(self) -> list[str]:
+        """The texts of the diff editor that is active, before and after; none where it is no diff."""
+        group = self._screen.page.locator(".editor-group-container.active .monaco-diff-editor")
+        parts = [group.locator(f".editor.{side} .view-lines") for side in ("original", "modified")]
+        return [part.first.inner_text().replace("\u00a0", " ") for part in parts if part.count()]
+
     def text(self) -> str:
         return "\n".join(self.lines())
 

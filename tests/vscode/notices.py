@@ -47,6 +47,17 @@ class Notices:
     def press_bar(self, item: str) -> None:
         self._screen.page.locator(f'.statusbar-item[id$="{item}"] a').first.click()
 
+    def bar_tooltip(self, item: str, text: str) -> str:
+        """What rests under the pointer, as soon as it holds the text."""
+        self._screen.page.mouse.move(2, 2)
+        self._screen.page.locator(f'.statusbar-item[id$="{item}"] a').first.hover()
+
+        def shown() -> str | None:
+            found = self._screen.read(".monaco-hover .hover-contents", "e.innerText")
+            return next((one for one in found if text in one), None)
+
+        return self._screen.until(shown, f"a tooltip with {text!r}")
+
     # --------------------------------------------------------------------------------- notifications
 
     def toasts(self) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 
-from playwright.sync_api import FrameLocator
+from playwright.sync_api import FrameLocator, Locator
 
 from tests.vscode.palette import Palette
 from tests.vscode.screen import Screen
@@ -44,21 +45,54 @@ class Views:
             lambda: next((one for one in self.tree(view) if text in one), None), f"in {view}: {text!r}", within
         )
 
-    def expand(self, view: str, text: str) -> None:
-        """Opens a node of a tree where it is closed."""
-        row = self._screen.page.locator(_rows(view)).filter(has_text=text).first
-        if row.get_attribute("aria-expanded") == "false":
+    def expand(self, view: str, text: str, *, opened: bool = True) -> None:
+        """Opens a node of a tree where it is closed, or closes it."""
+        row = self._row(view, text)
+        wanted = str(opened).lower()
+        if row.get_attribute("aria-expanded") != wanted:
             row.locator(".monaco-tl-twistie").click()
-            self._screen.until(lambda: row.get_attribute("aria-expanded") == "true", f"opened: {text}")
+            self._screen.until(lambda: row.get_attribute("aria-expanded") == wanted, f"opened or closed: {text}")
+
+    def _row(self, view: str, text: str) -> Locator:
+        """The first row that holds the text, in just these letters: a string would match any case."""
+        return self._screen.page.locator(_rows(view)).filter(has_text=re.compile(re.escape(text))).first
 
     def press_row(self, view: str, text: str, action: str | None = None) -> None:
         """Clicks a node of a tree, or one of the buttons that it shows on the right."""
-        row = self._screen.page.locator(_rows(view)).filter(has_text=text).first
+        row = self._row(view, text)
         row.hover()
         if action is None:
             row.locator(".monaco-icon-label").first.click()
         else:
-            row.get_by_role("button", name=action).click()
+            row.get_by_role("button", name=action, exact=True).click()
+
+    def aria(self, view: str) -> str:
+        """What assistive technology sees of a tree."""
+        return self._screen.page.locator(_tree(view)).aria_snapshot()
+
+    def focused(self, view: str) -> str:
+        """The row on which the keys act, as a screen reader says it."""
+        return " ".join(self._screen.read(f"{_rows(view)}.focused", "e.ariaLabel"))
+
+    def menu(self) -> list[str]:
+        """The entries of the context menu that is open."""
+        return [one.strip() for one in self._screen.page.locator(".monaco-menu .action-label").all_inner_texts()]
+
+    def pick_menu(self, entry: str) -> None:
+        """Goes to an entry of the menu that is open, with the keys, and takes it."""
+        focused = self._screen.page.locator(".monaco-menu .action-item.focused .action-label")
+
+        def there() -> bool:
+            if focused.count() and focused.first.inner_text().strip() == entry:
+                return True
+            self._screen.page.keyboard.press("ArrowDown")
+            return False
+
+        self._screen.until(there, f"at {entry} in the menu")
+        self._screen.page.keyboard.press("Enter")
+
+    def welcome_buttons(self) -> list[Locator]:
+        return self._screen.page.locator(".pane-body .welcome-view .monaco-button").all()
 
     def welcome(self) -> str:
         return " ".join(self._screen.read(".pane-body .welcome-view", "e.innerText"))
@@ -70,5 +104,9 @@ class Views:
         return self._screen.page.frame_locator("iframe.webview.ready").nth(index).frame_locator("iframe#active-frame")
 
 
+def _tree(view: str) -> str:
+    return f"[role=tree][aria-label^={json.dumps(view)}]"
+
+
 def _rows(view: str) -> str:
-    return f"[role=tree][aria-label^={json.dumps(view)}] [role=treeitem]"
+    return f"{_tree(view)} [role=treeitem]"
