@@ -18,8 +18,8 @@ const builds = [
 ];
 if (existsSync('src/timeline/page.ts')) {
   const page = { ...common, platform: 'browser', format: 'iife', target: 'es2022' };
-  builds.push({ ...page, entryPoints: ['src/timeline/page.ts'], outfile: 'dist/timeline.js' });
-  builds.push({ ...page, entryPoints: ['src/timeline/page.css'], outfile: 'dist/timeline.css' });
+  builds.push({ ...page, entryPoints: ['src/timeline/page.ts'], outfile: 'dist/timeline/page.js' });
+  builds.push({ ...page, entryPoints: ['src/timeline/page.css'], outfile: 'dist/timeline/page.css' });
 }
 for (const options of builds) {
   if (watch) {

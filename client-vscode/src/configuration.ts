@@ -18,6 +18,10 @@ export function text(name: string): string {
   return textOf(vscode.workspace.getConfiguration(SECTION).get<unknown>(name));
 }
 
+export function isOn(name: string): boolean {
+  return vscode.workspace.getConfiguration(SECTION).get<unknown>(name) === true;
+}
+
 /** What the person says: no file of a workspace, whatever it is trusted with, can say anything else. */
 export function ownText(name: string): string {
   const said = vscode.workspace.getConfiguration(SECTION).inspect(name);

@@ -8,6 +8,7 @@ import type {
   WorkDoneProgressReport,
 } from 'vscode-languageclient/node';
 import type { Surroundings } from './client';
+import { isOn } from './configuration';
 import { saveGoal } from './goalDocument';
 
 /** The commands that people must give a reason for; lenses and code actions leave it to the client to ask. */
@@ -40,10 +41,21 @@ export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Mid
         return undefined;
       }
     },
+    // The lens above each requirement says the status already: twice only for who wants it.
+    provideInlayHints: async (document, range, token, next) =>
+      isOn('inlayHints') ? apart((await next(document, range, token)) ?? []) : [],
     workspace: {
       configuration: async (params) => Promise.all(params.items.map(() => around.settings())),
     },
   };
+}
+
+/** What VS Code pads a hint with is thinner than a space: it would stick to the text before it. */
+function apart(hints: vscode.InlayHint[]): vscode.InlayHint[] {
+  for (const hint of hints) {
+    hint.label = typeof hint.label === 'string' ? `\u00a0${hint.label}` : hint.label;
+  }
+  return hints;
 }
 
 /** How far a run is stands in the status bar already, and is not to be seen twice. */

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { choicesOf, oneLine } from './interruptChoices';
 import { answerInWords, isOpen, type Open, openIn, openInterrupts, send, showAndAsk } from './interrupts';
+import { withoutLinks } from './messageText';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
 import { isActive, isHalted } from './snapshots';
@@ -125,11 +126,11 @@ function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {
 /** Resolves once it was answered, closed, or is over; a button that is pressed later still counts. */
 async function show(services: Services, notice: Notice): Promise<void> {
   const labels = notice.buttons.map((button) => button.label);
-  const pressed = vscode.window.showInformationMessage(notice.message, ...labels).then(async (label) => {
+  const pressed = vscode.window.showInformationMessage(withoutLinks(notice.message), ...labels).then(async (label) => {
     try {
       await notice.buttons.find((button) => button.label === label)?.perform();
     } catch (problem) {
-      void vscode.window.showErrorMessage(problem instanceof Error ? problem.message : String(problem));
+      void vscode.window.showErrorMessage(withoutLinks(problem instanceof Error ? problem.message : String(problem)));
     }
   });
   await Promise.race([pressed, over(services, notice)]);

@@ -45,7 +45,7 @@ export function sameCommand(one: ServerCommand | undefined, other: ServerCommand
 }
 
 /** Settings that only this side reads; the server has an `interpreter` of its own: the one of the project. */
-const OWN_SETTINGS: ReadonlySet<string> = new Set(['serverPath', 'interpreter', 'stateDir', 'trace']);
+const OWN_SETTINGS: ReadonlySet<string> = new Set(['serverPath', 'interpreter', 'stateDir', 'trace', 'inlayHints']);
 
 /** The settings as the server gets them. What is empty is left out: the server's own defaults hold. */
 export function serverSettings(

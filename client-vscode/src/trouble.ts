@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { Server } from './client';
 import type { Environment } from './environment';
+import { withoutLinks } from './messageText';
 import { SetupProblem } from './setupProblem';
 
 /** How problems are told: a sentence, and buttons for what can be done about it. */
@@ -35,7 +36,7 @@ export class Trouble {
     const install = vscode.l10n.t('Install Model Support');
     const logs = vscode.l10n.t('Show Logs');
     const needsModels = message.includes('donewhen[models]');
-    const chosen = await vscode.window.showErrorMessage(message, ...(needsModels ? [install] : []), logs);
+    const chosen = await vscode.window.showErrorMessage(withoutLinks(message), ...(needsModels ? [install] : []), logs);
     if (chosen === logs) {
       this.log.show();
     } else if (chosen === install) {

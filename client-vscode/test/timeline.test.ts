@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ceiling, chartOf, wholeTicks } from '../src/timeline/chart';
+import { ceiling, chartOf, pointAt, wholeTicks } from '../src/timeline/chart';
 import { iterationSections } from '../src/timeline/detail';
 import { fromPage } from '../src/timeline/messages';
 import { changedRows, timelineHeader, timelineRows } from '../src/timeline/model';
@@ -10,6 +10,11 @@ describe('timelineRows', () => {
     const iterations = [makeIteration(1, { usd: 0.5 }), makeIteration(2, { usd: 0.25 }), makeIteration(3, { usd: null })];
     const rows = timelineRows(makeSnapshot({ status: 'complete' }), iterations, english);
     expect(rows.map((row) => row.cost)).toEqual([0.5, 0.75, null]);
+    expect(rows.map((row) => row.point)).toEqual([
+      '40 % · 2 of 5 met · $0.50 so far',
+      '40 % · 2 of 5 met · $0.75 so far',
+      '40 % · 2 of 5 met',
+    ]);
     expect(rows[2]?.facts).toBe('2 of 5 met · cost unknown · 12 s · 0 files changed');
   });
 
@@ -38,7 +43,37 @@ describe('timelineHeader', () => {
       facts: 'running · iteration 2 of 10 · 0 of 0 met · 41 s',
       activity: '',
       chart: 'Score and cost over 2 iterations: the score went from 40 % to 100 %, the cost is $0.08.',
+      note: '',
+      news: 'running. Iteration 2 has ended: 2 of 5 met · $0.04 · 12 s · 0 files changed',
     });
+  });
+
+  const header = (...prices: (number | null)[]) => {
+    const iterations = prices.map((usd, index) => makeIteration(index + 1, { usd }));
+    return timelineHeader(makeSnapshot(), timelineRows(makeSnapshot(), iterations, english), english);
+  };
+
+  it('says nothing of the cost where no model was asked', () => {
+    expect(header(0, 0)).toMatchObject({ chart: 'Score over 2 iterations: the score went from 40 % to 40 %.', note: '' });
+  });
+
+  it('says once that the cost is not known', () => {
+    expect(header(null, null)).toMatchObject({
+      chart: 'Score over 2 iterations: the score went from 40 % to 40 %. What it cost is not known.',
+      note: 'There is no line of the cost: the price of the model is not known.',
+    });
+    expect(header(0.5, null).note).toBe('The line of the cost ends where the price of a model is not known.');
+    const rows = timelineRows(makeSnapshot(), [makeIteration(1, { usd: null })], english);
+    expect(rows[0]?.facts).toBe('2 of 5 met · 12 s · 0 files changed');
+  });
+
+  it('tells a screen reader of what has ended, not of every step', () => {
+    const news = (activity: string) => {
+      const snapshot = makeSnapshot({ iteration: 2, activity });
+      return timelineHeader(snapshot, timelineRows(snapshot, [makeIteration(1)], english), english).news;
+    };
+    expect(news('reads a.py')).toBe(news('edits a.py'));
+    expect(header().news).toBe('running');
   });
 });
 
@@ -46,18 +81,23 @@ describe('chartOf', () => {
   it('puts the score on the left and the cost on the right', () => {
     const iterations = [makeIteration(1, { score: 0, usd: 1 }), makeIteration(2, { score: 1, usd: 1 })];
     const chart = chartOf(timelineRows(makeSnapshot(), iterations, english), 300, 200);
-    expect(chart.plot).toEqual({ left: 44, top: 12, right: 240, bottom: 174 });
-    expect(chart.score).toBe('M44 174L240 12');
-    expect(chart.cost).toBe('M44 93L240 12');
+    expect(chart.plot).toEqual({ left: 48, top: 30, right: 244, bottom: 172 });
+    expect(chart.score).toBe('M48 172L244 30');
+    expect(chart.cost).toBe('M48 101L244 30');
     expect(chart.scoreTicks.map((tick) => tick.label)).toEqual(['0 %', '50 %', '100 %']);
     expect(chart.costTicks.map((tick) => tick.label)).toEqual(['$0', '$1', '$2']);
+    const ticks = (usd: number) =>
+      chartOf(timelineRows(makeSnapshot(), [makeIteration(1, { usd })], english), 300, 200).costTicks.map((tick) => tick.label);
+    expect([ticks(0.2), ticks(0.005)]).toEqual([['$0', '$0.10', '$0.20'], ['$0', '$0.0025', '$0.005']]);
     expect(chart.dots.map((dot) => dot.number)).toEqual([1, 2]);
+    const rows = timelineRows(makeSnapshot(), iterations, english);
+    expect(rows.map((row) => pointAt(chart, row, 1, 2))).toEqual(chart.dots.map(({ x, y }) => ({ x, y })));
   });
 
   it('draws one iteration, none, and a thousand', () => {
     expect(chartOf([], 300, 200)).toMatchObject({ score: '', cost: '', scoreArea: '', dots: [] });
     expect(chartOf(timelineRows(makeSnapshot(), [makeIteration(7)], english), 300, 200).dots).toEqual([
-      { number: 7, x: 142, y: 109.2 },
+      { number: 7, x: 146, y: 115.2 },
     ]);
     const long = chartOf(timelineRows(makeSnapshot(), makeIterations(1, 1000), english), 300, 200);
     expect(long.dots).toEqual([]);
@@ -88,28 +128,30 @@ describe('iterationSections', () => {
       steps: [{ kind: 'run_command', summary: 'pytest', ok: false }],
       checks: [{ checkId: 'c', command: 'pytest -q', passed: true, reason: '', evidenceId: 'E4' }],
       verdict: [
-        { requirementId: 'r', number: 1, status: 'met', reason: 'ok', evidenceIds: [], decidedBy: 'check', flaky: false, renewing: false },
+        { requirementId: 'r', number: 1, status: 'met', reason: 'ok', evidenceIds: ['E4'], decidedBy: 'check', flaky: false, renewing: false },
       ],
       calls: [call, { ...call, id: 'C2' }, { ...call, id: 'C3', role: 'judge', usage: null, error: 'cut off' }],
-      changedFiles: ['file:///w/a%20b.py'],
+      changedFiles: ['file:///w/src/a%20b.py', 'file:///w/c.py'],
     });
-    const said = iterationSections(detail, english).map(({ title, lines }) => [
+    const said = iterationSections(detail, ['src/a b.py'], english).map(({ title, lines }) => [
       title,
-      ...lines.map(({ text, note, tone }) => `${text} | ${note} | ${tone}`),
+      ...lines.map(({ lead, text, note, tone }) => [lead, text, note, tone].join(' | ')),
     ]);
+    const verdict = iterationSections(detail, [], english).find(({ title }) => title === 'Verdict');
+    expect(verdict?.lines[0]?.action).toEqual({ kind: 'evidence', evidenceId: 'E4' });
     expect(said).toEqual([
-      ['What the worker did', 'pytest | run_command | bad'],
-      ['What the worker says', 'no key | blocked | plain'],
-      ['Checks', 'pytest -q | passed | good'],
-      ['Verdict', 'R1 met | ok | good'],
-      ['Changed files', 'a b.py |  | plain'],
-      ['Calls to models', 'worker: m | 2 calls · 2000 tokens · $0.02 | plain', 'judge: m | 1 call · 0 tokens · $0.00 · 1 failed | bad'],
+      ['What the worker did', 'run_command | pytest |  | bad'],
+      ['What the worker says', ' | no key | blocked | plain'],
+      ['Checks', ' | pytest -q | passed | good'],
+      ['Verdict', ' | R1 met | ok | good'],
+      ['Changed files', ' | src/a b.py |  | plain', ' | c.py |  | plain'],
+      ['Calls to models', ' | worker: m | 2 calls · 2000 tokens · $0.02 | plain', ' | judge: m | 1 call · 0 tokens · $0.00 · 1 failed | bad'],
     ]);
   });
 
   it('leaves out what there is nothing of, and most of what there is too much of', () => {
     const steps = Array.from({ length: 500 }, (_, index) => ({ kind: 'edit', summary: String(index), ok: true }));
-    const [section, ...others] = iterationSections(makeDetail({ steps }), english);
+    const [section, ...others] = iterationSections(makeDetail({ steps }), [], english);
     expect(others).toEqual([]);
     expect(section?.lines.length).toBe(201);
     expect(section?.lines.at(-1)?.text).toBe('… and 300 more');

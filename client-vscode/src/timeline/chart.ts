@@ -32,19 +32,22 @@ export interface Box {
   readonly bottom: number;
 }
 
-const MARGIN = { left: 44, top: 12, right: 60, bottom: 26 };
+const MARGIN = { left: 48, top: 30, right: 56, bottom: 28 };
+/** Without a scale on the right. */
+const NO_COST = 16;
 /** More dots than these run into each other. */
 const MOST_DOTS = 120;
 
 /** The score (0 to 100 %, left) and the cost so far (right) over the iterations that have ended. */
 export function chartOf(rows: readonly Row[], width: number, height: number): Chart {
   const done = rows.filter((row) => row.score !== null);
-  const plot = { left: MARGIN.left, top: MARGIN.top, right: width - MARGIN.right, bottom: height - MARGIN.bottom };
+  const mostCost = ceiling(Math.max(0, ...done.map((row) => row.cost ?? 0)));
+  const right = width - (mostCost === 0 ? NO_COST : MARGIN.right);
+  const plot = { left: MARGIN.left, top: MARGIN.top, right, bottom: height - MARGIN.bottom };
   const [first, last] = [done[0]?.number ?? 1, done.at(-1)?.number ?? 1];
   const x = scale(first, last, plot.left, plot.right);
   const y = scale(0, 1, plot.bottom, plot.top);
   const points = done.map((row) => ({ number: row.number, x: x(row.number), y: y(row.score ?? 0) }));
-  const mostCost = ceiling(Math.max(0, ...done.map((row) => row.cost ?? 0)));
   const costY = scale(0, mostCost, plot.bottom, plot.top);
   const priced = done.flatMap((row) => (row.cost === null ? [] : [{ x: x(row.number), y: costY(row.cost) }]));
   const score = path(points);
@@ -60,6 +63,12 @@ export function chartOf(rows: readonly Row[], width: number, height: number): Ch
     scoreTicks: [0, 0.5, 1].map((at) => ({ at: y(at), label: `${String(at * 100)} %` })),
     costTicks: mostCost === 0 ? [] : [0, 0.5, 1].map((part) => costTick(part * mostCost, costY)),
   };
+}
+
+/** Where one iteration is in a chart from the first to the last one. */
+export function pointAt({ plot }: Chart, row: Row, first: number, last: number): { x: number; y: number } {
+  const x = scale(first, last, plot.left, plot.right)(row.number);
+  return { x, y: scale(0, 1, plot.bottom, plot.top)(row.score ?? 0) };
 }
 
 function scale(from: number, to: number, start: number, end: number): (value: number) => number {
@@ -99,7 +108,9 @@ export function ceiling(value: number): number {
 }
 
 function costTick(usd: number, y: (value: number) => number): Tick {
-  return { at: y(usd), label: usd === 0 ? '$0' : `$${String(Number(usd.toPrecision(3)))}` };
+  const exact = Number(usd.toPrecision(3));
+  const cents = !Number.isInteger(exact) && Number.isInteger(Math.round(exact * 1e6) / 1e4);
+  return { at: y(usd), label: `$${cents ? exact.toFixed(2) : String(exact)}` };
 }
 
 function round(value: number): number {

@@ -7,21 +7,24 @@ import type { Line, Section } from './messages';
 const MOST_LINES = 200;
 
 /** One iteration in full: what the worker did and says, the checks, the verdict, the files, what it cost. */
-export function iterationSections(detail: IterationDocument, language: Language): Section[] {
+export function iterationSections(detail: IterationDocument, paths: readonly string[], language: Language): Section[] {
   const { t } = language;
   const sections: Section[] = [
     { title: t('What the worker did'), lines: workLines(detail) },
     { title: t('What the worker says'), lines: claimLines(detail, language) },
     { title: t('Checks'), lines: checkLines(detail, language) },
     { title: t('Verdict'), lines: detail.verdict.map((one) => verdictLine(one, language)) },
-    { title: t('Changed files'), lines: fileLines(detail) },
+    { title: t('Changed files'), lines: fileLines(detail, paths) },
     { title: t('Calls to models'), lines: callLines(detail.calls, language) },
   ];
   return sections.filter(({ lines }) => lines.length > 0).map((section) => bounded(section, language));
 }
 
 function workLines(detail: IterationDocument): Line[] {
-  const steps = detail.steps.map((step) => line(step.summary, step.kind, step.ok ? 'plain' : 'bad'));
+  const steps = detail.steps.map(({ kind, summary, ok }) => ({
+    ...line(summary, '', ok ? 'plain' : 'bad'),
+    lead: kind,
+  }));
   return detail.error === null ? steps : [...steps, line(detail.error, '', 'bad')];
 }
 
@@ -39,6 +42,7 @@ function claimLines({ claim }: IterationDocument, { t }: Language): Line[] {
 
 function checkLines(detail: IterationDocument, { t }: Language): Line[] {
   return detail.checks.map((check) => ({
+    lead: '',
     text: check.command,
     note: check.reason === '' ? (check.passed ? t('passed') : t('not passed')) : withoutMarks(check.reason),
     tone: check.passed ? 'good' : 'bad',
@@ -48,24 +52,32 @@ function checkLines(detail: IterationDocument, { t }: Language): Line[] {
 
 function verdictLine(one: RequirementView, language: Language): Line {
   const tone = one.status === 'met' || one.status === 'waived' ? 'good' : one.status === 'unmet' ? 'bad' : 'plain';
-  return line(`R${String(one.number)} ${requirementStatus(one.status, language)}`, withoutMarks(one.reason), tone);
+  const [evidenceId] = one.evidenceIds;
+  return {
+    ...line(`R${String(one.number)} ${requirementStatus(one.status, language)}`, withoutMarks(one.reason), tone),
+    action: evidenceId === undefined ? undefined : { kind: 'evidence', evidenceId },
+  };
 }
 
-function fileLines(detail: IterationDocument): Line[] {
+/** `paths` are the same files relative to the workspace folder, as snapshots name them. */
+function fileLines(detail: IterationDocument, paths: readonly string[]): Line[] {
   return detail.changedFiles.map((uri) => ({
-    text: fileName(uri),
+    lead: '',
+    text: shownPath(uri, paths),
     note: '',
     tone: 'plain',
     action: { kind: 'change', number: detail.number, uri },
   }));
 }
 
-function fileName(uri: string): string {
+function shownPath(uri: string, paths: readonly string[]): string {
+  let whole = uri;
   try {
-    return decodeURIComponent(uri.slice(uri.lastIndexOf('/') + 1));
+    whole = decodeURIComponent(uri);
   } catch {
-    return uri;
+    // As it stands, then.
   }
+  return paths.find((path) => whole.endsWith(`/${path}`)) ?? whole.slice(whole.lastIndexOf('/') + 1);
 }
 
 /** One line for each model in each role, with what all its calls took. */
@@ -103,5 +115,5 @@ function bounded({ title, lines }: Section, { t }: Language): Section {
 }
 
 function line(text: string, note = '', tone: Line['tone'] = 'plain'): Line {
-  return { text, note, tone, action: undefined };
+  return { lead: '', text, note, tone, action: undefined };
 }

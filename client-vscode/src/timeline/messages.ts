@@ -4,6 +4,8 @@ export interface Row {
   readonly label: string;
   readonly facts: string;
   readonly summary: string;
+  /** What its point in the chart stands for. */
+  readonly point: string;
   /** 0 to 1; null while it is under way. */
   readonly score: number | null;
   /** US dollars up to its end; null where a price is unknown. */
@@ -21,6 +23,10 @@ export interface Header {
   readonly activity: string;
   /** The chart in words. */
   readonly chart: string;
+  /** Why the chart has no cost, or not all of it. */
+  readonly note: string;
+  /** What a screen reader is told when it changes: rarely. */
+  readonly news: string;
 }
 
 /** The details of one iteration: titled lists of lines. */
@@ -30,6 +36,8 @@ export interface Section {
 }
 
 export interface Line {
+  /** What kind of thing the text is about; before it. */
+  readonly lead: string;
   readonly text: string;
   readonly note: string;
   readonly tone: Tone;
@@ -46,6 +54,10 @@ export interface Words {
   readonly cost: string;
   readonly iteration: string;
   readonly iterations: string;
+  readonly points: string;
+  readonly table: string;
+  readonly unknown: string;
+  readonly failed: string;
   readonly showTable: string;
   readonly showChart: string;
   readonly showEarlier: string;
@@ -54,6 +66,7 @@ export interface Words {
 }
 
 export type ToPage =
+  | { readonly kind: 'none'; readonly text: string }
   | { readonly kind: 'run'; readonly runId: string; readonly words: Words; readonly header: Header; readonly rows: readonly Row[] }
   | { readonly kind: 'update'; readonly runId: string; readonly header: Header; readonly rows: readonly Row[] }
   | { readonly kind: 'detail'; readonly runId: string; readonly number: number; readonly sections: readonly Section[] };

@@ -8,9 +8,11 @@ import type { Header, Row } from './messages';
 export function timelineRows(snapshot: Snapshot, iterations: readonly Iteration[], language: Language): Row[] {
   let cost: number | null = 0;
   const rows: Row[] = [];
+  // That nothing has a price is said once, above.
+  const priced = iterations.some(({ usd }) => usd !== null && usd > 0);
   for (const iteration of iterations) {
     cost = cost === null || iteration.usd === null ? null : cost + iteration.usd;
-    rows.push(finishedRow(iteration, cost, language));
+    rows.push(finishedRow(iteration, cost, priced, language));
   }
   const last = iterations.at(-1)?.number ?? 0;
   const open = snapshot.status === 'running' || snapshot.status === 'waiting' || snapshot.status === 'paused';
@@ -20,20 +22,24 @@ export function timelineRows(snapshot: Snapshot, iterations: readonly Iteration[
   return rows;
 }
 
-function finishedRow(iteration: Iteration, cost: number | null, language: Language): Row {
+function finishedRow(iteration: Iteration, cost: number | null, priced: boolean, language: Language): Row {
   const { t } = language;
   const files = iteration.changedFiles.length;
+  const met = tally({ met: iteration.met, waived: 0, total: iteration.total }, language);
   const facts = [
-    tally({ met: iteration.met, waived: 0, total: iteration.total }, language),
-    ...spent(iteration.usd, language),
+    ...(iteration.error === null ? [] : [t('failed')]),
+    met,
+    ...(iteration.usd === null && !priced ? [] : spent(iteration.usd, language)),
     duration(iteration.seconds),
     files === 1 ? t('1 file changed') : t('{0} files changed', files),
   ];
+  const soFar = cost === null || cost === 0 ? [] : [t('{0} so far', money(cost, language))];
   return {
     number: iteration.number,
     label: t('Iteration {0}', iteration.number),
     facts: facts.join(' · '),
     summary: iteration.error ?? iteration.summary,
+    point: [percent(iteration.score), met, ...soFar].join(' · '),
     score: iteration.score,
     cost,
     tone: iteration.error !== null ? 'bad' : iteration.score >= 1 ? 'good' : 'plain',
@@ -47,6 +53,7 @@ function openRow(snapshot: Snapshot, language: Language): Row {
     label: language.t('Iteration {0}', snapshot.iteration),
     facts: runStatus(snapshot.status, language),
     summary: snapshot.activity ?? '',
+    point: '',
     score: null,
     cost: null,
     tone: 'plain',
@@ -55,39 +62,54 @@ function openRow(snapshot: Snapshot, language: Language): Row {
 }
 
 export function timelineHeader(snapshot: Snapshot, rows: readonly Row[], language: Language): Header {
+  const { t } = language;
   const progress =
     snapshot.maxIterations === null
-      ? language.t('iteration {0}', snapshot.iteration)
-      : language.t('iteration {0} of {1}', snapshot.iteration, snapshot.maxIterations);
+      ? t('iteration {0}', snapshot.iteration)
+      : t('iteration {0} of {1}', snapshot.iteration, snapshot.maxIterations);
+  const status = runStatus(snapshot.status, language);
   const facts = [
-    runStatus(snapshot.status, language),
+    status,
     progress,
     tally(snapshot.counts, language),
     ...spent(snapshot.cost.usd, language),
     duration(snapshot.elapsedSeconds),
   ];
+  const done = rows.filter((row) => row.score !== null);
+  const last = done.at(-1);
   return {
     title: snapshot.title,
     facts: facts.join(' · '),
     activity: (snapshot.status === 'running' ? snapshot.activity : snapshot.reason) ?? '',
-    chart: chartInWords(rows, language),
+    chart: chartInWords(done, language),
+    note: costNote(done, language),
+    news: last === undefined ? status : t('{0}. {1} has ended: {2}', status, last.label, last.facts),
   };
 }
 
-/** The chart for people who don't see it. */
-function chartInWords(rows: readonly Row[], language: Language): string {
-  const done = rows.filter((row) => row.score !== null);
+/** The chart for people who don't see it; of its cost, what there is to say. */
+function chartInWords(done: readonly Row[], language: Language): string {
+  const { t } = language;
   const [first, last] = [done[0], done.at(-1)];
   if (first === undefined || last === undefined) {
-    return language.t('No iteration has ended yet.');
+    return t('No iteration has ended yet.');
   }
-  return language.t(
-    'Score and cost over {0} iterations: the score went from {1} to {2}, the cost is {3}.',
-    done.length,
-    percent(first.score ?? 0),
-    percent(last.score ?? 0),
-    money(last.cost, language),
-  );
+  const said = [done.length, percent(first.score ?? 0), percent(last.score ?? 0)] as const;
+  if (last.cost === null) {
+    return t('Score over {0} iterations: the score went from {1} to {2}. What it cost is not known.', ...said);
+  }
+  return last.cost === 0
+    ? t('Score over {0} iterations: the score went from {1} to {2}.', ...said)
+    : t('Score and cost over {0} iterations: the score went from {1} to {2}, the cost is {3}.', ...said, money(last.cost, language));
+}
+
+function costNote(done: readonly Row[], { t }: Language): string {
+  if (done.every((row) => row.cost !== null)) {
+    return '';
+  }
+  return done.some((row) => row.cost !== null && row.cost > 0)
+    ? t('The line of the cost ends where the price of a model is not known.')
+    : t('There is no line of the cost: the price of the model is not known.');
 }
 
 function percent(score: number): string {
@@ -102,4 +124,4 @@ export function changedRows(before: ReadonlyMap<number, Row>, rows: readonly Row
   });
 }
 
-const FIELDS = ['label', 'facts', 'summary', 'score', 'cost', 'tone', 'version'] as const;
+const FIELDS = ['label', 'facts', 'summary', 'point', 'score', 'cost', 'tone', 'version'] as const;

@@ -1,6 +1,7 @@
 import type { FromPage, Header, Row, Section, ToPage, Words } from './messages';
 import { ChartView } from './page/chartView';
-import { element } from './page/elements';
+import { element, setText } from './page/elements';
+import { News } from './page/news';
 import { RowsView } from './page/rowsView';
 
 /** What survives that the page is hidden, or that the window is loaded again. */
@@ -26,6 +27,7 @@ class Page {
   private readonly title = element('h1');
   private readonly facts = element('p', { class: 'facts' });
   private readonly activity = element('p', { class: 'quiet' });
+  private readonly news = new News();
   private readonly chart: ChartView;
   private readonly list: RowsView;
   private readonly rows = new Map<number, Row>();
@@ -35,7 +37,7 @@ class Page {
 
   constructor(
     readonly runId: string,
-    private readonly words: Words,
+    words: Words,
     kept: Kept,
   ) {
     this.asTable = kept.asTable ?? false;
@@ -62,7 +64,7 @@ class Page {
       },
     });
     const main = document.getElementById('timeline');
-    main?.replaceChildren(this.title, this.facts, this.activity, this.chart.root, this.list.root);
+    main?.replaceChildren(this.title, this.facts, this.activity, this.news.root, this.chart.root, this.list.root);
   }
 
   take(header: Header, rows: readonly Row[]): void {
@@ -100,16 +102,10 @@ class Page {
     setText(this.title, this.header.title);
     setText(this.facts, this.header.facts);
     setText(this.activity, this.header.activity);
+    this.news.say(this.header.news);
     const rows = [...this.rows.values()].sort((one, other) => one.number - other.number);
-    this.chart.show(rows, this.words, this.header.chart);
-    this.list.show(rows, this.words);
-  }
-}
-
-/** Text that is set anew is read out anew. */
-function setText(where: HTMLElement, text: string): void {
-  if (where.textContent !== text) {
-    where.textContent = text;
+    this.chart.show(rows, this.header.chart, this.header.note);
+    this.list.show(rows);
   }
 }
 
@@ -126,6 +122,8 @@ function begin(message: Extract<ToPage, { kind: 'run' }>): void {
 window.addEventListener('message', ({ data }: MessageEvent<ToPage>) => {
   if (data.kind === 'run') {
     begin(data);
+  } else if (data.kind === 'none') {
+    document.getElementById('timeline')?.replaceChildren(element('p', {}, data.text));
   } else if (data.runId !== page?.runId) {
     return;
   } else if (data.kind === 'update') {

@@ -4,7 +4,7 @@ import { allIterations, History, reportedIterations } from '../history';
 import type { Snapshot } from '../protocol';
 import type { Services } from '../services';
 import { iterationSections } from './detail';
-import { timelineHtml } from './html';
+import { pageFolder, timelineHtml } from './html';
 import { type FromPage, fromPage, type Row, type ToPage } from './messages';
 import { changedRows, timelineHeader, timelineRows } from './model';
 import { timelineWords } from './words';
@@ -60,6 +60,9 @@ class Timeline {
     this.subscriptions = [
       services.snapshots.onDidChange((changed) => {
         this.follow(changed);
+      }),
+      services.client.onDidStart(() => {
+        void this.post();
       }),
       panel.webview.onDidReceiveMessage((message: unknown) => {
         this.received(fromPage(message));
@@ -120,7 +123,11 @@ class Timeline {
   /** Sends what the page doesn't show yet. */
   private async post(): Promise<void> {
     const snapshot = this.snapshot();
-    if (snapshot === undefined || !this.ready) {
+    if (!this.ready) {
+      return;
+    }
+    if (snapshot === undefined) {
+      this.sayNone();
       return;
     }
     await this.loadEarlier(snapshot);
@@ -140,6 +147,13 @@ class Timeline {
     this.posted = new Map(rows.map((row) => [row.number, row]));
   }
 
+  /** Once it is known which runs there are; a page that shows one keeps it. */
+  private sayNone(): void {
+    if (this.services.client.state === 'running' && this.postedRun === undefined) {
+      this.send({ kind: 'none', text: vscode.l10n.t('There is no run to show yet. Set a goal first.') });
+    }
+  }
+
   /** A snapshot holds the last iterations only; the others are asked for once. */
   private async loadEarlier(snapshot: Snapshot): Promise<void> {
     const earlier = this.history.of(snapshot.runId);
@@ -156,12 +170,17 @@ class Timeline {
     let sections;
     try {
       const detail = await this.services.client.request('donewhen.run.iteration', { runId, number });
-      sections = iterationSections(detail, vscode.l10n);
+      sections = iterationSections(detail, this.paths(runId, number), vscode.l10n);
     } catch (problem) {
       const text = problem instanceof Error ? problem.message : String(problem);
-      sections = [{ title: '', lines: [{ text, note: '', tone: 'bad' as const, action: undefined }] }];
+      sections = [{ title: '', lines: [{ lead: '', text, note: '', tone: 'bad' as const, action: undefined }] }];
     }
     this.send({ kind: 'detail', runId, number, sections });
+  }
+
+  private paths(runId: string, number: number): readonly string[] {
+    const iterations = [...(this.services.snapshots.get(runId)?.iterations ?? []), ...this.history.of(runId)];
+    return iterations.find((one) => one.number === number)?.changedFiles ?? [];
   }
 
   private send(message: ToPage): void {
@@ -175,7 +194,7 @@ function createPanel(services: Services): vscode.WebviewPanel {
 }
 
 function webviewOptions({ context }: Services): vscode.WebviewOptions {
-  return { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(context.extensionUri, 'dist')] };
+  return { enableScripts: true, localResourceRoots: [pageFolder(context.extensionUri)] };
 }
 
 function runOf(about: unknown): string | undefined {

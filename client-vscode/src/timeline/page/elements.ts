@@ -29,3 +29,10 @@ function filled<E extends Element>(made: E, attributes: Attributes, children: re
   made.append(...children);
   return made;
 }
+
+/** Where the text is the same already, nothing is drawn, selected or read out anew. */
+export function setText(where: HTMLElement, text: string): void {
+  if (where.textContent !== text) {
+    where.textContent = text;
+  }
+}

@@ -1,5 +1,6 @@
-import type { Action, Line, Row, Section, Words } from '../messages';
+import type { Action, Row, Section, Words } from '../messages';
 import { element } from './elements';
+import { sectionView } from './sectionView';
 
 const STEP = 100;
 /** An iteration under way changes all the time; its details are read this often. */
@@ -33,12 +34,14 @@ export class RowsView {
   private readonly asked = new Set<number>();
 
   constructor(
-    private words: Words,
+    private readonly words: Words,
     readonly expanded: Set<number>,
     limit: number,
     private readonly events: RowsEvents,
   ) {
     this.limit = Math.max(STEP, limit);
+    this.heading.textContent = words.iterations;
+    this.more.textContent = words.showEarlier;
     this.root.append(this.heading, this.list, this.more);
     this.more.addEventListener('click', () => {
       const before = this.list.lastElementChild;
@@ -53,9 +56,8 @@ export class RowsView {
     return this.limit;
   }
 
-  show(rows: readonly Row[], words: Words): void {
+  show(rows: readonly Row[]): void {
     this.rows = [...rows].reverse();
-    this.words = words;
     this.draw();
   }
 
@@ -65,7 +67,12 @@ export class RowsView {
     const said = JSON.stringify(sections);
     if (shown !== undefined && shown.said !== said) {
       shown.said = said;
-      shown.detail.replaceChildren(...sections.map((one) => this.section(one)));
+      const focused = [...shown.detail.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement);
+      shown.detail.replaceChildren(...sections.map((one) => sectionView(one, this.words, this.events.open)));
+      if (focused >= 0) {
+        const links = shown.detail.querySelectorAll('button');
+        (links[Math.min(focused, links.length - 1)] ?? shown.button).focus({ preventScroll: true });
+      }
     }
   }
 
@@ -83,9 +90,7 @@ export class RowsView {
   }
 
   private draw(): void {
-    this.heading.textContent = this.words.iterations;
     this.heading.hidden = this.rows.length === 0;
-    this.more.textContent = this.words.showEarlier;
     this.more.hidden = this.rows.length <= this.limit;
     let before: Element | null = this.list.firstElementChild;
     for (const row of this.rows.slice(0, this.limit)) {
@@ -105,9 +110,10 @@ export class RowsView {
     const summary = element('span', { class: 'summary' });
     const label = element('span', { class: 'label' }, row.label);
     const marks = { type: 'button', 'aria-expanded': 'false', 'aria-controls': id };
-    const button = element('button', marks, element('span', { class: 'twistie', 'aria-hidden': 'true' }), label, facts, summary);
+    const signs = ['twistie', 'sign'].map((name) => element('span', { class: name, 'aria-hidden': 'true' }));
+    const button = element('button', marks, ...signs, label, facts, summary);
     const detail = element('div', { id, class: 'detail', role: 'region', 'aria-label': row.label, hidden: true });
-    const item = element('li', { value: row.number }, button, detail);
+    const item = element('li', { value: row.number }, element('h3', {}, button), detail);
     const made = { item, button, facts, summary, detail, row: undefined, said: '' };
     button.addEventListener('click', () => {
       this.toggle(row.number, made, button.getAttribute('aria-expanded') !== 'true');
@@ -125,7 +131,7 @@ export class RowsView {
       return;
     }
     shown.row = row;
-    shown.item.className = row.tone;
+    shown.item.className = row.score === null ? 'open' : row.tone;
     shown.facts.textContent = row.facts;
     shown.summary.textContent = row.summary;
     if (before !== undefined && before.version !== row.version && this.expanded.has(row.number)) {
@@ -159,22 +165,5 @@ export class RowsView {
       this.expanded.delete(number);
     }
     this.events.changed();
-  }
-
-  private section({ title, lines }: Section): Element {
-    const list = element('ul', {}, ...lines.map((line) => this.line(line)));
-    return title === '' ? list : element('div', {}, element('h3', {}, title), list);
-  }
-
-  private line({ text, note, tone, action }: Line): Element {
-    const notes = note === '' ? [] : [element('span', { class: 'note' }, note)];
-    if (action === undefined) {
-      return element('li', { class: tone }, element('span', { class: 'text' }, text), ...notes);
-    }
-    const link = element('button', { type: 'button', class: 'link' }, text);
-    link.addEventListener('click', () => {
-      this.events.open(action);
-    });
-    return element('li', { class: tone }, link, ...notes);
   }
 }

@@ -1,0 +1,122 @@
+"""The timeline's page, as it is packaged, with a run of a thousand iterations."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+MANY = 1000
+WORDS = ["score", "cost", "iteration", "iterations", "points", "table", "unknown", "failed", "showTable", "showChart",
+         "showEarlier", "loading", "empty"]  # fmt: skip
+HOST = """<!DOCTYPE html><html lang="en"><head><title>Timeline</title></head><body><main id="timeline"></main><script>
+  window.sent = [];
+  window.acquireVsCodeApi = () => ({
+    postMessage: message => window.sent.push(message),
+    getState: () => window.kept,
+    setState: state => { window.kept = state; },
+  });
+</script></body></html>"""
+
+
+def row(number: int) -> dict[str, Any]:
+    label, score = f"Iteration {number}", number / MANY if number < MANY else 1
+    return {"number": number, "label": label, "facts": f"{number} of {MANY} met", "summary": f"did {number}",
+            "point": f"{score:.0%}", "score": score, "cost": number / 100, "tone": "plain",
+            "version": str(number)}  # fmt: skip
+
+
+def message(kind: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    header = {
+        "title": "Export",
+        "facts": "running",
+        "activity": "",
+        "chart": f"{len(rows)} rows",
+        "note": "",
+        "news": "",
+    }
+    return {"kind": kind, "runId": "r1", "words": {word: word for word in WORDS}, "header": header, "rows": rows}
+
+
+@pytest.fixture
+def page(chrome: Browser, vsix: Path) -> Iterator[Page]:
+    with zipfile.ZipFile(vsix) as packed:
+        style, script = (packed.read(f"extension/dist/timeline/page.{kind}").decode() for kind in ("css", "js"))
+    context = chrome.new_context(viewport={"width": 800, "height": 600})
+    page = context.new_page()
+    page.set_content(HOST)
+    page.add_style_tag(content=style)
+    page.add_script_tag(content=script)
+    post(page, message("run", [row(number) for number in range(1, MANY + 1)]))
+    page.get_by_role("heading", name=f"Iteration {MANY}").wait_for()
+    yield page
+    context.close()
+
+
+def post(page: Page, told: dict[str, Any]) -> None:
+    page.evaluate("told => window.dispatchEvent(new MessageEvent('message', { data: told }))", told)
+
+
+def test_a_long_run_is_shown_in_parts(page: Page) -> None:
+    rows = page.locator("#timeline ol > li")
+    assert rows.count() == 100
+    more = page.get_by_role("button", name="showEarlier")
+    more.focus()
+    more.press("Enter")
+    assert rows.count() == 200
+    assert page.evaluate("document.activeElement.textContent").startswith(f"Iteration {MANY - 100}")
+
+    chart = page.get_by_role("slider")
+    chart.focus()
+    assert chart.get_attribute("aria-valuemax") == str(MANY)
+    chart.press("PageDown")
+    assert chart.get_attribute("aria-valuetext") == "Iteration 990: 99%"
+    chart.press("Home")
+    chart.press("Enter")
+    assert rows.count() == MANY
+    assert page.evaluate("document.activeElement.textContent").startswith("Iteration 1")
+    assert page.evaluate("window.sent.at(-1)") == {"kind": "expand", "runId": "r1", "number": 1}
+
+
+def test_what_is_new_moves_nothing_that_somebody_reads(page: Page) -> None:
+    chosen = page.get_by_role("heading", name="Iteration 950", exact=False).get_by_role("button")
+    chosen.focus()
+    chosen.press("Enter")
+    line = {"lead": "", "text": "calc.py", "note": "", "tone": "plain",
+            "action": {"kind": "change", "number": 950, "uri": "file:///w/calc.py"}}  # fmt: skip
+    detail = {"kind": "detail", "runId": "r1", "number": 950, "sections": [{"title": "Changed files", "lines": [line]}]}
+    post(page, detail)
+    page.get_by_role("button", name="calc.py").focus()
+    page.evaluate("window.before = document.activeElement")
+    where = "Math.round(document.activeElement.getBoundingClientRect().top)"
+    top = page.evaluate(where)
+
+    post(page, message("update", [row(MANY + 1)]))
+    page.get_by_role("heading", name=f"Iteration {MANY + 1}").wait_for(state="attached")
+    assert page.evaluate("document.activeElement === window.before")
+    assert page.evaluate(where) == top
+    # The open iteration is read again, and says more than before: what had the focus has it still.
+    longer = {**detail, "sections": [{"title": "Changed files", "lines": [line, {**line, "text": "b.py"}]}]}
+    post(page, longer)
+    page.get_by_role("button", name="b.py").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "calc.py"
+    assert page.evaluate(where) == top
+
+
+def test_the_table_stays_where_it_was_scrolled_to(page: Page) -> None:
+    page.get_by_role("button", name="showTable").click()
+    table = page.get_by_role("region", name="table", exact=True)
+    assert table.get_by_role("row").count() == MANY + 1
+    table.focus()
+    table.evaluate("e => { e.scrollTop = 5000; }")
+    post(page, message("update", [row(MANY + 1)]))
+    table.get_by_role("row", name=f"{MANY + 1} ").wait_for(state="attached")
+    assert table.evaluate("e => e.scrollTop") == 5000
+    assert table.evaluate("e => e === document.activeElement")
