@@ -4,12 +4,17 @@ import { Backoff } from './backoff';
 import type { CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
 import { type ServerCommand, sameCommand } from './serverCommand';
 import type { ServerClient, ServerState } from './services';
+import { type Remedy, SetupProblem } from './setupProblem';
 import type { SnapshotStore } from './snapshots';
 
 /** What a server needs to know when it starts; asked for at each start. */
 export interface Surroundings {
   /** Rejects with a message for people where there is none. */
   command(): Promise<ServerCommand>;
+  /** What a person can do where that command starts no server. */
+  remedies(): readonly Remedy[];
+  /** The folder that it runs in. */
+  readonly cwd: string;
   settings(): Promise<Record<string, unknown>>;
   stateDir(): string | null;
   secrets(): Promise<readonly { name: string; value: string }[]>;
@@ -20,6 +25,8 @@ export interface Surroundings {
 }
 
 const STOP_MS = 4_000;
+/** A server on a busy machine, read from a cold disk, answers long before. */
+const START_MS = 30_000;
 const EXECUTE = 'workspace/executeCommand';
 
 /** The language server: started, stopped and restarted one after the other, never two at once. */
@@ -38,6 +45,8 @@ export class Server implements ServerClient, vscode.Disposable {
   state: ServerState = 'stopped';
   /** Why it does not run. */
   failure: Error | undefined;
+  /** What the server that runs, or ran last, says of itself. */
+  version: string | undefined;
 
   constructor(
     private readonly around: Surroundings,
@@ -141,29 +150,54 @@ export class Server implements ServerClient, vscode.Disposable {
     this.log.info(`starting ${command.command} ${command.args.join(' ')}`);
     // The client library is loaded here: activating does not wait for it.
     const { makeClient } = await import('./connection');
-    const client = await makeClient(command, this.around, this.log, () => {
-      this.closed();
+    let refuse: (problem: Error) => void = () => undefined;
+    const refused = new Promise<never>((_resolve, reject) => {
+      refuse = reject;
+    });
+    refused.catch(() => undefined);
+    const client = await makeClient(command, this.around, this.log, {
+      closed: () => {
+        this.closed(client);
+      },
+      garbled: refuse,
     });
     client.onNotification('donewhen/snapshot', (snapshot: Snapshot) => {
       this.snapshots.take(snapshot);
     });
+    const timer = setTimeout(() => {
+      refuse(new Error(`no answer within ${START_MS / 1000} s`));
+    }, START_MS);
     try {
-      await client.start();
-      for (const secret of await this.around.secrets()) {
-        await client.sendNotification('donewhen/setSecret', secret);
-      }
+      await Promise.race([this.greet(client), refused]);
     } catch (problem) {
       this.log.error(String(problem));
-      await client.dispose().catch(() => undefined);
+      await endedClient(client);
       const told = vscode.l10n.t('The Done When server {0} could not be started. The log says more.', command.command);
-      throw new Error(told, { cause: problem });
+      throw new SetupProblem(told, this.around.remedies());
+    } finally {
+      clearTimeout(timer);
     }
     this.client = client;
   }
 
+  private async greet(client: LanguageClient): Promise<void> {
+    await client.start();
+    const { name, version } = client.initializeResult?.serverInfo ?? { name: '' };
+    if (name !== 'donewhen') {
+      throw new Error(`it says that it is ${JSON.stringify(name)}`);
+    }
+    this.version = version;
+    for (const secret of await this.around.secrets()) {
+      await client.sendNotification('donewhen/setSecret', secret);
+    }
+    if (!client.isRunning()) {
+      throw new Error('it ended as soon as it had started');
+    }
+  }
+
   /** The process is gone, and nobody asked for it. */
-  private closed(): void {
-    if (this.state !== 'running' || this.disposed) {
+  private closed(client: LanguageClient): void {
+    if (this.client !== client || this.state !== 'running' || this.disposed) {
       return;
     }
     this.discard();
@@ -181,7 +215,9 @@ export class Server implements ServerClient, vscode.Disposable {
     const params = { command: 'donewhen.run.status', arguments: [{}] };
     try {
       const found = await this.client?.sendRequest<CommandResults['donewhen.run.status']>(EXECUTE, params);
-      this.snapshots.replace(found?.snapshots ?? []);
+      const snapshots = found?.snapshots ?? [];
+      this.snapshots.replace(snapshots);
+      this.log.info(`the server is ready, version ${this.version ?? 'unknown'}; runs known: ${snapshots.length}`);
     } catch (problem) {
       this.log.warn(`the runs are not known: ${String(problem)}`);
     }
@@ -218,4 +254,11 @@ export class Server implements ServerClient, vscode.Disposable {
       this.stateChanged.fire(state);
     }
   }
+}
+
+/** A client that is starting can't be disposed of, but its process can be ended. */
+async function endedClient(client: LanguageClient): Promise<void> {
+  const process = client.serverProcess;
+  await client.dispose().catch(() => undefined);
+  process?.kill('SIGKILL');
 }

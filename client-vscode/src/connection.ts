@@ -20,14 +20,22 @@ class QuietClient extends LanguageClient {
   }
 }
 
-/** A client that is not started yet; `closed` is called when its connection ends. */
+/** What is told of a connection. */
+export interface ConnectionEvents {
+  closed(): void;
+  /** What the other side writes is no message. */
+  garbled(problem: Error): void;
+}
+
+/** A client that is not started yet. */
 export async function makeClient(
   { command, args }: ServerCommand,
   around: Surroundings,
   log: vscode.LogOutputChannel,
-  closed: () => void,
+  events: ConnectionEvents,
 ): Promise<LanguageClient> {
-  const executable = { command, args: [...args], transport: TransportKind.stdio };
+  // Not in the folder that is open: a program would be looked for there too.
+  const executable = { command, args: [...args], transport: TransportKind.stdio, options: { cwd: around.cwd } };
   const options: LanguageClientOptions = {
     documentSelector: [
       { scheme: 'file', pattern: '**/GOAL.md' },
@@ -44,9 +52,12 @@ export async function makeClient(
     middleware: middleware(around),
     initializationFailedHandler: () => false,
     errorHandler: {
-      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      error: (problem) => {
+        events.garbled(problem);
+        return { action: ErrorAction.Continue, handled: true };
+      },
       closed: () => {
-        closed();
+        events.closed();
         return { action: CloseAction.DoNotRestart, handled: true };
       },
     },

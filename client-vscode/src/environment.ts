@@ -1,12 +1,12 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { programSettings, setForUser, text } from './configuration';
 import { type Made, pipInstall } from './installing';
-import { ManagedEnvironments } from './managedEnvironment';
-import { run } from './processes';
+import { type Contents, ManagedEnvironments } from './managedEnvironment';
+import { cleanEnvironment, type Ran, run } from './processes';
 import { askPython, isNewEnough, LEAST } from './pythons';
-import { commandOfPath, commandOfPython, type ServerCommand, serverSource } from './serverCommand';
+import { commandOfPath, commandOfPython, isNamed, type ServerCommand, serverSource } from './serverCommand';
 import { type Remedy, SetupProblem } from './setupProblem';
 
 const MODELS_WANTED = 'modelsWanted';
@@ -24,10 +24,11 @@ export class Environment {
 
   /** Rejects with a SetupProblem where there is no server to be had. */
   async command(): Promise<ServerCommand> {
+    await mkdir(this.storage, { recursive: true });
     const source = serverSource(programSettings());
     switch (source.kind) {
       case 'path':
-        return commandOfPath(source.path);
+        return this.ofPath(source.path);
       case 'interpreter':
         return this.ofInterpreter(source.interpreter);
       case 'managed':
@@ -40,14 +41,57 @@ export class Environment {
     await this.context.globalState.update(MODELS_WANTED, true);
   }
 
+  /** What a person can do where the program is there, but is no server that answers. */
+  remedies(): readonly Remedy[] {
+    const source = serverSource(programSettings());
+    switch (source.kind) {
+      case 'path':
+        return [tryAgain(), openSettings('donewhen.serverPath'), useOwn('serverPath')];
+      case 'interpreter':
+        return [tryAgain(), openSettings('donewhen.interpreter'), useOwn('interpreter')];
+      case 'managed':
+        return [tryAgain(), this.setUpAgain()];
+    }
+  }
+
+  /** What a person can do where the server is of another version than the extension. */
+  versionRemedies(): readonly Remedy[] {
+    const source = serverSource(programSettings());
+    switch (source.kind) {
+      case 'path':
+        return [openSettings('donewhen.serverPath'), useOwn('serverPath')];
+      case 'interpreter':
+        return [this.installThere(source.interpreter), useOwn('interpreter')];
+      case 'managed':
+        return [this.setUpAgain()];
+    }
+  }
+
+  /** A folder that nobody else writes to. */
   private get storage(): string {
     return this.context.globalStorageUri.fsPath;
   }
 
+  private async ofPath(program: string): Promise<ServerCommand> {
+    const others = [openSettings('donewhen.serverPath'), useOwn('serverPath')];
+    if (!isNamed(program)) {
+      const message = vscode.l10n.t('{0} is configured to be Done When’s server, but is no absolute path.', program);
+      throw new SetupProblem(message, others);
+    }
+    if (path.isAbsolute(program) && (await stat(program).catch(() => undefined))?.isFile() !== true) {
+      const message = vscode.l10n.t('{0} is configured to be Done When’s server, but is no file.', program);
+      throw new SetupProblem(message, others);
+    }
+    return commandOfPath(program);
+  }
+
   private async ofInterpreter(interpreter: string): Promise<ServerCommand> {
-    await mkdir(this.storage, { recursive: true });
-    const python = await askPython([interpreter], this.storage);
-    const others = [this.useOwn(), openSettings('donewhen.interpreter')];
+    const others = [useOwn('interpreter'), openSettings('donewhen.interpreter')];
+    if (!isNamed(interpreter)) {
+      const message = vscode.l10n.t('{0} is configured to run Done When, but is no absolute path.', interpreter);
+      throw new SetupProblem(message, others);
+    }
+    const python = await askPython([interpreter], this.storage, process.env);
     if (python === undefined) {
       throw new SetupProblem(vscode.l10n.t('{0} is configured to run Done When, but is no Python.', interpreter), others);
     }
@@ -65,8 +109,18 @@ export class Environment {
   }
 
   private async ofManaged(): Promise<string> {
-    const contents = { wheel: await this.wheel(), extras: this.extras() };
+    const contents = await this.contents();
     return (await this.managed.find(contents)) ?? this.make(contents);
+  }
+
+  private async contents(): Promise<Contents> {
+    return { wheel: await this.wheel(), extras: this.extras() };
+  }
+
+  /** Nothing that is started to set something up is of the workspace, nor run in it. */
+  private get clean(): NodeJS.ProcessEnv {
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    return cleanEnvironment(process.env, folders.map((folder) => folder.uri.fsPath));
   }
 
   private extras(): string[] {
@@ -85,7 +139,7 @@ export class Environment {
     return path.join(folder, wheel);
   }
 
-  private async make(contents: { wheel: string; extras: string[] }): Promise<string> {
+  private async make(contents: Contents): Promise<string> {
     const title = vscode.l10n.t('Done When sets up its Python environment');
     const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
     return vscode.window.withProgress(options, async (progress, token) => {
@@ -93,12 +147,13 @@ export class Environment {
       token.onCancellationRequested(() => {
         abort.abort();
       });
-      const made = await this.managed.make(contents, abort.signal, (line) => {
+      const onLine = (line: string): void => {
         this.log.info(line);
         const starts = line.startsWith('> ');
         const step = line.includes(' install ') ? vscode.l10n.t('installing') : vscode.l10n.t('creating it');
         progress.report({ message: starts ? step : line.slice(0, 80) });
-      });
+      };
+      const made = await this.managed.make(contents, { env: this.clean, signal: abort.signal, onLine });
       if (token.isCancellationRequested) {
         throw new SetupProblem(vscode.l10n.t('Setting up Done When was cancelled.'), [tryAgain()]);
       }
@@ -140,14 +195,19 @@ export class Environment {
         const onLine = (line: string): void => {
           this.log.info(line);
         };
-        await vscode.window.withProgress(options, () => run(command, args, { cwd: this.storage, onLine }));
+        const installing = (): Promise<Ran> => run(command, args, { cwd: this.storage, env: this.clean, onLine });
+        const { code, output } = await vscode.window.withProgress(options, installing);
+        if (code !== 0) {
+          this.log.error(output);
+          throw new Error(vscode.l10n.t('donewhen could not be installed for {0}. The log says why.', interpreter));
+        }
       },
     };
   }
 
-  private useOwn(): Remedy {
-    const perform = (): Promise<void> => setForUser('interpreter', undefined);
-    return { label: vscode.l10n.t('Use an Environment of Its Own'), again: false, perform };
+  private setUpAgain(): Remedy {
+    const perform = async (): Promise<void> => this.managed.forget(await this.contents());
+    return { label: vscode.l10n.t('Set Up Again'), again: true, perform };
   }
 
   private chooseInterpreter(): Remedy {
@@ -160,6 +220,11 @@ export class Environment {
     };
     return { label: vscode.l10n.t('Choose Python…'), again: false, perform };
   }
+}
+
+function useOwn(instead: 'interpreter' | 'serverPath'): Remedy {
+  const perform = (): Promise<void> => setForUser(instead, undefined);
+  return { label: vscode.l10n.t('Use an Environment of Its Own'), again: false, perform };
 }
 
 function tryAgain(): Remedy {

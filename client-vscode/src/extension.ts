@@ -31,6 +31,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const started: Server = new Server(
     {
       command: () => environment.command(),
+      remedies: () => environment.remedies(),
+      cwd: context.globalStorageUri.fsPath,
       settings: () => Promise.resolve(serverSettings(configured(), interpreter.path)),
       stateDir: () => ownText('stateDir') || null,
       secrets: () => secrets.all(),
@@ -41,9 +43,9 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
   );
   server = started;
-  const trouble: Trouble = new Trouble(started, environment, log);
+  const trouble: Trouble = new Trouble(started, environment, log, versionOf(context));
   const services: Services = { client: started, snapshots, log, context };
-  context.subscriptions.push(log, started, interpreter, follow(started, interpreter), trouble.registerServer());
+  context.subscriptions.push(log, started, interpreter, follow(started, interpreter), trouble.registerServer(), secrets.follow(started));
   const features = [
     registerStatusBar,
     registerContext,
@@ -62,6 +64,10 @@ export function activate(context: vscode.ExtensionContext): void {
 
 export async function deactivate(): Promise<void> {
   await server?.stop();
+}
+
+function versionOf(context: vscode.ExtensionContext): string {
+  return (context.extension.packageJSON as { readonly version: string }).version;
 }
 
 /** What changes outside is handed to the server. */

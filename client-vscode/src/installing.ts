@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import * as path from 'node:path';
-import { cleanEnvironment, type Ran, run } from './processes';
+import { type Ran, run } from './processes';
 import { findPython, type Python } from './pythons';
 
 /** What making an environment needs to know. */
@@ -11,6 +11,7 @@ export interface Making {
   readonly extras: readonly string[];
   /** A folder that nobody else writes to, to run programs in. */
   readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly onLine: (line: string) => void;
 }
@@ -27,20 +28,24 @@ export function pythonIn(folder: string): string {
 
 /** Makes a virtual environment and installs the wheel: with uv where there is one and it can, else with pip. */
 export async function makeEnvironment(making: Making): Promise<Made> {
-  const { python, tooOld } = await findPython(making.cwd);
-  if (await makeWithUv(making, python)) {
-    return { kind: 'made' };
+  const { python, tooOld } = await findPython(making.cwd, making.env);
+  const withUv = await makeWithUv(making, python);
+  if (withUv?.kind === 'made' || (withUv !== undefined && python === undefined)) {
+    return withUv;
   }
   if (python === undefined) {
     return { kind: 'no-python', tooOld };
   }
   const venv = await start(making, [python.program, ...python.args, '-m', 'venv', '--clear', making.folder]);
   if (venv.code !== 0) {
-    return { kind: 'no-venv', python };
+    return NO_VENV.test(venv.output) ? { kind: 'no-venv', python } : { kind: 'failed', output: venv.output };
   }
   const installed = await start(making, pipInstall(pythonIn(making.folder), making.wheel, making.extras));
   return installed.code === 0 ? { kind: 'made' } : { kind: 'failed', output: installed.output };
 }
+
+/** What Python says where its distributor left a part of it out. */
+const NO_VENV = /ensurepip|No module named '?venv/;
 
 /** How pip installs the wheel for a Python. pip reads `PIP_FIND_LINKS` and its like by itself. */
 export function pipInstall(python: string, wheel: string, extras: readonly string[]): string[] {
@@ -80,27 +85,28 @@ function requirement(wheel: string, extras: readonly string[]): string {
   return extras.length === 0 ? wheel : `${wheel}[${extras.join(',')}]`;
 }
 
-async function makeWithUv(making: Making, python: Python | undefined): Promise<boolean> {
-  const version = ['--python', python === undefined ? '>=3.11' : await programOf(python, making.cwd)];
+/** Undefined where there is no uv, or it makes no environment. */
+async function makeWithUv(making: Making, python: Python | undefined): Promise<Made | undefined> {
+  const version = ['--python', python === undefined ? '>=3.11' : await programOf(python, making)];
   const options = ['--no-project', '--no-python-downloads', '--clear', ...version];
   const venv = await start(making, ['uv', 'venv', ...options, making.folder]);
   if (venv.code !== 0) {
-    return false;
+    return undefined;
   }
   const own = pythonIn(making.folder);
-  const installed = await start(making, uvInstall(own, making.wheel, making.extras, process.env));
-  return installed.code === 0 && existsSync(own);
+  const installed = await start(making, uvInstall(own, making.wheel, making.extras, making.env));
+  return installed.code === 0 && existsSync(own) ? { kind: 'made' } : { kind: 'failed', output: installed.output };
 }
 
-async function programOf(python: Python, cwd: string): Promise<string> {
+async function programOf(python: Python, { cwd, env }: Making): Promise<string> {
   const question = [...python.args, '-c', 'import sys; print(sys.executable)'];
-  const { code, output } = await run(python.program, question, { cwd, env: cleanEnvironment(process.env) });
+  const { code, output } = await run(python.program, question, { cwd, env });
   return code === 0 ? output.trim() : python.program;
 }
 
 function start(making: Making, words: readonly string[]): Promise<Ran> {
   const [command = '', ...args] = words;
   making.onLine(`> ${words.join(' ')}`);
-  const { cwd, signal, onLine } = making;
-  return run(command, args, { cwd, signal, onLine, env: cleanEnvironment(process.env) });
+  const { cwd, env, signal, onLine } = making;
+  return run(command, args, { cwd, env, signal, onLine });
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import * as path from 'node:path';
 import { type Made, type Making, makeEnvironment, pythonIn } from './installing';
@@ -26,31 +26,38 @@ export class ManagedEnvironments {
   /** The Python of the environment; undefined where it has to be made first. */
   async find(contents: Contents): Promise<string | undefined> {
     const folder = await this.place(contents);
-    try {
-      const now = new Date();
-      await utimes(path.join(folder, READY), now, now);
-      return pythonIn(folder);
-    } catch {
+    if (!(await isWhole(folder))) {
       return undefined;
     }
+    const now = new Date();
+    await utimes(path.join(folder, READY), now, now).catch(() => undefined);
+    return pythonIn(folder);
   }
 
-  async make(contents: Contents, signal: AbortSignal, onLine: Making['onLine']): Promise<MadeEnvironment> {
+  /** What the disk refuses is `failed`, as what the installer refuses is. */
+  async make(contents: Contents, how: Pick<Making, 'env' | 'signal' | 'onLine'>): Promise<MadeEnvironment> {
     const place = await this.place(contents);
-    const folder = `${place}.${process.pid}`;
-    await mkdir(this.folder, { recursive: true });
+    const folder = `${place}.${randomUUID().slice(0, 8)}`;
     try {
-      const made = await makeEnvironment({ ...contents, folder, cwd: this.folder, signal, onLine });
+      await mkdir(this.folder, { recursive: true });
+      const made = await makeEnvironment({ ...contents, ...how, folder, cwd: this.folder });
       if (made.kind !== 'made') {
         return made;
       }
       await writeFile(path.join(folder, READY), path.basename(contents.wheel));
       await takePlace(folder, place);
+      await this.forgetUnused(place).catch(() => undefined);
+    } catch (problem) {
+      return { kind: 'failed', output: String(problem) };
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true }).catch(() => undefined);
     }
-    await this.forgetUnused(place);
     return { kind: 'ready', python: pythonIn(place) };
+  }
+
+  /** From now on it is not found any more; what is made next takes its place. */
+  async forget(contents: Contents): Promise<void> {
+    await rm(path.join(await this.place(contents), READY), { force: true });
   }
 
   private async place({ wheel, extras }: Contents): Promise<string> {
@@ -72,13 +79,23 @@ export class ManagedEnvironments {
   }
 }
 
-/** Another window may have been faster: then its environment, which is the same, stays. */
+/** Complete, and the Python that it was made with is still there. */
+async function isWhole(place: string): Promise<boolean> {
+  const parts = [path.join(place, READY), pythonIn(place)].map((part) => stat(part).catch(() => undefined));
+  return (await Promise.all(parts)).every((part) => part !== undefined);
+}
+
+/** Another window may have been faster: then its environment, which is the same, stays. What is broken goes. */
 async function takePlace(folder: string, place: string): Promise<void> {
   try {
     await rename(folder, place);
-  } catch (problem) {
-    if ((await stat(path.join(place, READY)).catch(() => undefined)) === undefined) {
-      throw problem;
+  } catch {
+    if (await isWhole(place)) {
+      return;
     }
+    const aside = `${folder}.broken`;
+    await rename(place, aside);
+    await rename(folder, place);
+    await rm(aside, { recursive: true, force: true }).catch(() => undefined);
   }
 }

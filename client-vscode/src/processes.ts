@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { homedir } from 'node:os';
+import * as path from 'node:path';
 
 export interface RunOptions {
   readonly cwd: string;
@@ -44,8 +46,35 @@ export function run(command: string, args: readonly string[], options: RunOption
   });
 }
 
-/** The environment without what would make Python or its installers look somewhere else. */
-export function cleanEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const hidden = new Set(['PYTHONPATH', 'PYTHONHOME', 'VIRTUAL_ENV', 'CONDA_PREFIX', '__PYVENV_LAUNCHER__']);
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !hidden.has(name)));
+/** What would make Python or its installers look, or install, somewhere else. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  ...['PYTHONPATH', 'PYTHONHOME', 'PYTHONUSERBASE', 'VIRTUAL_ENV', 'CONDA_PREFIX', '__PYVENV_LAUNCHER__'],
+  ...['PIP_TARGET', 'PIP_PREFIX', 'PIP_ROOT', 'PIP_PYTHON', 'PIP_REQUIREMENT'],
+  ...['UV_PYTHON', 'UV_SYSTEM_PYTHON', 'UV_PROJECT', 'UV_PROJECT_ENVIRONMENT', 'UV_WORKING_DIRECTORY'],
+]);
+
+/**
+ * The environment for programs that set something up: without what would lead them elsewhere, and with no folder on the
+ * PATH that is inside of `strangers`, such as the environment of a project that was active in a terminal.
+ */
+export function cleanEnvironment(environment: NodeJS.ProcessEnv, strangers: readonly string[] = []): NodeJS.ProcessEnv {
+  const kept = Object.entries(environment).filter(([name]) => !HIDDEN.has(name));
+  const cleaned = kept.map(([name, value]) => [name, /^path$/i.test(name) ? pathWithout(value ?? '', strangers) : value]);
+  // A person's pip may install for its user by default, which no virtual environment takes.
+  return { ...(Object.fromEntries(cleaned) as NodeJS.ProcessEnv), PIP_USER: '0' };
+}
+
+function pathWithout(value: string, strangers: readonly string[]): string {
+  // Where the home itself is open, all that a person installed is in it.
+  const closed = strangers.filter((folder) => !isInside(homedir(), folder));
+  const foreign = (entry: string): boolean => !path.isAbsolute(entry) || closed.some((folder) => isInside(entry, folder));
+  return value
+    .split(path.delimiter)
+    .filter((entry) => !foreign(entry))
+    .join(path.delimiter);
+}
+
+function isInside(entry: string, folder: string): boolean {
+  const relative = path.relative(folder, entry);
+  return relative === '' || (!relative.startsWith('..') && !path.isAbsolute(relative));
 }

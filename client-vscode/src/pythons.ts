@@ -1,4 +1,4 @@
-import { cleanEnvironment, run } from './processes';
+import { run } from './processes';
 
 /** A Python: its program, and what it says about itself. */
 export interface Python {
@@ -34,7 +34,7 @@ print(json.dumps({"version": list(sys.version_info[:2]), "donewhen": donewhen}))
 export async function askPython(
   words: readonly string[],
   cwd: string,
-  env: NodeJS.ProcessEnv = process.env,
+  env: NodeJS.ProcessEnv,
 ): Promise<Python | undefined> {
   const [program = '', ...args] = words;
   const { code, output } = await run(program, [...args, '-c', QUESTION], { cwd, env });
@@ -55,10 +55,13 @@ export function isNewEnough(python: Python): boolean {
 }
 
 /** The first Python on the PATH that is new enough, and the others that were found. */
-export async function findPython(cwd: string): Promise<{ python: Python | undefined; tooOld: readonly Python[] }> {
+export async function findPython(
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<{ python: Python | undefined; tooOld: readonly Python[] }> {
   const tooOld: Python[] = [];
   for (const words of process.platform === 'win32' ? ON_WINDOWS : NAMES) {
-    const python = await askPython(words, cwd, cleanEnvironment(process.env));
+    const python = await askPython(words, cwd, env);
     if (python !== undefined && isNewEnough(python)) {
       return { python, tooOld };
     }

@@ -23,10 +23,10 @@ export class Secrets {
     return Object.entries(await this.stored()).map(([name, value]) => ({ name, value }));
   }
 
-  /** Asks for a key and hands it over; an empty one is forgotten. */
+  /** Asks for a key and hands it over, or forgets it. */
   async ask(client: ServerClient): Promise<void> {
     const name = await this.chooseName();
-    const value = name === undefined ? undefined : await askValue(name);
+    const value = name === undefined ? undefined : await this.askValue(name);
     if (name === undefined || value === undefined) {
       return;
     }
@@ -37,6 +37,40 @@ export class Secrets {
     const told =
       value === '' ? vscode.l10n.t('The key {0} is forgotten.', name) : vscode.l10n.t('The key {0} is stored.', name);
     vscode.window.setStatusBarMessage(told, 5_000);
+  }
+
+  /** What another window stored or forgot holds for this one's server too. */
+  follow(client: ServerClient): vscode.Disposable {
+    let known = new Set<string>();
+    const tell = async (): Promise<void> => {
+      const all = await this.all();
+      const names = new Set(all.map((one) => one.name));
+      const gone = [...known].filter((name) => !names.has(name)).map((name) => ({ name, value: '' }));
+      [...all, ...gone].forEach((secret) => {
+        client.notify('donewhen/setSecret', secret);
+      });
+      known = names;
+    };
+    void this.all().then((all) => (known = new Set(all.map((one) => one.name))));
+    return this.storage.onDidChange(({ key }) => {
+      if (key === STORED) {
+        void tell();
+      }
+    });
+  }
+
+  /** An empty one is to be forgotten; undefined where the person leaves. */
+  private async askValue(name: string): Promise<string | undefined> {
+    if (name in (await this.stored())) {
+      const replace = { label: vscode.l10n.t('Replace It'), forget: false };
+      const forget = { label: vscode.l10n.t('Forget It'), forget: true };
+      const title = vscode.l10n.t('The key {0} is stored', name);
+      const chosen = await vscode.window.showQuickPick([replace, forget], { title, ignoreFocusOut: true });
+      if (chosen?.forget !== false) {
+        return chosen === undefined ? undefined : '';
+      }
+    }
+    return askValue(name);
   }
 
   private async stored(): Promise<Record<string, string>> {
@@ -68,11 +102,13 @@ function askName(): Thenable<string | undefined> {
   });
 }
 
-function askValue(name: string): Thenable<string | undefined> {
-  return vscode.window.showInputBox({
+async function askValue(name: string): Promise<string | undefined> {
+  const given = await vscode.window.showInputBox({
     title: name,
-    prompt: vscode.l10n.t('Kept in the secret storage of the editor. Leave it empty to forget the key.'),
+    prompt: vscode.l10n.t('Kept in the secret storage of the editor.'),
     password: true,
     ignoreFocusOut: true,
+    validateInput: (given) => (given.trim() === '' ? vscode.l10n.t('A key is needed.') : undefined),
   });
+  return given?.trim();
 }

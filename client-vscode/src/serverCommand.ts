@@ -1,3 +1,5 @@
+import { isAbsolute } from 'node:path';
+
 /** How the server is started. A plain value, so that two of them can be compared. */
 export interface ServerCommand {
   readonly command: string;
@@ -17,6 +19,11 @@ export interface ProgramSettings {
 }
 
 const SERVE = ['serve', '--stdio'] as const;
+
+/** A name for the PATH, or an absolute path: anything else would depend on the folder that is open. */
+export function isNamed(program: string): boolean {
+  return isAbsolute(program) || !/[\\/]/.test(program);
+}
 
 /** A server path wins over an interpreter, and that over the environment of the extension. */
 export function serverSource(settings: ProgramSettings): ServerSource {

@@ -2,25 +2,36 @@ import * as vscode from 'vscode';
 import type { Server } from './client';
 import type { Environment } from './environment';
 import { withoutLinks } from './messageText';
-import { SetupProblem } from './setupProblem';
+import { type Remedy, SetupProblem } from './setupProblem';
+import { differenceOf } from './versions';
+
+/** What the server says of a key that is missing, or that a provider did not take. */
+const NEEDS_KEY = /\b[A-Z][A-Z0-9_]*_API_KEY\b/;
 
 /** How problems are told: a sentence, and buttons for what can be done about it. */
 export class Trouble {
-  private telling = false;
+  /** The problem whose message stands there and waits for an answer. */
+  private telling: string | undefined;
+  private toldVersion: string | undefined;
 
   constructor(
     private readonly server: Server,
     private readonly environment: Environment,
     private readonly log: vscode.LogOutputChannel,
+    /** The extension's. */
+    private readonly version: string,
   ) {}
 
-  /** Why the server does not run, once for each time that it fails. */
+  /** Why the server does not run, once for each time that it fails; that it is of another version, once. */
   registerServer(): vscode.Disposable {
-    return this.server.onDidChangeState((state) => {
-      if (state === 'failed') {
-        void this.tellServer();
-      }
-    });
+    return vscode.Disposable.from(
+      this.server.onDidChangeState((state) => {
+        if (state === 'failed') {
+          void this.tellServer();
+        }
+      }),
+      this.server.onDidStart(() => void this.tellVersion()),
+    );
   }
 
   /** What went wrong with a command; nothing for what a person cancelled. */
@@ -35,25 +46,52 @@ export class Trouble {
     this.log.error(message);
     const install = vscode.l10n.t('Install Model Support');
     const logs = vscode.l10n.t('Show Logs');
-    const needsModels = message.includes('donewhen[models]');
-    const chosen = await vscode.window.showErrorMessage(withoutLinks(message), ...(needsModels ? [install] : []), logs);
+    const key = vscode.l10n.t('Set API Key');
+    const offered = [
+      ...(message.includes('donewhen[models]') ? [install] : []),
+      ...(NEEDS_KEY.test(message) ? [key] : []),
+    ];
+    const chosen = await vscode.window.showErrorMessage(withoutLinks(message), ...offered, logs);
     if (chosen === logs) {
       this.log.show();
+    } else if (chosen === key) {
+      await vscode.commands.executeCommand('donewhen.setApiKey');
     } else if (chosen === install) {
       await this.environment.wantModels();
       await this.server.restart();
     }
   }
 
-  private async tellServer(): Promise<void> {
-    if (this.telling) {
+  private async tellVersion(): Promise<void> {
+    const version = this.server.version;
+    const difference = differenceOf(this.version, version);
+    if (difference === undefined || this.toldVersion === version) {
       return;
     }
-    this.telling = true;
+    this.toldVersion = version;
+    const names = { server: version ?? '', extension: this.version };
+    const message =
+      difference === 'older'
+        ? vscode.l10n.t('The server is Done When {server}, older than the extension ({extension}). Update it.', names)
+        : vscode.l10n.t('The server is Done When {server}, newer than the extension ({extension}). Update the extension.', names);
+    this.log.warn(message);
+    const remedies = this.environment.versionRemedies();
+    const chosen = await vscode.window.showWarningMessage(message, ...remedies.map((one) => one.label));
+    await this.perform(remedies.find((one) => one.label === chosen));
+  }
+
+  private async tellServer(): Promise<void> {
+    const message = this.server.failure?.message;
+    if (this.telling === message) {
+      return;
+    }
+    this.telling = message;
     try {
       await this.offerRemedies();
     } finally {
-      this.telling = false;
+      if (this.telling === message) {
+        this.telling = undefined;
+      }
     }
   }
 
@@ -68,9 +106,19 @@ export class Trouble {
       this.log.show();
       return;
     }
-    const remedy = remedies.find((one) => one.label === chosen);
-    await remedy?.perform();
-    if (remedy?.again === true || chosen === restart) {
+    if (chosen === restart) {
+      await this.server.restart();
+    }
+    await this.perform(remedies.find((one) => one.label === chosen));
+  }
+
+  private async perform(remedy: Remedy | undefined): Promise<void> {
+    try {
+      await remedy?.perform();
+    } catch (problem) {
+      return this.tell(problem);
+    }
+    if (remedy?.again === true) {
       await this.server.restart();
     }
   }

@@ -2,17 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import * as path from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import type { Making } from '../src/installing';
 import { ManagedEnvironments } from '../src/managedEnvironment';
+import { cleanEnvironment } from '../src/processes';
 
 const WHEEL = `
 import sys, zipfile
-path, greeting, needs = sys.argv[1:]
-info = "donewhen-0.1.0.dist-info"
+path, greeting, needs, project = sys.argv[1:]
+info = f"{project}-0.1.0.dist-info"
 with zipfile.ZipFile(path, "w") as wheel:
-    wheel.writestr("donewhen/__init__.py", "")
-    wheel.writestr("donewhen/__main__.py", f"print({greeting!r})\\n")
-    wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\\nName: donewhen\\nVersion: 0.1.0\\n" + needs)
+    wheel.writestr(f"{project}/__init__.py", "")
+    wheel.writestr(f"{project}/__main__.py", f"print({greeting!r})\\n")
+    wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\\nName: {project}\\nVersion: 0.1.0\\n" + needs)
     wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
     wheel.writestr(f"{info}/RECORD", "")
 `;
@@ -20,9 +22,12 @@ with zipfile.ZipFile(path, "w") as wheel:
 const folder = mkdtempSync(path.join(tmpdir(), 'donewhen-environments-'));
 const python = ['python3', 'python3.13', 'python3.12', 'python3.11'].find(isNewEnough);
 const lines: string[] = [];
-const quiet = (line: string): void => {
-  lines.push(line);
-};
+
+/** No network: what is installed has to be in the wheel, or among `links`. */
+function how(own: NodeJS.ProcessEnv = {}): Pick<Making, 'env' | 'signal' | 'onLine'> {
+  const env = { ...cleanEnvironment(process.env), PIP_NO_INDEX: '1', ...own };
+  return { env, signal: new AbortController().signal, onLine: (line) => lines.push(line) };
+}
 
 function isNewEnough(program: string): boolean {
   try {
@@ -33,18 +38,15 @@ function isNewEnough(program: string): boolean {
   }
 }
 
-function wheel(name: string, greeting: string, needs = ''): string {
-  const file = path.join(mkdtempSync(path.join(folder, name)), 'donewhen-0.1.0-py3-none-any.whl');
+function wheel(name: string, greeting: string, needs = '', project = 'donewhen'): string {
+  const file = path.join(mkdtempSync(path.join(folder, name)), `${project}-0.1.0-py3-none-any.whl`);
   const script = path.join(folder, 'wheel.py');
   writeFileSync(script, WHEEL);
-  execFileSync(python ?? '', [script, file, greeting, needs]);
+  execFileSync(python ?? '', [script, file, greeting, needs, project]);
   return file;
 }
 
-// No network: what is installed has to be in the wheel.
-beforeAll(() => vi.stubEnv('PIP_NO_INDEX', '1'));
 afterAll(() => {
-  vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -54,7 +56,7 @@ test.skipIf(python === undefined)('an environment is made once for a wheel, and 
   const first = { wheel: wheel('first', 'one'), extras: [] };
   expect(await environments.find(first)).toBeUndefined();
 
-  const made = await environments.make(first, new AbortController().signal, quiet);
+  const made = await environments.make(first, how());
   const found = await environments.find(first);
   expect(made, lines.join('\n')).toEqual({ kind: 'ready', python: found });
   expect(execFileSync(found ?? '', ['-I', '-m', 'donewhen'], { encoding: 'utf8' }).trim()).toBe('one');
@@ -69,17 +71,34 @@ test.skipIf(python === undefined)('what could not be installed leaves nothing be
   const place = path.join(folder, 'broken');
   const environments = new ManagedEnvironments(place);
   const contents = { wheel: wheel('broken', 'three', 'Requires-Dist: donewhen-needs-what-is-nowhere\n'), extras: [] };
-  const made = await environments.make(contents, new AbortController().signal, quiet);
-  expect(made.kind).toBe('failed');
+  const made = await environments.make(contents, how());
+  expect(made).toEqual({ kind: 'failed', output: expect.stringContaining('donewhen-needs-what-is-nowhere') as string });
   expect(readdirSync(place)).toEqual([]);
+});
+
+test.skipIf(python === undefined)('without an index, it is installed from where PIP_FIND_LINKS points', { timeout: 120_000 }, async () => {
+  const links = path.dirname(wheel('links', 'needed', '', 'donewhenneeds'));
+  const environments = new ManagedEnvironments(path.join(folder, 'offline'));
+  const contents = { wheel: wheel('offline', 'five', 'Requires-Dist: donewhenneeds\n'), extras: [] };
+  const made = await environments.make(contents, how({ PIP_FIND_LINKS: links }));
+  expect(made.kind, JSON.stringify(made)).toBe('ready');
+  const found = (await environments.find(contents)) ?? '';
+  expect(execFileSync(found, ['-I', '-m', 'donewhenneeds'], { encoding: 'utf8' }).trim()).toBe('needed');
 });
 
 test.skipIf(python === undefined)('a person may cancel it', { timeout: 120_000 }, async () => {
   const place = path.join(folder, 'cancelled');
   const abort = new AbortController();
-  const making = new ManagedEnvironments(place).make({ wheel: wheel('late', 'four'), extras: [] }, abort.signal, () => {
-    abort.abort();
-  });
+  const making = new ManagedEnvironments(place).make(
+    { wheel: wheel('late', 'four'), extras: [] },
+    {
+      ...how(),
+      signal: abort.signal,
+      onLine: () => {
+        abort.abort();
+      },
+    },
+  );
   expect((await making).kind).not.toBe('ready');
   expect(readdirSync(place)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commandOfPath, commandOfPython, sameCommand, serverSettings, serverSource } from '../src/serverCommand';
+import { commandOfPath, commandOfPython, isNamed, sameCommand, serverSettings, serverSource } from '../src/serverCommand';
 
 test('a server path wins over an interpreter, and that over an environment of the extension', () => {
   expect(serverSource({ serverPath: '/bin/donewhen', interpreter: '/bin/python' })).toEqual({ kind: 'path', path: '/bin/donewhen' });
@@ -22,4 +22,9 @@ test('the server gets what is said, and the interpreter of the project', () => {
   const configured = { interpreter: '/own/python', serverPath: '', stateDir: '/s', model: 'a/b', budget: null, protect: [], approve: 'ask' };
   expect(serverSettings(configured, undefined)).toEqual({ model: 'a/b', approve: 'ask' });
   expect(serverSettings(configured, '/project/python')).toEqual({ model: 'a/b', approve: 'ask', interpreter: '/project/python' });
+});
+
+test('a program is a name or an absolute path: the folder that is open never decides', () => {
+  expect(['donewhen', 'python3', '/opt/donewhen'].filter(isNamed)).toHaveLength(3);
+  expect(['./donewhen', '.venv/bin/python', '..\\python.exe', 'bin/python'].filter(isNamed)).toEqual([]);
 });

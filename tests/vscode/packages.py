@@ -1,0 +1,93 @@
+"""Extensions that are put together here: another version of ours, and one that stands for the Python extension."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+MANIFEST = """<?xml version="1.0" encoding="utf-8"?>
+<PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
+<Metadata><Identity Language="en-US" Id="{name}" Version="{version}" Publisher="{publisher}"/>
+<DisplayName>{name}</DisplayName><Description>{name}</Description></Metadata>
+<Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation><Dependencies/>
+<Assets><Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true"/></Assets>
+</PackageManifest>"""
+TYPES = """<?xml version="1.0" encoding="utf-8"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+<Default Extension=".json" ContentType="application/json"/>
+<Default Extension=".js" ContentType="application/javascript"/>
+<Default Extension=".vsixmanifest" ContentType="text/xml"/></Types>"""
+
+PYTHON = """
+const vscode = require('vscode');
+const fs = require('fs');
+const path = require('path');
+const changed = new vscode.EventEmitter();
+const selected = folder => {
+  const file = path.join(folder.fsPath, 'selected.txt');
+  return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
+};
+exports.activate = context => {
+  const watcher = vscode.workspace.createFileSystemWatcher('**/selected.txt');
+  const tell = uri => changed.fire({ id: 'now', path: selected(vscode.Uri.joinPath(uri, '..')), resource: undefined });
+  context.subscriptions.push(watcher, changed, watcher.onDidChange(tell), watcher.onDidCreate(tell));
+  return { environments: {
+    onDidChangeActiveEnvironmentPath: changed.event,
+    getActiveEnvironmentPath: resource => {
+      const folder = vscode.workspace.getWorkspaceFolder(resource)?.uri ?? resource?.uri ?? resource;
+      const found = folder ? selected(folder) : '';
+      return { id: found, path: found };
+    },
+    resolveEnvironment: async one => ({ id: one.id, path: one.path, executable: { uri: vscode.Uri.file(one.path) } }),
+  } };
+};
+"""
+"""It has the part of the API that is used, and selects what `selected.txt` of a folder says."""
+
+
+def python_extension(target: Path) -> Path:
+    described = {
+        "name": "python", "publisher": "ms-python", "version": "2026.1.0", "engines": {"vscode": "^1.80.0"},
+        "main": "./extension.js", "activationEvents": [], "contributes": {},
+    }  # fmt: skip
+    with zipfile.ZipFile(target, "w") as package:
+        package.writestr("extension.vsixmanifest", MANIFEST.format(**described))
+        package.writestr("[Content_Types].xml", TYPES)
+        package.writestr("extension/package.json", json.dumps(described))
+        package.writestr("extension/extension.js", PYTHON)
+    return target
+
+
+def of_version(vsix: Path, target: Path, version: str) -> Path:
+    """The extension as it would be with another version, its wheel included."""
+    with zipfile.ZipFile(vsix) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        manifest = json.loads(old.read("extension/package.json"))
+        was: str = manifest["version"]
+        for name in old.namelist():
+            content: Any = old.read(name)
+            if name == "extension/package.json":
+                content = json.dumps({**manifest, "version": version})
+            elif name == "extension.vsixmanifest":
+                content = re.sub(rf'(<Identity[^>]* Version="){re.escape(was)}"', rf'\g<1>{version}"', content.decode())
+            elif name.endswith(".whl"):
+                wheel = target.with_suffix(".whl")
+                repacked(vsix, name, wheel, was, version)
+                name, content = name.replace(was, version), wheel.read_bytes()
+            new.writestr(name, content)
+    return target
+
+
+def repacked(vsix: Path, name: str, target: Path, was: str, version: str) -> None:
+    """A wheel under another version: its metadata, and what the package says of itself."""
+    inner = target.with_suffix(".inner")
+    with zipfile.ZipFile(vsix) as package:
+        inner.write_bytes(package.read(name))
+    with zipfile.ZipFile(inner) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.namelist():
+            content = old.read(entry)
+            if entry.endswith(("METADATA", "RECORD", "donewhen/version.py")):
+                content = content.replace(was.encode(), version.encode())
+            new.writestr(entry.replace(f"-{was}.dist-info", f"-{version}.dist-info"), content)
