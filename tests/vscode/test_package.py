@@ -17,8 +17,9 @@ from tests.vscode.extension import CLIENT, npm
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 EXPECTED = re.compile(
     r"extension\.vsixmanifest|\[Content_Types\]\.xml|extension/("
-    r"package(\.nls)?\.json|readme\.md|changelog\.md|LICENSE\.txt|THIRD_PARTY\.txt|dist/(extension|timeline)\.js|"
-    r"dist/timeline\.css|l10n/[\w.]+\.json|media/(icon\.png|view\.svg)|walkthrough/\w+\.md|wheel/donewhen-[^/]+\.whl)"
+    r"package(\.nls)?\.json|readme\.md|changelog\.md|LICENSE\.txt|THIRD_PARTY\.txt|dist/extension\.js|"
+    r"dist/timeline/\w+\.(js|css)|l10n/[\w.]+\.json|media/(icon\.png|view\.svg)|walkthrough/\w+\.md|"
+    r"wheel/donewhen-[^/]+\.whl)"
 )
 CATEGORIES = {"AI", "Chat", "Linters", "Testing", "Programming Languages", "Machine Learning", "Other"}
 
