@@ -56,8 +56,6 @@ WATCH = """selector => {
   window.watched.observe(document.body, { subtree: true, childList: true, characterData: true });
 }"""
 
-DRAWN = "Object.values(window.drawn).filter(at => at > 0)"
-
 FRAMES = """async ([steps]) => {
   const times = [];
   let last = performance.now();
@@ -181,9 +179,9 @@ def lone(window: Workbench, selector: str, clock: Clock) -> list[float]:
     for number in range(1, SAMPLES + 1):
         time.sleep(LONE_SECONDS)
         clock.send()
-        until(lambda wanted=number: len(window.page.evaluate(DRAWN)) >= wanted, f"drawn: {number}")
+        until(lambda wanted=number: len(drawings(window).keys() & clock.sent().keys() - before) >= wanted, "drawn")
     drawn = drawings(window)
-    return [1000 * (drawn[one] - at) for one, at in clock.sent().items() if one not in before and one in drawn]
+    return [1000 * (drawn[one] - at) for one, at in clock.sent().items() if one not in before]
 
 
 def burst(window: Workbench, selector: str, clock: Clock) -> list[float]:
