@@ -3,23 +3,32 @@ export type Shown =
   | { readonly kind: 'evidence'; readonly runId: string; readonly evidenceId: string }
   | { readonly kind: 'file'; readonly runId: string; readonly iteration: number; readonly uri: string }
   | { readonly kind: 'report'; readonly runId: string }
-  | { readonly kind: 'interrupt'; readonly runId: string; readonly interruptId: string };
+  | { readonly kind: 'interrupt'; readonly runId: string; readonly interruptId: string }
+  | {
+      readonly kind: 'proposed';
+      readonly runId: string;
+      readonly interruptId: string;
+      readonly side: 'before' | 'after';
+      readonly path: string;
+    };
 
 export const SCHEME = 'donewhen';
 
 /** The parts of the document's uri. Its path ends as the tab is called, and as its language is known by. */
-export function documentUri(shown: Shown, preview = ''): { scheme: string; path: string; query: string } {
-  return { scheme: SCHEME, path: `/${shown.runId}/${documentName(shown, preview)}`, query: JSON.stringify(shown) };
+export function documentUri(shown: Shown, extension = 'txt'): { scheme: string; path: string; query: string } {
+  return { scheme: SCHEME, path: `/${shown.runId}/${documentName(shown, extension)}`, query: JSON.stringify(shown) };
 }
 
-function documentName(shown: Shown, preview: string): string {
+function documentName(shown: Shown, extension: string): string {
   switch (shown.kind) {
     case 'evidence':
       return `${shown.evidenceId}.md`;
     case 'report':
       return 'report.md';
     case 'interrupt':
-      return `${shown.interruptId}.${previewExtension(preview)}`;
+      return `${shown.interruptId}.${extension}`;
+    case 'proposed':
+      return `${shown.interruptId}/${shown.side}/${baseName(shown.path)}`;
     case 'file':
       return `${String(shown.iteration)}/${baseName(shown.uri)}`;
   }
@@ -35,30 +44,35 @@ export function baseName(uri: string): string {
   }
 }
 
-/** A preview is a diff, a command or words. */
-export function previewExtension(preview: string): 'diff' | 'sh' | 'txt' {
-  if (/^(?:diff |--- |\+\+\+ |@@ )/mu.test(preview)) {
-    return 'diff';
-  }
-  return preview.includes('\n') || preview === '' ? 'txt' : 'sh';
-}
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The document of each kind, from the fields that name it; undefined where one is missing. */
+const KINDS: Readonly<Record<Shown['kind'], (fields: Fields, runId: string) => Shown | undefined>> = {
+  report: (_, runId) => ({ kind: 'report', runId }),
+  evidence: ({ evidenceId }, runId) =>
+    typeof evidenceId === 'string' ? { kind: 'evidence', runId, evidenceId } : undefined,
+  file: ({ iteration, uri }, runId) =>
+    typeof iteration === 'number' && typeof uri === 'string' ? { kind: 'file', runId, iteration, uri } : undefined,
+  interrupt: ({ interruptId }, runId) =>
+    typeof interruptId === 'string' ? { kind: 'interrupt', runId, interruptId } : undefined,
+  proposed: ({ interruptId, side, path }, runId) =>
+    typeof interruptId === 'string' && typeof path === 'string' && isSide(side)
+      ? { kind: 'proposed', runId, interruptId, side, path }
+      : undefined,
+};
 
 /** What the query of a document's uri names; undefined for what is none of ours. */
 export function shownBy(query: string): Shown | undefined {
-  const { kind, runId, evidenceId, iteration, uri, interruptId } = parsed(query);
-  if (typeof runId !== 'string') {
+  const fields = parsed(query);
+  const { kind, runId } = fields;
+  if (typeof runId !== 'string' || typeof kind !== 'string' || !Object.hasOwn(KINDS, kind)) {
     return undefined;
   }
-  if (kind === 'evidence' && typeof evidenceId === 'string') {
-    return { kind, runId, evidenceId };
-  }
-  if (kind === 'file' && typeof iteration === 'number' && typeof uri === 'string') {
-    return { kind, runId, iteration, uri };
-  }
-  if (kind === 'interrupt' && typeof interruptId === 'string') {
-    return { kind, runId, interruptId };
-  }
-  return kind === 'report' ? { kind, runId } : undefined;
+  return KINDS[kind as Shown['kind']](fields, runId);
+}
+
+function isSide(side: unknown): side is 'before' | 'after' {
+  return side === 'before' || side === 'after';
 }
 
 function parsed(query: string): Readonly<Record<string, unknown>> {

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { askedText, closeAnswered, fileOfRun, openAsked } from './askedDocuments';
 import { baseName, documentUri, SCHEME, shownBy, type Shown } from './documentUris';
 import type { Services } from './services';
 
@@ -26,6 +27,7 @@ class Documents implements vscode.TextDocumentContentProvider, vscode.Disposable
 
   constructor(private readonly services: Services) {
     this.subscription = services.snapshots.onDidChange(() => {
+      closeAnswered(services);
       this.timer ??= setTimeout(() => {
         this.refreshReports();
       }, FOLLOW_MS);
@@ -47,7 +49,7 @@ class Documents implements vscode.TextDocumentContentProvider, vscode.Disposable
   }
 
   private async text(shown: Shown, token: vscode.CancellationToken): Promise<string> {
-    const { client, snapshots } = this.services;
+    const { client } = this.services;
     switch (shown.kind) {
       case 'evidence':
         return this.evidence(shown.runId, shown.evidenceId, token);
@@ -56,10 +58,9 @@ class Documents implements vscode.TextDocumentContentProvider, vscode.Disposable
         return (await client.request('donewhen.run.file', fileArgument(shown), token)).text ?? '';
       case 'report':
         return (await client.request('donewhen.run.report', { runId: shown.runId, format: 'markdown' }, token)).text;
-      case 'interrupt': {
-        const found = snapshots.get(shown.runId)?.interrupts.find((one) => one.id === shown.interruptId);
-        return found?.preview ?? vscode.l10n.t('This question was answered.');
-      }
+      case 'interrupt':
+      case 'proposed':
+        return askedText(this.services, shown);
     }
   }
 
@@ -110,46 +111,43 @@ async function openEvidence({ runId, evidenceId }: Given): Promise<void> {
   }
 }
 
-async function openReport({ snapshots }: Services, given: Given): Promise<void> {
-  const runId = given.runId ?? snapshots.all()[0]?.runId;
+/** As a page: whoever wants its text finds it in the menu of the page. */
+async function openReport(services: Services, given: Given): Promise<void> {
+  const runId = given.runId ?? services.snapshots.all()[0]?.runId;
   if (runId === undefined) {
     await vscode.window.showInformationMessage(vscode.l10n.t('There is no run to report on yet.'));
     return;
   }
-  await show({ kind: 'report', runId });
-}
-
-async function openInterrupt({ snapshots }: Services, { runId, interruptId }: Given): Promise<void> {
-  const found = snapshots.get(runId ?? '')?.interrupts.find((one) => one.id === interruptId);
-  if (runId !== undefined && found !== undefined) {
-    await show({ kind: 'interrupt', runId, interruptId: found.id }, found.preview);
+  const uri = vscode.Uri.from(documentUri({ kind: 'report', runId }));
+  // Rejects where it can't be made, which the preview would show as an empty page.
+  await vscode.workspace.openTextDocument(uri);
+  try {
+    await vscode.commands.executeCommand('markdown.showPreview', uri);
+  } catch (problem) {
+    services.log.warn(`no preview of Markdown: ${String(problem)}`);
+    await show({ kind: 'report', runId });
   }
 }
 
-async function show(shown: Shown, preview = ''): Promise<void> {
-  const document = await vscode.workspace.openTextDocument(vscode.Uri.from(documentUri(shown, preview)));
+async function openInterrupt(services: Services, { runId, interruptId }: Given): Promise<void> {
+  if (runId !== undefined && interruptId !== undefined) {
+    await openAsked(services, runId, interruptId);
+  }
+}
+
+async function show(shown: Shown): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.from(documentUri(shown)));
   await vscode.window.showTextDocument(document, { preview: true });
 }
 
 /** What one iteration changed in one file; the iteration before it, or the baseline, is on the left. */
 async function openDiff(services: Services, given: Given): Promise<void> {
   const { runId, iteration } = given;
-  const uri = given.uri ?? workspaceUri(services, given);
+  const uri = given.uri ?? fileOfRun(services, given)?.toString();
   if (runId === undefined || iteration === undefined || uri === undefined) {
     return;
   }
   const side = (at: number) => vscode.Uri.from(documentUri({ kind: 'file', runId, iteration: at, uri }));
   const title = vscode.l10n.t('{0} (iteration {1})', baseName(uri), iteration);
   await vscode.commands.executeCommand('vscode.diff', side(iteration - 1), side(iteration), title, { preview: true });
-}
-
-/** Snapshots name changed files relative to the workspace folder of the goal. */
-function workspaceUri({ snapshots }: Services, { runId, path }: Given): string | undefined {
-  const goal = snapshots.get(runId ?? '')?.goalUri;
-  if (path === undefined || typeof goal !== 'string') {
-    return undefined;
-  }
-  const goalUri = vscode.Uri.parse(goal, true);
-  const folder = vscode.workspace.getWorkspaceFolder(goalUri)?.uri ?? vscode.Uri.joinPath(goalUri, '..');
-  return vscode.Uri.joinPath(folder, path).toString();
 }

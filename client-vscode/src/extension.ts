@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Server } from './client';
+import { registerChatTools } from './chatTools';
 import { registerCommands } from './commands';
 import { affects, configured, ownText } from './configuration';
 import { registerContext } from './contextKeys';
@@ -53,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerServerStatus,
     registerGoalsView,
     registerEvidence,
+    registerChatTools,
     registerForwarding,
     registerTimeline,
   ];

@@ -1,3 +1,4 @@
+import { visible } from './askedText';
 import type { Range } from './protocol';
 
 /** A node of the view Goals, as plain data: what it shows, what a click opens, what is under it. */
@@ -92,6 +93,6 @@ export function withoutMarks(text: string): string {
 
 /** The first line, cut where it is long: labels and descriptions are one line. */
 export function oneLine(text: string, most = 120): string {
-  const line = text.trim().split(/\r?\n/u, 1)[0] ?? '';
+  const line = visible(text).trim().split(/\r?\n/u, 1)[0] ?? '';
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }

@@ -3,6 +3,8 @@ import type { Interrupt, RunAnswerArgument } from './protocol';
 /** One way to answer: what the button says, and what is sent. */
 export interface Choice {
   readonly label: string;
+  /** What it means, where the label alone doesn't say. */
+  readonly detail?: string;
   readonly answer: Pick<RunAnswerArgument, 'response' | 'remember'>;
 }
 
@@ -48,8 +50,16 @@ function labels(interrupt: Interrupt, t: Translate): [string, string] {
 
 function keptChoices(t: Translate): Choice[] {
   return [
-    { label: t('Approve for This Run'), answer: { response: 'approve', remember: 'run' } },
-    { label: t('Always in This Workspace'), answer: { response: 'approve', remember: 'workspace' } },
+    {
+      label: t('Approve for This Run'),
+      detail: t('Exactly this is not asked about again until the run ends'),
+      answer: { response: 'approve', remember: 'run' },
+    },
+    {
+      label: t('Always in This Workspace'),
+      detail: t('Exactly this is not asked about again here; kept for you, not in the workspace'),
+      answer: { response: 'approve', remember: 'workspace' },
+    },
   ];
 }
 
@@ -57,38 +67,7 @@ function takesText(interrupt: Interrupt): boolean {
   return !interrupt.about.startsWith('requirement:') && interrupt.about !== 'restore';
 }
 
-/** The field of the input that a person may edit as one line, such as a command; undefined where there is none. */
+/** The field of the input that a person may edit, such as a command; undefined where there is none. */
 export function editable(interrupt: Interrupt): string | undefined {
   return typeof interrupt.input['command'] === 'string' ? 'command' : undefined;
-}
-
-/** The lines of a start's summary that say who works, who judges, and what it may take. */
-const SUMMARY_LINES = 4;
-
-/** What is asked, on one line of a notification. */
-export function oneLine(interrupt: Interrupt, most: number): string {
-  const title = plain(interrupt.title);
-  if (interrupt.about === 'start') {
-    const lines = interrupt.preview.split('\n').slice(0, SUMMARY_LINES).map(plain);
-    return [title, ...lines.filter((line) => line !== '')].join(' · ').replace(' · ', ' ');
-  }
-  const preview = plain(interrupt.preview);
-  const text = title.includes(preview) ? title : `${title} ${preview}`;
-  if (text.length <= most) {
-    return text;
-  }
-  // What a long command does is often at its end: nobody approves it by its beginning.
-  const half = Math.floor((most - 3) / 2);
-  return `${text.slice(0, half)} … ${text.slice(text.length - half)}`;
-}
-
-function plain(text: string): string {
-  return visible(text).replace(/\s+/g, ' ').trim();
-}
-
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-
-export function visible(text: string): string {
-  return text.replace(CONTROL, '\ufffd');
 }

@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
-import { type Choice, choicesOf, editable, visible } from './interruptChoices';
+import { label, oneLine } from './askedText';
+import { editCommand } from './editCommand';
+import { type Choice, choicesOf, editable } from './interruptChoices';
 import type { Interrupt, RunAnswerArgument, Snapshot } from './protocol';
 import type { Services } from './services';
 import { isActive, isResumable } from './snapshots';
@@ -55,15 +57,24 @@ export async function answerWith(
   }
 }
 
+/** How much of what is asked a picker's title can show. */
+const TITLE = 120;
+
 /** Opens what is asked as a document, and asks with everything that can be answered. */
 export async function showAndAsk(services: Services, open: Open): Promise<void> {
-  if (open.interrupt.preview !== '') {
-    const target = { runId: open.runId, interruptId: open.interrupt.id };
-    await vscode.commands.executeCommand('donewhen.openInterrupt', target);
-  }
-  const items = allChoices(services, open);
-  const chosen = await vscode.window.showQuickPick(items, {
-    title: visible(open.interrupt.title),
+  await showAsked(open);
+  await askAll(services, open);
+}
+
+export async function showAsked(open: Open): Promise<void> {
+  const target = { runId: open.runId, interruptId: open.interrupt.id };
+  await vscode.commands.executeCommand('donewhen.openInterrupt', target);
+}
+
+/** All that can be answered, in a picker. */
+export async function askAll(services: Services, open: Open): Promise<void> {
+  const chosen = await vscode.window.showQuickPick(allChoices(services, open), {
+    title: oneLine(open.interrupt, TITLE, vscode.l10n.t),
     placeHolder: open.goalTitle,
     ignoreFocusOut: true,
   });
@@ -78,6 +89,7 @@ function allChoices(services: Services, open: Open): Item[] {
   const choices = choicesOf(open.interrupt, vscode.l10n.t);
   const button = (choice: Choice): Item => ({
     label: choice.label,
+    ...(choice.detail === undefined ? {} : { detail: choice.detail }),
     perform: () => send(services, open, choice.answer),
   });
   const items = [button(choices.yes), ...choices.kept.map(button)];
@@ -90,25 +102,19 @@ function allChoices(services: Services, open: Open): Item[] {
 }
 
 export async function answerInWords(services: Services, open: Open): Promise<void> {
-  const text = await vscode.window.showInputBox({ title: visible(open.interrupt.title), ignoreFocusOut: true });
+  const text = await vscode.window.showInputBox({ title: oneLine(open.interrupt, TITLE, vscode.l10n.t), ignoreFocusOut: true });
   if (text !== undefined) {
     await send(services, open, { response: 'text', text });
   }
 }
 
-async function edit(services: Services, open: Open): Promise<void> {
+export async function edit(services: Services, open: Open): Promise<void> {
   const field = editable(open.interrupt);
   if (field === undefined) {
     await showAndAsk(services, open);
     return;
   }
-  const before = open.interrupt.input[field] as string;
-  const after = await vscode.window.showInputBox({
-    title: vscode.l10n.t('What should run instead?'),
-    value: before,
-    ignoreFocusOut: true,
-    validateInput: (text) => (text.trim() === '' ? vscode.l10n.t('It can’t be empty: deny it instead.') : undefined),
-  });
+  const after = await editCommand(open.interrupt.input[field] as string);
   if (after !== undefined) {
     await send(services, open, { response: 'edit', input: { ...open.interrupt.input, [field]: after } });
   }
@@ -121,7 +127,7 @@ export async function send(
   given: Omit<RunAnswerArgument, 'runId' | 'interruptId'>,
 ): Promise<void> {
   if (!isOpen(services, open)) {
-    vscode.window.setStatusBarMessage(vscode.l10n.t('That was answered already.'), 5_000);
+    void vscode.window.showInformationMessage(vscode.l10n.t('That is no longer asked: it was answered already.'));
     return;
   }
   if (await trusted()) {
@@ -144,6 +150,6 @@ async function pickOpen(services: Services, target: Target | undefined): Promise
     }
     return open;
   }
-  const items = all.map((open) => ({ label: visible(open.interrupt.title), description: open.goalTitle, open }));
+  const items = all.map((open) => ({ label: label(oneLine(open.interrupt, TITLE, vscode.l10n.t)), description: open.goalTitle, open }));
   return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Answer what?') }))?.open;
 }

@@ -1,10 +1,13 @@
 import * as vscode from 'vscode';
-import { choicesOf, oneLine } from './interruptChoices';
-import { answerInWords, isOpen, type Open, openIn, openInterrupts, send, showAndAsk } from './interrupts';
+import { harmless, oneLine } from './askedText';
+import { SCHEME, shownBy } from './documentUris';
+import { choicesOf } from './interruptChoices';
+import { answerInWords, askAll, isOpen, type Open, openIn, openInterrupts, send, showAsked } from './interrupts';
 import { withoutLinks } from './messageText';
+import { Endings, outcome } from './outcomes';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
-import { isActive, isHalted } from './snapshots';
+import { canGoOn, isActive, isHalted } from './snapshots';
 
 const LONGEST = 400;
 
@@ -24,9 +27,11 @@ interface Button {
 /** Tells a person what waits for them, one notification at a time. */
 export function registerNotifications(services: Services): vscode.Disposable {
   const said = new Set<string>();
+  const endings = new Endings();
   let busy = false;
   const next = (): void => {
-    const now = notices(services);
+    endings.note(services.snapshots.all(), looksAt);
+    const now = notices(services, endings);
     // What is over may come again: a run that went on can be interrupted once more.
     for (const key of [...said].filter((each) => now.every((one) => one.key !== each))) {
       said.delete(key);
@@ -50,7 +55,7 @@ export function registerNotifications(services: Services): vscode.Disposable {
   );
 }
 
-function notices(services: Services): Notice[] {
+function notices(services: Services, endings: Endings): Notice[] {
   if (!vscode.workspace.isTrusted) {
     return [];
   }
@@ -58,25 +63,43 @@ function notices(services: Services): Notice[] {
     ...openInterrupts(services)
       .filter((open) => goesOn(services, open))
       .map((open) => interruptNotice(services, open)),
-    ...newestOfGoals(services.snapshots.all()).flatMap((run) => standing(services, run)),
+    ...newestOfGoals(services.snapshots.all()).flatMap((run) => [...standing(services, run), ...ended(services, run, endings)]),
   ];
 }
 
 function interruptNotice(services: Services, open: Open): Notice {
   const { runId, interrupt } = open;
-  const choices = choicesOf(interrupt, vscode.l10n.t);
-  const yesAndNo = [choices.yes, choices.no].map((choice) => ({
+  const words = { label: vscode.l10n.t('Answer…'), perform: () => answerInWords(services, open) };
+  const show = { label: vscode.l10n.t('Show'), perform: () => showAndWait(services, open) };
+  return {
+    key: `${runId}/${interrupt.id}/${interrupt.askedAt}`,
+    message: oneLine(interrupt, LONGEST, vscode.l10n.t),
+    buttons: choicesOf(interrupt, vscode.l10n.t).text ? [words, show] : [...yesAndNo(services, open), show],
+    holds: () => isOpen(services, open) && goesOn(services, open),
+  };
+}
+
+function yesAndNo(services: Services, open: Open): Button[] {
+  const choices = choicesOf(open.interrupt, vscode.l10n.t);
+  return [choices.yes, choices.no].map((choice) => ({
     label: choice.label,
     perform: () => send(services, open, choice.answer),
   }));
+}
+
+/** The document with the question still beside it: a picker would cover what it is about. */
+async function showAndWait(services: Services, open: Open): Promise<void> {
+  await showAsked(open);
+  const choices = choicesOf(open.interrupt, vscode.l10n.t);
   const words = { label: vscode.l10n.t('Answer…'), perform: () => answerInWords(services, open) };
-  const show = { label: vscode.l10n.t('Show'), perform: () => showAndAsk(services, open) };
-  return {
-    key: `${runId}/${interrupt.id}/${interrupt.askedAt}`,
-    message: oneLine(interrupt, LONGEST),
-    buttons: choices.text ? [words, show] : [...yesAndNo, show],
-    holds: () => isOpen(services, open) && goesOn(services, open),
-  };
+  const more = { label: vscode.l10n.t('More…'), perform: () => askAll(services, open) };
+  const further = choices.edits || choices.text || choices.kept.length > 0;
+  await show(services, {
+    key: '',
+    message: oneLine(open.interrupt, LONGEST, vscode.l10n.t),
+    buttons: [...(choices.text ? [words] : yesAndNo(services, open)), ...(further ? [more] : [])],
+    holds: () => isOpen(services, open),
+  });
 }
 
 function goesOn(services: Services, { runId }: Open): boolean {
@@ -97,7 +120,8 @@ function standing(services: Services, run: Snapshot): Notice[] {
     return [{ key: since, ...interrupted(services, run, resume), holds }];
   }
   if (isHalted(run) && run.halt !== null) {
-    const message = vscode.l10n.t('“{0}” waits: {1}: {2}', run.title, run.halt.plugin, run.halt.reason);
+    const { plugin, reason } = run.halt;
+    const message = vscode.l10n.t('“{0}” waits: {1}: {2}', harmless(run.title), plugin, harmless(reason));
     return [{ key: `${since}/${run.halt.reason}`, message, buttons: [resume], holds }];
   }
   return [];
@@ -107,12 +131,51 @@ function standing(services: Services, run: Snapshot): Notice[] {
 function interrupted(services: Services, run: Snapshot, resume: Button): Pick<Notice, 'message' | 'buttons'> {
   const [open] = openIn(run);
   if (open === undefined) {
-    return { message: vscode.l10n.t('The run of “{0}” was interrupted.', run.title), buttons: [resume] };
+    return { message: vscode.l10n.t('The run of “{0}” was interrupted.', harmless(run.title)), buttons: [resume] };
   }
-  const asked = oneLine(open.interrupt, LONGEST);
-  const show = { label: vscode.l10n.t('Show'), perform: () => showAndAsk(services, open) };
-  const message = vscode.l10n.t('The run of “{0}” was interrupted while it asked: {1}', run.title, asked);
+  const asked = oneLine(open.interrupt, LONGEST, vscode.l10n.t);
+  const show = { label: vscode.l10n.t('Show'), perform: () => showAndWait(services, open) };
+  const message = vscode.l10n.t('The run of “{0}” was interrupted while it asked: {1}', harmless(run.title), asked);
   return { message, buttons: [resume, show] };
+}
+
+/** How a run ended while nobody looked. */
+function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
+  if (!endings.has(run)) {
+    return [];
+  }
+  const target = { runId: run.runId, goalUri: run.goalUri };
+  const button = (label: string, command: string): Button => ({
+    label,
+    perform: () => vscode.commands.executeCommand(command, target),
+  });
+  return [
+    {
+      key: `${run.runId}/${run.status ?? ''}/${run.iteration}`,
+      message: outcome(run, vscode.l10n),
+      buttons: [
+        ...(canGoOn(run) ? [button(vscode.l10n.t('Resume'), 'donewhen.resume')] : []),
+        button(vscode.l10n.t('Show Report'), 'donewhen.report'),
+        button(vscode.l10n.t('Show Timeline'), 'donewhen.showTimeline'),
+      ],
+      holds: () => services.snapshots.get(run.runId)?.status === run.status,
+    },
+  ];
+}
+
+/** Whether the run's goal, one of its documents or its timeline is what a person has before them. */
+function looksAt(run: Snapshot): boolean {
+  const input: unknown = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  if (!vscode.window.state.focused) {
+    return false;
+  }
+  if (input instanceof vscode.TabInputWebview) {
+    return input.viewType.includes('donewhen');
+  }
+  if (!(input instanceof vscode.TabInputText)) {
+    return false;
+  }
+  return input.uri.scheme === SCHEME ? shownBy(input.uri.query)?.runId === run.runId : input.uri.toString() === run.goalUri;
 }
 
 function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {
@@ -126,23 +189,37 @@ function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {
 /** Resolves once it was answered, closed, or is over; a button that is pressed later still counts. */
 async function show(services: Services, notice: Notice): Promise<void> {
   const labels = notice.buttons.map((button) => button.label);
-  const pressed = vscode.window.showInformationMessage(withoutLinks(notice.message), ...labels).then(async (label) => {
+  const closed = Promise.resolve(vscode.window.showInformationMessage(withoutLinks(notice.message), ...labels));
+  const done = closed.then(async (label) => {
     try {
       await notice.buttons.find((button) => button.label === label)?.perform();
     } catch (problem) {
-      void vscode.window.showErrorMessage(withoutLinks(problem instanceof Error ? problem.message : String(problem)));
+      void vscode.window.showErrorMessage(harmless(problem instanceof Error ? problem.message : String(problem)));
     }
   });
-  await Promise.race([pressed, over(services, notice)]);
+  const first = await Promise.race([closed.then(() => 'closed' as const), over(services, notice, closed)]);
+  if (first === 'over') {
+    // The editor has no way to take back one notification: this hides those in view, and keeps them in its list.
+    await vscode.commands.executeCommand('notifications.hideToasts');
+    return;
+  }
+  await Promise.race([done, over(services, notice, done)]);
 }
 
-function over(services: Services, notice: Notice): Promise<void> {
+/** Until it no longer holds, or nobody waits for that any more. */
+function over(services: Services, notice: Notice, until: Promise<unknown>): Promise<'over'> {
   return new Promise((resolve) => {
-    const watching = services.snapshots.onDidChange(() => {
+    const look = (): void => {
       if (!notice.holds()) {
         watching.dispose();
-        resolve();
+        resolve('over');
       }
-    });
+    };
+    const watching = services.snapshots.onDidChange(look);
+    const stop = (): void => {
+      watching.dispose();
+    };
+    until.then(stop, stop);
+    look();
   });
 }

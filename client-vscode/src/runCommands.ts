@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
+import { harmless, label } from './askedText';
 import { saveGoal } from './goalDocument';
 import { tally } from './phrases';
-import type { Requirement, RunLimitsArgument, Snapshot } from './protocol';
+import type { CommandResults, Requirement, RunLimitsArgument, Snapshot } from './protocol';
 import type { Services } from './services';
 import { canGoOn, isActive, isResumable } from './snapshots';
 import { askReason, goalUri, pickRequirement, pickRun, type Target } from './targets';
@@ -25,7 +26,7 @@ export async function checkNow(services: Services, target: Target | undefined): 
     services.client.request('donewhen.goal.check', { goalUri: uri }),
   );
   const said = tally(snapshot.counts, vscode.l10n);
-  vscode.window.setStatusBarMessage(snapshot.missing === '' ? said : `${said}: ${snapshot.missing}`, 8_000);
+  vscode.window.setStatusBarMessage(snapshot.missing === '' ? said : `${said}: ${label(snapshot.missing)}`, 8_000);
 }
 
 export async function pause(services: Services, target: Target | undefined): Promise<void> {
@@ -137,7 +138,7 @@ async function runAndRequirement(
   return run === undefined || requirement === undefined ? undefined : { runId: run.runId, requirementId: requirement.id };
 }
 
-/** Puts the files back; where a person edited since, it asks before their edits go too. */
+/** Puts the files back as they were after an iteration. */
 export async function revertToIteration(services: Services, target: Target | undefined): Promise<void> {
   const none = vscode.l10n.t('There is no iteration to go back to.');
   const run = await pickRun(services, target, (one) => one.iterations.length > 0, none);
@@ -145,34 +146,38 @@ export async function revertToIteration(services: Services, target: Target | und
   if (run === undefined || iteration === undefined || !(await trusted())) {
     return;
   }
-  const about = { runId: run.runId, iteration };
-  const outcome = await services.client.request('donewhen.run.revert', about);
-  const told = vscode.l10n.t('{0} files are as they were after iteration {1}.', outcome.changedFiles.length, iteration);
-  if (outcome.kept.length === 0) {
+  const outcome = await services.client.request('donewhen.run.revert', { runId: run.runId, iteration });
+  await tellReverted(services, { runId: run.runId, iteration }, outcome);
+}
+
+/** What was put back; where a person edited since, it asks before their edits go too. */
+async function tellReverted(
+  services: Services,
+  about: { runId: string; iteration: number },
+  { changedFiles, kept }: CommandResults['donewhen.run.revert'],
+): Promise<void> {
+  const told = vscode.l10n.t('{0} files are as they were after iteration {1}.', changedFiles.length, about.iteration);
+  if (kept.length === 0) {
     vscode.window.setStatusBarMessage(told, 8_000);
     return;
   }
-  await offerForce(services, about, outcome.kept.length, told);
-}
-
-async function offerForce(
-  services: Services,
-  about: { runId: string; iteration: number },
-  kept: number,
-  told: string,
-): Promise<void> {
   const force = vscode.l10n.t('Revert Them Too');
-  const message = vscode.l10n.t('{0} {1} files that you edited since were kept.', told, kept);
+  const names = kept.slice(0, MOST_NAMES).map((uri) => harmless(vscode.workspace.asRelativePath(vscode.Uri.parse(uri))));
+  const list = kept.length > names.length ? [...names, '…'].join(', ') : names.join(', ');
+  const message = vscode.l10n.t('{0} Kept, since you edited them: {1}.', told, list);
   if ((await vscode.window.showWarningMessage(message, force)) === force) {
-    await services.client.request('donewhen.run.revert', { ...about, force: true });
+    const forced = await services.client.request('donewhen.run.revert', { ...about, force: true });
+    await tellReverted(services, about, forced);
   }
 }
+
+const MOST_NAMES = 5;
 
 async function pickIteration(run: Snapshot): Promise<number | undefined> {
   const items = [...run.iterations].reverse().map((one) => ({
     label: vscode.l10n.t('Iteration {0}', one.number),
     description: vscode.l10n.t('{0} of {1} met, {2} files changed', one.met, one.total, one.changedFiles.length),
-    detail: one.summary,
+    detail: label(one.summary),
     number: one.number,
   }));
   const title = vscode.l10n.t('Put the files back as they were after…');

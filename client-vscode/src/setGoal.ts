@@ -3,6 +3,7 @@ import { currentWorker, prepareWorker, workerItems } from './choosing';
 import { withChecks, withWorker } from './goalDraft';
 import { Back, inputStep, manyStep, oneStep } from './quickSteps';
 import type { Services } from './services';
+import { hasFolder } from './targets';
 
 /** What the steps ask for. */
 interface Wanted {
@@ -30,13 +31,7 @@ async function chooseFolder(): Promise<vscode.WorkspaceFolder | undefined> {
   if (folders.length > 1) {
     return vscode.window.showWorkspaceFolderPick({ placeHolder: vscode.l10n.t('The goal of which folder?') });
   }
-  if (folders[0] === undefined) {
-    const open = vscode.l10n.t('Open Folder');
-    const message = vscode.l10n.t('A goal belongs to a folder. Open one first.');
-    if ((await vscode.window.showInformationMessage(message, open)) === open) {
-      await vscode.commands.executeCommand('workbench.action.files.openFolder');
-    }
-  }
+  await hasFolder();
   return folders[0];
 }
 

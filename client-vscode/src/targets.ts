@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { label } from './askedText';
 import { withoutMarks } from './goalNodes';
 import { requirementStatus, runStatus, tally } from './phrases';
 import type { Requirement, Snapshot } from './protocol';
@@ -30,12 +31,28 @@ export async function goalUri(target: Target | undefined): Promise<string | unde
   if (active !== undefined && isGoalFile(active)) {
     return active.toString();
   }
+  if (!(await hasFolder())) {
+    return undefined;
+  }
   const found = await vscode.workspace.findFiles(GOALS, NOT_GOALS, 200);
   if (found.length === 0) {
     await offerToSet();
     return undefined;
   }
   return found.length === 1 ? found[0]?.toString() : pickGoal(found);
+}
+
+/** Whether a folder is open; where none is, that is said. */
+export async function hasFolder(): Promise<boolean> {
+  if ((vscode.workspace.workspaceFolders ?? []).length > 0) {
+    return true;
+  }
+  const open = vscode.l10n.t('Open Folder');
+  const message = vscode.l10n.t('A goal belongs to a folder. Open one first.');
+  if ((await vscode.window.showInformationMessage(message, open)) === open) {
+    await vscode.commands.executeCommand('workbench.action.files.openFolder');
+  }
+  return false;
 }
 
 async function offerToSet(): Promise<void> {
@@ -74,7 +91,7 @@ export async function pickRun(
     }
     return found[0];
   }
-  const items = found.map((snapshot) => ({ label: snapshot.title, description: describe(snapshot), snapshot }));
+  const items = found.map((snapshot) => ({ label: label(snapshot.title), description: describe(snapshot), snapshot }));
   return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which run?') }))?.snapshot;
 }
 
@@ -96,9 +113,9 @@ export async function pickRequirement(
   const items = snapshot.requirements
     .filter(fits)
     .map((one) => ({
-      label: `R${one.number} ${withoutMarks(one.text)}`,
+      label: label(`R${one.number} ${withoutMarks(one.text)}`),
       description: requirementStatus(one.status, vscode.l10n),
-      detail: withoutMarks(one.reason),
+      detail: label(withoutMarks(one.reason)),
       one,
     }));
   if (items.length === 0) {

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
+import { harmless } from './askedText';
 import type { Server } from './client';
 import type { Environment } from './environment';
-import { withoutLinks } from './messageText';
 import { type Remedy, SetupProblem } from './setupProblem';
 import { differenceOf } from './versions';
 
@@ -51,7 +51,7 @@ export class Trouble {
       ...(message.includes('donewhen[models]') ? [install] : []),
       ...(NEEDS_KEY.test(message) ? [key] : []),
     ];
-    const chosen = await vscode.window.showErrorMessage(withoutLinks(message), ...offered, logs);
+    const chosen = await vscode.window.showErrorMessage(harmless(message), ...offered, logs);
     if (chosen === logs) {
       this.log.show();
     } else if (chosen === key) {

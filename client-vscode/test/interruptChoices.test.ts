@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { choicesOf, editable, oneLine, visible } from '../src/interruptChoices';
+import { choicesOf, editable } from '../src/interruptChoices';
 import { interrupt } from './samples';
 
 const same = (message: string): string => message;
@@ -36,32 +36,5 @@ describe('how an interrupt can be answered', () => {
   test('a command can be edited', () => {
     expect(editable(interrupt({ input: { command: 'git push' } }))).toBe('command');
     expect(editable(interrupt({ input: { path: 'a.py' } }))).toBeUndefined();
-  });
-});
-
-describe('what a notification says', () => {
-  test('the title and the command, on one line', () => {
-    expect(oneLine(interrupt({ title: 'Run this?', preview: 'git\n  push' }), 100)).toBe('Run this? git push');
-  });
-
-  test('a command that the title names is said once', () => {
-    expect(oneLine(interrupt({ title: 'Run `git push`?', preview: 'git push' }), 100)).toBe('Run `git push`?');
-  });
-
-  test('the end of a long command is seen as well', () => {
-    const text = oneLine(interrupt({ title: 'Run?', preview: `echo ${'x'.repeat(500)} | sh` }), 100);
-    expect(text.length).toBeLessThanOrEqual(100);
-    expect(text.endsWith('| sh')).toBe(true);
-  });
-
-  test('a start: who works and what it may take', () => {
-    const preview = 'Worker: the agent\nJudge: none\nEnds after at most 10 iterations\nCosts at most $5\nAsks: git push';
-    const asked = interrupt({ about: 'start', title: 'Start this run?', preview });
-    const text = 'Start this run? Worker: the agent · Judge: none · Ends after at most 10 iterations · Costs at most $5';
-    expect(oneLine(asked, 50)).toBe(text);
-  });
-
-  test('characters that hide others are shown as such', () => {
-    expect(visible('rm\u202e x\u0007')).toBe('rm\ufffd x\ufffd');
   });
 });

@@ -48,12 +48,25 @@ class Editors:
         found = self._screen.read(".editor-group-container.active .tab.active", "e.dataset.resourceName")
         return str(found[0]) if found else ""
 
+    def title(self) -> str:
+        """What a screen reader says of the active editor's tab."""
+        found = self._screen.read(".editor-group-container.active .tab.active", "e.ariaLabel")
+        return str(found[0]) if found else ""
+
+    def compared(self) -> tuple[str, str]:
+        """The two texts of the diff editor."""
+        sides = [self._lines(f".monaco-diff-editor .editor.{side}") for side in ("original", "modified")]
+        return "\n".join(sides[0]), "\n".join(sides[1])
+
     def tabs(self) -> list[str]:
         return self._screen.read(".tabs-container .tab", "e.dataset.resourceName")
 
     def lines(self) -> list[str]:
+        return self._lines(ACTIVE)
+
+    def _lines(self, editor: str) -> list[str]:
         found: list[Any] = self._screen.read(
-            f"{ACTIVE} .view-line", "[e.getBoundingClientRect().top, e.textContent.replaceAll('\\u00a0', ' ')]"
+            f"{editor} .view-line", "[e.getBoundingClientRect().top, e.textContent.replaceAll('\\u00a0', ' ')]"
         )
         return [text for _, text in sorted(found)]
 

@@ -63,6 +63,10 @@ class Notices:
     def toasts(self) -> list[str]:
         return self._screen.read(TOAST, "e.innerText.trim()")
 
+    def links(self) -> list[str]:
+        """What can be clicked in the text of the notifications."""
+        return self._screen.read(f"{TOAST} .notification-list-item-message a", "e.innerText")
+
     def wait(self, text: str, within: float = PATIENCE) -> str:
         """The notification that holds the text, with what stands on its buttons."""
         return self._screen.until(
@@ -74,6 +78,12 @@ class Notices:
         self._screen.until(
             lambda: self._screen.page.evaluate(PRESS, [TOAST, text, button]), f"{button} in {text!r}", within
         )
+
+    def close(self, text: str) -> None:
+        """Closes the notification that holds the text, without an answer."""
+        self._screen.page.locator(TOAST).filter(has_text=text).first.hover()
+        self._screen.page.locator(TOAST).filter(has_text=text).first.get_by_role("button", name="Clear").click()
+        self.gone(text)
 
     def gone(self, text: str, within: float = PATIENCE) -> None:
         self._screen.until(lambda: not any(text in one for one in self.toasts()), f"rid of {text!r}", within)

@@ -33,3 +33,10 @@ def project(folder: Path, goal: str | None = None) -> Path:
     if goal is not None:
         (folder / "GOAL.md").write_text(goal, encoding="utf-8")
     return folder
+
+
+PYTEST = """\
+# Make add right
+
+- [ ] `python -m pytest -q` passes
+"""

@@ -97,6 +97,10 @@ class Views:
     def welcome(self) -> str:
         return " ".join(self._screen.read(".pane-body .welcome-view", "e.innerText"))
 
+    def output(self) -> str:
+        """The name of the channel that the output panel shows, with what it holds."""
+        return " ".join(self._screen.read(".part.panel .content, .part.panel .title select", "e.value ?? e.innerText"))
+
     # -------------------------------------------------------------------------------------- webviews
 
     def webview(self, index: int = 0) -> FrameLocator:

@@ -1,0 +1,102 @@
+import { withoutLinks } from './messageText';
+import type { Interrupt } from './protocol';
+
+type Translate = (message: string, ...values: (string | number)[]) => string;
+
+/** The lines of a start's summary that say who works, who judges, and what it may take. */
+const SUMMARY_LINES = 4;
+const COLUMNS = 100;
+
+/** What is asked, on one line of a notification or of a picker; `most` characters of what it is about. */
+export function oneLine(interrupt: Interrupt, most: number, t: Translate): string {
+  const title = harmless(interrupt.title);
+  const { preview } = interrupt;
+  if (interrupt.about === 'start') {
+    const lines = preview.split('\n').slice(0, SUMMARY_LINES).map(harmless);
+    return [title, ...lines.filter((line) => line !== '')].join(' · ').replace(' · ', ' ');
+  }
+  if (isDiff(preview)) {
+    const { added, removed } = changedLines(preview);
+    return `${title} ${t('({0} lines added, {1} removed)', added, removed)}`;
+  }
+  const shown = harmless(preview);
+  if (title.startsWith('Run `') && interrupt.input['command'] === preview) {
+    // Said once, and with its lines: the title has them on one.
+    return t('Run this command? {0}', cut(shown, most, t));
+  }
+  return cut(title.includes(shown) ? title : `${title} ${shown}`, most, t);
+}
+
+/** What a long command does is often at its end: nobody approves it by its beginning, or unaware that there is more. */
+function cut(text: string, most: number, t: Translate): string {
+  if (text.length <= most) {
+    return text;
+  }
+  const half = Math.floor(most / 2);
+  const [head, tail] = [text.slice(0, half), text.slice(text.length - half)];
+  return `${head} … ${t('({0} more characters: press Show)', text.length - head.length - tail.length)} … ${tail}`;
+}
+
+/**
+ * Text of a worker or of the workspace for a notification or a label: on one line, with the ends of lines and hidden
+ * characters to be seen, and with no link or icon, which notifications and pickers would make of it.
+ */
+export function harmless(text: string): string {
+  const line = visible(text)
+    .trim()
+    .replace(/\s*[\r\n\u2028\u2029]+\s*/g, ' ⏎ ')
+    .replace(/\s+/g, ' ');
+  return withoutLinks(line);
+}
+
+/** The same for labels in which `$(name)` is an icon. */
+export function label(text: string): string {
+  return harmless(text).replace(/\$\(/g, '\\$(');
+}
+
+const HIDDEN = new RegExp(
+  // Control characters, what changes the direction of text, and what takes no room.
+  '[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e' +
+    '\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}]',
+  'gu',
+);
+
+export function visible(text: string): string {
+  return text.replace(HIDDEN, '\ufffd');
+}
+
+export function isDiff(preview: string): boolean {
+  return /^--- /m.test(preview) && /^\+\+\+ /m.test(preview) && /^@@ /m.test(preview);
+}
+
+export function changedLines(diff: string): { readonly added: number; readonly removed: number } {
+  const lines = diff.split('\n');
+  const first = lines.findIndex((line) => line.startsWith('@@ '));
+  const count = (sign: string): number => lines.slice(first).filter((line) => line.startsWith(sign)).length;
+  return { added: count('+'), removed: count('-') };
+}
+
+/** The document in which what is asked can be read: words under their title and on short lines, commands as they are. */
+export function askedDocument(goalTitle: string, { title, preview, input }: Interrupt): string {
+  if (isDiff(preview) || input['command'] === preview) {
+    return preview;
+  }
+  return `${[title, goalTitle, '', ...preview.split('\n')].flatMap(wrapped).join('\n')}\n`;
+}
+
+function wrapped(line: string): string[] {
+  const lines: string[] = [];
+  let rest = line;
+  while (rest.length > COLUMNS) {
+    const at = rest.lastIndexOf(' ', COLUMNS);
+    if (at <= 0) {
+      break;
+    }
+    lines.push(rest.slice(0, at));
+    rest = `  ${rest.slice(at + 1)}`;
+    if (rest.lastIndexOf(' ', COLUMNS) <= 1) {
+      break;
+    }
+  }
+  return [...lines, rest];
+}

@@ -1,0 +1,46 @@
+import { harmless } from './askedText';
+import type { Language } from './goalNodes';
+import { runStatus, tally } from './phrases';
+import type { Snapshot } from './protocol';
+import { isActive, isResumable } from './snapshots';
+
+/** The runs that ended before this window's eyes, and that nobody stopped. */
+export class Endings {
+  private readonly active = new Set<string>();
+  private readonly ended = new Set<string>();
+
+  /** Takes note of how the runs stand; `looked`: whether a person sees the run's end anyway. */
+  note(runs: readonly Snapshot[], looked: (run: Snapshot) => boolean): void {
+    for (const run of runs) {
+      if (isActive(run)) {
+        this.active.add(run.runId);
+        this.ended.delete(run.runId);
+      } else if (this.active.delete(run.runId) && isOutcome(run) && !looked(run)) {
+        this.ended.add(run.runId);
+      }
+    }
+  }
+
+  has(run: Snapshot): boolean {
+    return this.ended.has(run.runId);
+  }
+}
+
+/** Whether the run came to its end by itself: what a person stopped is no news to them. */
+function isOutcome(run: Snapshot): boolean {
+  return run.status !== null && run.status !== 'cancelled' && !isActive(run) && !isResumable(run);
+}
+
+/** What a notification says of a run that ended. */
+export function outcome(run: Snapshot, language: Language): string {
+  const met = tally(run.counts, language);
+  const title = harmless(run.title);
+  if (run.status === 'complete') {
+    return language.t('“{0}” is complete: {1}.', title, met);
+  }
+  const status = runStatus(run.status, language);
+  const why = harmless(run.reason === '' ? run.missing : run.reason).slice(0, LONGEST_REASON);
+  return language.t('“{0}” ended: {1}, {2}. {3}', title, status, met, why).trim();
+}
+
+const LONGEST_REASON = 300;

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { Endings, outcome } from '../src/outcomes';
+import { snapshot } from './samples';
+
+const language = {
+  t: (message: string, ...values: (string | number | boolean)[]): string =>
+    message.replace(/\{(\d)\}/g, (_, index: string) => String(values[Number(index)])),
+};
+const never = (): boolean => false;
+
+function ends(status: string, looked = never): boolean {
+  const endings = new Endings();
+  endings.note([snapshot({ status: 'running' })], looked);
+  const after = snapshot({ status });
+  endings.note([after], looked);
+  return endings.has(after);
+}
+
+describe('which end is news', () => {
+  test.each(['complete', 'capped', 'timed_out', 'over_budget', 'stalled', 'blocked', 'impossible', 'crashed'])('%s', (status) => {
+    expect(ends(status)).toBe(true);
+  });
+
+  test.each(['cancelled', 'paused', 'interrupted', 'waiting'])('not %s', (status) => {
+    expect(ends(status)).toBe(false);
+  });
+
+  test('not one that a person saw', () => {
+    expect(ends('complete', () => true)).toBe(false);
+  });
+
+  test('not one that was there before the window', () => {
+    const endings = new Endings();
+    const run = snapshot({ status: 'capped' });
+    endings.note([run], never);
+    expect(endings.has(run)).toBe(false);
+  });
+});
+
+test('it says how the run ended', () => {
+  const counts = { met: 4, unmet: 0, unverified: 0, stale: 0, waived: 1, total: 5 };
+  expect(outcome(snapshot({ status: 'complete', counts }), language)).toBe('“Ship it” is complete: 4 of 5 met, 1 waived.');
+  const capped = snapshot({ status: 'capped', missing: 'R2: [x](command:y)' });
+  expect(outcome(capped, language)).toBe('“Ship it” ended: capped, 2 of 5 met. R2: [x]\u2060(command:y)');
+});

@@ -1,0 +1,141 @@
+"""What waits for a person: shown as it is, answered in a notification, in an editor or elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from donewhen.testing.models import ModelCall, Reply, calls
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import Opener, installed
+from tests.vscode.models import Models, in_turn, one_by_one
+from tests.vscode.site import BAR, PYTEST, RIGHT, project
+
+if TYPE_CHECKING:
+    from tests.vscode.workbench import Workbench
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+DECEIVING = "echo [Docs](command:workbench.action.toggleSidebarVisibility) $(bell) \u202etxt.hs"
+LINES = "touch ONE\ntouch TWO"
+TASKS = ".vscode/tasks.json"
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[Models]:
+    models = Models()
+    with models.served:
+        yield models
+
+
+@pytest.fixture(scope="module")
+def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[CodeServer]:
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), models.settings()) as server:
+        yield server
+
+
+def begin(window: Workbench) -> None:
+    window.notices.wait_bar(BAR, "Goal")
+    window.palette.run("Done When: Start")
+    window.notices.press("Start this run?", "Start")
+
+
+def test_what_is_asked_is_shown_as_it_is_and_what_is_approved_is_done(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder", PYTEST)
+    models.play(
+        worker=in_turn(
+            calls("run_command", command=DECEIVING),
+            calls("run_command", command="touch APPROVED"),
+            calls("write_file", path=TASKS, content='{"version": "2.0.0"}\n'),
+            calls("run_command", command=LINES),
+            calls("read_file", path="calc.py"),
+            calls("write_file", path="calc.py", content=RIGHT),
+            calls("report", state="finished", text="add adds now."),
+        )
+    )
+    window = open_window(server, folder)
+    begin(window)
+    told = window.notices.wait("echo [Docs]")
+    assert "$(bell) \ufffdtxt.hs" in told
+    assert window.notices.links() == []
+    window.notices.press("echo [Docs]", "Deny")
+
+    window.notices.press("touch APPROVED", "Approve")
+    window.until((folder / "APPROVED").exists, "the approved command run")
+
+    assert "(1 lines added, 0 removed)" in window.notices.wait(TASKS)
+    window.notices.press(TASKS, "Show")
+    window.until(lambda: "tasks.json (asked for)" in window.editor.title(), "the diff editor")
+    window.until(lambda: window.editor.compared() == ("", '{"version": "2.0.0"}\n'), "what would be written")
+    assert not (folder / TASKS).exists()
+    window.notices.press(TASKS, "Approve")
+    window.until((folder / TASKS).exists, "the file written")
+    window.until(lambda: "asked for" not in window.editor.title(), "the diff closed")
+
+    assert "touch ONE ⏎ touch TWO" in window.notices.wait("touch ONE")
+    window.notices.press("touch ONE", "Show")
+    window.until(lambda: window.editor.lines()[:2] == LINES.split("\n"), "the command as it is")
+    window.notices.press("touch ONE", "More…")
+    window.palette.pick("Edit")
+    window.notices.wait("as it stands in the editor")
+    window.editor.replace_line(2, "touch EDITED")
+    window.notices.press("as it stands in the editor", "Run It")
+    window.until((folder / "EDITED").exists, "the edited command run")
+    assert (folder / "ONE").exists()
+    assert not (folder / "TWO").exists()
+
+    assert "1 of 1 met" in window.notices.wait("is complete")
+    window.notices.press("is complete", "Show Report")
+    report = window.views.webview()
+    window.until(lambda: "python -m pytest -q" in report.locator("body").inner_text(), "the report as a page")
+    assert report.locator("h2", has_text="Make add right").count() == 1
+
+
+def elsewhere(server: CodeServer, folder: Path, *words: str) -> dict[str, Any]:
+    """What a person does in a terminal."""
+    env = {**os.environ, "XDG_STATE_HOME": str(server.folder / "xdg_state_home")}
+    given = [sys.executable, "-m", "donewhen", *words, "--workspace", str(folder), "--json"]
+    done = subprocess.run(given, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (0, 3), done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_question_that_was_answered_elsewhere_goes_away(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder", PYTEST)
+    asked: list[str] = []
+    replies = one_by_one(
+        calls("run_command", command="touch FIRST"),
+        calls("report", state="question", text="Which of **these** [two](https://example.com)\ndo you want?"),
+        calls("run_command", command="touch SECOND"),
+    )
+
+    def worker(call: ModelCall) -> Reply:
+        asked.append(call.text)
+        return replies(call)
+
+    models.play(worker=worker)
+    window = open_window(server, folder)
+    begin(window)
+    window.notices.wait("touch FIRST")
+    run_id = elsewhere(server, folder, "status")["runId"]
+    elsewhere(server, folder, "answer", run_id, "I2", "deny")
+    window.notices.gone("touch FIRST")
+    assert not (folder / "FIRST").exists()
+
+    assert "[two]\u2060(https://example.com) ⏎ do you want?" in window.notices.wait("Which of **these**")
+    window.notices.press("Which of **these**", "Answer…")
+    window.palette.answer("the second")
+    window.until(lambda: "the second" in asked[-1], "told to the worker")
+    window.palette.run("Done When: Stop")
+    window.until(lambda: "cancelled" in window.notices.bar_label(BAR), "cancelled in the status bar")
+    assert not any("ended" in one for one in window.notices.toasts())
