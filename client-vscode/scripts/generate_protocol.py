@@ -37,7 +37,10 @@ SPENT = "readonly cost?: Usage"
 
 RESULTS: Mapping[str, str] = {
     "donewhen.goal.set": f"{{ readonly goalUri: string; readonly runId?: string; {SPENT} }}",
-    "donewhen.goal.detect": "{ readonly checks: readonly { readonly command: string; readonly why: string }[] }",
+    "donewhen.goal.detect": (
+        "{ readonly checks: readonly { readonly command: string; readonly why: string; "
+        "readonly suggested: boolean }[] }"
+    ),
     "donewhen.goal.preflight": (
         "{ readonly hints: readonly { readonly requirementId: string | null; readonly number: number | null; "
         f"readonly message: string }}[]; {SPENT} }}"

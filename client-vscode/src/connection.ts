@@ -45,7 +45,7 @@ export async function makeClient(
       settings: await around.settings(),
       trusted: vscode.workspace.isTrusted,
       stateDir: around.stateDir(),
-      clientFeatures: { interrupts: true, reasons: true },
+      clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true },
     },
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,

@@ -26,7 +26,8 @@ export function editorDiagnostics(uri: string, problems: readonly EditorProblem[
     others.length > MOST_IN_FILE
       ? [...others].sort((one, other) => one.severity - other.severity).slice(0, MOST_IN_FILE)
       : others;
-  return { uri, diagnostics: kept.map(wire) };
+  const omitted = others.length - kept.length;
+  return { uri, diagnostics: kept.map(wire), ...(omitted > 0 ? { omitted } : {}) };
 }
 
 function wire({ range, message, severity, source }: EditorProblem): EditorDiagnostic {
@@ -48,9 +49,13 @@ export class Sent {
 
   /** True where these differ from what was sent last; of a file that nothing was ever said of, an empty list doesn't. */
   differs(params: EditorDiagnosticsParams): boolean {
-    const text = JSON.stringify(params.diagnostics);
-    const known = this.last.get(params.uri) ?? '[]';
-    this.last.set(params.uri, text);
+    const text = params.diagnostics.length === 0 ? undefined : JSON.stringify([params.diagnostics, params.omitted]);
+    const known = this.last.get(params.uri);
+    if (text === undefined) {
+      this.last.delete(params.uri);
+    } else {
+      this.last.set(params.uri, text);
+    }
     return known !== text;
   }
 

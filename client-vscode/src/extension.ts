@@ -34,7 +34,7 @@ export function activate(context: vscode.ExtensionContext): void {
       command: () => environment.command(),
       remedies: () => environment.remedies(),
       cwd: context.globalStorageUri.fsPath,
-      settings: () => Promise.resolve(serverSettings(configured(), interpreter.path)),
+      settings: () => Promise.resolve(serverSettings(configured(), interpreter.paths)),
       stateDir: () => ownText('stateDir') || null,
       secrets: () => secrets.all(),
       mayRestart: () => mayInterrupt(snapshots),

@@ -4,8 +4,8 @@ import { editorDiagnostics, Sent } from './editorProblems';
 import type { Services } from './services';
 
 const QUIET_MS = 150;
-/** However much tools say, a window holds no more files with problems than a person could look at. */
-const MOST_FILES = 2_000;
+/** Files that are told of at once: the window stays responsive however many have problems. */
+const AT_ONCE = 200;
 const EVERY_FILE = [{ scheme: 'file' }];
 
 /** The editor as evidence: what language servers and linters say about the workspace's files reaches the server. */
@@ -20,10 +20,7 @@ export function registerForwarding(services: Services): vscode.Disposable {
       forwarding.changed(uris);
     }),
     vscode.workspace.onDidChangeWorkspaceFolders(() => {
-      forwarding.foldersChanged();
-    }),
-    services.snapshots.onDidChange((runId) => {
-      forwarding.runChanged(runId);
+      forwarding.again();
     }),
   );
 }
@@ -51,7 +48,6 @@ export function synchronizeEveryFile(client: LanguageClient): void {
 class Forwarding implements vscode.Disposable {
   private readonly waiting = new Map<string, vscode.Uri>();
   private readonly sent = new Sent();
-  private readonly runs = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly services: Services) {}
@@ -68,33 +64,11 @@ class Forwarding implements vscode.Disposable {
     }
   }
 
-  /** Says everything again, to a server that knows nothing. */
+  /** Says everything again, to a server that knows nothing, or after other files count as the workspace's. */
   again(): void {
     this.sent.forget();
-    this.announce();
-    const files = vscode.languages.getDiagnostics().map(([uri]) => uri);
-    this.changed(files.slice(0, MOST_FILES));
+    this.changed(vscode.languages.getDiagnostics().map(([uri]) => uri));
     this.flush();
-  }
-
-  /** A folder that the server hasn't opened takes no diagnostics: asking for its runs opens it. */
-  foldersChanged(): void {
-    this.services.client.request('donewhen.run.status', {}).then(
-      () => {
-        this.again();
-      },
-      (problem: unknown) => {
-        this.services.log.warn(`workspace folders: ${String(problem)}`);
-      },
-    );
-  }
-
-  /** The first run in a folder is what opened it. */
-  runChanged(runId: string | undefined): void {
-    if (runId !== undefined && !this.runs.has(runId)) {
-      this.runs.add(runId);
-      this.again();
-    }
   }
 
   dispose(): void {
@@ -104,27 +78,14 @@ class Forwarding implements vscode.Disposable {
   private flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    for (const uri of this.waiting.values()) {
-      const params = this.params(uri);
+    for (const [key, uri] of [...this.waiting].slice(0, AT_ONCE)) {
+      this.waiting.delete(key);
+      const params = editorDiagnostics(key, vscode.languages.getDiagnostics(uri));
       if (this.sent.differs(params)) {
         this.services.client.notify('donewhen/editorDiagnostics', params);
       }
     }
-    this.waiting.clear();
-  }
-
-  /** Where no file has a problem, this alone says that there is an editor that would tell. */
-  private announce(): void {
-    for (const folder of vscode.workspace.workspaceFolders ?? []) {
-      if (folder.uri.scheme === 'file') {
-        const params = this.params(vscode.Uri.joinPath(folder.uri, 'GOAL.md'));
-        this.services.client.notify('donewhen/editorDiagnostics', params);
-      }
-    }
-  }
-
-  private params(uri: vscode.Uri) {
-    return editorDiagnostics(uri.toString(), vscode.languages.getDiagnostics(uri));
+    this.changed([]);
   }
 }
 

@@ -12,18 +12,19 @@ interface PythonApi {
   };
 }
 
-/** The interpreter that is selected for the project in VS Code: checks run in it, the server never does. */
+/** The interpreters that are selected for the folders in VS Code: checks run in them, the server never does. */
 export class ProjectInterpreter implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly disposables: { dispose(): void }[] = [this.changed];
   private api: PythonApi | undefined;
-  private found: string | undefined;
+  private found: Readonly<Record<string, string>> = {};
 
   readonly onDidChange = this.changed.event;
 
   constructor(private readonly log: vscode.LogOutputChannel) {}
 
-  get path(): string | undefined {
+  /** By the folder's uri; folders without a selected interpreter are left out. */
+  get paths(): Readonly<Record<string, string>> {
     return this.found;
   }
 
@@ -35,7 +36,10 @@ export class ProjectInterpreter implements vscode.Disposable {
     }
     try {
       this.api = await extension.activate();
-      this.disposables.push(this.api.environments.onDidChangeActiveEnvironmentPath(() => void this.read()));
+      this.disposables.push(
+        this.api.environments.onDidChangeActiveEnvironmentPath(() => void this.read()),
+        vscode.workspace.onDidChangeWorkspaceFolders(() => void this.read()),
+      );
       await this.read();
     } catch (problem) {
       this.log.warn(`the Python extension does not say which interpreter is selected: ${String(problem)}`);
@@ -49,14 +53,19 @@ export class ProjectInterpreter implements vscode.Disposable {
   }
 
   private async read(): Promise<void> {
-    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-    const environments = this.api?.environments;
-    const resolved = await environments?.resolveEnvironment(environments.getActiveEnvironmentPath(folder));
-    const executable = resolved?.executable.uri?.fsPath;
-    const found = executable !== undefined && path.isAbsolute(executable) ? executable : undefined;
-    if (found !== this.found) {
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    const selected = await Promise.all(folders.map(async ({ uri }) => [uri.toString(), await this.selected(uri)] as const));
+    const found = Object.fromEntries(selected.filter((one): one is [string, string] => one[1] !== undefined));
+    if (JSON.stringify(found) !== JSON.stringify(this.found)) {
       this.found = found;
       this.changed.fire();
     }
+  }
+
+  private async selected(folder: vscode.Uri): Promise<string | undefined> {
+    const environments = this.api?.environments;
+    const resolved = await environments?.resolveEnvironment(environments.getActiveEnvironmentPath(folder));
+    const executable = resolved?.executable.uri?.fsPath;
+    return executable !== undefined && path.isAbsolute(executable) ? executable : undefined;
   }
 }

@@ -261,6 +261,10 @@ export interface EditorReport {
   readonly requirementId: string;
   readonly forwarded: boolean;
   readonly problems: readonly EvidenceProblem[];
+  readonly files: number | null;
+  readonly unsaved: readonly string[];
+  readonly outdated: readonly string[];
+  readonly settled: boolean;
 }
 
 export interface ObservedFile {
@@ -306,6 +310,7 @@ export interface EditorDiagnosticsParams {
   readonly uri: string;
   readonly version?: number | undefined;
   readonly diagnostics: readonly EditorDiagnostic[];
+  readonly omitted?: number | undefined;
 }
 
 export interface EditorDiagnostic {
@@ -466,7 +471,7 @@ export interface CommandArguments {
 
 export interface CommandResults {
   readonly 'donewhen.goal.set': { readonly goalUri: string; readonly runId?: string; readonly cost?: Usage };
-  readonly 'donewhen.goal.detect': { readonly checks: readonly { readonly command: string; readonly why: string }[] };
+  readonly 'donewhen.goal.detect': { readonly checks: readonly { readonly command: string; readonly why: string; readonly suggested: boolean }[] };
   readonly 'donewhen.goal.preflight': { readonly hints: readonly { readonly requirementId: string | null; readonly number: number | null; readonly message: string }[]; readonly cost?: Usage };
   readonly 'donewhen.goal.check': Snapshot;
   readonly 'donewhen.goal.clear': null;

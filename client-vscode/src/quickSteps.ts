@@ -68,7 +68,7 @@ export function manyStep<T extends vscode.QuickPickItem>(
     options.items.then((items) => {
       pick.busy = false;
       pick.items = items;
-      pick.selectedItems = items;
+      pick.selectedItems = items.filter((item) => item.picked !== false);
       pick.placeholder = items.length === 0 ? options.none : '';
     }, fail);
     return [

@@ -52,17 +52,24 @@ export function sameCommand(one: ServerCommand | undefined, other: ServerCommand
 }
 
 /** Settings that only this side reads; the server has an `interpreter` of its own: the one of the project. */
-const OWN_SETTINGS: ReadonlySet<string> = new Set(['serverPath', 'interpreter', 'stateDir', 'trace', 'inlayHints']);
+const OWN_SETTINGS: ReadonlySet<string> = new Set([
+  'serverPath',
+  'interpreter',
+  'interpreters',
+  'stateDir',
+  'trace',
+  'inlayHints',
+]);
 
 /** The settings as the server gets them. What is empty is left out: the server's own defaults hold. */
 export function serverSettings(
   configured: Readonly<Record<string, unknown>>,
-  projectInterpreter: string | undefined,
+  projectInterpreters: Readonly<Record<string, string>>,
 ): Record<string, unknown> {
   const said = Object.entries(configured).filter(([name, value]) => !OWN_SETTINGS.has(name) && !isEmpty(value));
   const settings: Record<string, unknown> = Object.fromEntries(said);
-  if (projectInterpreter !== undefined) {
-    settings['interpreter'] = projectInterpreter;
+  if (Object.keys(projectInterpreters).length > 0) {
+    settings['interpreters'] = projectInterpreters;
   }
   return settings;
 }

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { currentWorker, prepareWorker, workerItems } from './choosing';
 import { withChecks, withWorker } from './goalDraft';
+import type { CommandResults } from './protocol';
 import { Back, inputStep, manyStep, oneStep } from './quickSteps';
 import type { Services } from './services';
 import { hasFolder } from './targets';
@@ -67,10 +68,7 @@ async function askObjective(wanted: Wanted): Promise<Went> {
   return given;
 }
 
-interface Detected {
-  readonly command: string;
-  readonly why: string;
-}
+type Detected = CommandResults['donewhen.goal.detect']['checks'][number];
 
 async function detect(services: Services, wanted: Wanted): Promise<readonly Detected[]> {
   const argument = { workspaceUri: wanted.folder.uri.toString() };
@@ -79,7 +77,9 @@ async function detect(services: Services, wanted: Wanted): Promise<readonly Dete
 
 async function askChecks(wanted: Wanted, detected: Promise<readonly Detected[]>): Promise<Went> {
   const step = { title: vscode.l10n.t('Set Goal: which checks prove it?'), step: 2, totalSteps: 3 };
-  const items = detected.then((checks) => checks.map((one) => ({ label: one.command, description: one.why })));
+  const items = detected.then((checks) =>
+    checks.map((one) => ({ label: one.command, description: one.why, picked: one.suggested })),
+  );
   const picked = await manyStep({
     ...step,
     items,

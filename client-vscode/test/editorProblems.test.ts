@@ -16,8 +16,8 @@ describe('editorDiagnostics', () => {
 
   it('keeps the worst where there are too many, and cuts long messages', () => {
     const many = [...Array.from({ length: 600 }, () => problem('hint', 3)), problem('x'.repeat(5_000))];
-    const { diagnostics } = editorDiagnostics('file:///w/a.py', many);
-    expect(diagnostics.length).toBe(500);
+    const { diagnostics, omitted } = editorDiagnostics('file:///w/a.py', many);
+    expect([diagnostics.length, omitted]).toEqual([500, 101]);
     expect(diagnostics[0]).toMatchObject({ severity: 1 });
     expect(diagnostics[0]?.message.length).toBe(2_000);
   });

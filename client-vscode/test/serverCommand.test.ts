@@ -18,10 +18,11 @@ test('commands are compared by what they say', () => {
   expect(sameCommand(undefined, commandOfPath('/b'))).toBe(false);
 });
 
-test('the server gets what is said, and the interpreter of the project', () => {
-  const configured = { interpreter: '/own/python', serverPath: '', stateDir: '/s', model: 'a/b', budget: null, protect: [], approve: 'ask' };
-  expect(serverSettings(configured, undefined)).toEqual({ model: 'a/b', approve: 'ask' });
-  expect(serverSettings(configured, '/project/python')).toEqual({ model: 'a/b', approve: 'ask', interpreter: '/project/python' });
+test('the server gets what is said, and the interpreters of the folders', () => {
+  const configured = { interpreter: '/own/python', interpreters: {}, serverPath: '', stateDir: '/s', model: 'a/b', budget: null, protect: [], approve: 'ask' };
+  expect(serverSettings(configured, {})).toEqual({ model: 'a/b', approve: 'ask' });
+  const selected = { 'file:///a': '/a/python', 'file:///b': '/b/python' };
+  expect(serverSettings(configured, selected)).toEqual({ model: 'a/b', approve: 'ask', interpreters: selected });
 });
 
 test('a program is a name or an absolute path: the folder that is open never decides', () => {

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from donewhen.config import Settings
 from donewhen.core.errors import UsageError
 from donewhen.core.events import RunOptions
-from donewhen.core.evidence import Problem
 from donewhen.core.goal import Goal
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from donewhen.composition_plugins import FolderPlugins
     from donewhen.engine.runs import Supervisor
     from donewhen.evidence.runner import CommandChecker
-    from donewhen.ports import Ledger, Processes, Worker
+    from donewhen.ports import EditorView, Ledger, Processes, Worker
     from donewhen.ports.tracing import Tracer
 
 UNAVAILABLE_WORKERS = {
@@ -49,6 +48,8 @@ class Surroundings:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     unsaved: Callable[[str], str | None] = lambda path: None
     """The text that an editor holds for a file, where that differs from what is on disk (A20)."""
+    editor: Callable[[], EditorView | None] = lambda: None
+    """What an editor shows of the folder now; None where no client forwards its diagnostics."""
 
 
 async def open_engine(
@@ -98,7 +99,7 @@ def engine_setup(
     from donewhen.workspace.locks import FileRunLock
     from donewhen.workspace.processes import SystemProcesses
 
-    lock, editor = FileRunLock(folder), EditorDiagnostics()
+    lock, editor = FileRunLock(folder), EditorDiagnostics(around.editor)
     processes = SystemProcesses(lock.inherited_descriptors)
     where, kept = (root, folder / "scratch", around.environment), folder / "checkpoints"
     checker = CommandChecker(processes, *where, editor, secrets=around.secrets.values, bytecode=bytecode)
@@ -126,7 +127,6 @@ def engine_setup(
         plugins=plugins.of_run,
         observe=tracer.on_entry,
         closing=lambda: _closed(models, tracer),
-        forward_diagnostics=lambda path, number, found: editor.forward(path, number, cast("Sequence[Problem]", found)),
     )
 
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from donewhen.lsp.places import file_path
 from donewhen.lsp.services import Adviser, LspServices, OpenWorkspace
 
 if TYPE_CHECKING:
@@ -27,10 +28,11 @@ def lsp_services(state_dir: Path | None) -> LspServices:
 
         composition = await asyncio.to_thread(_composition)
         around = composition.Surroundings(
-            interpreter=lambda: _interpreter(wanted.settings()),
+            interpreter=lambda: _interpreter(wanted.settings(), wanted.root),
             trusted=wanted.trusted,
             secrets=wanted.secrets(),
             unsaved=wanted.unsaved,
+            editor=wanted.editor,
         )
 
         def settings() -> Settings:
@@ -57,8 +59,12 @@ async def _open_adviser(wanted: OpenWorkspace) -> AsyncGenerator[Adviser | None]
         yield adviser
 
 
-def _interpreter(editor: Mapping[str, Any]) -> Path | None:
-    selected = editor.get("interpreter")
+def _interpreter(editor: Mapping[str, Any], root: Path) -> Path | None:
+    """The Python that is selected for the folder: `interpreters` by the folder's uri, else the one for all."""
+    by_folder = editor.get("interpreters")
+    named = cast("dict[str, Any]", by_folder) if isinstance(by_folder, dict) else {}
+    own = next((value for uri, value in named.items() if file_path(uri) == root), None)
+    selected = own or editor.get("interpreter")
     return Path(selected) if isinstance(selected, str) and selected else None
 
 

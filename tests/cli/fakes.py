@@ -230,7 +230,7 @@ class FakeRuns:
     def saved_by_client(self, path: str, text: str) -> None:
         return
 
-    def forward_diagnostics(self, path: str, version: int | None, problems: Sequence[Any]) -> None:
+    def editor_changed(self) -> None:
         return
 
     async def recover(self) -> Sequence[RunView]:

@@ -9,6 +9,7 @@ import pytest
 
 from donewhen.composition import Surroundings, open_engine
 from donewhen.config import Settings
+from donewhen.evidence.surroundings import Surroundings as CheckSurroundings
 
 
 def _interpreter(place: Path, exit_code: int) -> Path:
@@ -34,3 +35,17 @@ async def test_another_interpreter_counts_from_the_next_start_on(tmp_path: Path)
         assert [one.status for one in (await runs.check("GOAL.md")).views] == ["unmet"]
     finally:
         await runs.close("the test ended")
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("w/tools/python-env", True), ("managed", False)])
+def test_the_servers_own_environment_counts_where_it_is_the_projects(tmp_path: Path, name: str, wanted: bool) -> None:
+    """As where `donewhen.interpreter` names an environment in the project that is not called `.venv`."""
+    root, home = tmp_path / "w", tmp_path / name
+    root.mkdir()
+    home.mkdir(parents=True)
+    (home / "pyvenv.cfg").write_text("", encoding="utf-8")
+    around = CheckSurroundings(root, tmp_path, lambda: {"PATH": "/bin"}, home=str(home))
+    variables = around.variables()
+    assert (variables.get("VIRTUAL_ENV") == str(home), variables["PATH"] != "/bin") == (wanted, wanted)
+    around.interpreter = tmp_path / "selected" / "bin" / "python"
+    assert around.variables()["PATH"].startswith(str(around.interpreter.parent))

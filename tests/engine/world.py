@@ -42,6 +42,8 @@ class MemoryChecker:
     most: int = 0
     cancelled: int = 0
     problems: tuple[Problem, ...] | None = None
+    unsaved: tuple[str, ...] = ()
+    asked: int = 0
 
     async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
         self.ran.append(check.command)
@@ -65,9 +67,10 @@ class MemoryChecker:
         return ""
 
     async def editor_report(self, requirement: Requirement) -> EditorReport:
+        self.asked += 1
         if self.problems is None:
             return EditorReport(requirement.id, forwarded=False)
-        return EditorReport(requirement.id, forwarded=True, problems=self.problems)
+        return EditorReport(requirement.id, forwarded=True, problems=self.problems, unsaved=self.unsaved)
 
 
 @dataclass

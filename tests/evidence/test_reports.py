@@ -15,6 +15,7 @@ from donewhen.evidence.places import Places
 from donewhen.evidence.sarif import read_sarif
 from donewhen.evidence.stacks import frames
 from donewhen.evidence.tap import read_tap
+from donewhen.ports import EditorView
 
 
 @pytest.fixture
@@ -123,19 +124,32 @@ def test_nothing_is_known_until_a_client_forwards() -> None:
     assert (report.forwarded, report.passed) == (False, False)
 
 
-def test_the_editors_latest_diagnostics_count() -> None:
-    editor = EditorDiagnostics()
+def test_what_the_editor_shows_now_is_reported_for_the_files_that_are_named() -> None:
     error, warning = Problem("src/a.py", 3, "no"), Problem("src/b.py", 1, "hm", severity="warning")
-    editor.forward("src/a.py", 2, [error])
-    editor.forward("src/b.py", None, [warning])
-    editor.forward("src/a.py", 1, [])  # late
-    assert editor.report(requirement("src/*.py")).problems == (error, warning)
-    assert not editor.report(requirement("src")).passed
-    assert editor.report(requirement("lib/**")).passed
-    editor.forward("src/a.py", 3, [])
+    shown = {"src/b.py": [warning], "src/a.py": [error]}
+    editor = EditorDiagnostics(lambda: EditorView(shown, opened=("src/c.py",)))
+    report = editor.report(requirement("src/*.py"))
+    assert (report.problems, report.files, report.passed) == ((error, warning), 3, False)
+    shown["src/a.py"] = []
     assert editor.report(requirement("src/**")).passed
-    editor.close("src/a.py")
-    editor.forward("src/a.py", 1, [error])
-    assert not editor.report(requirement("src/**")).passed
-    editor.clear()
-    assert not editor.report(requirement("src/**")).forwarded
+    assert editor.report(requirement("src/c.py")).passed
+
+
+def test_no_error_in_files_that_the_editor_never_looked_at_proves_nothing() -> None:
+    report = EditorDiagnostics(lambda: EditorView({"src/a.py": []})).report(requirement("lib/**"))
+    assert (report.files, report.passed) == (0, False)
+    assert "open one" in report.doubt
+
+
+def test_unsaved_text_anywhere_puts_the_report_in_doubt() -> None:
+    error = Problem("a.py", 0, "no")
+    editor = EditorDiagnostics(lambda: EditorView({"a.py": [error]}, ("a.py", "b.py"), unsaved=("a.py", "b.py")))
+    report = editor.report(requirement("a.py"))
+    assert (report.passed, report.errors) == (False, ())
+    assert report.doubt == "there is unsaved text in `a.py` and 1 more, and the editor speaks of that: save it"
+
+
+def test_diagnostics_of_an_older_text_put_the_report_in_doubt() -> None:
+    editor = EditorDiagnostics(lambda: EditorView({"a.py": [], "b.py": []}, ("a.py",), outdated=("a.py",)))
+    assert "present text of `a.py`" in editor.report(requirement("*.py")).doubt
+    assert editor.report(requirement("b.py")).passed

@@ -241,6 +241,7 @@ def test_goals_are_drafted_with_the_checks_of_the_workspace(editor: Editor, tmp_
     checks = editor.execute("donewhen.goal.detect", where)["checks"]
     assert "cargo test" in [check["command"] for check in checks]
     assert all(check["why"] for check in checks)
+    assert {check["command"]: check["suggested"] for check in checks}["cargo test"] is True
     given = {"objective": "Export quotes", "requirements": ["Quotes are escaped"], **where}
     made = editor.execute("donewhen.goal.set", given)
     assert made == {"goalUri": (tmp_path / "GOAL.md").as_uri()}

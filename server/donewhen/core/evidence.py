@@ -127,16 +127,47 @@ class PastResult:
 class EditorReport:
     """The editor's own diagnostics for the files that a requirement's `problems` globs name.
 
-    `forwarded` is false where no client forwards them: then nothing is known.
+    `forwarded` is false where no client forwards them: then nothing is known. `files` counts the files of those globs
+    that the editor has open or said something about (None in older records). `unsaved` are the files of the workspace
+    with text that isn't on the disk, `outdated` those whose diagnostics are for an older text than the editor shows;
+    `settled` is false where the diagnostics went on changing.
     """
 
     requirement_id: str
     forwarded: bool
     problems: tuple[Problem, ...] = ()
+    files: int | None = None
+    unsaved: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
+    settled: bool = True
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """Those in files whose text is on the disk."""
+        return tuple(p for p in self.problems if p.severity == "error" and p.path not in self.unsaved)
+
+    @property
+    def doubt(self) -> str:
+        """Why nothing follows for the files on the disk from an editor that reports no error; empty where it does."""
+        if not self.forwarded:
+            return "no editor forwards its diagnostics here"
+        if self.unsaved:
+            return f"there is unsaved text in {_listed(self.unsaved)}, and the editor speaks of that: save it"
+        if self.outdated:
+            return f"the editor has not looked at the present text of {_listed(self.outdated)} yet"
+        if not self.settled:
+            return "the editor's diagnostics went on changing"
+        if self.files == 0:
+            return "the editor has looked at none of these files: open one"
+        return ""
 
     @property
     def passed(self) -> bool:
-        return self.forwarded and not any(p.severity == "error" for p in self.problems)
+        return not self.doubt and not self.errors
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    return f"`{paths[0]}`" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ def _body(observation: object) -> list[str]:
         return _check(observation)
     if isinstance(observation, EditorReport):
         problems = [f"- {p.path}:{p.line + 1}: {p.severity}: {p.message}" for p in observation.problems]
-        return ["The editor's own diagnostics.", "", *(problems or ["None."])]
+        doubt = [f"They prove nothing: {observation.doubt}.", ""] if observation.doubt else []
+        return ["The editor's own diagnostics.", "", *doubt, *(problems or ["None."])]
     if isinstance(observation, ObservedCommand):
         return [f"Ran `{observation.command}`: exit code {observation.exit_code}", "", _fenced(observation.output)]
     if isinstance(observation, ObservedDiff):

@@ -57,7 +57,8 @@ class Check:
 class Requirement:
     """One statement that must be proven.
 
-    `sole_check` is true for the form "`COMMAND` passes": its check alone decides, no judge is asked.
+    `sole_check` is true for the forms "`COMMAND` passes" and "No errors in Problems": that alone decides, no judge is
+    asked.
     `files` and `problems` are globs relative to the workspace; `line` is the 0-based line in the goal file, and is
     no part of the requirement's identity.
 

@@ -88,8 +88,8 @@ def needed_judgements(state: RunState) -> tuple[Requirement, ...]:
 
 def undecidable(state: RunState, requirement: Requirement) -> bool:
     """True where neither a check nor the judge can decide it at this revision: only a person can (A19)."""
-    if requirement.problems and not _forwarded(state.editor.get(requirement.id)):
-        return requirement.id in state.editor
+    if requirement.problems and _in_doubt(state, requirement):
+        return all(_check_proof(state, check).status == "met" for check in requirement.checks)
     if requirement.checks or (requirement.problems and state.options.judge is None):
         return False
     if state.options.judge is None:
@@ -98,8 +98,15 @@ def undecidable(state: RunState, requirement: Requirement) -> bool:
     return judged is not None and not judged.stale and judged.verdict.finding == "unverified"
 
 
-def _forwarded(evidence: Evidence | None) -> bool:
-    return evidence is not None and isinstance(evidence.observation, EditorReport) and evidence.observation.forwarded
+def _in_doubt(state: RunState, requirement: Requirement) -> bool:
+    """True where the editor says nothing about the files on the disk. Worker `human` saves and opens files itself."""
+    evidence = state.editor.get(requirement.id)
+    if evidence is None or not isinstance(evidence.observation, EditorReport):
+        return False
+    report = evidence.observation
+    if state.waits_for_person:
+        return not report.forwarded
+    return bool(report.doubt) and not report.errors and evidence.fresh(state.revision)
 
 
 def unmet_signature(state: RunState) -> str:
@@ -188,15 +195,21 @@ def _failure(check: Check, result: CheckResult, ids: tuple[str, ...], fresh: boo
 def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
     if evidence is None or not isinstance(evidence.observation, EditorReport):
         return _Proof("unverified", "the editor's diagnostics were not read yet")
-    report = evidence.observation
-    if not report.forwarded:
-        return _Proof("unverified", "no editor forwards its diagnostics here", (evidence.id,))
-    errors = [problem for problem in report.problems if problem.severity == "error"]
-    if errors:
-        return _Proof("unmet", f"the editor reports {len(errors)} errors", (evidence.id,))
-    if not evidence.fresh(state.revision):
-        return _Proof("stale", "the editor's diagnostics are older than the last edit", (evidence.id,))
-    return _Proof("met", "the editor reports no error", (evidence.id,))
+    report, ids, fresh = evidence.observation, (evidence.id,), evidence.fresh(state.revision)
+    if report.forwarded and report.errors:
+        return _Proof("unmet", _errors(report), ids, renewing=not fresh)
+    if report.doubt:
+        return _Proof("unverified", report.doubt, ids, renewing=not fresh)
+    if not fresh:
+        reason = "the editor's diagnostics are older than the last edit"
+        return _Proof("stale", reason, ids, renewing=_will_renew(state))
+    return _Proof("met", "the editor reports no error", ids)
+
+
+def _errors(report: EditorReport) -> str:
+    first, more = report.errors[0], len(report.errors) - 1
+    said = f"the editor reports {more + 1} error{'s' if more else ''}: {first.path}:{first.line + 1}: {first.message}"
+    return said.splitlines()[0]
 
 
 def _judged_view(state: RunState, requirement: Requirement, view: RequirementView) -> RequirementView:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -16,6 +16,7 @@ from donewhen.core.fold import begin, fold
 from donewhen.core.plugging import ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt, Usage
+from donewhen.engine.editor_news import EditorNews
 from donewhen.engine.plugging import RunHost
 from donewhen.engine.preempting import Preemption
 from donewhen.engine.tasks import came_of, cancelled
@@ -43,6 +44,7 @@ class Parts:
     unsaved: Callable[[str], str | None] = lambda path: None
     observe: Callable[[str, Entry], None] = lambda run_id, entry: None
     plugins: Plugins | None = None
+    news: EditorNews = field(default_factory=EditorNews)
 
 
 class ActiveRun:
@@ -177,6 +179,7 @@ class ActiveRun:
         return tree.changed
 
     async def _moved(self, revision: str, paths: tuple[str, ...], by: Actor) -> None:
+        self.parts.news.came()
         await self.append(RevisionChanged(revision, paths[:MAX_PATHS], by, len(paths)), durable=False)
 
     # ----------------------------------------------------------------------------------- interrupts

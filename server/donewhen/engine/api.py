@@ -220,8 +220,8 @@ class Runs(Protocol):
         """The editor saved this text (product.md, "Who did it")."""
         ...
 
-    def forward_diagnostics(self, path: str, version: int | None, problems: Sequence[Problem]) -> None:
-        """The editor's own diagnostics for one file."""
+    def editor_changed(self) -> None:
+        """The editor says or shows something else of the files of this folder: it is asked again (`EditorView`)."""
         ...
 
     async def recover(self) -> Sequence[RunView]:

@@ -20,12 +20,13 @@ from donewhen.core.events import (
     CheckStarted,
 )
 from donewhen.core.evidence import CheckResult, Evidence, ObservedCommand
-from donewhen.core.goal import Check, Requirement
+from donewhen.core.goal import Check
 from donewhen.core.integrity import IntegrityFinding, compare, moved
 from donewhen.core.integrity_addressing import BY_A_PERSON, STOOD_THERE, shown_addressing
 from donewhen.core.proof import needed_checks, needed_editor_reports
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
+from donewhen.engine.editor import read_editor, withdraw_questions
 from donewhen.engine.halting import audit_ahead, report
 from donewhen.ports import TreeState
 
@@ -51,6 +52,7 @@ async def audit(run: ActiveRun, iteration: int) -> None:
         if not finished:
             await run.append(AuditAbandoned(iteration, "it was cut off"))
     await run.append(AuditFinished(iteration, run.state.revision, findings))
+    await withdraw_questions(run)
     await report(run)
 
 
@@ -65,9 +67,8 @@ async def _prove(run: ActiveRun) -> None:
         reports = needed_editor_reports(run.state)
         if not checks and not reports:
             return
-        for requirement in reports:
-            await _editor_report(run, requirement)
         await _side_by_side(run, checks) if first else await _one_by_one(run, checks)
+        await read_editor(run, reports)
         first = False
 
 
@@ -158,12 +159,6 @@ async def _after(run: ActiveRun, check: Check, alone: bool) -> TreeState:
     known.update(path for path in written if path not in refused)
     again = await workspace.current()
     return TreeState(again.revision, tuple(dict.fromkeys((*tree.changed, *again.changed))))
-
-
-async def _editor_report(run: ActiveRun, requirement: Requirement) -> None:
-    report = await run.parts.checker.editor_report(requirement)
-    revision = run.state.revision
-    await run.append(CheckFinished(Evidence(run.evidence_id(), revision, revision, run.state.turns_ended, report)))
 
 
 def _nothing_to_guard(state: RunState) -> bool:

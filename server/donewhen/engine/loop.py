@@ -20,6 +20,7 @@ from donewhen.core.events import EndStatus, InterruptOpened, RevisionConfirmed, 
 from donewhen.core.proof import proven
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.audits import audit
+from donewhen.engine.editor import renew_editor
 from donewhen.engine.halting import go_on_reporting, stopping
 from donewhen.engine.judging import ask_judge
 from donewhen.engine.turns import keep_tree, work
@@ -87,4 +88,5 @@ async def _plugins_let_go(run: ActiveRun, status: EndStatus, reason: str) -> boo
 async def _confirm(run: ActiveRun) -> None:
     """The last look before `complete`: what it finds to have changed is not taken for a person's."""
     await run.look("person" if run.state.waits_for_person else "check", everywhere=True)
+    await run.unless_preempted(renew_editor(run))
     await run.append(RevisionConfirmed((await run.parts.workspace.current()).revision))

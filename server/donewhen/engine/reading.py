@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from donewhen.core.errors import DoneWhenError
-from donewhen.core.evidence import Evidence, Problem
+from donewhen.core.evidence import Evidence
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import IterationDetail, RunView
 from donewhen.engine.records import Records, view_of
@@ -135,8 +135,8 @@ class Reading:
         for run in self._active.values():
             run.parts.workspace.saved_by_client(path, text)
 
-    def forward_diagnostics(self, path: str, version: int | None, problems: Sequence[Problem]) -> None:
-        self._setup.forward_diagnostics(path, version, problems)
+    def editor_changed(self) -> None:
+        self._setup.news.came()
 
     # ------------------------------------------------------------------------------------ inside
 

@@ -252,6 +252,7 @@ class Supervisor(Control):
             unsaved=setup.unsaved,
             observe=setup.observe,
             plugins=setup.plugins(options) if options.worker is not None else None,
+            news=setup.news,
         )
 
     # ---------------------------------------------------------------------------------- supervising

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from donewhen.core.events import AcceptedBy, Entry, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
+from donewhen.engine.editor_news import EditorNews
 from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Plugins, Probes, RunLock, Worker, Workspace
 
 
@@ -57,4 +58,5 @@ class EngineSetup:
     """Told of every entry of every run of this process, for tracing."""
     closing: Callable[[], Awaitable[None]] | None = None
     """Awaited when the engine closes: ends what the workers and judges of all runs share."""
-    forward_diagnostics: Callable[[str, int | None, Sequence[object]], None] = lambda path, version, problems: None
+    news: EditorNews = field(default_factory=EditorNews)
+    """When the editor last had another word on the files of this folder."""

@@ -14,6 +14,7 @@ from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer, Interrupt, WorkerStep
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.calling import CallAccount
+from donewhen.engine.editor import settled_or_proven
 from donewhen.ports import PluginHost, PluginTool, ToolDoer, TreeState, Workspace
 
 MAX_OBSERVED = 6_000
@@ -39,7 +40,7 @@ class Context:
         self._run.say(line)
 
     async def settled(self) -> TreeState:
-        tree = await self._run.parts.workspace.settled()
+        tree = await settled_or_proven(self._run)
         await self._run.noticed(tree, self._by)
         return tree
 

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 from donewhen.core.errors import GoalFileError
 from donewhen.core.events import GoalAmended, Warned
-from donewhen.core.goal import Goal
+from donewhen.core.goal import Goal, Requirement
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun
+from donewhen.engine.editor import follow_editor
 from donewhen.engine.tasks import cancelled
 
 T = TypeVar("T")
@@ -19,11 +20,11 @@ T = TypeVar("T")
 async def watched(run: ActiveRun, step: Coroutine[Any, Any, T], by: Actor = "person") -> T:
     """Does a step, and records what changes in the workspace meanwhile as done by `by`."""
     run.walked = False
-    watch = asyncio.ensure_future(_record_changes(run, by))
+    watches = [asyncio.ensure_future(one) for one in (_record_changes(run, by), follow_editor(run))]
     try:
         return await step
     finally:
-        await cancelled(watch)
+        await cancelled(*watches)
 
 
 async def _record_changes(run: ActiveRun, by: Actor) -> None:
@@ -63,7 +64,12 @@ def _same_text(run: ActiveRun, goal: Goal) -> bool:
     return same and goal.limits == run.state.file_limits
 
 
+def _looked_at(requirement: Requirement) -> list[str]:
+    """`**` or `*.py` means what the editor shows of the project, not everything that git ignores."""
+    return [glob for glob in requirement.problems if not set("*?[") & set(glob.partition("/")[0])]
+
+
 def named_globs(goal: Goal) -> tuple[str, ...]:
     """The files that count even where git ignores them: those that requirements name, and the goal file."""
-    globs = [glob for requirement in goal.requirements for glob in (*requirement.files, *requirement.problems)]
+    globs = [glob for requirement in goal.requirements for glob in (*requirement.files, *_looked_at(requirement))]
     return tuple(dict.fromkeys([*([goal.path] if goal.path else []), *globs, *goal.protect]))

@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
-from donewhen.core.evidence import EditorReport, Problem
+from donewhen.core.evidence import EditorReport
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Requirement
+from donewhen.ports import EditorView
 
 
 class EditorDiagnostics:
-    """The latest diagnostics per file. `forwarded` is false until a client forwards some, or says that it will."""
+    """Makes reports of what the editor shows at that moment; `look` gives None where no client forwards anything."""
 
-    def __init__(self) -> None:
-        self._files: dict[str, tuple[int | None, tuple[Problem, ...]]] = {}
-        self.forwarded = False
-
-    def forward(self, path: str, version: int | None, problems: Sequence[Problem]) -> None:
-        """Replaces a file's diagnostics (posix path relative to the workspace), unless newer ones are known."""
-        self.forwarded = True
-        known = self._files.get(path)
-        if known is not None and known[0] is not None and version is not None and version < known[0]:
-            return
-        self._files[path] = (version, tuple(problems))
-
-    def close(self, path: str) -> None:
-        """The file was closed in the editor: its versions start anew, its diagnostics stay as they were."""
-        if path in self._files:
-            self._files[path] = (None, self._files[path][1])
-
-    def clear(self) -> None:
-        """The client has gone: nothing is known any more."""
-        self._files.clear()
-        self.forwarded = False
+    def __init__(self, look: Callable[[], EditorView | None] = lambda: None) -> None:
+        self._look = look
 
     def report(self, requirement: Requirement) -> EditorReport:
-        """What is known about the files of `requirement.problems`, in the order of paths and lines."""
+        """What is known about the files of `requirement.problems`, in the order of paths and lines. Unsaved text counts
+        wherever it is: errors in one file may come from the text of another."""
+        view = self._look()
+        if view is None:
+            return EditorReport(requirement.id, forwarded=False)
+        globs = requirement.problems
+        named = [path for path in sorted({*view.problems, *view.opened}) if any_matches(globs, path)]
         found = [
             problem
-            for path in sorted(self._files)
-            if any_matches(requirement.problems, path)
-            for problem in sorted(self._files[path][1], key=lambda p: (p.line, p.column))
+            for path in named
+            for problem in sorted(view.problems.get(path, ()), key=lambda one: (one.line, one.column))
         ]
-        return EditorReport(requirement.id, self.forwarded, tuple(found))
+        return EditorReport(
+            requirement.id,
+            forwarded=True,
+            problems=tuple(found),
+            files=len(named),
+            unsaved=tuple(sorted(view.unsaved)),
+            outdated=tuple(path for path in named if path in view.outdated),
+        )

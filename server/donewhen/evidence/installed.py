@@ -34,7 +34,7 @@ _ELSEWHERE: dict[str, str] = {
     "npx": "install Node.js from https://nodejs.org",
     "pnpm": "`corepack enable pnpm`",
     "yarn": "`corepack enable yarn`",
-    "python": "use `python3`, or create a virtual environment in `.venv`",
+    "python": "select the project's interpreter in the editor, create an environment in `.venv`, or use `python3`",
     "make": "install make with your system's package manager",
     "just": "see https://just.systems",
     "deno": "see https://deno.com",

@@ -29,7 +29,7 @@ class Surroundings:
 
     `inherited` is asked each time; `interpreter` is the Python that the editor selected. `scratch` is a folder of the
     server's own, where Python keeps its bytecode unless `bytecode` is given, which several workspaces may share: a
-    `__pycache__` that a worker wrote is never read.
+    `__pycache__` that a worker wrote is never read. `home` is the Python environment that the server runs in.
     """
 
     def __init__(
@@ -39,8 +39,10 @@ class Surroundings:
         inherited: Callable[[], Mapping[str, str]],
         interpreter: Path | None = None,
         bytecode: Path | None = None,
+        home: str = sys.prefix,
     ) -> None:
         self._root = root
+        self._home = home
         self._inherited = inherited
         self.interpreter = interpreter
         self._digests: dict[tuple[str, int, int, int], str] = {}
@@ -84,7 +86,15 @@ class Surroundings:
             kind = _kind(home)
             if kind is not None:
                 return (home if kind == "CONDA_PREFIX" and os.name == "nt" else home / _BIN), kind
-        return None
+        return self._own_environment()
+
+    def _own_environment(self) -> tuple[Path, str | None] | None:
+        """The environment that the server runs in, where that is the project's: inside of the workspace folder."""
+        home = Path(self._home)
+        kind = _kind(home)
+        if kind is None or not home.is_relative_to(self._root):
+            return None
+        return (home if kind == "CONDA_PREFIX" and os.name == "nt" else home / _BIN), kind
 
     def which(self, program: str, variables: Mapping[str, str]) -> str | None:
         """The absolute path of the executable that the shell would start; None where there is none."""

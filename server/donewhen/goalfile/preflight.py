@@ -50,6 +50,10 @@ _ALMOST_SOLE = re.compile(
     r"(?:pass(?:es)?|succeeds?|works?|runs?|(?:is|be)\s+(?:clean|green)|exits?|returns?\s+0)\b|check\s*:\s*`",
     re.IGNORECASE,
 )
+_ALMOST_EDITOR = re.compile(
+    r"\bproblems\s+(?:panel|view|pane|tab)\b|\bno\s+(?:problems?|errors?|warnings?)\b.*\bin\s+(?:problems\b|`?\S*\*)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ def _about(source: RequirementSource, all_of_them: Sequence[RequirementSource]) 
     yield from _repeated(source, all_of_them)
     if source.requirement.checks:
         return  # a check decides: words are only its label
-    for rule in (_almost_sole, _vague, _too_short, _without_evidence):
+    for rule in (_almost_sole, _almost_editor, _vague, _too_short, _without_evidence):
         if message := rule(source):
             severity = "warning" if rule is _almost_sole else "hint"
             yield FileProblem(source.text_span, severity, _CODES[rule], message)
@@ -111,6 +115,12 @@ def _repeated(source: RequirementSource, all_of_them: Sequence[RequirementSource
 def _almost_sole(source: RequirementSource) -> str | None:
     if _ALMOST_SOLE.match(source.requirement.text):
         return "no command decides this: write just `COMMAND` passes, or bind it with a nested `check:` line"
+    return None
+
+
+def _almost_editor(source: RequirementSource) -> str | None:
+    if not source.requirement.problems and _ALMOST_EDITOR.search(source.requirement.text):
+        return "the editor's diagnostics don't decide this: write just No errors in Problems, or name the files with a nested `problems:` line; errors count, warnings don't"  # noqa: E501  # one sentence for people
     return None
 
 
@@ -141,5 +151,6 @@ def _without_evidence(source: RequirementSource) -> str | None:
 
 
 _CODES: dict[Callable[[RequirementSource], str | None], str] = {
-    _almost_sole: "almost-check", _vague: "vague", _too_short: "too-short", _without_evidence: "no-evidence",
+    _almost_sole: "almost-check", _almost_editor: "almost-problems", _vague: "vague", _too_short: "too-short",
+    _without_evidence: "no-evidence",
 }  # fmt: skip

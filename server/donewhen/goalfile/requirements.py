@@ -14,6 +14,7 @@ from donewhen.goalfile.statements import (
     Bound,
     Command,
     almost_task,
+    editor_statement,
     is_labelled,
     one_line,
     read_line,
@@ -80,12 +81,14 @@ def _requirement(layout: Layout, item: Item, number: int, seen: Counter[str], bo
     _read_parts(item, bound)
     warn_of_rows(passage, box.end(), bound)
     sole = sole_command(passage, box.end(), bound)
+    shown = None if sole else editor_statement(passage, box.end(), bound)
+    bound.problems = bound.problems or shown or []
     commands = [*([sole] if sole else []), *bound.checks]
     plain = requirement_id(text)
     seen[plain] += 1
     requirement = Requirement(
         id=requirement_id(text, seen[plain]), number=number, text=text,
-        checks=_once(commands), sole_check=sole is not None,
+        checks=_once(commands), sole_check=sole is not None or shown is not None,
         files=tuple(dict.fromkeys(value.text for value in bound.files)),
         problems=tuple(dict.fromkeys(value.text for value in bound.problems)),
         details=tuple(filter(None, bound.details)), ticked=not box[1].isspace(), line=checkbox.start_line,

@@ -23,6 +23,12 @@ _CODE = re.compile(r"(?<!`)(`{1,8})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _OUTCOME = re.compile(
     r"\s+(?:passes|succeeds|is\s+clean|exits(?:\s+with)?(?:\s+code)?\s+(\d{1,10}))\s*\.?\s*", re.IGNORECASE
 )
+_EDITOR = re.compile(
+    r"(?:(?i:(?:there\s+are\s+)?no\s+errors?\s+(?:(?:shown|left|listed)\s+)?in\s+(?:the\s+)?)"
+    r"(?:Problems|(?i:problems(?=\s+(?:panel|view))))(?i:\s+(?:panel|view))?"
+    r"|(?i:(?:the\s+)?(?:problems\s+(?:panel|view)|editor)\s+(?:shows|reports|lists|has)\s+no\s+errors?))"
+    r"(?P<where>\s+(?:in|for|of|under)\s+(?=`))?"
+)
 _BETWEEN = re.compile(r"\s*(?:,|;|and\b|\.?\s*$)\s*")
 _ROW = re.compile(r"\n((?:check|file|problems)[ \t]*:[ \t]*`[^\n]*)", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
@@ -69,6 +75,21 @@ def sole_command(passage: Passage, start: int, bound: Bound) -> Command | None:
         span = passage.span(*outcome.span(1))
         bound.fault(span, "error", "bad-value", f"no command exits with {exit_code}: write a number up to 255")
     return _command(passage, code, exit_code)
+
+
+def editor_statement(passage: Passage, start: int, bound: Bound) -> list[Value] | None:
+    """The globs of a statement of the form "No errors in Problems for `GLOB`", `**` where it names none; None for every
+    other statement."""
+    said = _EDITOR.match(passage.text, start)
+    if said is None:
+        return None
+    if said["where"] is None:
+        whole = not passage.text[said.end() :].strip(" \t\n.")
+        return [Value("**", passage.span(start, said.end()))] if whole else None
+    rest = passage.text[said.end() :]
+    if _CODE.sub("", rest).replace("and", "").strip(" \t\n.,;"):
+        return None  # words besides the globs: another statement
+    return list(_globs(passage, said.end(), bound))
 
 
 def almost_task(passage: Passage, bound: Bound) -> None:

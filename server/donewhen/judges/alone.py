@@ -171,7 +171,9 @@ def _reported(requirement: Requirement, given: Sequence[Evidence]) -> _Said:
         if isinstance(report, EditorReport) and report.requirement_id == requirement.id and report.forwarded:
             if report.passed:
                 return "met", "the editor reports no error", (evidence.id,)
-            return "unmet", "the editor reports errors", (evidence.id,)
+            if report.errors:
+                return "unmet", "the editor reports errors", (evidence.id,)
+            return "unverified", report.doubt, (evidence.id,)
     return "unverified", "the editor's diagnostics are not here: give them as evidence", ()
 
 

@@ -163,10 +163,10 @@ def _editor(material: Material, evidence: Evidence, report: EditorReport, owners
     if len(problems) > MAX_PROBLEMS:
         lines.append(f"and {len(problems) - MAX_PROBLEMS} more")
     fresh = evidence.fresh(material.revision)
-    said = f"{len(problems)} problems" if report.forwarded else "no editor forwards its diagnostics: nothing is known"
+    said = f"nothing is known: {clean.text(report.doubt)}" if report.doubt else f"{len(problems)} problems"
     head = (f"result: {said}", *(() if fresh else (OLD,)))
     return Block(
-        "editor", "editor diagnostics", "", owners, head, Lines(lines), evidence, citable=fresh and report.forwarded
+        "editor", "editor diagnostics", "", owners, head, Lines(lines), evidence, citable=fresh and not report.doubt
     )
 
 

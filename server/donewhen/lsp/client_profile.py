@@ -28,6 +28,8 @@ class ClientProfile:
     settings: JsonObject = field(default_factory=dict[str, Any])
     interrupts: bool = False
     reasons: bool = False
+    editor_diagnostics: bool = False
+    """Forwards its diagnostics, and says so before there are any."""
     progress: bool = False
     lens_refresh: bool = False
     hint_refresh: bool = False
@@ -60,6 +62,7 @@ def read_profile(params: object) -> ClientProfile:
         settings=_object(options.get("settings")),
         interrupts=_object(options.get("clientFeatures")).get("interrupts") is True,
         reasons=_object(options.get("clientFeatures")).get("reasons") is True,
+        editor_diagnostics=_object(options.get("clientFeatures")).get("editorDiagnostics") is True,
         progress=has("window", "workDoneProgress"),
         lens_refresh=has("workspace", "codeLens", "refreshSupport"),
         hint_refresh=has("workspace", "inlayHint", "refreshSupport"),

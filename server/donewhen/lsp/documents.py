@@ -31,6 +31,9 @@ class Documents:
     def get(self, uri: str) -> Document | None:
         return self._open.get(uri)
 
+    def all(self) -> tuple[Document, ...]:
+        return tuple(self._open.values())
+
     def opened(self, item: types.TextDocumentItem) -> Document:
         document = Document(item.uri, item.version, item.text, str(item.language_id))
         self._open[item.uri] = document

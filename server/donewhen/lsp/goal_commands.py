@@ -54,7 +54,12 @@ async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, A
     root = _root(session, argument.workspace_uri, None)
     features = await session.features()
     found = await asyncio.to_thread(features.detect, root)
-    return {"checks": [{"command": check.command, "why": check.why} for check in found]}
+    suggested = set(await asyncio.to_thread(features.suggest, root))
+    return {
+        "checks": [
+            {"command": check.command, "why": check.why, "suggested": check.command in suggested} for check in found
+        ]
+    }
 
 
 async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:

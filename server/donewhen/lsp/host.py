@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from donewhen.engine.api import Runs, RunView
     from donewhen.lsp.board import Board
     from donewhen.lsp.services import LspServices, OpenWorkspace
+    from donewhen.ports import EditorView
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +45,8 @@ class Host:
         self.secrets: dict[str, str] = {}
         self.unsaved: Callable[[Path], str | None] = nothing_unsaved
         """What the client of now holds of a file and hasn't saved."""
+        self.editor: Callable[[Path], EditorView | None] = no_editor
+        """What the client of now shows of a folder."""
         self._folders: dict[Path, Folder] = {}
         self._opening: dict[Path, asyncio.Task[Folder]] = {}
         self._unsubscribe: list[Callable[[], None]] = []
@@ -66,6 +69,7 @@ class Host:
             lambda: self.secrets,
             state_dir,
             lambda path: self.unsaved(root / path),
+            lambda: self.editor(root),
         )
 
     async def folder(self, wanted: OpenWorkspace) -> Folder:
@@ -122,6 +126,10 @@ class Host:
 
 
 def nothing_unsaved(path: Path) -> str | None:
+    return None
+
+
+def no_editor(root: Path) -> EditorView | None:
     return None
 
 

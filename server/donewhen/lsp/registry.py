@@ -60,7 +60,7 @@ FEATURES: dict[str, Feature] = {
     "window/workDoneProgress/cancel": Feature("progress", "cancelled"),
     "donewhen/didChangeTrust": Feature("trust", "changed", raw=True),
     "donewhen/setSecret": Feature("trust", "secret", raw=True),
-    "donewhen/editorDiagnostics": Feature("trust", "editor_diagnostics", raw=True),
+    "donewhen/editorDiagnostics": Feature("forwarding", "editor_diagnostics", raw=True, early=True),
 }
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from donewhen.core.work import Usage
     from donewhen.engine.api import Runs
     from donewhen.lsp.goal_text import GoalFileFeatures, GoalHint
+    from donewhen.ports import EditorView
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class OpenWorkspace:
 
     `settings` gives the editor's settings now (section `donewhen`, camelCase), `trusted` whether anything may be
     executed now, `secrets` what the editor handed over (name to value): kept in memory only. `unsaved` is the editor's
-    text of a file (posix, relative to the root) where a person has something in it that isn't saved.
+    text of a file (posix, relative to the root) where a person has something in it that isn't saved; `editor` is what
+    the editor shows of the folder, None where it forwards no diagnostics.
     """
 
     root: Path
@@ -29,6 +31,7 @@ class OpenWorkspace:
     secrets: Callable[[], Mapping[str, str]]
     state_dir: Path | None = None
     unsaved: Callable[[str], str | None] = lambda path: None
+    editor: Callable[[], EditorView | None] = lambda: None
 
 
 class Adviser(Protocol):

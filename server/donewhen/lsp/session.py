@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from donewhen.core.errors import NotTrusted
 from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.documents import Documents
+from donewhen.lsp.editor_state import EditorState
 from donewhen.lsp.errands import Errands
-from donewhen.lsp.host import nothing_unsaved
+from donewhen.lsp.host import no_editor, nothing_unsaved
 from donewhen.lsp.places import Place, file_path, is_goal_file, locate
 from donewhen.lsp.texts import Texts
 from donewhen.lsp.unsaved import Unsaved
@@ -52,6 +53,7 @@ class Session:
         self.documents = Documents()
         self.texts = Texts(self.documents)
         self.unsaved = Unsaved(self.texts)
+        self.editor = EditorState(self.documents, self.unsaved, self.place)
         self.errands = Errands(protocol, lambda: self.profile.progress, self.later)
         self.background: set[asyncio.Task[Any]] = set()
         self.told: set[str] = set()
@@ -69,6 +71,8 @@ class Session:
         self.profile = profile
         self.host.settings = profile.settings
         self.host.unsaved = self.unsaved.text
+        self.host.editor = self.editor.view
+        self.editor.forwarded = profile.editor_diagnostics
         self.host.trusted = profile.trusted
         self.documents.encoding = profile.encoding
         self.set_roots(profile.folders)
@@ -116,6 +120,9 @@ class Session:
         """The client goes. Its runs end with it, except where it came over TCP."""
         self.host.listener = None
         self.host.unsaved = nothing_unsaved
+        self.host.editor = no_editor
+        for folder in self.host.opened():
+            folder.runs.editor_changed()
         for task in self.background:
             task.cancel()
         if self._showing is not None:
@@ -204,6 +211,12 @@ class Session:
         return None if parsed is None else (place, parsed)
 
     # -------------------------------------------------------------------------------------- changes
+
+    def editor_changed(self, path: Path) -> None:
+        """The client says or shows something else of this file."""
+        folder = self.host.folder_if_open(self.place(path).root)
+        if folder is not None:
+            folder.runs.editor_changed()
 
     def edited(self, path: Path) -> None:
         """The client changed a document: what is on disk is not what the person sees."""

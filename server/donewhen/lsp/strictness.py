@@ -76,6 +76,9 @@ class EditorDiagnostic(Strict):
 
 
 class EditorDiagnosticsParams(Strict):
+    """`omitted` counts the diagnostics that the client left out, the mildest ones."""
+
     uri: str
     version: int | None = None
     diagnostics: list[EditorDiagnostic]
+    omitted: int = Field(default=0, ge=0)

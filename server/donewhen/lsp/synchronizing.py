@@ -20,6 +20,8 @@ def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     path = _named(session, params.text_document.uri)
     if path is not None:
         session.unsaved.opened(path, params.text_document.text)
+        session.editor.reopened(path)
+        session.editor_changed(path)
     if path is None or not is_goal_file(path):
         return
     place = session.place(path)
@@ -33,6 +35,7 @@ def changed(session: Session, params: types.DidChangeTextDocumentParams) -> None
     path = _named(session, params.text_document.uri)
     if path is not None:
         session.edited(path)
+        session.editor_changed(path)
         _changed(session, path)
 
 
@@ -46,6 +49,7 @@ async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> No
     session.discarded(path)
     if text is not None:
         session.unsaved.saved(path, text)
+    session.editor_changed(path)
     place = session.place(path)
     folder = session.host.folder_if_open(place.root)
     if folder is not None and text is not None:
@@ -63,6 +67,8 @@ def closed(session: Session, params: types.DidCloseTextDocumentParams) -> None:
         return
     session.closed(path)
     session.unsaved.closed(path)
+    session.editor.reopened(path)
+    session.editor_changed(path)
     _changed(session, path)
 
 

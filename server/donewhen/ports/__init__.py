@@ -5,6 +5,7 @@ Paths are posix, relative to the workspace's root, unless a name says otherwise.
 
 from __future__ import annotations
 
+from donewhen.ports.editing import EditorView
 from donewhen.ports.files import FilesOf, FileText, Found, GuardedFiles, Hit
 from donewhen.ports.folder import (
     Companion,
@@ -56,6 +57,7 @@ __all__ = [
     "Companion",
     "CompanionEnd",
     "Companions",
+    "EditorView",
     "FileText",
     "FilesOf",
     "Found",

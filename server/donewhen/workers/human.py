@@ -20,6 +20,7 @@ class HumanWorker:
         context.activity(WAITING)
         tree = await context.settled()
         count = len(tree.changed)
-        summary = "edited 1 file" if count == 1 else f"edited {count} files"
+        edited = "edited 1 file" if count == 1 else f"edited {count} files"
+        summary = edited if count else "the editor's diagnostics changed"
         steps = tuple(WorkerStep("edit", path) for path in tree.changed[:MAX_STEPS])
         return TurnResult(claim=Claim(), steps=steps, summary=summary)
