@@ -17,10 +17,13 @@ from tests.vscode.conftest import installed
 from tests.vscode.extension import packaged
 from tests.vscode.models import Models, one_by_one
 from tests.vscode.site import BAR
+from tests.vscode.timeline import Timeline
 from tests.vscode.workbench import Workbench, browser, opened
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-SIZE = (1240, 720)
+SIZE = (1280, 740)
+SCALE = 2
+SIDE_BAR = 400
 OBJECTIVE = "Export must handle quotes and newlines"
 PLAIN = '''\
 def to_csv(rows):
@@ -57,6 +60,9 @@ def test_quotes():
 def test_newlines():
     assert to_csv([["a\\nb", "c"]]) == '"a\\nb",c\\n'
 """
+HIDDEN = """
+[id="status.host"], [id="status.forwardedPorts"], [id*="keyboardLayout"] { display: none !important; }
+"""
 GOAL = f"""\
 ---
 max_iterations: 5
@@ -84,6 +90,8 @@ def exporter(folder: Path, goal: str | None = None) -> Path:
 
 def by_hand(window: Workbench, images: Path) -> None:
     """A person sets the goal and starts it."""
+    arrange(window)
+    window.editor.open("test_export.py")
     window.palette.run("Done When: Set Goal")
     window.palette.answer(OBJECTIVE)
     window.until(lambda: any("pytest" in one for one in window.palette.options()), "the detected check")
@@ -96,12 +104,43 @@ def by_hand(window: Workbench, images: Path) -> None:
     window.notices.wait_bar(BAR, "0 of")
     settled(window, "unmet", "Pause")
     window.palette.run("View: Show Done When")
+    hover(window, images)
     window.palette.run("View: Split Editor Right")
     window.editor.open("test_export.py")
     window.until(lambda: len(window.editor.marked()) == 3, "three squiggles")
     window.views.wait_problem("test_quotes")
     window.views.wait_tree("Goals", "waiting for your edits")
+    window.page.mouse.move(2, 2)
     window.screenshot(images / "running.png")
+
+
+def hover(window: Workbench, images: Path) -> None:
+    """Over the requirement that the tests of the project decide."""
+    box = window.editor.active.locator(".view-line").filter(has_text="pytest").first.bounding_box()
+    assert box is not None
+    window.page.mouse.move(box["x"] + 150, box["y"] + box["height"] / 2)
+    window.page.locator(".monaco-hover:visible").filter(has_text="test_quotes").first.wait_for()
+    window.screenshot(images / "hover.png")
+    window.page.mouse.move(2, 2)
+
+
+def arrange(window: Workbench) -> None:
+    """A side bar in which rows are not cut, and nothing that belongs to the browser rather than to VS Code."""
+    window.page.add_style_tag(content=HIDDEN)
+    bar = window.page.locator(".part.sidebar").bounding_box()
+    assert bar is not None
+    sashes = window.screen.read(
+        ".monaco-sash.vertical", "[e.getBoundingClientRect().x, e.getBoundingClientRect().width]"
+    )
+    edge = bar["x"] + bar["width"]
+    x = min((left + width / 2 for left, width in sashes), key=lambda at: abs(at - edge))
+    y = bar["y"] + bar["height"] / 3
+    window.page.mouse.move(x, y)
+    window.page.mouse.down()
+    window.page.mouse.move(x + 10, y)
+    window.page.mouse.move(bar["x"] + SIDE_BAR, y)
+    window.page.mouse.up()
+    window.page.mouse.move(2, 2)
 
 
 def settled(window: Workbench, *wanted: str) -> None:
@@ -119,8 +158,8 @@ def by_agent(window: Workbench, images: Path, models: Models) -> None:
             calls("read_file", path="export.py"),
             calls("write_file", path="export.py", content=COMMAS),
             says("Cells with commas are quoted now."),
-            calls("write_file", path="CHANGELOG.md", content="# Changes\n\n- Cells are quoted.\n"),
             calls("run_command", command="git push origin main"),
+            calls("write_file", path="CHANGELOG.md", content="# Changes\n\n- Cells are quoted.\n"),
             calls("read_file", path="README.md"),
             calls("write_file", path="README.md", content="# Exporter\n\n`--csv FILE` writes a spreadsheet.\n"),
             says("The change is on record, and the README tells of --csv."),
@@ -129,6 +168,7 @@ def by_agent(window: Workbench, images: Path, models: Models) -> None:
             calls("report", state="finished", text="Quotes and newlines are handled as well."),
         )
     )
+    arrange(window)
     window.notices.wait_bar(BAR, "Goal")
     window.palette.run("View: Show Done When")
     window.editor.open("GOAL.md")
@@ -136,7 +176,7 @@ def by_agent(window: Workbench, images: Path, models: Models) -> None:
     window.notices.press("Start this run?", "Start")
     window.notices.wait("git push")
     window.views.wait_tree("Goals", "git push")
-    settled(window, "Evidence E8")
+    settled(window, "R1 unmet · Evidence", "R2 unmet · Evidence", "R3 unmet · Evidence")
     window.screenshot(images / "interrupt.png")
     window.notices.press("git push", "Deny")
     window.notices.wait_bar(BAR, "3 of 3 met", 90)
@@ -146,32 +186,39 @@ def by_agent(window: Workbench, images: Path, models: Models) -> None:
     window.views.expand("Goals", "Iterations")
     window.screenshot(images / "complete.png")
     window.palette.run("Done When: Show Timeline")
-    timeline = window.views.webview().locator("#timeline")
-    window.until(lambda: "Iteration 4" in timeline.inner_text(), "four iterations")
-    timeline.get_by_role("button", name="Iteration 3").click()
-    detail = timeline.get_by_role("region", name="Iteration 3")
-    window.until(lambda: "README.md" in detail.inner_text(), "an iteration in full")
+    timeline = Timeline(window)
+    timeline.row(4).wait_for()
+    timeline.expand(3, "README.md")
+    timeline.evaluate("() => { document.activeElement.blur(); scrollTo(0, 0); }")
     window.page.mouse.move(2, 2)
     window.screenshot(images / "timeline.png")
+    window.palette.run("Preferences: Color Theme")
+    window.palette.pick("Dark Modern")
+    dark = "() => document.body.dataset.vscodeThemeKind === 'vscode-dark'"
+    window.until(lambda: timeline.evaluate(dark), "a dark theme")
+    timeline.chart.focus()
+    window.page.keyboard.press("ArrowLeft")
+    window.screenshot(images / "timeline-dark.png")
 
 
 def hide_noise(server: CodeServer) -> None:
     """What belongs to the browser, not to the extension."""
     server.configure({"workbench.activityBar.location": "default", "workbench.layoutControl.enabled": False,
-                      "explorer.openEditors.visible": 0})  # fmt: skip
+                      "explorer.openEditors.visible": 0, "breadcrumbs.enabled": False, "editor.fontSize": 13,
+                      "editor.renderLineHighlight": "none"})  # fmt: skip
 
 
 def take(images: Path, chrome: Browser, folder: Path) -> None:
     models, vsix = Models(), packaged()
     with installed(vsix, folder / "one", {}) as server:
         hide_noise(server)
-        with opened(chrome, server, exporter(folder / "exporter"), SIZE) as window:
+        with opened(chrome, server, exporter(folder / "exporter"), SIZE, SCALE) as window:
             by_hand(window, images)
     with models.served:
         settings = models.settings() | {"donewhen.judgeModel": "", "donewhen.judgeApiBase": ""}
         with installed(vsix, folder / "two", settings) as server:
             hide_noise(server)
-            with opened(chrome, server, exporter(folder / "by-agent" / "exporter", GOAL), SIZE) as window:
+            with opened(chrome, server, exporter(folder / "by-agent" / "exporter", GOAL), SIZE, SCALE) as window:
                 by_agent(window, images, models)
 
 

@@ -1,0 +1,182 @@
+"""The timeline in a real window: live, by keyboard, and with nothing in it but its own files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from donewhen.testing.models import calls, says
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import Opener, installed
+from tests.vscode.models import Models, one_by_one
+from tests.vscode.site import BAR, RIGHT, WRONG, project
+from tests.vscode.workbench import Workbench
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+PUSH = "git push origin main"
+GOAL = """\
+# Make add right
+
+- [ ] `python -m pytest -q` passes
+"""
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[Models]:
+    models = Models()
+    with models.served:
+        yield models
+
+
+@pytest.fixture(scope="module")
+def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[CodeServer]:
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), models.settings()) as server:
+        yield server
+
+
+def started(server: CodeServer, open_window: Opener, folder: Path) -> Workbench:
+    window = open_window(server, folder)
+    window.notices.wait_bar(BAR, "Goal")
+    window.palette.run("Done When: Start")
+    window.notices.press("Start this run?", "Start")
+    return window
+
+
+def finished(server: CodeServer, open_window: Opener, models: Models, folder: Path) -> Workbench:
+    """A run of two iterations that is complete."""
+    models.play(
+        worker=one_by_one(
+            calls("read_file", path="calc.py"),
+            calls("write_file", path="calc.py", content=WRONG + "\n"),
+            says("I believe that it is right."),
+            calls("read_file", path="calc.py"),
+            calls("write_file", path="calc.py", content=RIGHT),
+            calls("report", state="finished", text="add adds now."),
+        )
+    )
+    window = started(server, open_window, project(folder, GOAL))
+    window.notices.wait_bar(BAR, "1 of 1 met", 60)
+    return window
+
+
+def test_an_open_timeline_follows_the_run_and_takes_nothing_away(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    from tests.vscode.timeline import Timeline
+
+    models.play(
+        worker=one_by_one(
+            says("I believe that it is right."),
+            calls("run_command", command=PUSH),
+            calls("read_file", path="calc.py"),
+            calls("write_file", path="calc.py", content=RIGHT),
+            calls("report", state="finished", text="add adds now."),
+        )
+    )
+    window = started(server, open_window, project(tmp_path / "adder", GOAL))
+    window.notices.wait(PUSH)
+    timeline = Timeline(window).open()
+    assert "waiting for you" in timeline.row(2).inner_text()
+    assert "over 1 iterations" in timeline.said()
+    timeline.expand(1, "python -m pytest -q")
+    assert timeline.evaluate("() => document.querySelectorAll('[aria-live], [role=alert], [role=log]').length") == 1
+    timeline.evaluate("""() => {
+      const status = document.querySelector('[role=status]');
+      window.heard = [];
+      new MutationObserver(() => window.heard.push(status.textContent)).observe(status, { childList: true });
+      window.before = document.activeElement;
+    }""")
+
+    window.notices.press(PUSH, "Deny")
+    window.notices.wait_bar(BAR, "1 of 1 met", 60)
+    window.until(lambda: "1 of 1 met" in timeline.row(2).inner_text(), "in the open timeline: the next iteration")
+    window.until(lambda: "over 2 iterations: the score went from 0 % to 100 %" in timeline.said(), "in the chart too")
+    assert "What it cost is not known." in timeline.said()
+    assert not any("cost unknown" in timeline.row(number).inner_text() for number in (1, 2))
+    # Neither what has the focus nor what is open was taken away; a screen reader heard of the end, not of every step.
+    assert timeline.evaluate("() => document.activeElement === window.before")
+    assert timeline.row(1).get_attribute("aria-expanded") == "true"
+    window.until(
+        lambda: "Iteration 2 has ended: 1 of 1 met" in "".join(timeline.evaluate("() => window.heard")[-1:]), "heard"
+    )
+    assert len(timeline.evaluate("() => window.heard")) <= 5
+    timeline.expand(2, PUSH)
+    assert "run_command failed: " in timeline.detail(2).text_content()
+
+
+def test_it_can_be_used_with_the_keyboard_alone(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    from tests.vscode.timeline import Timeline
+
+    window = finished(server, open_window, models, tmp_path / "adder")
+    timeline = Timeline(window).open()
+    keys = window.page.keyboard
+    timeline.chart.focus()
+    assert timeline.chart.get_attribute("aria-valuetext") == "Iteration 2: 100 % · 1 of 1 met"
+    keys.press("ArrowLeft")
+    assert timeline.chart.get_attribute("aria-valuetext") == "Iteration 1: 0 % · 0 of 1 met"
+    assert timeline.frame.locator(".readout").inner_text() == "Iteration 1: 0 % · 0 of 1 met"
+    keys.press("Tab")
+    assert timeline.focused() == "Show as table"
+    keys.press("Enter")
+    assert timeline.focused() == "Show as chart"
+    assert timeline.frame.get_by_role("row").all_inner_texts() == ["Iteration\tScore", "1\t0 %", "2\t100 %"]
+    keys.press("Shift+Tab")
+    assert timeline.focused() == "Score and cost of the iterations"
+    keys.press("Tab")
+    keys.press("Enter")
+
+    timeline.chart.focus()
+    keys.press("Home")
+    keys.press("Enter")
+    assert timeline.row(1).get_attribute("aria-expanded") == "true"
+    assert timeline.focused().startswith("Iteration 1")
+    window.until(lambda: "calc.py" in timeline.detail(1).inner_text(), "the iteration in full")
+    keys.press("Tab")
+    assert timeline.focused() == "python -m pytest -q"
+    keys.press("Enter")
+    window.until(lambda: "**failed**" in window.editor.text(), "the evidence")
+    window.palette.run("View: Close Editor")
+    timeline.row(1).wait_for()
+    timeline.detail(1).get_by_role("button", name="calc.py").focus()
+    keys.press("Enter")
+    window.until(
+        lambda: window.screen.read(".tabs-container .tab.active", "e.ariaLabel")[0].startswith("calc.py (iteration 1)"),
+        "what the iteration changed",
+    )
+
+
+def test_nothing_runs_or_loads_in_it_but_its_own_files(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    from tests.vscode.timeline import Timeline
+
+    window = finished(server, open_window, models, tmp_path / "adder")
+    timeline = Timeline(window).open()
+    policy = timeline.evaluate("() => document.querySelector('meta[http-equiv=Content-Security-Policy]').content")
+    parts = dict(part.strip().split(" ", 1) for part in policy.rstrip("; ").split(";"))
+    assert parts["default-src"] == "'none'"
+    assert set(parts) == {"default-src", "style-src", "script-src"}
+    assert parts["script-src"].startswith("'nonce-")
+    assert " " not in parts["script-src"]
+    assert "unsafe" not in policy
+    assert "*" not in parts["style-src"].split()
+
+    loaded = timeline.evaluate("() => performance.getEntriesByType('resource').map(one => one.name)")
+    assert sorted(name.rpartition("/dist/")[2] for name in loaded) == ["timeline/page.css", "timeline/page.js"]
+    injected = (
+        "() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s);"
+    )
+    assert timeline.evaluate(f"{injected} return window.ran; }}") is None
+    other = """name => new Promise(done => {
+      const link = document.querySelector('link[rel=stylesheet]').cloneNode();
+      link.href = link.href.replace('timeline/page.css', name);
+      link.onload = () => done('loaded');
+      link.onerror = () => done('refused');
+      document.head.append(link);
+    })"""
+    assert timeline.evaluate(other, "timeline/page.css?again") == "loaded"
+    assert timeline.evaluate(other, "extension.js") == "refused"
