@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from donewhen.evidence.commandline import segments
+from donewhen.evidence.surroundings import Surroundings
 from donewhen.goalfile.complete import completions
 from donewhen.goalfile.detect import DetectedCheck, detect, suggested
 from donewhen.goalfile.draft import draft, draft_path
@@ -31,8 +35,15 @@ class OfferedText:
     span: Span
 
 
+SelectedPython = Callable[[Mapping[str, Any], Path], Path | None]
+
+
 class GoalTexts:
-    """Nothing here runs anything; what reads the workspace is called from a thread."""
+    """Nothing here runs anything; what reads the workspace is called from a thread. `python` finds the interpreter of a
+    folder in an editor's settings."""
+
+    def __init__(self, python: SelectedPython) -> None:
+        self._python = python
 
     def parse(self, text: str, path: str | None) -> ParsedGoalFile:
         return parse(text, path=path, name="Goal" if path is None else goal_name(path))
@@ -49,6 +60,18 @@ class GoalTexts:
     def suggest(self, root: Path) -> Sequence[str]:
         return [check.command for check in suggested(detect(root))]
 
+    def missing(self, root: Path, commands: Sequence[str], editor: Mapping[str, Any]) -> Mapping[str, str]:
+        # Nothing is written there: its place is a variable, which nothing reads here.
+        surroundings = Surroundings(root, root, lambda: os.environ, self._python(editor, root))
+        path = surroundings.variables().get("PATH", os.defpath)
+        found = {command: next(iter(segments(command)), None) for command in commands}
+        programs = {command: first.words[0] for command, first in found.items() if first is not None and first.words}
+        return {
+            command: program
+            for command, program in programs.items()
+            if "/" not in program and shutil.which(program, path=path) is None
+        }
+
     def draft(
         self, objective: str, checks: Sequence[str], requirements: Sequence[str], proposed_by: str | None = None
     ) -> str:
@@ -61,5 +84,5 @@ class GoalTexts:
         return draft_path(root, objective)
 
 
-def goal_texts() -> GoalFileFeatures:
-    return GoalTexts()
+def goal_texts(python: SelectedPython) -> GoalFileFeatures:
+    return GoalTexts(python)

@@ -134,4 +134,4 @@ def _goal_files() -> GoalFileFeatures:
     from donewhen.composition_goal_text import goal_texts
 
     assert donewhen.goalfile.files
-    return goal_texts()
+    return goal_texts(_interpreter)

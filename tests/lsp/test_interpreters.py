@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .editor import Editor
+from .editor import SERVE, Editor
 
 
 def _selected(place: Path, exit_code: int) -> str:
@@ -36,5 +36,33 @@ def test_checks_of_each_folder_run_with_its_own_interpreter(tmp_path: Path) -> N
         for folder in folders
     ]
     assert found == ["met", "unmet", "met"]
+    assert editor.goodbye() == 0
+    editor.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the programs are shell scripts")
+def test_linters_are_suggested_where_they_are_installed_and_tests_always(tmp_path: Path) -> None:
+    bare, equipped = tmp_path / "bare", tmp_path / "equipped"
+    for folder in (bare, equipped):
+        folder.mkdir()
+        (folder / "test_it.py").write_text("def test_it():\n    assert True\n", encoding="utf-8")
+        (folder / "pyproject.toml").write_text("[tool.ruff]\n", encoding="utf-8")
+    python = _selected(equipped / ".venv", 0)
+    (equipped / ".venv" / "pyvenv.cfg").touch()
+    (equipped / ".venv" / "bin" / "ruff").symlink_to(python)
+    editor = Editor(tmp_path / "state", command=["/usr/bin/env", f"PATH={tmp_path / 'empty'}", *SERVE])
+    editor.start(workspaceFolders=[{"uri": folder.as_uri(), "name": folder.name} for folder in (bare, equipped)])
+    found = {
+        folder: {
+            check["command"]: check
+            for check in editor.execute("donewhen.goal.detect", {"workspaceUri": folder.as_uri()})["checks"]
+        }
+        for folder in (bare, equipped)
+    }
+    assert found[bare]["python -m pytest -q"]["suggested"]
+    assert "; python is not installed here" in found[bare]["python -m pytest -q"]["why"]
+    assert not found[bare]["ruff check ."]["suggested"]
+    assert found[equipped]["ruff check ."]["suggested"]
+    assert found[equipped]["ruff check ."]["why"] == "[tool.ruff] in pyproject.toml"
     assert editor.goodbye() == 0
     editor.close()

@@ -16,6 +16,7 @@ from donewhen.lsp.snapshots import snapshot_json
 
 if TYPE_CHECKING:
     from donewhen.lsp import arguments as a
+    from donewhen.lsp.goal_text import DetectedCheck
     from donewhen.lsp.session import Session
 
 
@@ -50,15 +51,23 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
 
 
 async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, Any]:
-    """Reads the workspace's files; nothing is run."""
+    """Reads the workspace's files; nothing is run. A linter that is not installed is offered, and not suggested."""
     root = _root(session, argument.workspace_uri, None)
     features = await session.features()
     found = await asyncio.to_thread(features.detect, root)
     suggested = set(await asyncio.to_thread(features.suggest, root))
+    commands = [check.command for check in found]
+    missing = await asyncio.to_thread(features.missing, root, commands, session.host.settings)
+    return {"checks": [_detected(check, check.command in suggested, missing.get(check.command)) for check in found]}
+
+
+def _detected(check: DetectedCheck, suggested: bool, missing: str | None) -> dict[str, Any]:
+    why = check.why if missing is None else f"{check.why}; {missing} is not installed here"
+    # Without its tests a goal would prove little, and the check says what to install.
     return {
-        "checks": [
-            {"command": check.command, "why": check.why, "suggested": check.command in suggested} for check in found
-        ]
+        "command": check.command,
+        "why": why,
+        "suggested": suggested and (missing is None or check.purpose in ("test", "build")),
     }
 
 

@@ -6,9 +6,9 @@ ends are exclusive.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from donewhen.core.goal import Goal, Requirement
 
@@ -100,6 +100,8 @@ class DetectedCheck(Protocol):
     def command(self) -> str: ...
     @property
     def why(self) -> str: ...
+    @property
+    def purpose(self) -> str: ...
 
 
 class CompletionItem(Protocol):
@@ -130,6 +132,11 @@ class GoalFileFeatures(Protocol):
 
     def suggest(self, root: Path) -> Sequence[str]:
         """The commands of those detected checks that a draft should have."""
+        ...
+
+    def missing(self, root: Path, commands: Sequence[str], editor: Mapping[str, Any]) -> Mapping[str, str]:
+        """The programs that are not installed where checks would run, by the command that needs them; `editor` are
+        the client's settings."""
         ...
 
     def draft(
