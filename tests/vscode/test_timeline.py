@@ -1,7 +1,8 @@
-"""The timeline in a real window: live, by keyboard, and with nothing in it but its own files."""
+"""The timeline in a real window: live, by keyboard, in every theme, and with nothing of a worker's but text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,14 @@ GOAL = """\
 
 - [ ] `python -m pytest -q` passes
 """
+LINK = "[Fix it](command:workbench.action.closeWindow)"
+HOSTILE = f'<img src=x onerror="document.body.textContent=1"> <b>done</b> {LINK}'
+THEMES = {
+    "Light Modern": "vscode-light",
+    "Dark Modern": "vscode-dark",
+    "Dark High Contrast": "vscode-high-contrast",
+    "Light High Contrast": "vscode-high-contrast-light",
+}
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +115,44 @@ def test_an_open_timeline_follows_the_run_and_takes_nothing_away(
     assert "run_command failed: " in timeline.detail(2).text_content()
 
 
+def test_what_a_worker_says_is_text_in_notification_timeline_and_tooltip(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    from tests.vscode.timeline import Timeline
+
+    folder = project(tmp_path / "adder", "# Make add right\n\n- [ ] `python say.py` passes\n")
+    command = f"echo '{HOSTILE}'"
+    check = f"import os\nprint({HOSTILE!r})\nraise SystemExit(not os.path.exists('done.txt'))\n"
+    (folder / "say.py").write_text(check, encoding="utf-8")
+    models.play(
+        worker=one_by_one(
+            calls("run_command", command=command),
+            calls("write_file", path="done.txt", content="done\n"),
+            calls("report", state="finished", text=HOSTILE),
+        )
+    )
+    window = started(server, open_window, folder)
+    toast = window.notices.wait("command:workbench")
+    assert LINK in toast.replace("\u2060", "")
+    drawn = window.page.locator(".notifications-toasts .notification-list-item-message")
+    assert drawn.locator("a, img, b").count() == 0
+    window.notices.press("command:workbench", "Deny")
+    window.notices.wait_bar(BAR, "1 of 1 met", 60)
+
+    timeline = Timeline(window).open()
+    timeline.expand(1, HOSTILE)
+    assert command in timeline.detail(1).inner_text()
+    assert timeline.frame.locator("img, b, a, #timeline script").count() == 0
+
+    window.palette.run("View: Show Done When")
+    window.views.expand("Goals", "Iterations")
+    window.page.locator("[role=treeitem]").filter(has_text=re.compile("^Iteration 1")).first.hover()
+    hover = window.page.locator(".monaco-hover:visible").filter(has_text="command:workbench").first
+    hover.wait_for()
+    assert HOSTILE in " ".join(hover.inner_text().split())
+    assert hover.locator("img, b, a").count() == 0
+
+
 def test_it_can_be_used_with_the_keyboard_alone(
     server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
 ) -> None:
@@ -147,6 +194,27 @@ def test_it_can_be_used_with_the_keyboard_alone(
         lambda: window.screen.read(".tabs-container .tab.active", "e.ariaLabel")[0].startswith("calc.py (iteration 1)"),
         "what the iteration changed",
     )
+
+
+def test_it_is_accessible_in_every_theme(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    from tests.vscode.timeline import Timeline
+
+    window = finished(server, open_window, models, tmp_path / "adder")
+    timeline = Timeline(window).open()
+    timeline.expand(1, "python -m pytest -q")
+    timeline.expand(2, "add adds now.")
+    for theme, kind in THEMES.items():
+        window.palette.run("Preferences: Color Theme")
+        window.palette.answer(theme)
+        window.until(lambda kind=kind: kind == timeline.evaluate("() => document.body.dataset.vscodeThemeKind"), theme)
+        timeline.chart.focus()
+        assert (theme, timeline.violations()) == (theme, [])
+        assert (theme, [one for one in timeline.contrasts() if one[1] < 4.5]) == (theme, [])
+        timeline.frame.get_by_role("button", name="Show as table").click()
+        assert (theme, timeline.violations()) == (theme, [])
+        timeline.frame.get_by_role("button", name="Show as chart").click()
 
 
 def test_nothing_runs_or_loads_in_it_but_its_own_files(
