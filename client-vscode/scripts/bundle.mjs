@@ -1,9 +1,10 @@
 // Bundles the extension to dist/: one CommonJS file for the extension host, one script for the timeline's page.
-import { existsSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import esbuild from 'esbuild';
 
 const watch = process.argv.includes('--watch');
-const common = { bundle: true, minify: !watch, sourcemap: watch, legalComments: 'none', logLevel: 'warning' };
+const common = { bundle: true, minify: !watch, sourcemap: watch, legalComments: 'none', logLevel: 'warning', metafile: true };
+const page = { ...common, platform: 'browser', format: 'iife', target: 'es2022' };
 const builds = [
   {
     ...common,
@@ -13,21 +14,21 @@ const builds = [
     format: 'cjs',
     target: 'node22',
     external: ['vscode'],
-    metafile: true,
   },
+  { ...page, entryPoints: ['src/timeline/page.ts'], outfile: 'dist/timeline/page.js' },
+  { ...page, entryPoints: ['src/timeline/page.css'], outfile: 'dist/timeline/page.css' },
 ];
-if (existsSync('src/timeline/page.ts')) {
-  const page = { ...common, platform: 'browser', format: 'iife', target: 'es2022' };
-  builds.push({ ...page, entryPoints: ['src/timeline/page.ts'], outfile: 'dist/timeline/page.js' });
-  builds.push({ ...page, entryPoints: ['src/timeline/page.css'], outfile: 'dist/timeline/page.css' });
-}
+// What an earlier build left there would be packed.
+rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true });
+const inputs = {};
 for (const options of builds) {
   if (watch) {
     await (await esbuild.context(options)).watch();
   } else {
-    const { metafile } = await esbuild.build(options);
-    if (metafile !== undefined) {
-      writeFileSync('dist/meta.json', JSON.stringify(metafile));
-    }
+    Object.assign(inputs, (await esbuild.build(options)).metafile.inputs);
   }
+}
+if (!watch) {
+  // Whose licences third_party.mjs writes down.
+  writeFileSync('dist/meta.json', JSON.stringify({ inputs }));
 }

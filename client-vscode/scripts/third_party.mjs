@@ -1,4 +1,4 @@
-// Writes THIRD_PARTY.txt: the licence of each package of which something is in dist/extension.js.
+// Writes THIRD_PARTY.txt: the licence of each package of which something is in dist/.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const { inputs } = JSON.parse(readFileSync('dist/meta.json', 'utf8'));
