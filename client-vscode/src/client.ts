@@ -17,6 +17,7 @@ export interface Surroundings {
   readonly cwd: string;
   settings(): Promise<Record<string, unknown>>;
   stateDir(): string | null;
+  trusted(): boolean;
   secrets(): Promise<readonly { name: string; value: string }[]>;
   /** Whether it may be restarted now for other settings, though runs would be interrupted. */
   mayRestart(): Promise<boolean>;
@@ -69,6 +70,8 @@ export class Server implements ServerClient, vscode.Disposable {
 
   /** Restarts where the settings name another program now; else the settings are sent. */
   async reconfigure(): Promise<void> {
+    // One that is starting was given the settings of before.
+    await this.queue;
     if (this.state === 'failed') {
       return this.restart();
     }
@@ -139,6 +142,8 @@ export class Server implements ServerClient, vscode.Disposable {
       await this.connect(command);
       this.running = command;
       this.enter('running');
+      // Given meanwhile, it would be lost: one that is starting is told nothing.
+      this.notify('donewhen/didChangeTrust', { trusted: this.around.trusted() });
       await this.fetchRuns();
       this.started.fire();
     } catch (problem) {
@@ -147,6 +152,7 @@ export class Server implements ServerClient, vscode.Disposable {
   }
 
   private async connect(command: ServerCommand): Promise<void> {
+    this.snapshots.begin();
     this.log.info(`starting ${command.command} ${command.args.join(' ')}`);
     // The client library is loaded here: activating does not wait for it.
     const { makeClient } = await import('./connection');
@@ -187,11 +193,21 @@ export class Server implements ServerClient, vscode.Disposable {
       throw new Error(`it says that it is ${JSON.stringify(name)}`);
     }
     this.version = version;
-    for (const secret of await this.around.secrets()) {
+    for (const secret of await this.secrets()) {
       await client.sendNotification('donewhen/setSecret', secret);
     }
     if (!client.isRunning()) {
       throw new Error('it ended as soon as it had started');
+    }
+  }
+
+  /** Where the machine's key ring can't be read, goals without models are pursued all the same. */
+  private async secrets(): Promise<readonly { name: string; value: string }[]> {
+    try {
+      return await this.around.secrets();
+    } catch (problem) {
+      this.log.warn(`the stored keys can't be read: ${String(problem)}`);
+      return [];
     }
   }
 

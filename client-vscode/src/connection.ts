@@ -1,4 +1,4 @@
-import * as vscode from 'vscode';
+import type * as vscode from 'vscode';
 import {
   CloseAction,
   ErrorAction,
@@ -43,7 +43,7 @@ export async function makeClient(
     ],
     initializationOptions: {
       settings: await around.settings(),
-      trusted: vscode.workspace.isTrusted,
+      trusted: around.trusted(),
       stateDir: around.stateDir(),
       clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true },
     },

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { Services } from './services';
-import { canGoOn, isActive } from './snapshots';
+import { canGoOn, isActive, isAsking } from './snapshots';
 
 /** What `when` clauses ask: only what can be done is offered. */
 export function registerContext(services: Services): vscode.Disposable {
@@ -16,7 +16,7 @@ export function registerContext(services: Services): vscode.Disposable {
     tell('runs', runs.length > 0);
     tell('active', runs.some((run) => isActive(run)));
     tell('resumable', runs.some((run) => canGoOn(run)));
-    tell('asks', runs.some((run) => isActive(run) && run.interrupts.length > 0));
+    tell('asks', runs.some((run) => isAsking(run)));
   };
   update();
   return vscode.Disposable.from(services.snapshots.onDidChange(update));

@@ -25,7 +25,7 @@ let server: Server | undefined;
 export function activate(context: vscode.ExtensionContext): void {
   const begun = performance.now();
   const log = vscode.window.createOutputChannel('Done When', { log: true });
-  const snapshots = new SnapshotStore();
+  const snapshots = new SnapshotStore((uri) => vscode.Uri.parse(uri).toString());
   const secrets = new Secrets(context.secrets);
   const interpreter = new ProjectInterpreter(log);
   const environment = new Environment(context, log);
@@ -36,6 +36,7 @@ export function activate(context: vscode.ExtensionContext): void {
       cwd: context.globalStorageUri.fsPath,
       settings: () => Promise.resolve(serverSettings(configured(), interpreter.paths)),
       stateDir: () => ownText('stateDir') || null,
+      trusted: () => vscode.workspace.isTrusted,
       secrets: () => secrets.all(),
       mayRestart: () => mayInterrupt(snapshots),
       tell: (problem) => trouble.tell(problem),

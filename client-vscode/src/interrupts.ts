@@ -4,7 +4,7 @@ import { editCommand } from './editCommand';
 import { type Choice, choicesOf, editable } from './interruptChoices';
 import type { Interrupt, RunAnswerArgument, Snapshot } from './protocol';
 import type { Services } from './services';
-import { isActive, isResumable } from './snapshots';
+import { isAsking } from './snapshots';
 import type { Target } from './targets';
 import { trusted } from './runCommands';
 
@@ -19,7 +19,7 @@ export interface Open {
 export function openInterrupts(services: Services): Open[] {
   return services.snapshots
     .all()
-    .filter((run) => isActive(run) || isResumable(run))
+    .filter(isAsking)
     .flatMap(openIn)
     .sort((one, other) => one.interrupt.askedAt.localeCompare(other.interrupt.askedAt));
 }

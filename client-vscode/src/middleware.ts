@@ -31,6 +31,8 @@ export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Mid
       }
       if (!ofRuns.has(token)) {
         next(token, params);
+      } else if (params.kind === 'end') {
+        ofRuns.delete(token);
       }
     },
     executeCommand: async (command, args: unknown[], next) => {

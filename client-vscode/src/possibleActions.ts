@@ -1,6 +1,6 @@
 import type { Snapshot } from './protocol';
 import type { ServerState } from './services';
-import { canGoOn, isActive } from './snapshots';
+import { canGoOn, isActive, isAsking } from './snapshots';
 
 export interface Circumstances {
   readonly trusted: boolean;
@@ -34,7 +34,7 @@ function withoutRun(goals: boolean): readonly string[] {
 
 function withRun(run: Snapshot): string[] {
   return [
-    ...(run.interrupts.length > 0 && isActive(run) ? ['donewhen.answer'] : []),
+    ...(isAsking(run) ? ['donewhen.answer'] : []),
     ...steering(run),
     ...(run.goalUri === null ? [] : ['donewhen.openGoal']),
     'donewhen.report',

@@ -1,3 +1,4 @@
+import { baseName } from './documentUris';
 import { fenced, node, oneLine, plain, withoutMarks, type Language, type RunAbout, type TreeNode } from './goalNodes';
 import { requirementIcon, requirementStatus } from './phrases';
 import type { Integrity, Location, Requirement, Snapshot } from './protocol';
@@ -83,7 +84,7 @@ function reasonNodes(id: string, one: Requirement, about: RunAbout, language: La
 
 function locationNode(id: string, place: Location, about: RunAbout, { t }: Language): TreeNode {
   const line = place.range.start.line + 1;
-  const name = decodeURIComponent(place.uri.slice(place.uri.lastIndexOf('/') + 1));
+  const name = baseName(place.uri);
   return node({
     id,
     label: `${name}:${String(line)}`,

@@ -39,6 +39,8 @@ async function chooseFolder(): Promise<vscode.WorkspaceFolder | undefined> {
 /** The steps, forth and back; false where the person leaves. */
 async function ask(services: Services, wanted: Wanted): Promise<boolean> {
   const detected = detect(services, wanted);
+  // What goes wrong is told at the step that needs it, which a person may never come to.
+  detected.catch(() => undefined);
   const steps = [askObjective, (given: Wanted) => askChecks(given, detected), askWorker];
   for (let step = 0; step < steps.length; ) {
     const went = await steps[step]?.(wanted);

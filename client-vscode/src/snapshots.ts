@@ -6,34 +6,41 @@ type Listener = (runId: string | undefined) => void;
 /** The newest snapshot of each run, by `sequence`, in the order in which the runs were begun. */
 export class SnapshotStore implements Snapshots {
   private runs = new Map<string, Snapshot>();
+  /** What a server before said: shown until the one of now has told what there is. */
+  private former = new Set<string>();
   private readonly listeners = new Set<Listener>();
+
+  /** `written`: a uri as the editor writes it, since the server may escape it otherwise. */
+  constructor(private readonly written: (uri: string) => string = (uri) => uri) {}
+
+  /** Another server says anew what there is. */
+  begin(): void {
+    this.former = new Set(this.runs.keys());
+  }
 
   /** A snapshot that was sent: a run that is not known yet is the newest. */
   take(snapshot: Snapshot): void {
-    const known = this.runs.get(snapshot.runId);
-    if (known !== undefined && known.sequence > snapshot.sequence) {
+    const { runId, sequence } = snapshot;
+    const known = this.runs.get(runId);
+    if (known !== undefined && known.sequence > sequence && !this.former.has(runId)) {
       return;
     }
-    this.runs.set(snapshot.runId, snapshot);
-    this.tell(snapshot.runId);
+    this.former.delete(runId);
+    this.runs.set(runId, this.ours(snapshot));
+    this.tell(runId);
   }
 
-  /** The runs that the server knows of, newest first; what arrived meanwhile stays where it is newer. */
+  /** The runs that the server knows of, newest first; what it sent meanwhile stays where it is newer. */
   replace(newestFirst: readonly Snapshot[]): void {
-    const listed = new Map([...newestFirst].reverse().map((snapshot) => [snapshot.runId, snapshot]));
+    const listed = new Map([...newestFirst].reverse().map((snapshot) => [snapshot.runId, this.ours(snapshot)]));
     for (const [runId, known] of this.runs) {
       const said = listed.get(runId);
-      if (said === undefined || known.sequence > said.sequence) {
+      if (!this.former.has(runId) && (said === undefined || known.sequence > said.sequence)) {
         listed.set(runId, known);
       }
     }
+    this.former.clear();
     this.runs = listed;
-    this.tell(undefined);
-  }
-
-  /** Another server says anew what there is. */
-  clear(): void {
-    this.runs = new Map();
     this.tell(undefined);
   }
 
@@ -52,6 +59,10 @@ export class SnapshotStore implements Snapshots {
   onDidChange(listener: Listener): Disposable {
     this.listeners.add(listener);
     return { dispose: () => this.listeners.delete(listener) };
+  }
+
+  private ours(snapshot: Snapshot): Snapshot {
+    return snapshot.goalUri === null ? snapshot : { ...snapshot, goalUri: this.written(snapshot.goalUri) };
   }
 
   private tell(runId: string | undefined): void {
@@ -73,6 +84,11 @@ export function isResumable(snapshot: Snapshot): boolean {
 /** A plugin stopped it, and may let it go on. */
 export function isHalted(snapshot: Snapshot): boolean {
   return snapshot.status === 'waiting' && snapshot.halt?.resumable === true;
+}
+
+/** A person may answer: also while nobody goes on with the run. */
+export function isAsking(snapshot: Snapshot): boolean {
+  return snapshot.interrupts.length > 0 && (isActive(snapshot) || isResumable(snapshot));
 }
 
 const LIMITED: ReadonlySet<string> = new Set(['capped', 'timed_out', 'over_budget', 'stalled', 'blocked', 'crashed']);

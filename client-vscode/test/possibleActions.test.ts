@@ -12,6 +12,10 @@ test('what is asked comes first', () => {
   expect(offered({ status: 'waiting', interrupts: [interrupt()] }).slice(0, 4)).toEqual(['answer', 'checkNow', 'pause', 'stop']);
 });
 
+test('what is asked can be answered while nobody goes on with the run', () => {
+  expect(offered({ status: 'interrupted', interrupts: [interrupt()] })[0]).toBe('answer');
+});
+
 test.each([
   ['running', ['checkNow', 'pause', 'stop']],
   ['paused', ['resume', 'checkNow', 'stop']],

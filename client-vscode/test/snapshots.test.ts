@@ -31,6 +31,26 @@ test('a list that is older than what was sent takes nothing back', () => {
   expect(store.get('run-1')?.iteration).toBe(9);
 });
 
+test('another server takes back what only the one before said, once it has told what there is', () => {
+  const store = new SnapshotStore();
+  store.take(snapshot({ runId: 'gone' }));
+  store.take(snapshot({ runId: 'back', sequence: 9, status: 'running' }));
+  store.begin();
+  expect(store.all()).toHaveLength(2);
+  store.take(snapshot({ runId: 'sent' }));
+  store.replace([snapshot({ runId: 'back', sequence: 8, status: 'interrupted' })]);
+  expect(store.all().map((one) => [one.runId, one.status])).toEqual([
+    ['sent', snapshot().status],
+    ['back', 'interrupted'],
+  ]);
+});
+
+test('a goal is found however the server escapes its uri', () => {
+  const store = new SnapshotStore((uri) => uri.replace('/C:/', '/c%3A/'));
+  store.take(snapshot({ goalUri: 'file:///C:/w/GOAL.md' }));
+  expect(store.ofGoal('file:///c%3A/w/GOAL.md')?.runId).toBe('run-1');
+});
+
 test('the newest run of a goal', () => {
   const store = new SnapshotStore();
   store.replace([snapshot({ runId: 'b' }), snapshot({ runId: 'a' }), snapshot({ runId: 'x', goalUri: 'file:///w/x.goal.md' })]);
@@ -42,7 +62,7 @@ test('listeners are told which run changed, until they are disposed of', () => {
   const heard = vi.fn();
   const listening = store.onDidChange(heard);
   store.take(snapshot());
-  store.clear();
+  store.replace([]);
   listening.dispose();
   store.take(snapshot());
   expect(heard.mock.calls).toEqual([['run-1'], [undefined]]);
