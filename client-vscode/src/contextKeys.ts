@@ -4,10 +4,10 @@ import { canGoOn, isActive, isAsking } from './snapshots';
 
 /** What `when` clauses ask: only what can be done is offered. */
 export function registerContext(services: Services): vscode.Disposable {
-  const told = new Map<string, boolean>();
-  const tell = (name: string, value: boolean): void => {
-    if (told.get(name) !== value) {
-      told.set(name, value);
+  const told = new Map<string, string>();
+  const tell = (name: string, value: boolean | readonly string[]): void => {
+    if (told.get(name) !== JSON.stringify(value)) {
+      told.set(name, JSON.stringify(value));
       void vscode.commands.executeCommand('setContext', `donewhen.${name}`, value);
     }
   };
@@ -15,6 +15,7 @@ export function registerContext(services: Services): vscode.Disposable {
     const runs = services.snapshots.all();
     tell('runs', runs.length > 0);
     tell('active', runs.some((run) => isActive(run)));
+    tell('activeGoals', runs.flatMap((run) => (isActive(run) && run.goalUri !== null ? [run.goalUri] : [])));
     tell('resumable', runs.some((run) => canGoOn(run)));
     tell('asks', runs.some((run) => isAsking(run)));
   };

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { askedText, closeAnswered, fileOfRun, openAsked } from './askedDocuments';
 import { baseName, documentUri, SCHEME, shownBy, type Shown } from './documentUris';
 import type { Services } from './services';
+import { told } from './told';
 
 /** A report that is open follows its run, no faster than it can be read. */
 const FOLLOW_MS = 1_000;
@@ -12,11 +13,15 @@ export function registerEvidence(services: Services): vscode.Disposable {
   return vscode.Disposable.from(
     documents,
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, documents),
-    vscode.commands.registerCommand('donewhen.openEvidence', (about: unknown) => openEvidence(read(about))),
-    vscode.commands.registerCommand('donewhen.openReport', (about: unknown) => openReport(services, read(about))),
-    vscode.commands.registerCommand('donewhen.openInterrupt', (about: unknown) => openInterrupt(services, read(about))),
-    vscode.commands.registerCommand('donewhen.openIterationDiff', (about: unknown) => openDiff(services, read(about))),
+    opens('donewhen.openEvidence', openEvidence),
+    opens('donewhen.openReport', (given) => openReport(services, given)),
+    opens('donewhen.openInterrupt', (given) => openInterrupt(services, given)),
+    opens('donewhen.openIterationDiff', (given) => openDiff(services, given)),
   );
+}
+
+function opens(command: string, perform: (given: Given) => Promise<void>): vscode.Disposable {
+  return vscode.commands.registerCommand(command, (about: unknown) => told(perform(read(about))));
 }
 
 class Documents implements vscode.TextDocumentContentProvider, vscode.Disposable {

@@ -37,7 +37,7 @@ export function goalTree(snapshots: readonly Snapshot[], around: Surroundings): 
 }
 
 /** The run whose iterations are shown: a check since has none of its own. */
-function pursuit(shown: Snapshot, newestFirst: readonly Snapshot[]): Snapshot {
+export function pursuit(shown: Snapshot, newestFirst: readonly Snapshot[]): Snapshot {
   const same = (one: Snapshot): boolean => one.status !== null && goalKey(one) === goalKey(shown);
   return shown.status === null ? (newestFirst.find(same) ?? shown) : shown;
 }
@@ -150,7 +150,10 @@ function interruptNode(snapshot: Snapshot, one: Interrupt, { t }: Language): Tre
   });
 }
 
-/** Which answers it takes: `start` and `choice` yes or no, `approval` an edited input too, `question` words. */
+/**
+ * Which answers it takes: `start` and `choice` are approved or denied, `approval` with an edited input too. `question` takes
+ * words, or has a yes and a no of its own, such as to discard what a person wrote: it is asked in full.
+ */
 function interruptKind({ kind, about, tool }: Interrupt): 'start' | 'approval' | 'choice' | 'question' {
   if (about === 'start') {
     return 'start';
@@ -158,5 +161,5 @@ function interruptKind({ kind, about, tool }: Interrupt): 'start' | 'approval' |
   if (kind === 'approval') {
     return tool === null ? 'choice' : 'approval';
   }
-  return /^(?:requirement:|claim:(?:blocked|impossible)$|restore$)/u.test(about) ? 'choice' : 'question';
+  return 'question';
 }

@@ -8,6 +8,7 @@ import { Pace } from './pace';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
 import { goalUri } from './targets';
+import { told } from './told';
 
 /** The view Goals: what waits for a person, the goals with their requirements, and what was done. */
 export function registerGoalsView(services: Services): vscode.Disposable {
@@ -22,7 +23,7 @@ export function registerGoalsView(services: Services): vscode.Disposable {
     badge,
     vscode.commands.registerCommand('donewhen.finding.accept', (about: unknown) => acceptFinding(services, about)),
     vscode.commands.registerCommand('donewhen.finding.revert', (about: unknown) => revertFinding(services, about)),
-    vscode.commands.registerCommand('donewhen.openGoal', (about: unknown) => openGoal(services, about)),
+    vscode.commands.registerCommand('donewhen.openGoal', (about: unknown) => told(openGoal(services, about))),
   );
 }
 
@@ -44,7 +45,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
       const report = await client.request('donewhen.run.report', { runId, format: 'json' });
       return reportedIterations(report.text);
     });
-    const told = snapshots.onDidChange((runId) => {
+    const taken = snapshots.onDidChange((runId) => {
       const snapshot = runId === undefined ? undefined : snapshots.get(runId);
       if (snapshot !== undefined) {
         this.history.remember(snapshot);
@@ -54,7 +55,7 @@ class Goals implements vscode.TreeDataProvider<Element>, vscode.Disposable {
     const found = this.files.onDidChange(() => {
       this.pace.want();
     });
-    this.subscriptions = [this.files, told, found];
+    this.subscriptions = [this.files, taken, found];
     this.elements.replace(this.nodes());
   }
 
@@ -216,12 +217,4 @@ async function openGoal({ snapshots }: Services, about: unknown): Promise<void> 
   const at = requirement === undefined ? -1 : document.getText().indexOf(requirement.text);
   const place = document.positionAt(Math.max(0, at));
   await vscode.window.showTextDocument(document, at < 0 ? {} : { selection: new vscode.Range(place, place) });
-}
-
-async function told(work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (problem) {
-    await vscode.window.showErrorMessage(problem instanceof Error ? problem.message : String(problem));
-  }
 }

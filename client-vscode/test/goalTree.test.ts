@@ -79,7 +79,7 @@ describe('goalTree', () => {
     ['a start', makeInterrupt('I', { about: 'start', tool: null }), 'interrupt.start'],
     ['a command', makeInterrupt('I'), 'interrupt.approval'],
     ['an approval of no tool', makeInterrupt('I', { tool: null, about: 'plugin:x' }), 'interrupt.choice'],
-    ['a waiver', makeInterrupt('I', { kind: 'question', tool: null, about: 'requirement:x' }), 'interrupt.choice'],
+    ['a waiver', makeInterrupt('I', { kind: 'question', tool: null, about: 'requirement:x' }), 'interrupt.question'],
     ['a question', makeInterrupt('I', { kind: 'question', tool: null, about: 'worker' }), 'interrupt.question'],
   ])('says of %s which answers it takes', (_, interrupt, context) => {
     expect(tree([makeSnapshot({ interrupts: [interrupt] })])[0]?.context).toBe(context);

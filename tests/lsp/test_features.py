@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,15 @@ def test_hover_is_plain_where_the_client_shows_no_markdown() -> None:
     assert hover.contents.kind == types.MarkupKind.PlainText
     said = ["R3 · unmet · decided by check", "because of R3", "E3 · ruff check .: failed, exit 1, 1.2 s"]
     assert hover.contents.value == "\n\n".join([*said, "*loud* `word`", "iteration 2, 41 s, $0.00"])
+
+
+def test_words_of_others_make_no_link_and_fetch_no_picture() -> None:
+    words = "see ![it](https://example.com/seen.png) and [this](command:quit), says `pytest`"
+    one = replace(stands("R3", "unmet", [], decided_by="judge"), reason=words)
+    hover = goal_hover(live(run_view({"R3": one})), 5)
+    assert hover is not None
+    assert isinstance(hover.contents, types.MarkupContent)
+    assert words.replace("](", "]\u2060(") in hover.contents.value
 
 
 def test_output_can_not_break_out_of_its_fence() -> None:

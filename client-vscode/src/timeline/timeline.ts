@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
-import { shownRuns } from '../goalTree';
+import { label } from '../askedText';
+import { pursuit, shownRuns } from '../goalTree';
 import { allIterations, History, reportedIterations } from '../history';
 import type { Snapshot } from '../protocol';
 import type { Services } from '../services';
@@ -15,10 +16,11 @@ const VIEW = 'donewhen.timeline';
 export function registerTimeline(services: Services): vscode.Disposable {
   let timeline: Timeline | undefined;
   const adopt = (panel: vscode.WebviewPanel, runId: string | undefined) => {
-    timeline = new Timeline(services, panel, runId);
+    const adopted = new Timeline(services, panel, runId);
+    timeline = adopted;
     panel.onDidDispose(() => {
-      timeline?.dispose();
-      timeline = undefined;
+      adopted.dispose();
+      timeline = timeline === adopted ? undefined : timeline;
     });
   };
   return vscode.Disposable.from(
@@ -32,8 +34,14 @@ export function registerTimeline(services: Services): vscode.Disposable {
     }),
     vscode.window.registerWebviewPanelSerializer(VIEW, {
       deserializeWebviewPanel: (panel, state) => {
-        panel.webview.options = webviewOptions(services);
-        adopt(panel, runOf(state));
+        if (timeline === undefined) {
+          panel.webview.options = webviewOptions(services);
+          adopt(panel, runOf(state));
+        } else {
+          // The tab of before the reload, which is made only when it is looked at: there is another one by now.
+          panel.dispose();
+          timeline.reveal();
+        }
         return Promise.resolve();
       },
     }),
@@ -47,6 +55,7 @@ class Timeline {
   private posted = new Map<number, Row>();
   private postedRun: string | undefined;
   private ready = false;
+  private disposed = false;
 
   constructor(
     private readonly services: Services,
@@ -73,11 +82,16 @@ class Timeline {
 
   show(runId: string): void {
     this.runId = runId;
-    this.panel.reveal();
+    this.reveal();
     void this.post();
   }
 
+  reveal(): void {
+    this.panel.reveal();
+  }
+
   dispose(): void {
+    this.disposed = true;
     for (const subscription of this.subscriptions) {
       subscription.dispose();
     }
@@ -99,7 +113,10 @@ class Timeline {
   private snapshot(): Snapshot | undefined {
     const { snapshots } = this.services;
     this.runId ??= shownRuns(snapshots.all())[0]?.runId;
-    return this.runId === undefined ? undefined : snapshots.get(this.runId);
+    const meant = snapshots.get(this.runId ?? '');
+    const shown = meant && pursuit(meant, snapshots.all());
+    this.runId = shown?.runId ?? this.runId;
+    return shown;
   }
 
   private received(message: FromPage | undefined): void {
@@ -132,7 +149,7 @@ class Timeline {
     }
     await this.loadEarlier(snapshot);
     const { runId } = snapshot;
-    if (runId !== this.runId) {
+    if (this.disposed || runId !== this.runId) {
       return;
     }
     const rows = timelineRows(snapshot, allIterations(snapshot, this.history.of(runId)), vscode.l10n);
@@ -184,7 +201,9 @@ class Timeline {
   }
 
   private send(message: ToPage): void {
-    void this.panel.webview.postMessage(message);
+    if (!this.disposed) {
+      void this.panel.webview.postMessage(message);
+    }
   }
 }
 
@@ -202,6 +221,10 @@ function runOf(about: unknown): string | undefined {
   return typeof given === 'string' ? given : undefined;
 }
 
+function placeOf({ goalUri }: Snapshot): string {
+  return goalUri === null ? '' : vscode.workspace.asRelativePath(vscode.Uri.parse(goalUri));
+}
+
 async function chosenRun({ snapshots }: Services): Promise<string | undefined> {
   const runs = shownRuns(snapshots.all());
   if (runs.length <= 1) {
@@ -210,7 +233,7 @@ async function chosenRun({ snapshots }: Services): Promise<string | undefined> {
     }
     return runs[0]?.runId;
   }
-  const picks = runs.map((run) => ({ label: run.title, description: run.goalUri ?? '', runId: run.runId }));
+  const picks = runs.map((run) => ({ label: label(run.title), description: placeOf(run), runId: run.runId }));
   const title = vscode.l10n.t('Show the timeline of which goal?');
   return (await vscode.window.showQuickPick(picks, { title }))?.runId;
 }

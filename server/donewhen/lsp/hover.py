@@ -48,10 +48,10 @@ def requirement_text(goal: GoalView, source: RequirementSource, markup: Markup =
         checks = ", ".join(markup.code(check.command) for check in source.requirement.checks)
         how = f"decided by {checks}" if checks else "no check is bound: a judge or a person decides"
         return f"{markup.strong(label)} · not examined yet · {how}"
-    parts = [_heading(label, one, markup), one.reason]
+    parts = [_heading(label, one, markup), markup.prose(one.reason)]
     parts += [_evidence(evidence, markup) for evidence in goal.evidence_of(one)]
     note = goal.view.state.waived.get(one.requirement_id)
-    parts += [f"Waived by a person: {note}"] if note else []
+    parts += [markup.prose(f"Waived by a person: {note}")] if note else []
     parts += [markup.aside(cost(goal.view.state))]
     return "\n\n".join(part for part in parts if part)
 
@@ -76,7 +76,7 @@ def _run_text(state: RunState, markup: Markup) -> str:
     halt = shown_halt(state)
     told = halt_text(halt) if halt is not None else state.reason
     status = markup.strong(state.status or "audit")
-    return status + (f" · {told}" if told else "") + f"\n\n{markup.aside(cost(state))}"
+    return status + (f" · {markup.prose(told)}" if told else "") + f"\n\n{markup.aside(cost(state))}"
 
 
 def _evidence(evidence: Evidence, markup: Markup) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -20,9 +21,17 @@ class Markup(Protocol):
 
     def code(self, text: str) -> str: ...
 
+    def prose(self, text: str) -> str:
+        """Words of a judge, a check or a person, with the code in them: no link, and no picture from elsewhere."""
+        ...
+
     def block(self, text: str) -> str:
         """Lines of output."""
         ...
+
+
+_LINK = re.compile(r"\](?=[(\[:])")
+"""What makes `[words]` a link, and `![words]` a picture that is fetched as soon as it is shown."""
 
 
 class _Markdown:
@@ -39,6 +48,9 @@ class _Markdown:
         pad = " " if text.startswith("`") or text.endswith("`") else ""
         return f"{ticks}{pad}{text}{pad}{ticks}"
 
+    def prose(self, text: str) -> str:
+        return _LINK.sub("]\u2060", text)
+
     def block(self, text: str) -> str:
         fence = "`" * max(3, max(_runs(text), default=0) + 1)
         return f"{fence}text\n{text}\n{fence}"
@@ -54,6 +66,9 @@ class _Plain:
         return text
 
     def code(self, text: str) -> str:
+        return text
+
+    def prose(self, text: str) -> str:
         return text
 
     def block(self, text: str) -> str:
