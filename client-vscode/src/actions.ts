@@ -4,6 +4,7 @@ import { runStatus, tally } from './phrases';
 import { possibleActions } from './possibleActions';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
+import { asks, asksElsewhere } from './snapshots';
 import { currentRun } from './statusBar';
 import { isGoalFile, type Target } from './targets';
 
@@ -18,6 +19,7 @@ export async function showActions(services: Services, target: Target | undefined
     trusted: vscode.workspace.isTrusted,
     server: services.client.state,
     goals: run !== undefined || (await goalsHere()),
+    asksElsewhere: run !== undefined && asksElsewhere(services.snapshots.all(), run) !== undefined,
   });
   const items = commands.map((command) => ({ ...label(command), command }));
   const chosen = await vscode.window.showQuickPick<Item>(items, { title: title(run) });
@@ -44,7 +46,8 @@ function title(run: Snapshot | undefined): string {
 /** Commands that concern the run get it; those that concern goals in general choose for themselves. */
 function about(command: string, run: Snapshot | undefined): Target | undefined {
   const general = ['donewhen.setGoal', 'donewhen.restartServer', 'donewhen.showLogs', 'workbench.trust.manage'];
-  return run === undefined || general.includes(command) ? undefined : { runId: run.runId, goalUri: run.goalUri };
+  const another = command === 'donewhen.answer' && run !== undefined && !asks(run);
+  return run === undefined || another || general.includes(command) ? undefined : { runId: run.runId, goalUri: run.goalUri };
 }
 
 function label(command: string): vscode.QuickPickItem {

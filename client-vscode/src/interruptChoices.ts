@@ -8,13 +8,14 @@ export interface Choice {
   readonly answer: Pick<RunAnswerArgument, 'response' | 'remember'>;
 }
 
-/** How an interrupt can be answered with a button; the first one says yes. `text`: in words as well. */
+/** How an interrupt can be answered with a button; the first one says yes. `text`: in words as well; `open`: best so. */
 export interface Choices {
   readonly yes: Choice;
   readonly no: Choice;
   readonly kept: readonly Choice[];
   readonly edits: boolean;
   readonly text: boolean;
+  readonly open: boolean;
 }
 
 type Translate = (message: string) => string;
@@ -29,6 +30,7 @@ export function choicesOf(interrupt: Interrupt, t: Translate): Choices {
     kept: interrupt.remembers ? keptChoices(t) : [],
     edits: approval && editable(interrupt) !== undefined,
     text: interrupt.kind === 'question' && takesText(interrupt),
+    open: interrupt.kind === 'question' && takesText(interrupt) && !endsRun(interrupt),
   };
 }
 
@@ -42,7 +44,7 @@ function labels(interrupt: Interrupt, t: Translate): [string, string] {
   if (interrupt.about.startsWith('requirement:')) {
     return [t('Waive'), t('Leave It')];
   }
-  if (interrupt.about === 'claim:blocked' || interrupt.about === 'claim:impossible') {
+  if (endsRun(interrupt)) {
     return [t('End the Run'), t('Go On')];
   }
   return interrupt.about === 'restore' ? [t('Keep Them'), t('Discard Them')] : [t('Yes'), t('No')];
@@ -61,6 +63,11 @@ function keptChoices(t: Translate): Choice[] {
       answer: { response: 'approve', remember: 'workspace' },
     },
   ];
+}
+
+/** The worker has given up: to agree ends the run. */
+function endsRun({ about }: Interrupt): boolean {
+  return about === 'claim:blocked' || about === 'claim:impossible';
 }
 
 function takesText(interrupt: Interrupt): boolean {

@@ -98,7 +98,10 @@ function allChoices(services: Services, open: Open): Item[] {
   }
   items.push(button(choices.no));
   const words = { label: vscode.l10n.t('Answer in Words…'), perform: () => answerInWords(services, open) };
-  return choices.text ? [words, ...items] : items;
+  if (choices.open) {
+    return [words, ...items];
+  }
+  return choices.text ? [...items, words] : items;
 }
 
 export async function answerInWords(services: Services, open: Open): Promise<void> {

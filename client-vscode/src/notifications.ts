@@ -73,10 +73,17 @@ function interruptNotice(services: Services, open: Open): Notice {
   const show = { label: vscode.l10n.t('Show'), perform: () => showAndWait(services, open) };
   return {
     key: `${runId}/${interrupt.id}/${interrupt.askedAt}`,
-    message: oneLine(interrupt, LONGEST, vscode.l10n.t),
-    buttons: choicesOf(interrupt, vscode.l10n.t).text ? [words, show] : [...yesAndNo(services, open), show],
+    message: asked(open),
+    buttons: choicesOf(interrupt, vscode.l10n.t).open ? [words, show] : [...yesAndNo(services, open), show],
     holds: () => isOpen(services, open) && goesOn(services, open),
   };
+}
+
+/** Where several folders are open, which each may have a run, with the goal that it is about. */
+function asked({ goalTitle, interrupt }: Open): string {
+  const line = oneLine(interrupt, LONGEST, vscode.l10n.t);
+  const several = (vscode.workspace.workspaceFolders ?? []).length > 1;
+  return several ? vscode.l10n.t('“{0}”: {1}', harmless(goalTitle), line) : line;
 }
 
 function yesAndNo(services: Services, open: Open): Button[] {
@@ -96,8 +103,8 @@ async function showAndWait(services: Services, open: Open): Promise<void> {
   const further = choices.edits || choices.text || choices.kept.length > 0;
   await show(services, {
     key: '',
-    message: oneLine(open.interrupt, LONGEST, vscode.l10n.t),
-    buttons: [...(choices.text ? [words] : yesAndNo(services, open)), ...(further ? [more] : [])],
+    message: asked(open),
+    buttons: [...(choices.open ? [words] : yesAndNo(services, open)), ...(further ? [more] : [])],
     holds: () => isOpen(services, open),
   });
 }
@@ -133,9 +140,9 @@ function interrupted(services: Services, run: Snapshot, resume: Button): Pick<No
   if (open === undefined) {
     return { message: vscode.l10n.t('The run of “{0}” was interrupted.', harmless(run.title)), buttons: [resume] };
   }
-  const asked = oneLine(open.interrupt, LONGEST, vscode.l10n.t);
+  const line = oneLine(open.interrupt, LONGEST, vscode.l10n.t);
   const show = { label: vscode.l10n.t('Show'), perform: () => showAndWait(services, open) };
-  const message = vscode.l10n.t('The run of “{0}” was interrupted while it asked: {1}', harmless(run.title), asked);
+  const message = vscode.l10n.t('The run of “{0}” was interrupted while it asked: {1}', harmless(run.title), line);
   return { message, buttons: [resume, show] };
 }
 

@@ -7,6 +7,8 @@ export interface Circumstances {
   readonly server: ServerState;
   /** Whether there is a goal file. */
   readonly goals: boolean;
+  /** Whether another run than the one that is shown waits for a person. */
+  readonly asksElsewhere: boolean;
 }
 
 /** The commands that make sense now, the likeliest first. */
@@ -16,7 +18,8 @@ export function possibleActions(run: Snapshot | undefined, now: Circumstances): 
   }
   const trust = now.trusted ? [] : ['workbench.trust.manage'];
   const found = run === undefined ? withoutRun(now.goals) : withRun(run);
-  const allowed = found.filter((command) => now.trusted || !EXECUTING.has(command));
+  const answer = now.asksElsewhere ? ['donewhen.answer'] : [];
+  const allowed = [...answer, ...found].filter((command) => now.trusted || !EXECUTING.has(command));
   return [...trust, ...allowed, 'donewhen.setGoal', 'donewhen.showLogs'];
 }
 

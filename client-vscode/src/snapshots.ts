@@ -107,8 +107,8 @@ export function isWorking(snapshot: Snapshot): boolean {
 }
 
 /**
- * Of the snapshots, newest first, the one that a person wants to see: one that waits for them, else the goal's that they
- * look at, else one that runs in its folder, or anywhere, else the folder's newest.
+ * Of the snapshots, newest first, the one that a person wants to see: the one in the folder that they look at, else one
+ * elsewhere. In the folder, what waits for them comes first, then what runs, then the goal that they look at.
  */
 export function mostRelevant(
   newestFirst: readonly Snapshot[],
@@ -117,13 +117,24 @@ export function mostRelevant(
 ): Snapshot | undefined {
   const here = newestFirst.filter((one) => folderUri !== undefined && isIn(one.goalUri, folderUri));
   return (
-    newestFirst.find((one) => one.interrupts.length > 0 && isActive(one)) ??
+    here.find(asks) ??
     here.find(isActive) ??
     goal ??
-    newestFirst.find(isActive) ??
     here[0] ??
+    newestFirst.find(asks) ??
+    newestFirst.find(isActive) ??
     newestFirst[0]
   );
+}
+
+/** A run that waits for a person while another one is shown, which does not. */
+export function asksElsewhere(newestFirst: readonly Snapshot[], shown: Snapshot): Snapshot | undefined {
+  return asks(shown) ? undefined : newestFirst.find(asks);
+}
+
+/** It goes on once a person has answered. */
+export function asks(snapshot: Snapshot): boolean {
+  return snapshot.interrupts.length > 0 && isActive(snapshot);
 }
 
 function isIn(uri: string | null, folderUri: string): boolean {

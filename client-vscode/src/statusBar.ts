@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
-import { mostRelevant } from './snapshots';
+import { asksElsewhere, mostRelevant } from './snapshots';
 import { statusText } from './statusText';
 import { spokenStatus, statusTooltip } from './statusTooltip';
 
@@ -29,9 +29,10 @@ function show(item: vscode.StatusBarItem, services: Services): void {
     showServer(item, services);
     return;
   }
-  item.text = statusText(snapshot, vscode.l10n.t);
-  item.tooltip = new vscode.MarkdownString(statusTooltip(snapshot, vscode.l10n), true);
-  item.accessibilityInformation = { label: spokenStatus(snapshot, vscode.l10n) };
+  const other = asksElsewhere(services.snapshots.all(), snapshot);
+  item.text = statusText(snapshot, vscode.l10n.t, other);
+  item.tooltip = new vscode.MarkdownString(statusTooltip(snapshot, vscode.l10n, other), true);
+  item.accessibilityInformation = { label: spokenStatus(snapshot, vscode.l10n, other) };
 }
 
 function showServer(item: vscode.StatusBarItem, services: Services): void {
@@ -50,7 +51,7 @@ function showServer(item: vscode.StatusBarItem, services: Services): void {
   item.accessibilityInformation = { label: item.tooltip };
 }
 
-/** The run that matters: of the folder that is looked at, unless another one waits for a person. */
+/** The run that matters: of the folder that is looked at, where it has one. */
 export function currentRun(services: Services): Snapshot | undefined {
   const uri = vscode.window.activeTextEditor?.document.uri;
   const goal = uri === undefined ? undefined : services.snapshots.ofGoal(uri.toString());

@@ -5,12 +5,12 @@ type Translate = (message: string, ...values: (string | number)[]) => string;
 
 /**
  * `Goal 3/10 · 2 of 5 met`, with one icon: `met` is what is proven. What a person waived is said where the goal is
- * complete, since the numbers would belie it; else the tooltip says it.
+ * complete, since the numbers would belie it; else the tooltip says it. The icon says, too, that another run asks.
  */
-export function statusText(snapshot: Snapshot, t: Translate): string {
+export function statusText(snapshot: Snapshot, t: Translate, other?: Snapshot): string {
   const { counts, complete } = snapshot;
   const met = tally(complete ? counts : { ...counts, waived: 0 }, t);
-  return `$(${statusIcon(snapshot)}) ${t('Goal')}${turn(snapshot)} · ${met}`;
+  return `$(${other === undefined ? statusIcon(snapshot) : 'bell-dot'}) ${t('Goal')}${turn(snapshot)} · ${met}`;
 }
 
 /** `2 of 5 met, 1 waived`: what a person waived is not proven. */

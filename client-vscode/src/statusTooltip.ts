@@ -6,8 +6,8 @@ import { duration } from './statusText';
 
 const MOST = 8;
 
-/** Markdown: where it stands, what is unmet, what a person waived, cost and time. */
-export function statusTooltip(snapshot: Snapshot, language: Language): string {
+/** Markdown: where it stands, what is unmet, what a person waived, cost and time, and whether another run asks. */
+export function statusTooltip(snapshot: Snapshot, language: Language, other?: Snapshot): string {
   const standing = [turn(snapshot, language), tally(snapshot.counts, language)].filter((one) => one !== '').join(' · ');
   const paragraphs = [
     `**${markdownText(withoutMarks(snapshot.title))}**`,
@@ -15,20 +15,26 @@ export function statusTooltip(snapshot: Snapshot, language: Language): string {
     markdownText(standing),
     open(snapshot, language),
     footer(snapshot, language),
+    other === undefined ? '' : `$(bell-dot) ${markdownText(waits(other, language))}`,
   ];
   return paragraphs.filter((one) => one !== '').join('\n\n');
 }
 
 /** What a screen reader says for the item: the same, in a sentence. */
-export function spokenStatus(snapshot: Snapshot, language: Language): string {
+export function spokenStatus(snapshot: Snapshot, language: Language, other?: Snapshot): string {
   const asked = snapshot.interrupts[0]?.title;
   const facts = [
     runStatus(snapshot.status, language),
     turn(snapshot, language),
     tally(snapshot.counts, language),
     asked === undefined ? '' : language.t('it asks: {0}', asked),
+    other === undefined ? '' : waits(other, language),
   ];
   return language.t('Goal {0}: {1}', withoutMarks(snapshot.title), facts.filter((one) => one !== '').join(', '));
+}
+
+function waits(other: Snapshot, { t }: Language): string {
+  return t('“{0}” waits for you', withoutMarks(other.title));
 }
 
 function phase(snapshot: Snapshot, language: Language): string {

@@ -30,7 +30,13 @@ describe('how an interrupt can be answered', () => {
   });
 
   test('a question of the worker is answered in words', () => {
-    expect(choicesOf(interrupt({ kind: 'question', about: 'claim:question' }), same).text).toBe(true);
+    const { open, text } = choicesOf(interrupt({ kind: 'question', about: 'claim:question' }), same);
+    expect([open, text]).toEqual([true, true]);
+  });
+
+  test.each(['claim:blocked', 'claim:impossible'])('%s is agreed to with a button, or answered in words', (about) => {
+    const { open, text } = choicesOf(interrupt({ kind: 'question', about }), same);
+    expect([open, text]).toEqual([false, true]);
   });
 
   test('a command can be edited', () => {

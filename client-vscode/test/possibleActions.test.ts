@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { possibleActions } from '../src/possibleActions';
 import { interrupt, snapshot } from './samples';
 
-const NOW = { trusted: true, server: 'running', goals: true } as const;
+const NOW = { trusted: true, server: 'running', goals: true, asksElsewhere: false } as const;
 
 function offered(given: Parameters<typeof snapshot>[0], now: Partial<Parameters<typeof possibleActions>[1]> = {}): string[] {
   return possibleActions(snapshot(given), { ...NOW, ...now }).map((command) => command.replace('donewhen.', ''));
@@ -14,6 +14,10 @@ test('what is asked comes first', () => {
 
 test('what is asked can be answered while nobody goes on with the run', () => {
   expect(offered({ status: 'interrupted', interrupts: [interrupt()] })[0]).toBe('answer');
+});
+
+test('so it does where another run asks', () => {
+  expect(offered({}, { asksElsewhere: true })[0]).toBe('answer');
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { mostRelevant, SnapshotStore } from '../src/snapshots';
+import { asksElsewhere, mostRelevant, SnapshotStore } from '../src/snapshots';
 import { interrupt, snapshot } from './samples';
 
 test('the newest state of a run stays, in whatever order it arrives', () => {
@@ -70,16 +70,30 @@ test('listeners are told which run changed, until they are disposed of', () => {
 
 const here = snapshot({ runId: 'here', goalUri: 'file:///w/one/GOAL.md', status: 'complete' });
 const there = snapshot({ runId: 'there', goalUri: 'file:///w/two/GOAL.md', status: 'running' });
-const asks = { ...there, runId: 'asks', status: 'waiting', interrupts: [interrupt()] };
+const asking = { ...there, runId: 'asks', status: 'waiting', interrupts: [interrupt()] };
 
 test.each([
-  ['what waits for a person comes first', [here, there, asks], 'file:///w/one', 'asks'],
-  ['then what runs anywhere', [here, there], 'file:///w/other', 'there'],
+  ['the folder has a run: it is shown, whatever another one asks', [asking, there, here], 'file:///w/one', 'here'],
+  ['in the folder, what waits for a person comes first', [there, asking], 'file:///w/two', 'asks'],
+  ['the folder has none: what waits for a person', [here, there, asking], 'file:///w/other', 'asks'],
+  ['then what runs elsewhere', [here, there], 'file:///w/other', 'there'],
   ['a run in the folder before one elsewhere', [{ ...here, status: 'running' }, there], 'file:///w/one', 'here'],
   ['a folder is no prefix of a name', [here, { ...here, runId: 'far', goalUri: 'file:///w/onerous/GOAL.md' }], 'file:///w/onerous', 'far'],
   ['nothing runs: the newest of the folder', [{ ...there, status: 'complete' }, here], 'file:///w/one', 'here'],
 ] as const)('%s', (_name, runs, folder, expected) => {
   expect(mostRelevant(runs, folder)?.runId).toBe(expected);
+});
+
+test('no folder is looked at: what waits for a person, else what runs', () => {
+  expect(mostRelevant([here, there, asking])?.runId).toBe('asks');
+  expect(mostRelevant([here, there])?.runId).toBe('there');
+  expect(mostRelevant([])).toBeUndefined();
+});
+
+test('what another run asks is known, unless the one that is shown asks itself', () => {
+  expect(asksElsewhere([there, asking, here], here)?.runId).toBe('asks');
+  expect(asksElsewhere([there, asking, here], { ...asking, runId: 'mine' })).toBeUndefined();
+  expect(asksElsewhere([there, here], here)).toBeUndefined();
 });
 
 test('the goal that is looked at matters more than one that runs elsewhere', () => {

@@ -22,6 +22,10 @@ test.each([
   expect(statusText(snapshot(given), t)).toBe(expected);
 });
 
+test('another run that asks is seen in the icon', () => {
+  expect(statusText(snapshot(), t, snapshot({ runId: 'other' }))).toBe('$(bell-dot) Goal 3/10 · 2 of 5 met');
+});
+
 test('a status of a later server is shown without a guess', () => {
   expect(statusIcon(snapshot({ status: 'dreaming', phase: null }))).toBe('target');
 });

@@ -48,6 +48,12 @@ test('text of a goal means nothing in Markdown', () => {
   expect(statusTooltip(snapshot({ title }), english)).toContain('\\[x\\]\\(command:evil\\) \\$\\(zap\\)');
 });
 
+test('another run that asks is named', () => {
+  const other = snapshot({ title: 'Go [south]' });
+  expect(statusTooltip(snapshot(), english, other)).toMatch(/\$\(bell-dot\) “Go \\\[south\\\]” waits for you$/);
+  expect(spokenStatus(snapshot(), english, other)).toMatch(/2 of 5 met, “Go \[south\]” waits for you$/);
+});
+
 test.each([
   [{}, 'Goal Ship it: running, iteration 3/10, 2 of 5 met'],
   [{ status: null, iteration: 0 }, 'Goal Ship it: checked, 2 of 5 met'],
