@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, calls, calls_all, context_exceeded, hangs, says, tool
+from donewhen.testing.models import ModelCall, Reply, calls, calls_all, context_exceeded, fails, hangs, says, tool
 from tests.agent.room import Room, tool_results
 from tests.agent.site import judge_says
 
@@ -31,6 +31,16 @@ def test_an_agent_that_gives_up_is_confirmed_by_the_judge(room: Room, state: str
     assert last["status"] == state, last
     assert "the disk is read-only" in last["reason"]
     assert "the disk is read-only" in room.asked("judge")[0].text
+
+
+@pytest.mark.conformance("C9", "A6")
+def test_a_person_decides_where_the_judge_can_not_be_asked(room: Room) -> None:
+    room.play(worker=[calls("report", state="blocked", text="there is no key")], judge=lambda _: fails(400, "no"))
+    run_id = room.start("unjudged", GOAL)
+    asked = room.waiting(run_id)
+    assert asked["title"] == "The worker says that it is blocked: there is no key. End the run as blocked?"
+    room.answer(run_id, asked, "approve")
+    assert room.end(run_id)["status"] == "blocked"
 
 
 @pytest.mark.conformance("C9", "C23")

@@ -358,6 +358,28 @@ async def test_c09_any_other_claim_is_put_to_a_person(world: World, reply: Judge
     assert (await ended(supervisor, run_id)).state.status == "blocked"
 
 
+@pytest.mark.conformance("C9", "A6")
+@pytest.mark.parametrize("final", [False, True])
+async def test_c09_a_claim_is_put_to_a_person_where_the_judge_can_not_be_asked(world: World, final: bool) -> None:
+    asked: list[str] = []
+
+    def ask(task: JudgeTask) -> Judgement:
+        asked.append(task.run_id)
+        raise JudgeOutage("502 bad gateway", final=final)
+
+    world.judge = CallableJudge(ask)
+    supervisor, run_id = await starts(world, _claims("blocked"))
+    waiting = await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
+    assert "says that it is blocked" in waiting.state.interrupts[0].title
+    before = len(asked)
+    await supervisor.answer(run_id, "I1", Answer("deny"))
+    again = await until(supervisor, run_id, lambda view: "I2" in [one.id for one in view.state.interrupts])
+    assert again.state.iteration == 2
+    assert len(asked) == 2 * before
+    await supervisor.answer(run_id, "I2", Answer("approve"))
+    assert (await ended(supervisor, run_id)).state.status == "blocked"
+
+
 # ------------------------------------------------------------------------------------------------ faults
 
 

@@ -135,6 +135,8 @@ def _judgement(state: RunState) -> Action | None:
     if not wanted and not about_claim:
         return None
     if state.outages >= MAX_OUTAGES:
+        if about_claim:
+            return None  # a person can tell, too (C9), and is asked
         return Pause(f"the judge could not be asked: {state.outage_reason}")
     return AskJudge(wanted)
 

@@ -243,7 +243,8 @@ def _claim_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
     note = answer.text or answer.reason
     if not note:
         note = "a person says: yes" if answer.response == "approve" else "a person says: no; go on"
-    return replace(state, claim=None, answers=(*state.answers, note))
+    # It goes on as after a pause: a judge that could not be asked may be back.
+    return replace(state, claim=None, answers=(*state.answers, note), outages=0, outage_reason="")
 
 
 def _interrupt_closed(state: RunState, event: e.InterruptClosed, at: float) -> RunState:
