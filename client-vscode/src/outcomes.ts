@@ -26,20 +26,29 @@ export class Endings {
   }
 }
 
-/** Whether the run came to its end by itself: what a person stopped is no news to them. */
+/** Whether the run ended, or paused, by itself: what a person stopped is no news to them. */
 function isOutcome(run: Snapshot): boolean {
+  if (run.status === 'paused') {
+    return run.reason !== '' && !ASKED_FOR.test(run.reason);
+  }
   return run.status !== null && run.status !== 'cancelled' && !isActive(run) && !isResumable(run);
 }
 
-/** What a notification says of a run that ended. */
+/** The reasons that the server gives for pauses that a person asked for. */
+const ASKED_FOR = /^paused (by a person|from the editor's progress)$/;
+
+/** What a notification says of a run that ended, or paused by itself. */
 export function outcome(run: Snapshot, language: Language): string {
   const met = tally(run.counts, language);
   const title = harmless(run.title);
   if (run.status === 'complete') {
     return language.t('“{0}” is complete: {1}.', title, met);
   }
-  const status = runStatus(run.status, language);
   const why = harmless(run.reason === '' ? run.missing : run.reason).slice(0, LONGEST_REASON);
+  if (run.status === 'paused') {
+    return language.t('“{0}” is paused: {1}', title, why);
+  }
+  const status = runStatus(run.status, language);
   return language.t('“{0}” ended: {1}, {2}. {3}', title, status, met, why).trim();
 }
 

@@ -8,10 +8,10 @@ const language = {
 };
 const never = (): boolean => false;
 
-function ends(status: string, looked = never): boolean {
+function ends(status: string, looked = never, reason = ''): boolean {
   const endings = new Endings();
   endings.note([snapshot({ status: 'running' })], looked);
-  const after = snapshot({ status });
+  const after = snapshot({ status, reason });
   endings.note([after], looked);
   return endings.has(after);
 }
@@ -25,6 +25,14 @@ describe('which end is news', () => {
     expect(ends(status)).toBe(false);
   });
 
+  test.each([
+    ['paused by a person', false],
+    ["paused from the editor's progress", false],
+    ['the judge could not be asked: 502', true],
+  ])('paused: %s', (reason, news) => {
+    expect(ends('paused', never, reason)).toBe(news);
+  });
+
   test('not one that a person saw', () => {
     expect(ends('complete', () => true)).toBe(false);
   });
@@ -35,6 +43,11 @@ describe('which end is news', () => {
     endings.note([run], never);
     expect(endings.has(run)).toBe(false);
   });
+});
+
+test('it says why the run paused', () => {
+  const run = snapshot({ status: 'paused', reason: 'the judge could not be asked: 502' });
+  expect(outcome(run, language)).toBe('“Ship it” is paused: the judge could not be asked: 502');
 });
 
 test('it says how the run ended', () => {
