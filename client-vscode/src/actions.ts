@@ -4,7 +4,7 @@ import { runStatus, tally } from './phrases';
 import { possibleActions } from './possibleActions';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
-import { asks, asksElsewhere } from './snapshots';
+import { asksElsewhere, isAsking } from './snapshots';
 import { currentRun } from './statusBar';
 import { isGoalFile, type Target } from './targets';
 
@@ -46,7 +46,7 @@ function title(run: Snapshot | undefined): string {
 /** Commands that concern the run get it; those that concern goals in general choose for themselves. */
 function about(command: string, run: Snapshot | undefined): Target | undefined {
   const general = ['donewhen.setGoal', 'donewhen.restartServer', 'donewhen.showLogs', 'workbench.trust.manage'];
-  const another = command === 'donewhen.answer' && run !== undefined && !asks(run);
+  const another = command === 'donewhen.answer' && run !== undefined && !isAsking(run);
   return run === undefined || another || general.includes(command) ? undefined : { runId: run.runId, goalUri: run.goalUri };
 }
 

@@ -1,6 +1,8 @@
 import * as vscode from 'vscode';
+import { visible } from './askedText';
 import { goalsText, goalText } from './chatText';
 import { saveGoal } from './goalDocument';
+import { fenced } from './goalNodes';
 import { markdownText } from './markdownText';
 import type { Services } from './services';
 import { GOALS, NOT_GOALS } from './targets';
@@ -39,9 +41,9 @@ async function askFirst(input: Input): Promise<vscode.PreparedToolInvocation> {
   const uri = await named(input.goal);
   const name = vscode.workspace.asRelativePath(uri);
   const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
-  const wanted = [...text.matchAll(/^\s*[-*] \[.\] (.+)$/gm)].map(([, item = '']) => `- ${markdownText(item)}`);
+  const wanted = [...text.matchAll(/^\s*[-*] \[.\] (.+)$/gm)].map(([, item = '']) => item.trim());
   const asks = vscode.l10n.t('It runs the checks that {0} names, with your rights:', markdownText(name));
-  const message = new vscode.MarkdownString(`${asks}\n\n${wanted.join('\n')}`);
+  const message = new vscode.MarkdownString(`${asks}\n\n${fenced(visible(wanted.join('\n')))}`);
   return {
     invocationMessage: vscode.l10n.t('Checking {0}', name),
     confirmationMessages: { title: vscode.l10n.t('Check the goal?'), message },

@@ -129,11 +129,11 @@ export function mostRelevant(
 
 /** A run that waits for a person while another one is shown, which does not. */
 export function asksElsewhere(newestFirst: readonly Snapshot[], shown: Snapshot): Snapshot | undefined {
-  return asks(shown) ? undefined : newestFirst.find(asks);
+  return isAsking(shown) ? undefined : newestFirst.find(asks);
 }
 
 /** It goes on once a person has answered. */
-export function asks(snapshot: Snapshot): boolean {
+function asks(snapshot: Snapshot): boolean {
   return snapshot.interrupts.length > 0 && isActive(snapshot);
 }
 

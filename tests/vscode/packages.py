@@ -1,4 +1,4 @@
-"""Extensions that are put together here: another version of ours, and one that stands for the Python extension."""
+"""Extensions that are put together here: another version of ours, and those that stand for others in an editor."""
 
 from __future__ import annotations
 
@@ -48,16 +48,50 @@ exports.activate = context => {
 """It has the part of the API that is used, and selects what `selected.txt` of a folder says."""
 
 
+ASKING = """
+const vscode = require('vscode');
+const fs = require('fs');
+exports.activate = context => {
+  const folder = context.globalStorageUri;
+  fs.mkdirSync(folder.fsPath, { recursive: true });
+  const target = vscode.Uri.joinPath(folder, 'answers').fsPath;
+  const say = answer => fs.appendFileSync(target, JSON.stringify(answer) + '\\n');
+  for (const tool of TOOLS) {
+    context.subscriptions.push(vscode.commands.registerCommand('asking.' + tool, async () => {
+      try {
+        const { content } = await vscode.lm.invokeTool(tool, { input: {}, toolInvocationToken: undefined });
+        say({ tool, text: content.map(part => part.value).join('') });
+      } catch (problem) {
+        say({ tool, problem: String(problem) });
+      }
+    }));
+  }
+};
+"""
+"""It asks tools as a chat does, by a command each, and writes down what comes back."""
+
+
+def asking_extension(target: Path, *tools: str) -> Path:
+    commands = [{"command": f"asking.{tool}", "title": tool, "category": "Ask"} for tool in tools]
+    described = {"name": "asking", "contributes": {"commands": commands},
+                 "capabilities": {"untrustedWorkspaces": {"supported": True}}}  # fmt: skip
+    return _package(target, described, ASKING.replace("TOOLS", json.dumps(tools)))
+
+
 def python_extension(target: Path) -> Path:
+    return _package(target, {"name": "python", "publisher": "ms-python", "version": "2026.1.0"}, PYTHON)
+
+
+def _package(target: Path, given: dict[str, Any], program: str) -> Path:
     described = {
-        "name": "python", "publisher": "ms-python", "version": "2026.1.0", "engines": {"vscode": "^1.80.0"},
-        "main": "./extension.js", "activationEvents": [], "contributes": {},
+        "publisher": "donewhen-tests", "version": "1.0.0", "engines": {"vscode": "^1.101.0"},
+        "main": "./extension.js", "activationEvents": [], "contributes": {}, **given,
     }  # fmt: skip
     with zipfile.ZipFile(target, "w") as package:
         package.writestr("extension.vsixmanifest", MANIFEST.format(**described))
         package.writestr("[Content_Types].xml", TYPES)
         package.writestr("extension/package.json", json.dumps(described))
-        package.writestr("extension/extension.js", PYTHON)
+        package.writestr("extension/extension.js", program)
     return target
 
 

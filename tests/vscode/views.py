@@ -66,6 +66,17 @@ class Views:
         else:
             row.get_by_role("button", name=action, exact=True).click()
 
+    def press_spoken(self, view: str, text: str, action: str) -> None:
+        """One of the buttons of the node of which a screen reader says the text."""
+        row = self._screen.page.locator(f"{_rows(view)}[aria-label*={json.dumps(text)}]").first
+        row.hover()
+        row.get_by_role("button", name=action, exact=True).click()
+
+    def badge(self, container: str) -> str:
+        """What the icon of a container in the activity bar says with its badge; empty without one."""
+        icons = ".activitybar .action-item:has(.badge:not([style*='none'])) .action-label"
+        return " ".join(one for one in self._screen.read(icons, "e.ariaLabel ?? ''") if one.startswith(container))
+
     def aria(self, view: str) -> str:
         """What assistive technology sees of a tree."""
         return self._screen.page.locator(_tree(view)).aria_snapshot()
