@@ -68,6 +68,9 @@ def test_what_was_forwarded_before_anything_was_opened_counts(given: Forwarder) 
     assert (found["status"], found["decidedBy"]) == ("unmet", "check")
     assert found["reason"] == "the editor reports 1 error: a.json:1: a comma is missing"
     assert found["locations"][0]["uri"] == given.code.as_uri()
+    given.editor.diagnostics(given.goal, lambda marks: [mark["code"] for mark in marks] == ["R1"])
+    published = [message["params"] for message in given.editor.inbox if "diagnostics" in message.get("params", {})]
+    assert [one for one in published if one["uri"] == given.code.as_uri() and one["diagnostics"]] == []
 
 
 def test_files_that_the_editor_never_looked_at_are_unverified(given: Forwarder) -> None:

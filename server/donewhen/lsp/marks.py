@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from donewhen.core.evidence import CheckResult, Problem
+from donewhen.core.evidence import CheckResult, EditorReport, Problem
 from donewhen.core.verdict import RequirementStatus, RequirementView
 from donewhen.engine.api import RunView
 from donewhen.lsp.goal_text import FileProblem, ParsedGoal, RequirementSource, Span
@@ -176,13 +176,15 @@ def _related(one: RequirementView, around: Surroundings) -> list[Related]:
 def _code(
     path: str, source: RequirementSource, one: RequirementView, view: RunView, around: Surroundings
 ) -> tuple[Mark, ...]:
-    """The lines of code that an unmet requirement's evidence names."""
+    """The lines of code that an unmet requirement's evidence names, but for those that the editor marks itself."""
     if _met(one):
         return ()
     goal_place = Related(path, source.text_span.start_line, source.requirement.text)
     related = (goal_place, *_related(one, around))
-    places = view.locations.get(one.requirement_id, ())[:MAX_CODE_MARKS]
-    return tuple(_place(place, source, one, view, related) for place in places)
+    report = view.state.editor.get(one.requirement_id)
+    own = report.observation.problems if report and isinstance(report.observation, EditorReport) else ()
+    places = [place for place in view.locations.get(one.requirement_id, ()) if place not in own]
+    return tuple(_place(place, source, one, view, related) for place in places[:MAX_CODE_MARKS])
 
 
 def _unchanged(last: Remembered, goal_place: Related, around: Surroundings) -> list[Mark]:
