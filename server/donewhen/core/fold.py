@@ -103,6 +103,7 @@ def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
         disputes={key: value for key, value in state.disputes.items() if key in known},
         dismissed=frozenset(),
         audit_due=True,
+        audit=None if state.audit is None else replace(state.audit, amended=True),
     )
     return replace(amended, interrupts=tuple(i for i in state.interrupts if _still_asks(amended, i.about)))
 

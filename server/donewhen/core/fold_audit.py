@@ -110,7 +110,7 @@ def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunSta
         state,
         audit=None,
         audits=state.audits + 1,
-        audit_due=event.revision != state.revision,
+        audit_due=event.revision != state.revision or (state.audit is not None and state.audit.amended),
         findings=known,
         finding_ids=ids,
     )

@@ -78,6 +78,8 @@ class OpenAudit:
 
     iteration: int
     revision: str
+    amended: bool = False
+    """The goal was amended meanwhile: what it now asks for may not have been looked at."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,8 @@ class ActiveRun:
         """The revision of the last checkpoint, and its id: an unchanged tree is not kept twice."""
         self.touched: set[str] = set()
         """The paths that changed since the turn began."""
+        self.goal_edited = False
+        """A person changed the goal file, and the goal wasn't read again since."""
         self.walked = False
         """True where the whole workspace was walked, and nobody was let at it since."""
         self.outputs: dict[str, set[str]] = {}
@@ -172,6 +174,8 @@ class ActiveRun:
         workspace = self.parts.workspace
         persons = tuple(path for path in tree.changed if by == "person" or workspace.is_persons(path))
         others = tuple(path for path in tree.changed if path not in set(persons))
+        # Before it is on record: that may end the step which would have read it.
+        self.goal_edited |= self.state.goal.path in persons
         if persons:
             await self._moved(tree.revision, persons, "person")
         if others or not persons:

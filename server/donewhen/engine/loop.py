@@ -24,7 +24,7 @@ from donewhen.engine.editor import renew_editor
 from donewhen.engine.halting import go_on_reporting, stopping
 from donewhen.engine.judging import ask_judge
 from donewhen.engine.turns import keep_tree, work
-from donewhen.engine.watching import watched
+from donewhen.engine.watching import amend_if_edited, watched
 from donewhen.ports import Stopping
 
 
@@ -44,6 +44,7 @@ async def pursue(run: ActiveRun) -> None:
 
 
 async def _step(run: ActiveRun) -> None:
+    await amend_if_edited(run)
     since = run.state.sequence
     action = decide(run.state, run.parts.clock.now())
     match action:

@@ -43,8 +43,15 @@ async def amend_if_saved(run: ActiveRun, changed: tuple[str, ...], by: Actor) ->
         await amend(run, path)
 
 
+async def amend_if_edited(run: ActiveRun) -> None:
+    """Where the step that noticed the edit ended before it had read the goal."""
+    if run.goal_edited and run.state.goal.path is not None:
+        await amend(run, run.state.goal.path)
+
+
 async def amend(run: ActiveRun, path: str) -> None:
     """Takes the goal file as it is now; a file that can't be used changes nothing, its diagnostics say why."""
+    run.goal_edited = False
     try:
         goal = run.parts.goal_files.load(path)
     except GoalFileError as error:
