@@ -18,6 +18,7 @@ export class ProjectInterpreter implements vscode.Disposable {
   private readonly disposables: { dispose(): void }[] = [this.changed];
   private api: PythonApi | undefined;
   private found: Readonly<Record<string, string>> = {};
+  private reading = 0;
 
   readonly onDidChange = this.changed.event;
 
@@ -42,7 +43,7 @@ export class ProjectInterpreter implements vscode.Disposable {
       );
       await this.read();
     } catch (problem) {
-      this.log.warn(`the Python extension does not say which interpreter is selected: ${String(problem)}`);
+      this.unknown(problem);
     }
   }
 
@@ -53,13 +54,26 @@ export class ProjectInterpreter implements vscode.Disposable {
   }
 
   private async read(): Promise<void> {
-    const folders = vscode.workspace.workspaceFolders ?? [];
-    const selected = await Promise.all(folders.map(async ({ uri }) => [uri.toString(), await this.selected(uri)] as const));
-    const found = Object.fromEntries(selected.filter((one): one is [string, string] => one[1] !== undefined));
-    if (JSON.stringify(found) !== JSON.stringify(this.found)) {
+    const reading = ++this.reading;
+    const found = await this.look().catch((problem: unknown) => {
+      this.unknown(problem);
+      return this.found;
+    });
+    // What was asked later is newer, whichever is answered first.
+    if (reading === this.reading && JSON.stringify(found) !== JSON.stringify(this.found)) {
       this.found = found;
       this.changed.fire();
     }
+  }
+
+  private async look(): Promise<Readonly<Record<string, string>>> {
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    const selected = await Promise.all(folders.map(async ({ uri }) => [uri.toString(), await this.selected(uri)] as const));
+    return Object.fromEntries(selected.filter((one): one is [string, string] => one[1] !== undefined));
+  }
+
+  private unknown(problem: unknown): void {
+    this.log.warn(`the Python extension does not say which interpreter is selected: ${String(problem)}`);
   }
 
   private async selected(folder: vscode.Uri): Promise<string | undefined> {

@@ -51,10 +51,12 @@ export class Secrets {
       });
       known = names;
     };
-    void this.all().then((all) => (known = new Set(all.map((one) => one.name))));
+    // A key ring that can't be read is told when the server starts, and when a key is to be stored.
+    const unread = (): void => undefined;
+    this.all().then((all) => (known = new Set(all.map((one) => one.name))), unread);
     return this.storage.onDidChange(({ key }) => {
       if (key === STORED) {
-        void tell();
+        tell().catch(unread);
       }
     });
   }

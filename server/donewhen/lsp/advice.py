@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from donewhen.core.errors import DoneWhenError, GoalFileError, UsageError
 from donewhen.lsp.goal_places import goal_place
+from donewhen.lsp.markup import MARKDOWN
 from donewhen.wire.spent import spent_json
 
 if TYPE_CHECKING:
@@ -93,4 +94,5 @@ async def _asked(
 
 
 def _say(session: Session, message: str) -> None:
-    session.protocol.notify("window/showMessage", {"type": 2, "message": message})
+    # A provider's words are in it, of which VS Code would make links.
+    session.protocol.notify("window/showMessage", {"type": 2, "message": MARKDOWN.prose(message)})
