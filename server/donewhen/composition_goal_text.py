@@ -84,5 +84,5 @@ class GoalTexts:
         return draft_path(root, objective)
 
 
-def goal_texts(python: SelectedPython) -> GoalFileFeatures:
+def goal_texts(python: SelectedPython = lambda editor, root: None) -> GoalFileFeatures:
     return GoalTexts(python)
