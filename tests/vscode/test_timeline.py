@@ -112,7 +112,7 @@ def test_an_open_timeline_follows_the_run_and_takes_nothing_away(
     )
     assert len(timeline.evaluate("() => window.heard")) <= 5
     timeline.expand(2, PUSH)
-    assert "run_command failed: " in timeline.detail(2).text_content()
+    assert "run_command failed: " in (timeline.detail(2).text_content() or "")
 
 
 def test_what_a_worker_says_is_text_in_notification_timeline_and_tooltip(
