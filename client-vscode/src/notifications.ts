@@ -11,11 +11,16 @@ import { canGoOn, isActive, isHalted } from './snapshots';
 
 const LONGEST = 400;
 
+/** Milliseconds after which the editor has moved a notification to its list, where it stays until it is closed. */
+const IN_VIEW = 15_000;
+
 /** Something to say with buttons; it is over once a button is pressed, or once it no longer holds. */
 interface Notice {
   readonly key: string;
   readonly message: string;
   readonly buttons: readonly Button[];
+  /** A question: news gives way to it. */
+  readonly asks?: true;
   holds(): boolean;
 }
 
@@ -29,6 +34,7 @@ export function registerNotifications(services: Services): vscode.Disposable {
   const said = new Set<string>();
   const endings = new Endings();
   let busy = false;
+  let waiting: Notice | undefined;
   const next = (): void => {
     endings.note(services.snapshots.all(), looksAt);
     const now = notices(services, endings);
@@ -37,12 +43,17 @@ export function registerNotifications(services: Services): vscode.Disposable {
       said.delete(key);
     }
     const notice = now.find((one) => !said.has(one.key));
+    waiting = notice;
     if (busy || notice === undefined) {
       return;
     }
     busy = true;
     said.add(notice.key);
-    void show(services, notice).finally(() => {
+    waiting = undefined;
+    const since = Date.now();
+    const givesWay = (): boolean =>
+      waiting !== undefined && ((waiting.asks === true && notice.asks !== true) || Date.now() - since >= IN_VIEW);
+    void show(services, { ...notice, holds: () => notice.holds() && !givesWay() }).finally(() => {
       busy = false;
       next();
     });
@@ -75,6 +86,7 @@ function interruptNotice(services: Services, open: Open): Notice {
     key: `${runId}/${interrupt.id}/${interrupt.askedAt}`,
     message: asked(open),
     buttons: choicesOf(interrupt, vscode.l10n.t).open ? [words, show] : [...yesAndNo(services, open), show],
+    asks: true,
     holds: () => isOpen(services, open) && goesOn(services, open),
   };
 }
@@ -218,12 +230,14 @@ function over(services: Services, notice: Notice, until: Promise<unknown>): Prom
   return new Promise((resolve) => {
     const look = (): void => {
       if (!notice.holds()) {
-        watching.dispose();
+        stop();
         resolve('over');
       }
     };
+    const later = setTimeout(look, IN_VIEW);
     const watching = services.snapshots.onDidChange(look);
     const stop = (): void => {
+      clearTimeout(later);
       watching.dispose();
     };
     until.then(stop, stop);
