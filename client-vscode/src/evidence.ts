@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { askedText, closeAnswered, fileOfRun, openAsked } from './askedDocuments';
 import { baseName, documentUri, SCHEME, shownBy, type Shown } from './documentUris';
+import { type EvidenceName, OPEN_EVIDENCE } from './evidenceLinks';
 import type { Services } from './services';
 import { told } from './told';
 
@@ -13,7 +14,7 @@ export function registerEvidence(services: Services): vscode.Disposable {
   return vscode.Disposable.from(
     documents,
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, documents),
-    opens('donewhen.openEvidence', openEvidence),
+    opens(OPEN_EVIDENCE, openEvidence),
     opens('donewhen.openReport', (given) => openReport(services, given)),
     opens('donewhen.openInterrupt', (given) => openInterrupt(services, given)),
     opens('donewhen.openIterationDiff', (given) => openDiff(services, given)),
@@ -108,6 +109,11 @@ interface Given {
 
 function read(about: unknown): Given {
   return typeof about === 'object' && about !== null ? about : {};
+}
+
+/** The document that shows one evidence, however it is come to. */
+export function evidenceUri({ runId, evidenceId }: EvidenceName): vscode.Uri {
+  return vscode.Uri.from(documentUri({ kind: 'evidence', runId, evidenceId }));
 }
 
 async function openEvidence({ runId, evidenceId }: Given): Promise<void> {

@@ -9,7 +9,12 @@ import type {
 } from 'vscode-languageclient/node';
 import type { Surroundings } from './client';
 import { isOn } from './configuration';
+import { evidenceUri } from './evidence';
+import { evidenceOfFile, OPEN_EVIDENCE, withCommands } from './evidenceLinks';
 import { saveGoal } from './goalDocument';
+import type { CommandResults } from './protocol';
+import { tellReverted } from './reverting';
+import { askReason } from './targets';
 
 /** The commands that people must give a reason for; lenses and code actions leave it to the client to ask. */
 const REASONS: ReadonlySet<string> = new Set([
@@ -43,6 +48,11 @@ export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Mid
         return undefined;
       }
     },
+    handleDiagnostics: (uri, diagnostics, next) => {
+      next(uri, diagnostics.map(withEvidence));
+    },
+    provideHover: async (document, position, token, next) => asHover(await next(document, position, token)),
+    provideDefinition: async (document, position, token, next) => asPlaces(await next(document, position, token)),
     // The lens above each requirement says the status already: twice only for who wants it.
     provideInlayHints: async (document, range, token, next) =>
       isOn('inlayHints') ? apart((await next(document, range, token)) ?? []) : [],
@@ -50,6 +60,36 @@ export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Mid
       configuration: async (params) => Promise.all(params.items.map(() => around.settings())),
     },
   };
+}
+
+/** Evidence is shown as a document of ours, which nobody can edit, instead of the server's file. */
+function evidencePlace(place: vscode.Location): vscode.Location {
+  const about = evidenceOfFile(place.uri.path);
+  return about === undefined ? place : new vscode.Location(evidenceUri(about), new vscode.Position(0, 0));
+}
+
+function withEvidence(one: vscode.Diagnostic): vscode.Diagnostic {
+  for (const related of one.relatedInformation ?? []) {
+    related.location = evidencePlace(related.location);
+  }
+  return one;
+}
+
+function asPlaces<T>(found: T): T | vscode.Location[] {
+  const places: unknown[] = Array.isArray(found) ? found : [];
+  return places.length > 0 && places.every((one) => one instanceof vscode.Location) ? places.map(evidencePlace) : found;
+}
+
+/** Links may run the one command that opens evidence, whatever the text says. */
+function asHover(hover: vscode.Hover | null | undefined): vscode.Hover | null | undefined {
+  for (const content of hover?.contents ?? []) {
+    if (content instanceof vscode.MarkdownString) {
+      content.value = withCommands(content.value, vscode.l10n.t('Open the evidence'));
+      content.isTrusted = { enabledCommands: [OPEN_EVIDENCE] };
+      content.supportHtml = false;
+    }
+  }
+  return hover;
 }
 
 /** What VS Code pads a hint with is thinner than a space: it would stick to the text before it. */
@@ -68,27 +108,26 @@ function isOfRun(params: WorkDoneProgressBegin | WorkDoneProgressReport | WorkDo
 async function execute(command: string, args: unknown[], next: ExecuteCommandSignature): Promise<unknown> {
   const argument = (args[0] ?? {}) as Record<string, unknown>;
   if (command === 'donewhen.run.evidence' && argument['show'] === true) {
-    return vscode.commands.executeCommand('donewhen.openEvidence', argument);
+    return vscode.commands.executeCommand(OPEN_EVIDENCE, argument);
   }
   if (READING.has(command)) {
     await saveGoal(argument['goalUri']);
   }
   if (REASONS.has(command) && argument['reason'] === undefined) {
-    const reason = await askReason(command);
+    const reason = await askReason(whyTitle(command));
     return reason === undefined ? undefined : next(command, [{ ...argument, reason }]);
   }
-  return next(command, args) as Promise<unknown>;
+  const outcome: unknown = await next(command, args);
+  if (command === 'donewhen.run.revert') {
+    await tellReverted(outcome as CommandResults['donewhen.run.revert']);
+  }
+  return outcome;
 }
 
-async function askReason(command: string): Promise<string | undefined> {
-  const title = {
+function whyTitle(command: string): string {
+  const titles: Readonly<Record<string, string>> = {
     'donewhen.run.override': vscode.l10n.t('Why does it need no proof?'),
     'donewhen.run.dispute': vscode.l10n.t('What should the judge look at again?'),
-  }[command];
-  return vscode.window.showInputBox({
-    title: title ?? vscode.l10n.t('Why is it right?'),
-    prompt: vscode.l10n.t('The reason is kept with the run.'),
-    ignoreFocusOut: true,
-    validateInput: (text) => (text.trim() === '' ? vscode.l10n.t('A reason is needed.') : undefined),
-  });
+  };
+  return titles[command] ?? vscode.l10n.t('Why is it right?');
 }

@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
-import { harmless, label } from './askedText';
+import { label } from './askedText';
 import { saveGoal } from './goalDocument';
 import { tally } from './phrases';
 import type { CommandResults, Requirement, RunLimitsArgument, Snapshot } from './protocol';
+import { tellReverted } from './reverting';
 import type { Services } from './services';
 import { canGoOn, isActive, isResumable } from './snapshots';
 import { askReason, goalUri, pickRequirement, pickRun, type Target } from './targets';
@@ -147,31 +148,21 @@ export async function revertToIteration(services: Services, target: Target | und
     return;
   }
   const outcome = await services.client.request('donewhen.run.revert', { runId: run.runId, iteration });
-  await tellReverted(services, { runId: run.runId, iteration }, outcome);
+  await tellIteration(services, { runId: run.runId, iteration }, outcome);
 }
 
-/** What was put back; where a person edited since, it asks before their edits go too. */
-async function tellReverted(
+/** Where a person edited since, it asks before their edits go too. */
+async function tellIteration(
   services: Services,
   about: { runId: string; iteration: number },
-  { changedFiles, kept }: CommandResults['donewhen.run.revert'],
+  outcome: CommandResults['donewhen.run.revert'],
 ): Promise<void> {
-  const told = vscode.l10n.t('{0} files are as they were after iteration {1}.', changedFiles.length, about.iteration);
-  if (kept.length === 0) {
-    vscode.window.setStatusBarMessage(told, 8_000);
-    return;
-  }
-  const force = vscode.l10n.t('Revert Them Too');
-  const names = kept.slice(0, MOST_NAMES).map((uri) => harmless(vscode.workspace.asRelativePath(vscode.Uri.parse(uri))));
-  const list = kept.length > names.length ? [...names, '…'].join(', ') : names.join(', ');
-  const message = vscode.l10n.t('{0} Kept, since you edited them: {1}.', told, list);
-  if ((await vscode.window.showWarningMessage(message, force)) === force) {
-    const forced = await services.client.request('donewhen.run.revert', { ...about, force: true });
-    await tellReverted(services, about, forced);
+  const { length } = outcome.changedFiles;
+  const told = vscode.l10n.t('{0} files are as they were after iteration {1}.', length, about.iteration);
+  if (await tellReverted(outcome, told, vscode.l10n.t('Revert Them Too'))) {
+    await tellIteration(services, about, await services.client.request('donewhen.run.revert', { ...about, force: true }));
   }
 }
-
-const MOST_NAMES = 5;
 
 async function pickIteration(run: Snapshot): Promise<number | undefined> {
   const items = [...run.iterations].reverse().map((one) => ({

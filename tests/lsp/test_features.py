@@ -137,7 +137,22 @@ def test_words_of_others_make_no_link_and_fetch_no_picture() -> None:
     hover = goal_hover(live(run_view({"R3": one})), 5)
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
-    assert words.replace("](", "]\u2060(") in hover.contents.value
+    assert (
+        r"see !\[it\](https\://example.com/seen.png) and \[this\](command:quit), says `pytest`" in hover.contents.value
+    )
+
+
+def test_evidence_is_linked_where_it_can_be_read_and_words_of_others_are_no_links() -> None:
+    requirement = parsed().requirements[2].requirement
+    found = evidence(3, requirement)
+    one = replace(stands("R3", "unmet", ["E3", "E9"]), reason="see [here](command:quit), `ruff check .` failed")
+    view = run_view({"R3": one}, results={requirement.checks[0].id: found}, waived={one.requirement_id: "<b>why</b>"})
+    uris = {name: f"file:///s/evidence/run1/{name}.md" for name in ("E3", "E9")}
+    shown = requirement_text(live(view), parsed().requirements[2], uris=uris)
+    assert r"see \[here\](command:quit), `ruff check .` failed" in shown
+    assert "[E3](file:///s/evidence/run1/E3.md) · `ruff check .`: failed" in shown
+    assert "Evidence: [E9](file:///s/evidence/run1/E9.md)" in shown
+    assert r"Waived by a person: \<b>why\</b>" in shown
 
 
 def test_output_can_not_break_out_of_its_fence() -> None:

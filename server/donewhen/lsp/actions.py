@@ -15,6 +15,7 @@ from donewhen.lsp.places import file_path
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from donewhen.core.verdict import RequirementView
     from donewhen.lsp.session import Session
 
 QUICK_FIX = types.CodeActionKind.QuickFix
@@ -36,6 +37,8 @@ async def actions(session: Session, params: types.CodeActionParams) -> list[type
         found += suggestion_actions(goal.uri, here)
         found += goal_actions(goal, params.range.start.line, params.range.end.line, asks=session.profile.reasons)
         found += run_actions(goal)
+    else:
+        found += code_line_actions(session, params.context.diagnostics)
     wanted = params.context.only
     kept = [one for one in found if wanted is None or any(_is_kind(one, kind) for kind in wanted)]
     return list(kept) if session.profile.action_literals else [one.command for one in kept if one.command is not None]
@@ -89,11 +92,30 @@ def finding_actions(diagnostics: object, *, asks: bool = False) -> list[types.Co
     return found
 
 
+def code_line_actions(session: Session, diagnostics: object) -> list[types.CodeAction]:
+    """What can be done with the requirements that lines of code keep from being met."""
+    found: dict[tuple[str, str], types.CodeAction] = {}
+    for mark in cast("list[types.Diagnostic]", diagnostics):
+        data = _data(mark)
+        run_id, requirement_id = data.get("runId"), data.get("requirementId")
+        if mark.source != SOURCE or not isinstance(run_id, str) or not isinstance(requirement_id, str):
+            continue
+        views = (folder.board.of_run(run_id) for folder in session.host.opened())
+        one = next((one for view in views if view for one in view.views if one.requirement_id == requirement_id), None)
+        if one is not None:
+            for action in _standing_actions(str(mark.code), run_id, one, session.profile.reasons):
+                found.setdefault((run_id, action.title), action).diagnostics = [mark]
+    return list(found.values())
+
+
 def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) -> list[types.CodeAction]:
     one = goal.status(source)
     if one is None or goal.view is None:
         return []
-    label, run_id = source.requirement.label, goal.view.state.run_id
+    return _standing_actions(source.requirement.label, goal.view.state.run_id, one, asks)
+
+
+def _standing_actions(label: str, run_id: str, one: RequirementView, asks: bool) -> list[types.CodeAction]:
     about = {"runId": run_id, "requirementId": one.requirement_id}
     found: list[types.Command] = []  # what only shows comes first: some editors take the first for RET
     for evidence_id in one.evidence_ids[:3]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from donewhen.lsp.evidence_files import evidence_files
 from donewhen.lsp.goal_text import Value
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.links import matching
@@ -35,15 +35,7 @@ async def definition(session: Session, params: types.DefinitionParams) -> list[t
 async def _evidence(session: Session, goal: GoalView, line: int) -> list[types.Location]:
     source = goal.requirement_at(line)
     one = None if source is None else goal.status(source)
-    folder = session.host.folder_if_open(goal.place.root)
-    if one is None or goal.view is None or folder is None:
-        return []
-    found: list[Path] = []
-    for evidence_id in one.evidence_ids:
-        with contextlib.suppress(OSError):
-            file = await folder.runs.evidence_file(goal.view.state.run_id, evidence_id)
-            found += [] if file is None else [file]
-    return [_location(file) for file in found]
+    return [] if one is None else [_location(file) for file in (await evidence_files(session, goal, one)).values()]
 
 
 async def _files(goal: GoalView, values: list[Value]) -> list[types.Location]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -9,6 +11,7 @@ from lsprotocol import types
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence
 from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementView
+from donewhen.lsp.evidence_files import evidence_files
 from donewhen.lsp.goal_text import RequirementSource
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.markup import MARKDOWN, PLAIN, Markup
@@ -19,20 +22,30 @@ if TYPE_CHECKING:
 
 TAIL_LINES = 15
 TAIL_CHARACTERS = 1500
+NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 async def hover(session: Session, params: types.HoverParams) -> types.Hover | None:
     """`textDocument/hover`."""
     goal = await goal_view(session, params.text_document.uri)
-    markup = MARKDOWN if session.profile.markdown else PLAIN
-    return None if goal is None else goal_hover(goal, params.position.line, markup)
+    if goal is None:
+        return None
+    if not session.profile.markdown:
+        return goal_hover(goal, params.position.line, PLAIN)
+    source = goal.requirement_at(params.position.line)
+    one = None if source is None else goal.status(source)
+    files = {} if one is None else await evidence_files(session, goal, one)
+    return goal_hover(goal, params.position.line, MARKDOWN, {name: file.as_uri() for name, file in files.items()})
 
 
-def goal_hover(goal: GoalView, line: int, markup: Markup = MARKDOWN) -> types.Hover | None:
-    """What is known of the requirement on this line; of the whole run on the title's."""
+def goal_hover(
+    goal: GoalView, line: int, markup: Markup = MARKDOWN, uris: Mapping[str, str] = NOWHERE
+) -> types.Hover | None:
+    """What is known of the requirement on this line; of the whole run on the title's. `uris` are where evidence can
+    be read, by id."""
     source = goal.requirement_at(line)
     if source is not None:
-        text, span = requirement_text(goal, source, markup), source.text_span
+        text, span = requirement_text(goal, source, markup, uris), source.text_span
     elif goal.parsed.title_span is not None and goal.parsed.title_span.start_line == line and goal.view is not None:
         text, span = _run_text(goal.view.state, markup), goal.parsed.title_span
     else:
@@ -40,7 +53,9 @@ def goal_hover(goal: GoalView, line: int, markup: Markup = MARKDOWN) -> types.Ho
     return types.Hover(types.MarkupContent(markup.kind, text), goal.range(span))
 
 
-def requirement_text(goal: GoalView, source: RequirementSource, markup: Markup = MARKDOWN) -> str:
+def requirement_text(
+    goal: GoalView, source: RequirementSource, markup: Markup = MARKDOWN, uris: Mapping[str, str] = NOWHERE
+) -> str:
     """What is known of one requirement."""
     one = goal.status(source)
     label = source.requirement.label
@@ -48,10 +63,13 @@ def requirement_text(goal: GoalView, source: RequirementSource, markup: Markup =
         checks = ", ".join(markup.code(check.command) for check in source.requirement.checks)
         how = f"decided by {checks}" if checks else "no check is bound: a judge or a person decides"
         return f"{markup.strong(label)} · not examined yet · {how}"
+    names = {name: markup.link(name, uris[name]) if name in uris else name for name in one.evidence_ids}
     parts = [_heading(label, one, markup), markup.prose(one.reason)]
-    parts += [_evidence(evidence, markup) for evidence in goal.evidence_of(one)]
+    for evidence in goal.evidence_of(one):
+        parts.append(_evidence(evidence, names.pop(evidence.id), markup))
+    parts += [f"Evidence: {', '.join(names.values())}"] if names else []
     note = goal.view.state.waived.get(one.requirement_id)
-    parts += [markup.prose(f"Waived by a person: {note}")] if note else []
+    parts += [f"Waived by a person: {markup.prose(note)}"] if note else []
     parts += [markup.aside(cost(goal.view.state))]
     return "\n\n".join(part for part in parts if part)
 
@@ -79,17 +97,17 @@ def _run_text(state: RunState, markup: Markup) -> str:
     return status + (f" · {markup.prose(told)}" if told else "") + f"\n\n{markup.aside(cost(state))}"
 
 
-def _evidence(evidence: Evidence, markup: Markup) -> str:
+def _evidence(evidence: Evidence, name: str, markup: Markup) -> str:
     observation = evidence.observation
     if isinstance(observation, CheckResult):
         exit_code = "" if observation.exit_code is None else f", exit {observation.exit_code}"
-        line = f"{evidence.id} · {markup.code(observation.command)}: {observation.outcome.value}{exit_code}"
+        line = f"{name} · {markup.code(observation.command)}: {observation.outcome.value}{exit_code}"
         head = f"{line}, {observation.seconds:.1f} s"
         tail = _tail(observation.output)
         return f"{head}\n\n{markup.block(tail)}" if tail and not observation.passed else head
     if isinstance(observation, EditorReport):
-        return f"{evidence.id} · the editor reports {len(observation.problems)} problems"
-    return f"{evidence.id} · {type(observation).__name__}"
+        return f"{name} · the editor reports {len(observation.problems)} problems"
+    return f"{name} · {type(observation).__name__}"
 
 
 def _tail(output: str) -> str:

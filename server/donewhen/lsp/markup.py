@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from typing import Protocol
 
 from lsprotocol.types import MarkupKind
+
+from donewhen.core import markdown
 
 
 class Markup(Protocol):
@@ -19,41 +19,39 @@ class Markup(Protocol):
 
     def aside(self, text: str) -> str: ...
 
-    def code(self, text: str) -> str: ...
-
     def prose(self, text: str) -> str:
-        """Words of a judge, a check or a person, with the code in them: no link, and no picture from elsewhere."""
+        """Words of a judge, a check or a person."""
         ...
+
+    def link(self, text: str, uri: str) -> str: ...
+
+    def code(self, text: str) -> str: ...
 
     def block(self, text: str) -> str:
         """Lines of output."""
         ...
 
 
-_LINK = re.compile(r"\](?=[(\[:])")
-"""What makes `[words]` a link, and `![words]` a picture that is fetched as soon as it is shown."""
-
-
 class _Markdown:
     kind = MarkupKind.Markdown
 
     def strong(self, text: str) -> str:
-        return f"**{text}**"
+        return f"**{markdown.prose(text)}**"
 
     def aside(self, text: str) -> str:
-        return f"_{text}_"
-
-    def code(self, text: str) -> str:
-        ticks = "`" * (max(_runs(text), default=0) + 1)
-        pad = " " if text.startswith("`") or text.endswith("`") else ""
-        return f"{ticks}{pad}{text}{pad}{ticks}"
+        return f"_{markdown.prose(text)}_"
 
     def prose(self, text: str) -> str:
-        return _LINK.sub("]\u2060", text)
+        return markdown.prose(text)
+
+    def link(self, text: str, uri: str) -> str:
+        return f"[{markdown.prose(text)}]({uri})"
+
+    def code(self, text: str) -> str:
+        return markdown.code(text)
 
     def block(self, text: str) -> str:
-        fence = "`" * max(3, max(_runs(text), default=0) + 1)
-        return f"{fence}text\n{text}\n{fence}"
+        return markdown.block(text)
 
 
 class _Plain:
@@ -65,25 +63,17 @@ class _Plain:
     def aside(self, text: str) -> str:
         return text
 
-    def code(self, text: str) -> str:
+    def prose(self, text: str) -> str:
         return text
 
-    def prose(self, text: str) -> str:
+    def link(self, text: str, uri: str) -> str:
+        return text
+
+    def code(self, text: str) -> str:
         return text
 
     def block(self, text: str) -> str:
         return text
-
-
-def _runs(text: str) -> Iterable[int]:
-    """How many backticks stand side by side, for each place where some do."""
-    length = 0
-    for character in text + " ":
-        if character == "`":
-            length += 1
-        elif length:
-            yield length
-            length = 0
 
 
 MARKDOWN: Markup = _Markdown()
