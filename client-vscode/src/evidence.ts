@@ -27,17 +27,24 @@ function opens(command: string, perform: (given: Given) => Promise<void>): vscod
 
 class Documents implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
-  private readonly subscription: { dispose(): void };
+  private readonly missing = new Map<string, vscode.Uri>();
+  private readonly subscriptions: readonly { dispose(): void }[];
   private timer: NodeJS.Timeout | undefined;
   readonly onDidChange = this.changed.event;
 
   constructor(private readonly services: Services) {
-    this.subscription = services.snapshots.onDidChange(() => {
+    const follow = services.snapshots.onDidChange(() => {
       closeAnswered(services);
       this.timer ??= setTimeout(() => {
         this.refreshReports();
       }, FOLLOW_MS);
     });
+    const again = services.client.onDidStart(() => {
+      for (const uri of this.missing.values()) {
+        this.changed.fire(uri);
+      }
+    });
+    this.subscriptions = [follow, again];
   }
 
   async provideTextDocumentContent(uri: vscode.Uri, token: vscode.CancellationToken): Promise<string> {
@@ -45,20 +52,22 @@ class Documents implements vscode.TextDocumentContentProvider, vscode.Disposable
     if (shown === undefined) {
       throw new Error(vscode.l10n.t('This is no document of Done When.'));
     }
-    return this.text(shown, token);
+    return this.text(uri, shown, token);
   }
 
   dispose(): void {
     clearTimeout(this.timer);
-    this.subscription.dispose();
+    this.subscriptions.forEach((one) => {
+      one.dispose();
+    });
     this.changed.dispose();
   }
 
-  private async text(shown: Shown, token: vscode.CancellationToken): Promise<string> {
+  private async text(uri: vscode.Uri, shown: Shown, token: vscode.CancellationToken): Promise<string> {
     const { client } = this.services;
     switch (shown.kind) {
       case 'evidence':
-        return this.evidence(shown.runId, shown.evidenceId, token);
+        return this.evidence(uri, { runId: shown.runId, evidenceId: shown.evidenceId }, token);
       case 'file':
         // A file that wasn't there is shown as an empty one: a diff says that it is new, or gone.
         return (await client.request('donewhen.run.file', fileArgument(shown), token)).text ?? '';
@@ -70,14 +79,27 @@ class Documents implements vscode.TextDocumentContentProvider, vscode.Disposable
     }
   }
 
+  /** Evidence never changes. One that can't be had says why, and is asked for again when the server has started. */
+  private async evidence(uri: vscode.Uri, name: EvidenceName, token: vscode.CancellationToken): Promise<string> {
+    try {
+      const text = await this.observed(name, token);
+      this.missing.delete(uri.toString());
+      return text;
+    } catch (problem) {
+      this.missing.set(uri.toString(), uri);
+      const why = problem instanceof Error ? problem.message : String(problem);
+      return `# ${vscode.l10n.t('Evidence {0}', name.evidenceId)}\n\n${vscode.l10n.t('It can’t be shown: {0}', why)}\n`;
+    }
+  }
+
   /** The server keeps evidence as a Markdown file; where that can't be read, it is shown as JSON. */
-  private async evidence(runId: string, evidenceId: string, token: vscode.CancellationToken): Promise<string> {
-    const found = await this.services.client.request('donewhen.run.evidence', { runId, evidenceId }, token);
+  private async observed(name: EvidenceName, token: vscode.CancellationToken): Promise<string> {
+    const found = await this.services.client.request('donewhen.run.evidence', name, token);
     if (found.uri !== null) {
       try {
         return new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.parse(found.uri, true)));
       } catch (problem) {
-        this.services.log.warn(`evidence ${evidenceId}: ${String(problem)}`);
+        this.services.log.warn(`evidence ${name.evidenceId}: ${String(problem)}`);
       }
     }
     return `\`\`\`json\n${JSON.stringify(found, undefined, 2)}\n\`\`\`\n`;
