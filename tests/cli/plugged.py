@@ -125,9 +125,7 @@ async def _open_runs(root: Path, state_dir: Path | None, settings: Settings, int
 
 
 def _serve(options: ServeOptions) -> int:
-    return asyncio.run(
-        serve(LspServices(_open_workspace, lambda: goal_texts(lambda _editor, _root: None), _no_adviser))
-    )
+    return asyncio.run(serve(LspServices(_open_workspace, goal_texts, _no_adviser)))
 
 
 def _no_adviser(wanted: OpenWorkspace) -> Any:

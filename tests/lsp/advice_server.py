@@ -54,6 +54,4 @@ async def _no_workspace(wanted: OpenWorkspace) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(
-        asyncio.run(serve(LspServices(_no_workspace, lambda: goal_texts(lambda _editor, _root: None), open_adviser)))
-    )
+    sys.exit(asyncio.run(serve(LspServices(_no_workspace, goal_texts, open_adviser))))
