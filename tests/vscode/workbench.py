@@ -12,6 +12,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.editing import Editors
+from tests.vscode.hovers import Hovers
 from tests.vscode.notices import Notices
 from tests.vscode.palette import Palette
 from tests.vscode.rig import browser_path
@@ -34,6 +35,7 @@ class Workbench:
         self.screen = Screen(page)
         self.palette = Palette(self.screen)
         self.editor = Editors(self.screen, self.palette)
+        self.hovers = Hovers(self.screen, self.palette)
         self.notices = Notices(self.screen)
         self.views = Views(self.screen, self.palette)
         self.until = self.screen.until
