@@ -110,6 +110,10 @@ async function execute(command: string, args: unknown[], next: ExecuteCommandSig
   if (command === 'donewhen.run.evidence' && argument['show'] === true) {
     return vscode.commands.executeCommand(OPEN_EVIDENCE, argument);
   }
+  if (command === 'donewhen.run.start' && Object.keys(argument).join() === 'goalUri') {
+    // As from the palette: where another run stands in the way, that is asked about.
+    return vscode.commands.executeCommand('donewhen.start', argument);
+  }
   if (READING.has(command)) {
     await saveGoal(argument['goalUri']);
   }

@@ -55,6 +55,8 @@ export function oneStep<T extends vscode.QuickPickItem>(options: OneOptions<T>):
 interface ManyOptions<T extends vscode.QuickPickItem> extends Step {
   readonly items: Promise<readonly T[]>;
   readonly none: string;
+  /** What is said until the items are there. */
+  readonly busy: string;
 }
 
 /** Asks for any number of the items, all of them at first. */
@@ -64,6 +66,7 @@ export function manyStep<T extends vscode.QuickPickItem>(
   const pick = vscode.window.createQuickPick<T>();
   pick.canSelectMany = true;
   pick.busy = true;
+  pick.placeholder = options.busy;
   return shown(pick, options, (accept, fail) => {
     options.items.then((items) => {
       pick.busy = false;

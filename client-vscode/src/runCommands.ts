@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { oneAtATime } from './alreadyRunning';
 import { label } from './askedText';
 import { saveGoal } from './goalDocument';
 import { tally } from './phrases';
@@ -12,7 +13,7 @@ export async function start(services: Services, target: Target | undefined): Pro
   const uri = await goalUri(target);
   if (uri !== undefined && (await trusted())) {
     await saveGoal(uri);
-    await services.client.request('donewhen.run.start', { goalUri: uri });
+    await oneAtATime(services, uri, () => services.client.request('donewhen.run.start', { goalUri: uri }));
   }
 }
 
@@ -54,7 +55,8 @@ export async function resume(services: Services, target: Target | undefined): Pr
   }
   const raised = await raisedLimit(run);
   if (raised !== undefined) {
-    await services.client.request('donewhen.run.resume', { runId: run.runId, ...raised });
+    const { runId, goalUri } = run;
+    await oneAtATime(services, goalUri, () => services.client.request('donewhen.run.resume', { runId, ...raised }));
   }
 }
 
@@ -105,7 +107,19 @@ export async function waive(services: Services, target: Target | undefined): Pro
   const chosen = await runAndRequirement(services, target, fits, title);
   const reason = chosen && (await askReason(vscode.l10n.t('Why does it need no proof?')));
   if (chosen !== undefined && reason !== undefined) {
-    await services.client.request('donewhen.run.override', { ...chosen, reason });
+    const run = await services.client.request('donewhen.run.override', { ...chosen, reason });
+    if (canGoOn(run) && run.requirements.every((one) => one.status === 'met' || one.status === 'waived')) {
+      await offerToComplete(services, run);
+    }
+  }
+}
+
+/** A run that has halted or ended looks at what a person decided since only when it goes on. */
+async function offerToComplete(services: Services, run: Snapshot): Promise<void> {
+  const go = vscode.l10n.t('Resume');
+  const message = vscode.l10n.t('Nothing is left to prove for “{0}”. Resume the run to complete it.', label(run.title));
+  if ((await vscode.window.showInformationMessage(message, go)) === go) {
+    await resume(services, { runId: run.runId });
   }
 }
 

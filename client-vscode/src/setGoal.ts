@@ -85,7 +85,8 @@ async function askChecks(wanted: Wanted, detected: Promise<readonly Detected[]>)
   const picked = await manyStep({
     ...step,
     items,
-    none: vscode.l10n.t('No check was detected. You can add some to the goal file.'),
+    busy: vscode.l10n.t('Looking for checks in this project…'),
+    none: vscode.l10n.t('No check was detected. Press Enter: you can add some to the goal file.'),
   });
   if (picked === undefined || picked === Back) {
     return picked;
