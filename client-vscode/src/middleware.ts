@@ -105,13 +105,17 @@ function isOfRun(params: WorkDoneProgressBegin | WorkDoneProgressReport | WorkDo
   return params.kind === 'begin' && params.percentage !== undefined;
 }
 
+/** As from the palette: where another run stands in the way, that is asked about. */
+function startsPlainly(command: string, argument: object): boolean {
+  return command === 'donewhen.run.start' && Object.keys(argument).join() === 'goalUri';
+}
+
 async function execute(command: string, args: unknown[], next: ExecuteCommandSignature): Promise<unknown> {
   const argument = (args[0] ?? {}) as Record<string, unknown>;
   if (command === 'donewhen.run.evidence' && argument['show'] === true) {
     return vscode.commands.executeCommand(OPEN_EVIDENCE, argument);
   }
-  if (command === 'donewhen.run.start' && Object.keys(argument).join() === 'goalUri') {
-    // As from the palette: where another run stands in the way, that is asked about.
+  if (startsPlainly(command, argument)) {
     return vscode.commands.executeCommand('donewhen.start', argument);
   }
   if (READING.has(command)) {
