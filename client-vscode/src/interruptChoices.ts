@@ -42,7 +42,7 @@ function labels(interrupt: Interrupt, t: Translate): [string, string] {
     return [t('Approve'), t('Deny')];
   }
   if (interrupt.about.startsWith('requirement:')) {
-    return [t('Waive'), t('Leave It')];
+    return [t('Waive'), t('End Unproven')];
   }
   if (endsRun(interrupt)) {
     return [t('End the Run'), t('Go On')];

@@ -8,7 +8,7 @@ describe('how an interrupt can be answered', () => {
   test.each([
     [{ about: 'start', kind: 'approval' }, 'Start', "Don't Start"],
     [{ about: 'tool:run_command', kind: 'approval' }, 'Approve', 'Deny'],
-    [{ about: 'requirement:R2', kind: 'question' }, 'Waive', 'Leave It'],
+    [{ about: 'requirement:R2', kind: 'question' }, 'Waive', 'End Unproven'],
     [{ about: 'claim:blocked', kind: 'question' }, 'End the Run', 'Go On'],
     [{ about: 'restore', kind: 'question' }, 'Keep Them', 'Discard Them'],
     [{ about: 'worker', kind: 'question' }, 'Yes', 'No'],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,7 +14,9 @@ from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, one_by_one
 from tests.vscode.site import BAR, RIGHT, WRONG, project
-from tests.vscode.workbench import Workbench
+
+if TYPE_CHECKING:
+    from tests.vscode.workbench import Workbench
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 PUSH = "git push origin main"
