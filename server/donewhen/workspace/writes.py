@@ -60,8 +60,14 @@ def belongs_to_git(top: Path, parts: Sequence[str]) -> bool:
     of the workspace, or the one next to it, by a name of the path too."""
     if any(_names_git(part) for part in parts):
         return True
-    places = [top.joinpath(*parts[:end]) for end in range(1, len(parts) + 1)]
-    return any(_is_same(place, top / ".git") or _is_same(place, place.with_name(".git")) for place in places)
+    place = top
+    for part in parts:
+        place /= part
+        if not os.path.lexists(place):
+            return False  # nothing is below it
+        if _is_same(place, top / ".git") or _is_same(place, place.with_name(".git")):
+            return True
+    return False
 
 
 def _names_git(name: str) -> bool:
