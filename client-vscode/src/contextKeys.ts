@@ -15,7 +15,9 @@ export function registerContext(services: Services): vscode.Disposable {
     const runs = services.snapshots.all();
     tell('runs', runs.length > 0);
     tell('active', runs.some((run) => isActive(run)));
-    tell('activeGoals', runs.flatMap((run) => (isActive(run) && run.goalUri !== null ? [run.goalUri] : [])));
+    // By path: to a window of a remote machine the same file has another uri than here.
+    const active = runs.flatMap((run) => (isActive(run) && run.goalUri !== null ? [vscode.Uri.parse(run.goalUri)] : []));
+    tell('activeGoals', active.flatMap((uri) => [uri.fsPath, uri.path]));
     tell('resumable', runs.some((run) => canGoOn(run)));
     tell('asks', runs.some((run) => isAsking(run)));
   };

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { currentWorker, prepareWorker, workerItems } from './choosing';
+import { whileDrafting } from './goalDocument';
 import { withChecks, withWorker } from './goalDraft';
 import type { CommandResults } from './protocol';
 import { Back, inputStep, manyStep, oneStep } from './quickSteps';
@@ -117,6 +118,10 @@ async function draft(services: Services, wanted: Wanted): Promise<void> {
   const { goalUri } = await vscode.window.withProgress(options, () =>
     services.client.request('donewhen.goal.set', argument),
   );
+  await whileDrafting(show(goalUri, wanted));
+}
+
+async function show(goalUri: string, wanted: Wanted): Promise<void> {
   const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(goalUri));
   await vscode.window.showTextDocument(document);
   await settle(document, wanted);

@@ -198,6 +198,8 @@ def by_agent(window: Workbench, images: Path, models: Models) -> None:
     window.until(lambda: timeline.evaluate(dark), "a dark theme")
     timeline.chart.focus()
     window.page.keyboard.press("ArrowLeft")
+    bar = ".statusbar-item"
+    window.until(lambda: not any("Activating" in text for text in window.screen.read(bar, "e.innerText")), "at rest")
     window.screenshot(images / "timeline-dark.png")
 
 

@@ -27,8 +27,10 @@ def test_a_goal_set_in_the_palette_is_watched_until_it_is_complete(
     window.until(lambda: OBJECTIVE in window.editor.text(), "drafted")
     window.until((folder / "GOAL.md").read_text, "saved")
 
+    window.until(lambda: "Start" in window.editor.actions(), "a button that starts it")
     window.palette.run("Done When: Start")
     window.notices.wait_bar(BAR, "0 of 2 met")
+    window.until(lambda: "Start" not in window.editor.actions(), "rid of that button")
     window.editor.wait_marked("`python -m pytest -q` passes")
     window.editor.open("test_calc.py")
     window.editor.wait_marked(ASSERTION)
