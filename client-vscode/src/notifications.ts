@@ -4,6 +4,7 @@ import { SCHEME, shownBy } from './documentUris';
 import { choicesOf } from './interruptChoices';
 import { answerInWords, askAll, isOpen, type Open, openIn, openInterrupts, send, showAsked } from './interrupts';
 import { withoutLinks } from './messageText';
+import { nextNotice, noticeEnded } from './noticePace';
 import { Endings, outcome } from './outcomes';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
@@ -207,9 +208,11 @@ function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {
 
 /** Resolves once it was answered, closed, or is over; a button that is pressed later still counts. */
 async function show(services: Services, notice: Notice): Promise<void> {
+  await nextNotice();
   const labels = notice.buttons.map((button) => button.label);
   const closed = Promise.resolve(vscode.window.showInformationMessage(withoutLinks(notice.message), ...labels));
   const done = closed.then(async (label) => {
+    noticeEnded();
     try {
       await notice.buttons.find((button) => button.label === label)?.perform();
     } catch (problem) {
@@ -220,6 +223,7 @@ async function show(services: Services, notice: Notice): Promise<void> {
   if (first === 'over') {
     // The editor has no way to take back one notification: this hides those in view, and keeps them in its list.
     await vscode.commands.executeCommand('notifications.hideToasts');
+    noticeEnded();
     return;
   }
   await Promise.race([done, over(services, notice, done)]);

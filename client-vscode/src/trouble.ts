@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { harmless } from './askedText';
 import type { Server } from './client';
 import type { Environment } from './environment';
+import { nextNotice, noticeEnded } from './noticePace';
 import { type Remedy, SetupProblem } from './setupProblem';
 import { differenceOf } from './versions';
 
@@ -51,7 +52,9 @@ export class Trouble {
       ...(message.includes('donewhen[models]') ? [install] : []),
       ...(NEEDS_KEY.test(message) ? [key] : []),
     ];
+    await nextNotice();
     const chosen = await vscode.window.showErrorMessage(harmless(message), ...offered, logs);
+    noticeEnded();
     if (chosen === logs) {
       this.log.show();
     } else if (chosen === key) {
@@ -101,7 +104,11 @@ export class Trouble {
     const restart = vscode.l10n.t('Restart Server');
     const logs = vscode.l10n.t('Show Logs');
     const labels = remedies.length > 0 ? remedies.map((one) => one.label) : [restart];
+    await nextNotice();
     const chosen = await vscode.window.showErrorMessage(problem?.message ?? '', ...labels, logs);
+    noticeEnded();
+    // It stands there no more: what fails in the same way again is told again.
+    this.telling = undefined;
     if (chosen === logs) {
       this.log.show();
       return;
