@@ -6,7 +6,7 @@ import { type GoalFile, goalTree } from './goalTree';
 import { History, reportedIterations } from './history';
 import { Pace } from './pace';
 import type { Snapshot } from './protocol';
-import { tellReverted } from './reverting';
+import { tellOrForce, type Outcome } from './reverting';
 import type { Services } from './services';
 import { goalUri } from './targets';
 import { told } from './told';
@@ -202,7 +202,9 @@ async function acceptFinding({ client }: Services, about: unknown): Promise<void
 async function revertFinding({ client }: Services, about: unknown): Promise<void> {
   const { runId, findingId } = read(about);
   if (runId !== undefined && findingId !== undefined) {
-    await told(client.request('donewhen.run.revert', { runId, findingId }).then((outcome) => tellReverted(outcome)));
+    const revert = (more: { force?: boolean }): Promise<Outcome> =>
+      client.request('donewhen.run.revert', { runId, findingId, ...more });
+    await told(revert({}).then((outcome) => tellOrForce(outcome, () => revert({ force: true }))));
   }
 }
 

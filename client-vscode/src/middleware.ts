@@ -12,8 +12,7 @@ import { isOn } from './configuration';
 import { evidenceUri } from './evidence';
 import { evidenceOfFile, OPEN_EVIDENCE, withCommands } from './evidenceLinks';
 import { saveGoal } from './goalDocument';
-import type { CommandResults } from './protocol';
-import { tellReverted } from './reverting';
+import { tellOrForce, type Outcome } from './reverting';
 import { askReason } from './targets';
 
 /** The commands that people must give a reason for; lenses and code actions leave it to the client to ask. */
@@ -127,7 +126,7 @@ async function execute(command: string, args: unknown[], next: ExecuteCommandSig
   }
   const outcome: unknown = await next(command, args);
   if (command === 'donewhen.run.revert') {
-    await tellReverted(outcome as CommandResults['donewhen.run.revert']);
+    await tellOrForce(outcome as Outcome, async () => (await next(command, [{ ...argument, force: true }])) as Outcome);
   }
   return outcome;
 }

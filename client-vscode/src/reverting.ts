@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { harmless } from './askedText';
 import type { CommandResults } from './protocol';
 
-type Outcome = CommandResults['donewhen.run.revert'];
+export type Outcome = CommandResults['donewhen.run.revert'];
 
 const MOST_NAMES = 5;
 
@@ -18,4 +18,11 @@ export async function tellReverted({ changedFiles, kept }: Outcome, told = '', b
   const message = vscode.l10n.t('{0} Kept, since you edited them: {1}.', done, list);
   const pressed = await vscode.window.showWarningMessage(message, ...(button === undefined ? [] : [button]));
   return pressed !== undefined;
+}
+
+/** Where a person edited since, it asks before their edits go too. */
+export async function tellOrForce(outcome: Outcome, force: () => Promise<Outcome>): Promise<void> {
+  if (await tellReverted(outcome, '', vscode.l10n.t('Revert Them Too'))) {
+    await tellReverted(await force());
+  }
 }

@@ -176,8 +176,9 @@ class FakeRuns:
         kept = () if force else tuple(path for path in wanted if path in self.edited)
         return RevertOutcome(tuple(path for path in wanted if path not in kept), kept)
 
-    async def revert_finding(self, run_id: str, finding_id: str) -> RevertOutcome:
-        raise NotImplementedError
+    async def revert_finding(self, run_id: str, finding_id: str, *, force: bool = False) -> RevertOutcome:
+        self.calls.append(("revert_finding", run_id, finding_id, force))
+        return RevertOutcome((), ("src/a.py",)) if self.edited and not force else RevertOutcome(("src/a.py",), ())
 
     async def view(self, run_id: str) -> RunView:
         if self._shown is None or run_id != RUN:

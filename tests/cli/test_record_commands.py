@@ -121,7 +121,29 @@ def test_revert_asks_at_a_terminal(typed: str, code: int, tmp_path: Path) -> Non
     assert f"donewhen revert {RUN} undo" in call.err
 
 
-@pytest.mark.parametrize("argv", [["revert", RUN, "last"], ["revert", RUN, "1", "/etc/passwd"]])
+@pytest.mark.parametrize(("typed", "code"), [("y", 0), ("", 3)])
+def test_reverting_a_finding_asks_before_it_overwrites_an_edit(typed: str, code: int, tmp_path: Path) -> None:
+    call = desk(tmp_path, view(), interactive=True, typed=[typed])
+    call.runs.edited = ("src/a.py",)
+    assert call("revert", RUN, "F1") == code
+    assert [one[-1] for one in call.runs.calls] == ([False, True] if typed else [False])
+    assert "edited since: src/a.py" in call.err
+
+
+def test_a_finding_is_reverted_as_an_iteration_is(tmp_path: Path) -> None:
+    call = desk(tmp_path, view())
+    assert call("revert", RUN, "F1") == 0
+    assert f"donewhen revert {RUN} undo" in call.err
+    call.runs.edited = ("src/a.py",)
+    assert call("revert", RUN, "F1") == 3
+    assert "--force" in call.out
+    assert call("revert", RUN, "F1", "--force", "--json") == 0
+    assert json.loads(call.out) == {"changedFiles": [(tmp_path / "src/a.py").as_uri()], "kept": []}
+
+
+@pytest.mark.parametrize(
+    "argv", [["revert", RUN, "F1", "src/a.py"], ["revert", RUN, "last"], ["revert", RUN, "1", "/etc/passwd"]]
+)
 def test_revert_refuses_what_is_no_iteration_or_file_here(argv: list[str], tmp_path: Path) -> None:
     call = desk(tmp_path, view())
     assert call(*argv) == 2

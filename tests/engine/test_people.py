@@ -10,9 +10,10 @@ import pytest
 from donewhen.core.errors import GoalFileError, NotTrusted, UsageError, WrongAnswer
 from donewhen.core.evidence import Problem
 from donewhen.core.feedback import MASK
-from donewhen.core.work import Interrupt, TurnResult, Usage
+from donewhen.core.work import Claim, Interrupt, TurnResult, Usage
 from donewhen.engine.answering import checked_answer
 from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.engine.runs import Supervisor
 from tests.core.builders import failing, goal, passing, requirement
 from tests.engine.world import GOAL, World, contains, ended, idle, pursue, returns, until, writes
 
@@ -158,6 +159,53 @@ async def test_a_revert_can_be_undone(world: World) -> None:
     assert world.workspace.read("a.py") == b"bad"
     await supervisor.revert(run_id, None)
     assert world.workspace.read("a.py") == b"good"
+
+
+async def with_a_finding(world: World, *more: object) -> tuple[Supervisor, str]:
+    """A run that is capped with a protected file changed by its worker."""
+    world.workspace.edit("protected.py", b"agreed", by="person")
+    plays = (writes("protected.py", "cheat"), *more)
+    view = await pursue(world, *plays, limits=LimitChanges(max_iterations=len(plays)))
+    assert [one.finding.kind for one in view.state.open_findings] == ["protected_file"]
+    return world.supervisor(), view.state.run_id
+
+
+async def test_reverting_a_finding_undoes_what_the_worker_did_and_can_be_undone(world: World) -> None:
+    supervisor, run_id = await with_a_finding(world, writes("protected.py", "cheat more"))
+    outcome = await supervisor.revert_finding(run_id, "F1")
+    assert (outcome.changed, outcome.kept) == (("protected.py",), ())
+    assert world.workspace.read("protected.py") == b"agreed"
+    await supervisor.revert(run_id, None)
+    assert world.workspace.read("protected.py") == b"cheat more"
+    assert (await supervisor.revert_finding(run_id, "F1")).changed == ("protected.py",), "what was undone is no edit"
+    assert (await supervisor.revert_finding(run_id, "F1")).changed == ()
+
+
+async def test_reverting_a_finding_keeps_what_a_person_edited_since_unless_forced(world: World) -> None:
+    supervisor, run_id = await with_a_finding(world)
+    world.workspace.edit("protected.py", b"mine", by="person")
+    outcome = await supervisor.revert_finding(run_id, "F1")
+    assert (outcome.changed, outcome.kept) == ((), ("protected.py",))
+    assert world.workspace.read("protected.py") == b"mine"
+    assert (await supervisor.revert_finding(run_id, "F1", force=True)).changed == ("protected.py",)
+    assert world.workspace.read("protected.py") == b"agreed"
+    await supervisor.revert(run_id, None)
+    assert world.workspace.read("protected.py") == b"mine", "nothing is lost"
+
+
+async def test_a_finding_is_reverted_while_its_run_waits(world: World) -> None:
+    world.workspace.edit("protected.py", b"agreed", by="person")
+
+    def cheats(turn: object, context: object, of: World) -> TurnResult:
+        of.workspace.edit("protected.py", b"cheat")
+        return TurnResult(Claim("question", "may I?"))
+
+    world.worker.plays = [cheats]  # type: ignore[list-item]
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await until(supervisor, run_id, lambda view: bool(view.state.interrupts))
+    assert (await supervisor.revert_finding(run_id, "F1")).kept == ()
+    assert world.workspace.read("protected.py") == b"agreed"
 
 
 @pytest.mark.conformance("C20")

@@ -161,7 +161,8 @@ def _person_arguments(commands: dict[str, Parser]) -> None:
 
 
 def _revert_arguments(parser: Parser) -> None:
-    parser.add_argument("iteration", metavar="ITERATION", help="its number, or undo: what the last revert put aside")
+    what = "its number; F1: the file of an integrity finding, as it was before; undo: what the last revert put aside"
+    parser.add_argument("iteration", metavar="ITERATION", help=what)
     parser.add_argument("files", nargs="*", metavar="FILES")
     parser.add_argument("--force", action="store_true", help="overwrite later edits too, after a checkpoint")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -84,15 +85,32 @@ def _done(call: Call, view: RunView) -> int:
 async def revert(call: Call) -> int:
     """What a person edited since is kept, unless the person says otherwise: then another exit code tells."""
     given = call.arguments
+    if re.fullmatch("F[0-9]+", given.iteration):
+        return await _revert_finding(call)
     iteration = _iteration(given.iteration)
     paths = [_relative(name, call.root) for name in given.files] or None
     async with call.runs() as runs:
         outcome = await runs.revert(given.run_id, iteration, paths, force=given.force)
         if outcome.kept and call.interactive and await _overwritten(call, outcome.kept):
             outcome = await _forced(runs, given.run_id, iteration, paths, outcome)
+    return _reverted(call, outcome, undoes=iteration is None)
+
+
+async def _revert_finding(call: Call) -> int:
+    given = call.arguments
+    if given.files:
+        raise UsageError(f"{given.iteration} is about one file: leave out {shown_path(given.files[0])}")
+    async with call.runs() as runs:
+        outcome = await runs.revert_finding(given.run_id, given.iteration, force=given.force)
+        if outcome.kept and call.interactive and await _overwritten(call, outcome.kept):
+            outcome = await runs.revert_finding(given.run_id, given.iteration, force=True)
+    return _reverted(call, outcome)
+
+
+def _reverted(call: Call, outcome: RevertOutcome, *, undoes: bool = False) -> int:
     _say_reverted(call, outcome)
-    if outcome.changed and iteration is not None and not call.json:
-        call.terminal.say(f"undo it with:\n  donewhen revert {given.run_id} undo")
+    if outcome.changed and not undoes and not call.json:
+        call.terminal.say(f"undo it with:\n  donewhen revert {call.arguments.run_id} undo")
     return PERSON_NEEDED if outcome.kept else COMPLETE
 
 
@@ -132,7 +150,10 @@ def _iteration(text: str) -> int | None:
     if text == "undo":
         return None
     if not text.isdecimal():
-        raise UsageError(f"ITERATION is a whole number, 0 for the files before the first turn, or undo; it is {text!r}")
+        raise UsageError(
+            "what is put back is the number of an iteration (0: the files before the first turn), an integrity finding "
+            f"such as F1, or undo; {text!r} is none of these"
+        )
     return int(text)
 
 

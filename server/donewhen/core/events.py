@@ -24,6 +24,11 @@ from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import HaltResumed, PluginOff, PluginStateSet, RunHalted
+from donewhen.core.steering import FilesReverted as FilesReverted
+from donewhen.core.steering import PauseRequested as PauseRequested
+from donewhen.core.steering import RunInterrupted as RunInterrupted
+from donewhen.core.steering import RunPaused as RunPaused
+from donewhen.core.steering import StopRequested as StopRequested
 from donewhen.core.verdict import Verdict
 from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
 
@@ -322,29 +327,6 @@ class LimitsRaised:
 
 
 @dataclass(frozen=True, slots=True)
-class PauseRequested:
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class StopRequested:
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunPaused:
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunInterrupted:
-    """Found after a crash or the loss of its client. `alive_until` is its last sign of life, epoch seconds."""
-
-    reason: str
-    alive_until: float
-
-
-@dataclass(frozen=True, slots=True)
 class RunResumed:
     """A person lets a paused, interrupted or limited run go on; nothing is reset (C20). `approve` tightens the run's
     approval, None leaves it."""
@@ -358,16 +340,6 @@ class RunEnded:
 
     status: EndStatus | None
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class FilesReverted:
-    """Files were put back as they were after `iteration`; `checkpoint` keeps what stood there before."""
-
-    iteration: int
-    paths: tuple[str, ...]
-    kept: tuple[str, ...]
-    checkpoint: str
 
 
 @dataclass(frozen=True, slots=True)

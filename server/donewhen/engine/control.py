@@ -22,7 +22,7 @@ from donewhen.core.errors import (
     UsageError,
 )
 from donewhen.core.fold import fold
-from donewhen.core.state import RunState
+from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.work import Answer
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.answering import checked_answer
@@ -75,8 +75,9 @@ class Control(Reading):
         result = await self._ask_owner(run_id, "revert", {"iteration": iteration, "paths": chosen, "force": force})
         return _outcome(result)
 
-    async def revert_finding(self, run_id: str, finding_id: str) -> RevertOutcome:
-        return _outcome(await self._ask_owner(run_id, "revert_finding", {"finding_id": finding_id}))
+    async def revert_finding(self, run_id: str, finding_id: str, *, force: bool = False) -> RevertOutcome:
+        arguments = {"finding_id": finding_id, "force": force}
+        return _outcome(await self._ask_owner(run_id, "revert_finding", arguments))
 
     async def amend(self, goal_path: str) -> None:
         run = self._pursuing(goal_path)
@@ -233,11 +234,7 @@ class Control(Reading):
         await self._record(run_id, e.RequirementDisputed(found, reason))
 
     async def _accept(self, run_id: str, finding_id: str, reason: str, undo: bool) -> None:
-        state = await self._steerable(run_id)
-        found = next((known for known in state.findings if known.id == finding_id), None)
-        if found is None:
-            known = ", ".join(one.id for one in state.findings) or "there is none"
-            raise UnknownName(f"run {run_id} has no integrity finding {finding_id} (known: {known})")
+        found = _finding(await self._steerable(run_id), finding_id)
         await self._record(run_id, e.FindingAccepted(finding_id, reason, undo))
         run = self._active.get(run_id)
         if run is not None and found.finding.kind == "goal_file" and not undo:
@@ -252,13 +249,11 @@ class Control(Reading):
         checkpoint, sequence = await self._records.checkpoint(run_id, iteration)
         return await self._put_back(run_id, iteration, checkpoint, sequence, paths, force)
 
-    async def _revert_finding(self, run_id: str, finding_id: str) -> dict[str, Any]:
-        state = await self._steerable(run_id)
-        known = next((one for one in state.findings if one.id == finding_id), None)
-        if known is None:
-            raise UnknownName(f"run {run_id} has no integrity finding {finding_id}")
-        checkpoint = await self._records.before_finding(run_id, known.finding.key)
-        return await self._put_back(run_id, state.iteration, checkpoint, state.sequence, [known.finding.path], True)
+    async def _revert_finding(self, run_id: str, finding_id: str, force: bool = False) -> dict[str, Any]:
+        found = _finding(await self._steerable(run_id), finding_id)
+        checkpoint, sequence = await self._records.before_finding(run_id, found.finding.key)
+        now = (await self._now(run_id)).iteration
+        return await self._put_back(run_id, now, checkpoint, sequence, [found.finding.path], force)
 
     async def _put_back(
         self, run_id: str, iteration: int, checkpoint: str, sequence: int, paths: list[str] | None, force: bool
@@ -273,7 +268,7 @@ class Control(Reading):
             wanted = changed if paths is None else changed & set(paths)
             kept = () if force else tuple(sorted(wanted & await self._edited(state, sequence, workspace, changed)))
             done = await workspace.restore(checkpoint, sorted(wanted), keep=kept)
-        await self._record(run_id, e.FilesReverted(iteration, tuple(done), kept, before))
+        await self._record(run_id, e.FilesReverted(iteration, tuple(done), kept, before, checkpoint))
         if run_id in self._active:
             await self._active[run_id].look("person")
         return {"changed": list(done), "kept": list(kept)}
@@ -363,6 +358,14 @@ class Control(Reading):
         task = self._tasks.get(run_id)
         if reached(run.state) and task is not None:
             await asyncio.wait({task}, timeout=PAUSED_WITHIN)
+
+
+def _finding(state: RunState, finding_id: str) -> KnownFinding:
+    found = next((known for known in state.findings if known.id == finding_id), None)
+    if found is None:
+        known = ", ".join(one.id for one in state.findings) or "there is none"
+        raise UnknownName(f"run {state.run_id} has no integrity finding {finding_id} (known: {known})")
+    return found
 
 
 def _unwrap(reply: Reply) -> Mapping[str, Any]:

@@ -51,7 +51,7 @@ async def _step(run: ActiveRun) -> None:
         case RunWorker():
             await run.unless_preempted(work(run, action.iteration))
         case RunAudit():
-            await run.unless_preempted(audit(run, action.iteration))
+            await run.unless_preempted(_audited(run, action.iteration))
         case AskJudge():
             await run.unless_preempted(ask_judge(run, action.requirements))
         case Confirm():
@@ -65,6 +65,14 @@ async def _step(run: ActiveRun) -> None:
             await run.append(RunPaused(action.reason))
         case Stop():
             await _stop(run, action)
+
+
+async def _audited(run: ActiveRun, iteration: int) -> None:
+    """An audit. The files that a new finding saw are kept: what differs from them later is no doing of the worker's."""
+    known = {one.finding.key for one in run.state.findings}
+    await audit(run, iteration)
+    if any(one.finding.key not in known for one in run.state.findings):
+        await keep_tree(run)
 
 
 async def _stop(run: ActiveRun, action: Stop) -> None:

@@ -120,17 +120,20 @@ class Records:
             raise UnknownName(f"run {run_id} kept no files after iteration {iteration}")
         return found
 
-    async def before_finding(self, run_id: str, key: str) -> str:
-        """The last tree that was kept before a finding first appeared. Raises UsageError where there is none."""
-        last: str | None = None
+    async def before_finding(self, run_id: str, key: str) -> tuple[str, int]:
+        """The last tree that was kept before a finding first appeared, and the sequence of its entry. Raises
+        UsageError where there is none."""
+        last: tuple[str, int] | None = None
         for entry in await self._ledger.entries(run_id):
             event = entry.event
             if isinstance(event, e.CheckpointTaken):
-                last = event.checkpoint
+                last = event.checkpoint, entry.sequence
             if isinstance(event, e.AuditFinished) and any(finding.key == key for finding in event.findings):
                 break
         if last is None:
-            raise UsageError(f"run {run_id} kept no files from before that finding")
+            raise UsageError(
+                f"run {run_id} kept no files from before that finding: change the file back yourself, or accept it"
+            )
         return last
 
     async def put_aside(self, run_id: str) -> tuple[str, int]:
@@ -154,8 +157,9 @@ class Records:
             event = entry.event
             if isinstance(event, e.CheckpointTaken):
                 kept[event.iteration] = event.checkpoint
-            elif isinstance(event, e.FilesReverted) and event.iteration in kept:
-                found.update(dict.fromkeys(event.paths, kept[event.iteration]))
+            elif isinstance(event, e.FilesReverted):
+                source = event.source or kept.get(event.iteration)
+                found.update({} if source is None else dict.fromkeys(event.paths, source))
         return found
 
     async def edited_since(self, run_id: str, sequence: int) -> set[str]:

@@ -121,9 +121,12 @@ async def revert(session: Session, argument: a.RunRevert) -> dict[str, Any]:
     """Either the files of an iteration, or what an integrity finding is about."""
     folder = await folder_of(session, argument.run_id)
     if argument.finding_id is not None:
-        if argument.iteration is not None or argument.uris is not None or argument.force:
-            raise InvalidParams("findingId goes with runId alone")
-        return _outcome(folder, await folder.runs.revert_finding(argument.run_id, argument.finding_id))
+        if argument.iteration is not None or argument.uris is not None:
+            raise InvalidParams("findingId goes with runId and force alone")
+        outcome = await folder.runs.revert_finding(argument.run_id, argument.finding_id, force=argument.force)
+        if outcome.kept:
+            session.showing.interrupts.offer_overwrite(folder, argument.run_id, argument.finding_id, outcome.kept)
+        return _outcome(folder, outcome)
     if argument.iteration is None:
         raise InvalidParams("iteration: it is required, unless findingId is given")
     paths = None if argument.uris is None else [_relative(folder, uri) for uri in argument.uris]

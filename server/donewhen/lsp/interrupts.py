@@ -17,6 +17,8 @@ from donewhen.lsp.failures import ClientSilent
 from donewhen.wire.halt import halt_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from donewhen.core.plugging import Halted
     from donewhen.engine.api import RunView
     from donewhen.lsp.host import Folder
@@ -84,6 +86,11 @@ class Interrupts:
         self._offered.add(run_id)
         self._session.later(self._resume(folder, view), f"resuming {run_id}")
 
+    def offer_overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
+        """A revert kept what a person edited since: the person may let it go, too."""
+        if not self._session.profile.interrupts:
+            self._session.later(self._overwrite(folder, run_id, finding_id, kept), f"reverting {finding_id}")
+
     def close(self) -> None:
         for task in self._open.values():
             task.cancel()
@@ -105,6 +112,16 @@ class Interrupts:
         if await self._message(f"The run of “{title}” was interrupted.", ["Not now", "Resume"]) == "Resume":
             self._session.require_trust()
             await folder.runs.resume(view.state.run_id)
+
+    async def _overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
+        names = _CONTROL.sub("�", ", ".join(kept))
+        question = f"{names} was edited since, so {finding_id} was not reverted. Overwrite it with the file from before"
+        undo = f"What stands there now is put aside: `donewhen revert {run_id} undo` brings it back."
+        if await self._message(f"{question} {finding_id}? {undo}", ["Keep it", "Overwrite it"]) == "Overwrite it":
+            try:
+                await folder.runs.revert_finding(run_id, finding_id, force=True)
+            except DoneWhenError as problem:
+                self._session.protocol.notify("window/showMessage", {"type": 1, "message": str(problem)})
 
     async def _message(self, message: str, buttons: list[str]) -> str | None:
         params = {"type": 3, "message": message, "actions": [{"title": title} for title in buttons]}

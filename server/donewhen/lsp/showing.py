@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lsprotocol import types
 
     from donewhen.engine.api import RunView
@@ -34,6 +36,8 @@ class ShownInterrupts(Protocol):
     """The messages that ask a person."""
 
     def offer_resume(self, folder: Folder, view: RunView) -> None: ...
+
+    def offer_overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None: ...
 
 
 class Showing(Protocol):

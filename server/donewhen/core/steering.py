@@ -1,0 +1,40 @@
+"""The events of steering a run: what a person, or the engine itself, asked for, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRequested:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaused:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunInterrupted:
+    """Found after a crash or the loss of its client. `alive_until` is its last sign of life, epoch seconds."""
+
+    reason: str
+    alive_until: float
+
+
+@dataclass(frozen=True, slots=True)
+class FilesReverted:
+    """Files were put back as they were after `iteration`, or in the tree `source` where it says one; `checkpoint`
+    keeps what stood there before."""
+
+    iteration: int
+    paths: tuple[str, ...]
+    kept: tuple[str, ...]
+    checkpoint: str
+    source: str | None = None
