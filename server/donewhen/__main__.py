@@ -52,6 +52,7 @@ def services() -> CliServices:
         goal_problems=_goal_problems,
         has_record=_has_record,
         goal_hints=_goal_hints,
+        undecided=_undecided,
         open_adviser=_open_adviser,
         laboratory=_laboratory,
     )
@@ -145,6 +146,13 @@ def _goal_hints(path: Path) -> Sequence[GoalHint]:
     from donewhen.goalfile.preflight import hints_of
 
     return hints_of(parse(path.read_bytes(), path=path.name, name=path.stem))
+
+
+def _undecided(path: Path) -> Sequence[str]:
+    from donewhen.goalfile.parse import parse
+
+    goal = parse(path.read_bytes(), path=path.name, name=path.stem).goal
+    return [] if goal is None else [one.label for one in goal.requirements if not one.checks and not one.problems]
 
 
 def _open_adviser(root: Path, settings: Settings) -> AbstractAsyncContextManager[Adviser | None]:

@@ -268,6 +268,7 @@ class Desk:
     problems: Sequence[GoalProblem] = ()
     hints: Sequence[Hint] = ()
     adviser: FakeAdviser | None = None
+    undecided: tuple[str, ...] = ()
     recorded: bool = False
     facts: DoctorFacts = FACTS
     stdout: io.StringIO | None = None
@@ -305,6 +306,7 @@ class Desk:
             goal_problems=lambda path: self.problems,
             has_record=lambda root, state_dir: self.recorded,
             goal_hints=lambda path: self.hints,
+            undecided=lambda path: self.undecided,
             open_adviser=self._open_adviser,
             laboratory=laboratory,
         )

@@ -45,6 +45,18 @@ def test_check_answers_with_its_exit_code(red: bool, code: int, tmp_path: Path) 
     assert "R1" in call.out
 
 
+def test_init_says_what_nothing_will_decide_unless_a_judge_does(tmp_path: Path) -> None:
+    call = desk(tmp_path)
+    call.undecided = ("R2", "R3")
+    (tmp_path / "GOAL.md").unlink()
+    assert call("init", "Ship", "it") == 0
+    assert "no check decides R2, R3" in call.err
+    (tmp_path / "GOAL.md").unlink()
+    call.environ = {"DONEWHEN_JUDGE_MODEL": "openai/a"}
+    assert call("init", "Ship", "it") == 0
+    assert "no check decides" not in call.err
+
+
 def test_check_refuses_a_goal_that_is_not_there(tmp_path: Path) -> None:
     call = desk(tmp_path)
     assert call("check", "OTHER.md") == 2

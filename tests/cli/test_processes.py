@@ -256,6 +256,22 @@ def test_a_person_is_asked_on_a_terminal(place: Place) -> None:
     os.close(master)
 
 
+def test_what_nothing_can_decide_says_at_each_step_how_to_go_on(place: Place) -> None:
+    place.goal("It is nice.", "`exit 0` passes")
+    ran = place.run("run", "--worker", "human")
+    run_id = ran.stderr.split("donewhen resume ")[1].split()[0]
+    assert ran.returncode == 3
+    assert "no check decides R1" in ran.stderr
+    assert "Nothing can decide R1: It is nice. Waive it" in ran.stdout
+    assert "I1 takes `approve [REASON]` to waive it, `deny` to leave it unproven" in ran.stderr
+    assert f"donewhen resume {run_id}" in place.run("answer", run_id, "I1", "deny").stderr
+    blocked = place.run("resume", run_id)
+    assert blocked.returncode == 1
+    assert f"donewhen waive {run_id} R1 --reason TEXT" in blocked.stderr
+    assert f"donewhen resume {run_id}" in place.run("waive", run_id, "R1", "--reason", "I like it").stderr
+    assert place.run("resume", run_id).returncode == 0
+
+
 @posix
 def test_what_a_person_lets_a_revert_overwrite_is_undone_with_the_rest(place: Place) -> None:
     import pty

@@ -59,7 +59,7 @@ def choices(interrupt: Interrupt) -> str:
     if topic == "start":
         return "`yes` starts it, `no` or enter doesn't"
     if topic == "requirement":
-        return "`approve [REASON]` to waive it, or `deny` to leave it unproven"
+        return "`approve [REASON]` to waive it, `deny` to leave it unproven, or a check below it in the goal file"
     if topic == "restore":
         return "`approve` to keep them, or `deny` to put the files back"
     if topic == "claim":

@@ -126,3 +126,13 @@ def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
     errors = sum(problem.severity == "error" for problem in problems)
     if errors:
         raise GoalFileError(f"nothing was started: {shown_path(path)} has {count(errors, 'error')}, shown above")
+
+
+def say_undecided(call: Call, labels: Sequence[str], path: str) -> None:
+    """Requirements that no check decides, where no judge does either: a person is asked about them at the end."""
+    if labels:
+        it, them = ("it", "it") if len(labels) == 1 else ("each", "them")
+        call.terminal.say(
+            f"no check decides {', '.join(labels)}, and no judge is configured: write a check below {it} in "
+            f"{shown_path(path)} (  - check: `COMMAND`), or you are asked about {them} at the end"
+        )

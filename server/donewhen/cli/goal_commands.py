@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from donewhen.cli.calling import Call, refuse_missing_sandbox
 from donewhen.cli.display import Display, display_for
-from donewhen.cli.goal_argument import goal_path, say_problems, the_goal, write_draft
+from donewhen.cli.goal_argument import goal_path, say_problems, say_undecided, the_goal, write_draft
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, exit_code
 from donewhen.cli.signals import ending_signals
 from donewhen.cli.terminal import OutputClosed
@@ -55,6 +55,8 @@ async def init(call: Call) -> int:
         call.terminal.result(f"  proposed: {one_line(requirement)}")
     if not detected and not proposal.requirements:
         call.terminal.say("no checks were detected: add requirements such as - [ ] `COMMAND` passes")
+    if call.settings.pick("judge_model") is None:
+        say_undecided(call, call.services.undecided(path), path.name)
     call.terminal.say("edit it, then: donewhen run")
     return 0
 

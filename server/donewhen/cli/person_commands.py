@@ -12,6 +12,7 @@ from donewhen.cli.outcome import COMPLETE, PERSON_NEEDED
 from donewhen.cli.progress import met_of_total
 from donewhen.cli.wording import one_line, shown_path
 from donewhen.core.errors import UsageError
+from donewhen.core.resume import resumable
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RevertOutcome, Runs, RunView
 
@@ -35,9 +36,7 @@ async def answer(call: Call) -> int:
         interrupt = await _open(runs, given.run_id, given.interrupt_id)
         reply = worded_answer(given.response, text, interrupt, given.remember or "")
         view = await runs.answer(given.run_id, given.interrupt_id, reply)
-    if not view.state.active and not view.state.ended:
-        call.terminal.say(f"go on with: donewhen resume {view.state.run_id}")
-    return _done(call, view)
+    return _goes_on(call, view)
 
 
 async def _open(runs: Runs, run_id: str, interrupt_id: str) -> Interrupt | None:
@@ -49,19 +48,19 @@ async def _open(runs: Runs, run_id: str, interrupt_id: str) -> Interrupt | None:
 async def waive(call: Call) -> int:
     given = call.arguments
     async with call.runs() as runs:
-        return _done(call, await runs.waive(given.run_id, given.requirement, _reason(call), undo=given.undo))
+        return _goes_on(call, await runs.waive(given.run_id, given.requirement, _reason(call), undo=given.undo))
 
 
 async def accept(call: Call) -> int:
     given = call.arguments
     async with call.runs() as runs:
-        return _done(call, await runs.accept(given.run_id, given.finding, _reason(call), undo=given.undo))
+        return _goes_on(call, await runs.accept(given.run_id, given.finding, _reason(call), undo=given.undo))
 
 
 async def dispute(call: Call) -> int:
     given = call.arguments
     async with call.runs() as runs:
-        return _done(call, await runs.dispute(given.run_id, given.requirement, _reason(call)))
+        return _goes_on(call, await runs.dispute(given.run_id, given.requirement, _reason(call)))
 
 
 def _reason(call: Call) -> str:
@@ -70,6 +69,13 @@ def _reason(call: Call) -> str:
     if not reason and not getattr(call.arguments, "undo", False):
         raise UsageError(f"`{call.arguments.command}` needs a reason: --reason TEXT")
     return reason
+
+
+def _goes_on(call: Call, view: RunView) -> int:
+    """Where nobody pursues the run, what was said to it comes to bear when it is resumed."""
+    if resumable(view.state):
+        call.terminal.say(f"go on with: donewhen resume {view.state.run_id}")
+    return _done(call, view)
 
 
 def _done(call: Call, view: RunView) -> int:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from donewhen.cli.answers import choices
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
@@ -99,7 +100,7 @@ class Pursuit:
                     self.display.show(view)
                 if self._nobody_can_answer(view):
                     asked = view.state.interrupts[0]
-                    await self.runs.pause(run_id, f"waits for a person: {asked.id} {one_line(asked.title)}")
+                    await self.runs.pause(run_id, f"waits for a person: {asked.id} {one_line(asked.title, 100)}")
         return last
 
     def _nobody_can_answer(self, view: RunView) -> bool:
@@ -146,11 +147,20 @@ def what_next(view: RunView) -> list[str]:
     if exit_code(state) == PERSON_NEEDED:
         # What the plugin takes, its reason and its data say; the worker takes nothing.
         data = " --data JSON" if state.halt is not None and state.halt.plugin != "worker" else ""
-        return [f"saved; go on with:{''.join(chr(10) + a for a in answers)}\n  donewhen resume {run_id}{data}"]
+        takes = [f"{i.id} takes {choices(i)}" for i in state.interrupts]
+        return [
+            f"saved; go on with:{''.join(chr(10) + a for a in answers)}\n  donewhen resume {run_id}{data}",
+            *takes,
+        ]
     if state.status in ("capped", "timed_out", "over_budget"):
         spent = "--budget USD" if state.goal.limits.budget is not None else "--token-budget N"
         option = {"capped": "--max-iterations N", "timed_out": "--timeout T"}.get(state.status, spent)
         return [f"nothing is lost; raise the limit to go on:\n  donewhen resume {run_id} {option}"]
+    unproven = [r.label for r in state.goal.requirements if f"requirement:{r.id}" in state.dismissed]
+    if state.status == "blocked" and unproven:
+        waive = "".join(f"\n  donewhen waive {run_id} {one} --reason TEXT" for one in unproven)
+        go_on = f"nothing is lost; write a check below {', '.join(unproven)} in the goal file, or waive it, and go on:"
+        return [f"{go_on}{waive}\n  donewhen resume {run_id}"]
     return [f"receipt: donewhen report {run_id}"] if state.ended else []
 
 

@@ -8,12 +8,21 @@ from typing import NoReturn
 
 from donewhen.cli.calling import Call, limit_changes, refuse_missing_sandbox, start_options
 from donewhen.cli.display import display_for
-from donewhen.cli.goal_argument import GoalVerb, Objective, Verb, say_problems, understand, write_draft
+from donewhen.cli.goal_argument import (
+    GoalVerb,
+    Objective,
+    Verb,
+    say_problems,
+    say_undecided,
+    understand,
+    write_draft,
+)
 from donewhen.cli.pursuing import Pursuit
 from donewhen.cli.record_commands import newest, show_status
 from donewhen.cli.wording import plain
 from donewhen.core.errors import UsageError
 from donewhen.core.panel import panel
+from donewhen.core.proof import undecidable
 from donewhen.core.resume import resumable
 from donewhen.core.state import RunState
 from donewhen.engine.api import HaltAnswer, LimitChanges, Runs, RunView, StartOptions
@@ -41,6 +50,7 @@ async def run(call: Call) -> int:
         async def begin() -> RunView:
             view = await runs.start(path, options)
             _say_who_works(call, view)
+            _say_undecidable(call, view)
             _say_summary(call, view)
             return view
 
@@ -169,6 +179,16 @@ def _say_summary(call: Call, view: RunView) -> None:
     """What is accepted already; what a person is asked about is shown with the question."""
     if view.state.options.summary and view.state.started is not None:
         call.terminal.say(plain(view.state.options.summary))
+
+
+def _say_undecidable(call: Call, view: RunView) -> None:
+    """Better now than when everything else is done."""
+    state = view.state
+    if state.options.judge is None:
+        labels = [
+            one.label for one in state.goal.requirements if undecidable(state, one) and one.id not in state.waived
+        ]
+        say_undecided(call, labels, state.goal.path or "the goal")
 
 
 def _say_who_works(call: Call, view: RunView) -> None:

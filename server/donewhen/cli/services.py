@@ -171,6 +171,7 @@ class CliServices:
     `demo_project(folder)` puts the sample into an empty folder.
     `goal_hints(path)` are the hints that need no model, `open_adviser(root, settings)` is the model that gives others:
     None where none is configured.
+    `undecided(path)` are the labels of the requirements that no check and no editor decides.
     `laboratory(settings)` is what GoalBench is played with; where the settings name a judge's model, it judges.
     `has_record(root, state_dir)` tells of a workspace folder, be it gone itself, whether runs of it are on record.
     """
@@ -186,4 +187,5 @@ class CliServices:
     has_record: Callable[[Path, Path | None], bool]
     laboratory: Callable[[Settings], AbstractAsyncContextManager[Laboratory]]
     goal_hints: Callable[[Path], Sequence[GoalHint]]
+    undecided: Callable[[Path], Sequence[str]]
     open_adviser: Callable[[Path, Settings], AbstractAsyncContextManager[Adviser | None]]

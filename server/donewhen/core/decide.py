@@ -235,5 +235,9 @@ def _start_question(state: RunState) -> Interrupt:
 
 
 def _requirement_question(state: RunState, requirement: Requirement, number: int) -> Interrupt:
-    title = f"Nothing can decide {requirement.label}: {requirement.text}. Waive it, add a check, or configure a judge?"
+    # A run keeps its judge, also where it has none.
+    title = (
+        f"Nothing can decide {requirement.label}: {requirement.text.rstrip('.')}. Waive it on your own word? Or write "
+        "a check below it in the goal file, which this run takes up; a judge takes a new run."
+    )
     return Interrupt(f"I{number}", "question", title, about=f"requirement:{requirement.id}")

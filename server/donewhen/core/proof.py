@@ -128,7 +128,7 @@ def _view(state: RunState, requirement: Requirement) -> RequirementView:
     if state.options.judge is not None and not requirement.sole_check:
         return _judged_view(state, requirement, view)
     if worst is None:
-        reason = "nothing can decide this: add a check, configure a judge, or waive it"
+        reason = "nothing can decide this: write a check below it (- check: `COMMAND`), configure a judge, or waive it"
         return replace(view, reason=reason)
     ids = tuple(identity for proof in proofs for identity in proof.evidence_ids)
     return replace(
