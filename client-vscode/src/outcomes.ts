@@ -29,13 +29,10 @@ export class Endings {
 /** Whether the run ended, or paused, by itself: what a person stopped is no news to them. */
 function isOutcome(run: Snapshot): boolean {
   if (run.status === 'paused') {
-    return run.reason !== '' && !ASKED_FOR.test(run.reason);
+    return run.pausedBy !== 'person' && run.reason !== '';
   }
   return run.status !== null && run.status !== 'cancelled' && !isActive(run) && !isResumable(run);
 }
-
-/** The reasons that the server gives for pauses that a person asked for. */
-const ASKED_FOR = /^paused (by a person|from the editor's progress)$/;
 
 /** What a notification says of a run that ended, or paused by itself. */
 export function outcome(run: Snapshot, language: Language): string {

@@ -33,6 +33,7 @@ export interface Snapshot {
   readonly model: string | null;
   readonly judge: string | null;
   readonly start: Start | null;
+  readonly pausedBy: 'person' | 'run' | null;
 }
 
 export interface Counts {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Endings, outcome } from '../src/outcomes';
+import type { Snapshot } from '../src/protocol';
 import { snapshot } from './samples';
 
 const language = {
@@ -8,10 +9,10 @@ const language = {
 };
 const never = (): boolean => false;
 
-function ends(status: string, looked = never, reason = ''): boolean {
+function ends(status: string, looked = never, more: Partial<Snapshot> = {}): boolean {
   const endings = new Endings();
   endings.note([snapshot({ status: 'running' })], looked);
-  const after = snapshot({ status, reason });
+  const after = snapshot({ status, ...more });
   endings.note([after], looked);
   return endings.has(after);
 }
@@ -26,11 +27,13 @@ describe('which end is news', () => {
   });
 
   test.each([
-    ['paused by a person', false],
-    ["paused from the editor's progress", false],
-    ['the judge could not be asked: 502', true],
-  ])('paused: %s', (reason, news) => {
-    expect(ends('paused', never, reason)).toBe(news);
+    ['person', 'paused by a person', false],
+    ['person', 'asked for on the command line', false],
+    ['run', 'the judge could not be asked: 502', true],
+    ['run', 'paused by a person', true],
+    ['run', '', false],
+  ] as const)('paused by %s: %s', (pausedBy, reason, news) => {
+    expect(ends('paused', never, { pausedBy, reason })).toBe(news);
   });
 
   test('not one that a person saw', () => {

@@ -67,6 +67,7 @@ export function snapshot(given: Partial<Snapshot> = {}): Snapshot {
     model: null,
     judge: null,
     start: null,
+    pausedBy: null,
     ...given,
   };
 }

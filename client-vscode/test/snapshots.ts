@@ -42,6 +42,7 @@ export function makeSnapshot(given: Partial<Snapshot> = {}): Snapshot {
     model: null,
     judge: null,
     start: null,
+    pausedBy: null,
     ...given,
   };
 }

@@ -21,6 +21,7 @@ from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.steering import PausedBy
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import HaltAnswer, IterationDetail, LimitChanges, RevertOutcome, RunView, StartOptions
 from donewhen.ports import Live, RunSummary
@@ -132,9 +133,9 @@ class FakeRuns:
     async def check(self, goal_path: str) -> RunView:
         return self._called("check", goal_path)
 
-    async def pause(self, run_id: str, reason: str = "") -> RunView:
+    async def pause(self, run_id: str, reason: str = "", by: PausedBy = "person") -> RunView:
         self._called("pause", run_id, reason)
-        return self._change(paused=reason, reason=reason)
+        return self._change(paused=reason, paused_by=by, reason=reason)
 
     async def resume(
         self,

@@ -236,6 +236,7 @@ def test_a_waiting_run_says_the_same_in_json(tmp_path: Path) -> None:
     call = desk(tmp_path, view(interrupts=(question(),)), interactive=True, typed=["utf-8"])
     assert call("run", "--json") == 3
     assert lines(call.out)[-1]["status"] == "paused"
+    assert lines(call.out)[-1]["pausedBy"] == "run"
     assert lines(call.out)[-1]["interrupts"][0]["id"] == "I1"  # type: ignore[index]
 
 

@@ -179,7 +179,8 @@ def test_a_signal_pauses_and_resume_goes_on(number: signal.Signals, code: int, p
     process.send_signal(number)
     output, errors = process.communicate(timeout=DEADLINE)
     assert process.returncode == code
-    assert json.loads(output.splitlines()[-1])["status"] == "paused"
+    last = json.loads(output.splitlines()[-1])
+    assert (last["status"], last["pausedBy"]) == ("paused", "person" if number == signal.SIGINT else "run")
     assert f"donewhen resume {shown['runId']}" in errors
     (place.root.parent / "go").touch()  # outside of the workspace: no edit of a person
     resumed = place.run("resume", "--json")

@@ -186,7 +186,7 @@ async def test_a06_a_judge_outage_pauses_the_run(world: World) -> None:
     world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), requirement(2, "it reads well"))
     world.judge = OutageJudge(reason="502 bad gateway")
     view = await pursue(world, writes("a.py", "good"))
-    assert (view.state.status, view.state.iteration) == ("paused", 1)
+    assert (view.state.status, view.state.paused_by, view.state.iteration) == ("paused", "run", 1)
     assert "502 bad gateway" in view.state.reason
 
 

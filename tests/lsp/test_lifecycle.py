@@ -82,7 +82,7 @@ def test_trust_that_is_absent_is_no_trust_and_one_taken_back_pauses(editor: Edit
     editor.notify("donewhen/didChangeTrust", {"trusted": True})
     run_id = start(editor, root)
     editor.notify("donewhen/didChangeTrust", {"trusted": False})
-    editor.snapshot(run_id, lambda s: s["status"] == "paused")
+    editor.snapshot(run_id, lambda s: (s["status"], s["pausedBy"]) == ("paused", "run"))
     assert editor.goodbye() == 0
 
 
@@ -139,7 +139,7 @@ def test_progress_follows_the_run_and_cancelling_it_pauses(editor: Editor, root:
     assert begun["token"] == token
     assert (begun["value"]["kind"], begun["value"]["title"], begun["value"]["cancellable"]) == ("begin", "G", True)
     editor.notify("window/workDoneProgress/cancel", {"token": token})
-    assert editor.snapshot(run_id, lambda s: s["status"] == "paused")["complete"] is False
+    assert editor.snapshot(run_id, lambda s: s["pausedBy"] == "person")["complete"] is False
     while (value := editor.expect("$/progress")["params"]["value"])["kind"] != "end":
         assert re.fullmatch(r"iteration \d+( · \w+)? · 0 of 1 met", value["message"])
         assert value["percentage"] == 0

@@ -154,7 +154,7 @@ def test_a_save_during_a_run_amends_the_goal(editor: Editor, goal: Path) -> None
     editor.save(goal, GOAL + "- [ ] `test -f third.txt` passes\n")
     editor.snapshot(run_id, lambda s: s["counts"]["total"] == 3 and s["counts"]["unmet"] == 3)
     paused = editor.execute("donewhen.run.pause", {"runId": run_id})
-    assert paused["status"] == "paused"
+    assert (paused["status"], paused["pausedBy"]) == ("paused", "person")
     assert (
         editor.execute("donewhen.run.resume", {"runId": run_id, "maxIterations": 30})["limits"]["maxIterations"] == 30
     )

@@ -17,6 +17,7 @@ from donewhen.cli.signals import Ending, ending_signals
 from donewhen.cli.terminal import OutputClosed
 from donewhen.cli.wording import one_line
 from donewhen.core.errors import DoneWhenError
+from donewhen.core.steering import PausedBy
 from donewhen.engine.api import Runs, RunView
 
 PAUSE_SECONDS = 15.0
@@ -59,7 +60,7 @@ class Pursuit:
                 return await self._shown(following, run_id)
             if not self.supervised:
                 return await self.runs.view(run_id)
-            return await self._paused(following, run_id, ending.reason)
+            return await self._paused(following, run_id, ending)
         finally:
             await _ended(following, signalled)
 
@@ -69,20 +70,22 @@ class Pursuit:
         except OutputClosed:
             # Nobody watches any more: as with a terminal that was closed, nothing goes on unseen.
             return (
-                await self._pause(run_id, "standard output was closed") if self.supervised else await self._now(run_id)
+                await self._pause(run_id, "standard output was closed", "run")
+                if self.supervised
+                else await self._now(run_id)
             )
 
-    async def _paused(self, following: asyncio.Task[RunView], run_id: str, reason: str) -> RunView:
-        self.display.note(f"{reason}: pausing …")
-        paused = await self._pause(run_id, reason)
+    async def _paused(self, following: asyncio.Task[RunView], run_id: str, ending: Ending) -> RunView:
+        self.display.note(f"{ending.reason}: pausing …")
+        paused = await self._pause(run_id, ending.reason, "person" if ending.by_ctrl_c else "run")
         await asyncio.wait({following}, timeout=PAUSE_SECONDS)
         if following.done() and following.exception() is None:
             return following.result()
         return paused
 
-    async def _pause(self, run_id: str, reason: str) -> RunView:
+    async def _pause(self, run_id: str, reason: str, by: PausedBy) -> RunView:
         with suppress(DoneWhenError):  # it may have ended by itself meanwhile
-            await self.runs.pause(run_id, reason)
+            await self.runs.pause(run_id, reason, by)
         return await self._now(run_id)
 
     async def _now(self, run_id: str) -> RunView:
@@ -100,7 +103,7 @@ class Pursuit:
                     self.display.show(view)
                 if self._nobody_can_answer(view):
                     asked = view.state.interrupts[0]
-                    await self.runs.pause(run_id, f"waits for a person: {asked.id} {one_line(asked.title, 100)}")
+                    await self.runs.pause(run_id, f"waits for a person: {asked.id} {one_line(asked.title, 100)}", "run")
         return last
 
     def _nobody_can_answer(self, view: RunView) -> bool:

@@ -69,9 +69,8 @@ class Questions:
         while not taken:
             answer = await self._typed(interrupt)
             if answer is None:
-                await self._runs.pause(
-                    self._run_id, f"waits for a person: {interrupt.id} {one_line(interrupt.title, 100)}"
-                )
+                asked = one_line(interrupt.title, 100)
+                await self._runs.pause(self._run_id, f"waits for a person: {interrupt.id} {asked}", "run")
                 return
             taken = await self._taken(interrupt, answer)
 

@@ -8,6 +8,7 @@ from donewhen.core.events import EndStatus
 from donewhen.core.goal import Requirement
 from donewhen.core.proof import assess, needed_judgements, proven, satisfied, undecidable, unmet_signature
 from donewhen.core.state import MAX_OUTAGES, RunState
+from donewhen.core.steering import PausedBy
 from donewhen.core.work import Interrupt
 
 MAX_FAILURES = 3
@@ -55,6 +56,7 @@ class AwaitPerson:
 @dataclass(frozen=True, slots=True)
 class Pause:
     reason: str
+    by: PausedBy = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def _asked_for(state: RunState) -> Action | None:
     if state.stop_requested is not None:
         return Stop("cancelled", state.stop_requested)
     if state.pause_requested is not None:
-        return Pause(state.pause_requested)
+        return Pause(state.pause_requested, state.paused_by)
     if state.halt is not None and not state.halt.resumable:
         return Stop("blocked", f"{state.halt.plugin}: {state.halt.reason}")
     return None if state.active else AwaitPerson()

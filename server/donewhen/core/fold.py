@@ -263,7 +263,7 @@ def _limits_raised(state: RunState, event: e.LimitsRaised, at: float) -> RunStat
 
 
 def _pause_requested(state: RunState, event: e.PauseRequested, at: float) -> RunState:
-    return replace(state, pause_requested=event.reason)
+    return replace(state, pause_requested=event.reason, paused_by=event.by)
 
 
 def _stop_requested(state: RunState, event: e.StopRequested, at: float) -> RunState:
@@ -278,6 +278,7 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
         state,
         iteration_open=False,
         paused=event.reason,
+        paused_by=event.by,
         interrupted=None,
         pause_requested=None,
         reason=event.reason,

@@ -15,6 +15,7 @@ from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import Halted, PluginState, ResumeDirective
+from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.core.work import Actor, Answer, Claim, Interrupt, RunWarning, Usage
 
@@ -124,6 +125,8 @@ class RunState:
     file_limits: Limits | None = None
 
     paused: str | None = None
+    paused_by: PausedBy = "run"
+    """Who asked for the last pause, or for the one that is to come."""
     interrupted: str | None = None
     ended: bool = False
     end_status: EndStatus | None = None

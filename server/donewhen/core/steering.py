@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+PausedBy = Literal["person", "run"]
+"""`run`: it paused by itself, such as where the judge could not be asked, or nobody was there to be asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class PauseRequested:
     reason: str
+    by: PausedBy = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,7 @@ class StopRequested:
 @dataclass(frozen=True, slots=True)
 class RunPaused:
     reason: str
+    by: PausedBy = "run"
 
 
 @dataclass(frozen=True, slots=True)

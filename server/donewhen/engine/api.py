@@ -16,6 +16,7 @@ from donewhen.core.events import Approve
 from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.goal import Limits
 from donewhen.core.state import RunState
+from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Claim, Usage, WorkerStep
 from donewhen.ports import Live, RunSummary
@@ -140,7 +141,7 @@ class Runs(Protocol):
         waits. During a run of that goal: that run's next audit."""
         ...
 
-    async def pause(self, run_id: str, reason: str = ...) -> RunView: ...
+    async def pause(self, run_id: str, reason: str = ..., by: PausedBy = ...) -> RunView: ...
 
     async def resume(
         self,

@@ -23,6 +23,7 @@ from donewhen.core.errors import (
 )
 from donewhen.core.fold import fold
 from donewhen.core.state import KnownFinding, RunState
+from donewhen.core.steering import PausedBy
 from donewhen.core.work import Answer
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.answering import checked_answer
@@ -41,8 +42,8 @@ _A_PERSONS = frozenset({"answer", "waive", "accept"})  # a worker that could do 
 class Control(Reading):
     """The part of `engine.api.Runs` by which a person steers."""
 
-    async def pause(self, run_id: str, reason: str = "paused by a person") -> RunView:
-        return await self._do(run_id, "pause", {"reason": reason})
+    async def pause(self, run_id: str, reason: str = "paused by a person", by: PausedBy = "person") -> RunView:
+        return await self._do(run_id, "pause", {"reason": reason, "by": by})
 
     async def stop(self, run_id: str, reason: str = "stopped by a person") -> RunView:
         return await self._do(run_id, "stop", {"reason": reason})
@@ -170,14 +171,14 @@ class Control(Reading):
 
     # ------------------------------------------------------------------------------- the operations
 
-    async def _pause(self, run_id: str, reason: str) -> None:
+    async def _pause(self, run_id: str, reason: str, by: PausedBy = "person") -> None:
         state = await self._now(run_id)
         if state.interrupted is not None and not state.ended:
-            await self._record(run_id, e.RunPaused(reason))
+            await self._record(run_id, e.RunPaused(reason, by))
             return
         if not state.active:
             raise UsageError(f"nothing to pause: run {run_id} is {state.status or 'an audit'}")
-        await self._record(run_id, e.PauseRequested(reason))
+        await self._record(run_id, e.PauseRequested(reason, by))
         await self._until(run_id, lambda now: not now.active)
 
     async def _stop(self, run_id: str, reason: str) -> None:

@@ -62,7 +62,7 @@ async def _step(run: ActiveRun) -> None:
         case AwaitPerson():
             await run.unless_preempted(watched(run, run.changed(since)))
         case Pause():
-            await run.append(RunPaused(action.reason))
+            await run.append(RunPaused(action.reason, action.by))
         case Stop():
             await _stop(run, action)
 

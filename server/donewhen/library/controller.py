@@ -171,8 +171,8 @@ class GoalController:
                     self._append(e.InterruptOpened(interrupt))
             case Stop(status, reason):
                 self._append(e.RunEnded(status, reason))
-            case Pause(reason):
-                self._append(e.RunPaused(reason))
+            case Pause(reason, by):
+                self._append(e.RunPaused(reason, by))
             case AwaitPerson() | RunWorker():
                 return False
         return self._state.active

@@ -138,7 +138,7 @@ class GoalRun:
                 return state
             if self._on_interrupt is None:
                 waits = "; ".join(one.title for one in state.interrupts)
-                await session.runs.pause(state.run_id, f"waits for a person: {waits}")
+                await session.runs.pause(state.run_id, f"waits for a person: {waits}", "run")
             else:
                 await self._ask(self._on_interrupt, state.interrupts[0])
 
@@ -212,7 +212,7 @@ async def answered(session: Session, interrupt: Interrupt, ask: OnInterrupt) -> 
     if answer is not None:
         await session.runs.answer(state.run_id, interrupt.id, answer)
     elif state.active:
-        await session.runs.pause(state.run_id, f"waits for a person: {interrupt.title}")
+        await session.runs.pause(state.run_id, f"waits for a person: {interrupt.title}", "run")
 
 
 def callbacks_of(on_event: Any, on_interrupt: Any) -> None:

@@ -20,7 +20,7 @@ async def changed(session: Session, params: Any) -> None:
             continue
         for view in folder.board.newest_first():
             if view.state.active and view.owned:
-                await folder.runs.pause(view.state.run_id, "the workspace is no longer trusted")
+                await folder.runs.pause(view.state.run_id, "the workspace is no longer trusted", "run")
 
 
 def secret(session: Session, params: Any) -> None:

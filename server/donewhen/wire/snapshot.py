@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from donewhen.core.evidence import Problem
 from donewhen.core.proof import proven, satisfied
 from donewhen.core.state import IterationRecord, RunState
+from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Interrupt, Usage
 from donewhen.engine.api import RunView
@@ -179,6 +180,7 @@ class Snapshot(Wire):
     model: str | None = None
     judge: str | None = None
     start: WireStart | None = None
+    paused_by: PausedBy | None = None
 
 
 def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
@@ -220,6 +222,7 @@ def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
         model=state.options.agent.model if state.options.agent is not None else None,
         judge=state.options.judge,
         start=_start(state),
+        paused_by=state.paused_by if state.status == "paused" else None,
     )
 
 
