@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+
+import pytest
 
 from donewhen.core import events as e
+from donewhen.core.errors import NotResumable
 from donewhen.core.events import Entry
 from donewhen.core.fold import fold
 from donewhen.engine.runs import Supervisor
@@ -58,3 +62,50 @@ async def test_a_goal_that_is_amended_while_an_audit_ends_is_audited_again(world
     for event in events:
         state = fold(state, Entry(state.sequence + 1, state.updated_at, event))
     assert state.audit_due
+
+
+async def pursued_by_a_person(world: World) -> tuple[Supervisor, str]:
+    world.worker = Player(world, [idle], name="human", waits_for_person=True)
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    await until(supervisor, run_id, lambda view: view.state.turn is not None)
+    return supervisor, run_id
+
+
+async def test_a_run_whose_goal_file_is_deleted_pauses_and_goes_on_when_it_is_back(world: World) -> None:
+    supervisor, run_id = await pursued_by_a_person(world)
+    world.goals.clear()
+    world.workspace.edit(GOAL, None)
+    paused = (await ended(supervisor, run_id)).state
+    assert (paused.status, paused.paused_by) == ("paused", "run")
+    assert "the goal file GOAL.md is gone" in paused.reason
+    assert f"donewhen revert {run_id} 0 GOAL.md --force" in paused.reason
+    with pytest.raises(NotResumable, match="is gone: put it back"):
+        await supervisor.resume(run_id)
+    assert not world.held
+    world.goals[GOAL] = goal(WORKS)
+    await supervisor.revert(run_id, 0, [GOAL], force=True)
+    assert world.workspace.read(GOAL) == b"goal"
+    world.workspace.edit("a.py", b"good")
+    await supervisor.resume(run_id)
+    assert (await ended(supervisor, run_id)).state.status == "complete"
+
+
+async def test_a_goal_file_that_is_renamed_is_followed(world: World) -> None:
+    supervisor, run_id = await pursued_by_a_person(world)
+    world.goals = {"other.goal.md": replace(goal(WORKS), path="other.goal.md")}
+    world.workspace.edit("other.goal.md", b"goal")
+    world.workspace.edit(GOAL, None)
+    await until(supervisor, run_id, lambda view: view.state.goal.path == "other.goal.md")
+    world.workspace.edit("a.py", b"good")
+    view = await ended(supervisor, run_id)
+    assert (view.state.status, view.state.open_findings) == ("complete", ())
+
+
+async def test_a_goal_file_that_two_files_could_be_is_not_guessed(world: World) -> None:
+    supervisor, run_id = await pursued_by_a_person(world)
+    world.goals = {path: replace(goal(WORKS), path=path) for path in ("a.goal.md", "b.goal.md")}
+    for path in world.goals:
+        world.workspace.edit(path, b"goal")
+    world.workspace.edit(GOAL, None)
+    assert "is gone" in (await ended(supervisor, run_id)).state.reason

@@ -293,6 +293,26 @@ def test_an_iteration_can_be_read_and_reverted(editor: Editor, goal: Path) -> No
     editor.execute("donewhen.run.stop", {"runId": run_id})
 
 
+def test_a_goal_file_is_followed_to_its_new_name_and_missed_where_it_is_gone(editor: Editor, goal: Path) -> None:
+    uri = editor.open(goal)
+    run_id = editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
+    editor.diagnostics(goal, lambda all_: codes(all_) == ["R1", "R2"])
+    renamed = goal.rename(goal.with_name("ship.goal.md"))
+    editor.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    editor.open(renamed)
+    assert editor.snapshot(run_id, lambda s: s["goalUri"] != uri)["goalUri"] == renamed.as_uri()
+    editor.diagnostics(renamed, lambda all_: codes(all_) == ["R1", "R2"])
+    editor.diagnostics(goal, lambda all_: not all_)
+    renamed.unlink()
+    paused = editor.snapshot(run_id, lambda s: s["status"] == "paused")
+    assert paused["pausedBy"] == "run"
+    assert "the goal file ship.goal.md is gone" in paused["reason"]
+    assert "is gone" in editor.execute_error("donewhen.run.resume", {"runId": run_id})["message"]
+    renamed.write_text(GOAL, encoding="utf-8")
+    assert editor.execute("donewhen.run.resume", {"runId": run_id})["status"] == "running"
+    editor.execute("donewhen.run.stop", {"runId": run_id})
+
+
 def test_the_editors_own_diagnostics_are_evidence(editor: Editor, tmp_path: Path) -> None:
     goal, code = tmp_path / "GOAL.md", tmp_path / "a.py"
     goal.write_text("# G\n\n- [ ] The editor is content\n  - problems: `*.py`\n")

@@ -21,7 +21,7 @@ from donewhen.engine.halting import go_on
 from donewhen.engine.loop import pursue
 from donewhen.engine.setup import Start
 from donewhen.engine.tasks import cancelled
-from donewhen.engine.watching import amend_if_saved, named_globs
+from donewhen.engine.watching import amend_if_saved, goal_file_gone, gone_text, named_globs
 from donewhen.ports import Live, Worker
 
 CLOSES_WITHIN = 2.0
@@ -91,6 +91,7 @@ class Supervisor(Control):
             check_resumable(state, raised)
             approve = tightened(state, options.approve if options is not None else None)
             run = await self._again(state, token, leftovers)
+            await self._refuse_without_goal_file(run)
             await self._unhalted(run, halt)
             if raised != state.goal.limits:
                 await run.append(e.LimitsRaised(raised))
@@ -100,6 +101,11 @@ class Supervisor(Control):
             raise
         self._launch(run)
         return self._own_view(run)
+
+    async def _refuse_without_goal_file(self, run: ActiveRun) -> None:
+        if goal_file_gone(run):
+            await self._let_go(run)
+            raise NotResumable(gone_text(run))
 
     async def _unhalted(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
         try:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from donewhen.core.errors import GoalFileError
 from donewhen.core.events import GoalAmended, Warned
 from donewhen.core.goal import Goal, Requirement
+from donewhen.core.steering import PauseRequested
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.editor import follow_editor
@@ -55,14 +56,57 @@ async def amend(run: ActiveRun, path: str) -> None:
     try:
         goal = run.parts.goal_files.load(path)
     except GoalFileError as error:
-        await run.append(
-            Warned("goal_file", f"the goal file can't be used, the run goes on with the goal it has: {error}")
-        )
+        if not goal_file_gone(run):
+            await run.append(
+                Warned("goal_file", f"the goal file can't be used, the run goes on with the goal it has: {error}")
+            )
+        else:
+            await _follow_renamed(run)
         return
-    if goal == run.state.goal or (goal.requirements == run.state.goal.requirements and _same_text(run, goal)):
-        return
+    if not _same(run, goal):
+        await _take(run, goal)
+
+
+async def _take(run: ActiveRun, goal: Goal) -> None:
     await run.append(GoalAmended(goal))
     await run.parts.workspace.name(named_globs(run.state.goal))
+
+
+def goal_file_gone(run: ActiveRun) -> bool:
+    """True where the goal file, as the workspace was last looked at, isn't there any more."""
+    path = run.state.goal.path
+    return path is not None and run.state.mode == "pursue" and run.parts.workspace.digest(path) is None
+
+
+def gone_text(run: ActiveRun) -> str:
+    """What a person is told of a goal file that is gone."""
+    state = run.state
+    kept = state.last_checkpoint
+    back = f" (`donewhen revert {state.run_id} {kept[0]} {state.goal.path} --force` does)" if kept is not None else ""
+    return f"the goal file {state.goal.path} is gone: put it back{back}, then resume; nothing else is lost"
+
+
+async def _follow_renamed(run: ActiveRun) -> None:
+    """The goal under its new name, where exactly one file that came holds the same; else the run pauses."""
+    found = [goal for path in sorted(run.touched) if (goal := _same_goal_in(run, path)) is not None]
+    if len(found) == 1:
+        await _take(run, found[0])
+    elif run.state.active:
+        await run.append(PauseRequested(gone_text(run)))
+
+
+def _same_goal_in(run: ActiveRun, path: str) -> Goal | None:
+    if not path.endswith(".md") or run.parts.workspace.digest(path) is None:
+        return None
+    try:
+        goal = run.parts.goal_files.load(path)
+    except GoalFileError:
+        return None
+    return goal if _same(run, goal) else None
+
+
+def _same(run: ActiveRun, goal: Goal) -> bool:
+    return goal == run.state.goal or (goal.requirements == run.state.goal.requirements and _same_text(run, goal))
 
 
 def _same_text(run: ActiveRun, goal: Goal) -> bool:
