@@ -51,6 +51,7 @@ def run_view(
     mode: Any = "pursue",
     places: Mapping[str, Sequence[Problem]] | None = None,
     findings: Sequence[KnownFinding] = (),
+    judge: str | None = None,
     **state: Any,
 ) -> RunView:
     """A run whose requirements stand as `statuses` says, by label: a status alone, or a whole view."""
@@ -65,8 +66,8 @@ def run_view(
         views.append(given)
     named = {r.id: tuple((places or {}).get(r.label, ())) for r in goal.requirements}
     run = RunState(
-        "run1", mode, goal, RunOptions("human"), ended=ended is not None or mode == "audit", end_status=ended,
-        findings=tuple(findings), **state,
+        "run1", mode, goal, RunOptions("human", judge=judge), ended=ended is not None or mode == "audit",
+        end_status=ended, findings=tuple(findings), **state,
     )  # fmt: skip
     return RunView(run, tuple(views), Live(), (ROOT / "GOAL.md").as_uri(), named)
 

@@ -180,7 +180,9 @@ def actions(goal: GoalView, line: int, **options: Any) -> dict[str, types.CodeAc
 
 
 def test_waive_dispute_and_evidence_for_an_unmet_requirement() -> None:
-    found = actions(live(run_view({"R3": stands("R3", "unmet", ["E1"])})), 5)
+    unmet = {"R3": stands("R3", "unmet", ["E1"])}
+    assert "Dispute R3" not in actions(live(run_view(unmet)), 5)
+    found = actions(live(run_view(unmet, judge="a model")), 5)
     assert list(found) == ["Open the evidence E1", "Dispute R3", "Waive R3", "Tick the proven requirement"]
     command = found["Waive R3"].command
     assert command is not None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from donewhen.core.verdict import RequirementView
+    from donewhen.engine.api import RunView
     from donewhen.lsp.session import Session
 
 QUICK_FIX = types.CodeActionKind.QuickFix
@@ -100,10 +101,9 @@ def code_line_actions(session: Session, diagnostics: object) -> list[types.CodeA
         run_id, requirement_id = data.get("runId"), data.get("requirementId")
         if mark.source != SOURCE or not isinstance(run_id, str) or not isinstance(requirement_id, str):
             continue
-        views = (folder.board.of_run(run_id) for folder in session.host.opened())
-        one = next((one for view in views if view for one in view.views if one.requirement_id == requirement_id), None)
-        if one is not None:
-            for action in _standing_actions(str(mark.code), run_id, one, session.profile.reasons):
+        runs = [run for folder in session.host.opened() if (run := folder.board.of_run(run_id))]
+        for run, one in ((each, one) for each in runs for one in each.views if one.requirement_id == requirement_id):
+            for action in _standing_actions(str(mark.code), run, one, session.profile.reasons):
                 found.setdefault((run_id, action.title), action).diagnostics = [mark]
     return list(found.values())
 
@@ -112,17 +112,17 @@ def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) 
     one = goal.status(source)
     if one is None or goal.view is None:
         return []
-    return _standing_actions(source.requirement.label, goal.view.state.run_id, one, asks)
+    return _standing_actions(source.requirement.label, goal.view, one, asks)
 
 
-def _standing_actions(label: str, run_id: str, one: RequirementView, asks: bool) -> list[types.CodeAction]:
-    about = {"runId": run_id, "requirementId": one.requirement_id}
+def _standing_actions(label: str, run: RunView, one: RequirementView, asks: bool) -> list[types.CodeAction]:
+    about = {"runId": run.state.run_id, "requirementId": one.requirement_id}
     found: list[types.Command] = []  # what only shows comes first: some editors take the first for RET
     for evidence_id in one.evidence_ids[:3]:
-        argument = {"runId": run_id, "evidenceId": evidence_id, "show": True}
+        argument = {"runId": run.state.run_id, "evidenceId": evidence_id, "show": True}
         title = f"Open the evidence {evidence_id}"
         found.append(types.Command(title, "donewhen.run.evidence", arguments=[argument]))
-    if one.decided_by == "judge" or one.status == "unmet":
+    if run.state.options.judge is not None and (one.decided_by == "judge" or one.status == "unmet"):
         dispute = types.Command(f"Dispute {label}", "donewhen.run.dispute", arguments=[_reasoned(about, asks)])
         found.append(dispute)
     if one.status == "waived":

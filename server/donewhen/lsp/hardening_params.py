@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any, cast
 
 import cattrs
@@ -47,8 +48,11 @@ class LspTypes:
         return self._converter.structure(message, known[1]).result
 
     def plain(self, value: Any) -> Any:
-        """A typed value as JSON."""
-        return self._converter.unstructure(value)
+        """A typed value as JSON. Raises TypeError for one that can't be written."""
+        try:
+            return self._converter.unstructure(value)
+        except Exception as problem:
+            raise TypeError(f"{type(value).__name__} can't be written: {problem}") from problem
 
 
 def strict_converter() -> cattrs.Converter:
@@ -56,7 +60,13 @@ def strict_converter() -> cattrs.Converter:
     converter = default_converter()
     for primitive in (str, int, bool):
         converter.register_structure_hook(primitive, _exactly(primitive))
+    # Numbers and words that LSP gives names are read as they came, and are sent back so, as in a diagnostic.
+    converter.register_unstructure_hook_func(_is_enum, lambda value: value.value if isinstance(value, Enum) else value)
     return converter
+
+
+def _is_enum(wanted: object) -> bool:
+    return isinstance(wanted, type) and issubclass(wanted, Enum)
 
 
 def _exactly(wanted: type) -> Callable[[object, object], object]:
