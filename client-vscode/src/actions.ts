@@ -4,7 +4,7 @@ import { runStatus, tally } from './phrases';
 import { possibleActions } from './possibleActions';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
-import { asksElsewhere, isAsking } from './snapshots';
+import { asksElsewhere, isAsking, pursuit } from './snapshots';
 import { currentRun } from './statusBar';
 import { isGoalFile, type Target } from './targets';
 
@@ -19,6 +19,7 @@ export async function showActions(services: Services, target: Target | undefined
     trusted: vscode.workspace.isTrusted,
     server: services.client.state,
     goals: run !== undefined || (await goalsHere()),
+    pursuit: run && pursuit(run, services.snapshots.all()),
     asksElsewhere: run !== undefined && asksElsewhere(services.snapshots.all(), run) !== undefined,
   });
   const items = commands.map((command) => ({ ...label(command), command }));

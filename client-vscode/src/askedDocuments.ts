@@ -30,6 +30,10 @@ export async function askedText(
   services: Services,
   shown: Extract<Shown, { kind: 'interrupt' | 'proposed' }>,
 ): Promise<string> {
+  if (services.snapshots.get(shown.runId) === undefined) {
+    // In a window that was just reloaded: answered once the server has started and told its runs.
+    await services.client.request('donewhen.run.status', {});
+  }
   const found = asked(services, shown.runId, shown.interruptId);
   const answered = vscode.l10n.t('This question was answered.');
   if (found === undefined) {

@@ -19,6 +19,7 @@ export function registerContext(services: Services): vscode.Disposable {
     const active = runs.flatMap((run) => (isActive(run) && run.goalUri !== null ? [vscode.Uri.parse(run.goalUri)] : []));
     tell('activeGoals', active.flatMap((uri) => [uri.fsPath, uri.path]));
     tell('resumable', runs.some((run) => canGoOn(run)));
+    tell('judged', runs.some((run) => run.judge !== null));
     tell('asks', runs.some((run) => isAsking(run)));
   };
   update();

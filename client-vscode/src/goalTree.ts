@@ -3,6 +3,7 @@ import { iterationsNode } from './iterationNodes';
 import { phaseName, runIcon, runStatus, spent, tally, turn } from './phrases';
 import type { Interrupt, Iteration, Snapshot } from './protocol';
 import { aboutOf, findingNode, requirementNode } from './requirementNodes';
+import { canGoOn, goalKey, pursuit } from './snapshots';
 import { duration } from './statusText';
 
 /** A goal file that nothing was done about yet. */
@@ -34,12 +35,6 @@ export function goalTree(snapshots: readonly Snapshot[], around: Surroundings): 
     ),
     ...around.files.map((file) => fileNode(file, around)),
   ];
-}
-
-/** The run whose iterations are shown: a check since has none of its own. */
-export function pursuit(shown: Snapshot, newestFirst: readonly Snapshot[]): Snapshot {
-  const same = (one: Snapshot): boolean => one.status !== null && goalKey(one) === goalKey(shown);
-  return shown.status === null ? (newestFirst.find(same) ?? shown) : shown;
 }
 
 function fileNode({ uri, title }: GoalFile, { language, folderName }: Surroundings): TreeNode {
@@ -76,10 +71,6 @@ function unfinished({ status }: Snapshot): boolean {
   return status === 'running' || status === 'waiting' || status === 'paused' || status === 'interrupted';
 }
 
-function goalKey(snapshot: Snapshot): string {
-  return snapshot.goalUri ?? `run:${snapshot.runId}`;
-}
-
 function goalNode(snapshot: Snapshot, run: Snapshot, around: Surroundings): TreeNode {
   const { language } = around;
   const { counts } = snapshot;
@@ -97,7 +88,7 @@ function goalNode(snapshot: Snapshot, run: Snapshot, around: Surroundings): Tree
     description: facts.filter((one) => one !== '').join(' · '),
     icon: runIcon(snapshot),
     spoken: language.t('Goal {0}: {1}', title, said.filter((one) => one !== '').join(', ')),
-    context: `goal.${snapshot.status ?? 'checked'}`,
+    context: `goal.${snapshot.status ?? (canGoOn(run) ? 'checked.resumable' : 'checked')}`,
     opens: 'expanded',
     about: aboutOf(snapshot),
     tooltip: () => goalTooltip(snapshot, state, language),

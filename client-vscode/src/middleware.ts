@@ -12,6 +12,7 @@ import { isOn } from './configuration';
 import { evidenceUri } from './evidence';
 import { evidenceOfFile, OPEN_EVIDENCE, withCommands } from './evidenceLinks';
 import { saveGoal } from './goalDocument';
+import { onGoal } from './goalProblem';
 import { tellOrForce, type Outcome } from './reverting';
 import { askReason } from './targets';
 
@@ -41,7 +42,7 @@ export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Mid
     },
     executeCommand: async (command, args: unknown[], next) => {
       try {
-        return await execute(command, args, next);
+        return await onGoal((args[0] as { goalUri?: unknown } | undefined)?.goalUri, () => execute(command, args, next));
       } catch (problem) {
         await around.tell(problem);
         return undefined;

@@ -9,13 +9,13 @@ export class Endings {
   private readonly active = new Set<string>();
   private readonly ended = new Set<string>();
 
-  /** Takes note of how the runs stand; `looked`: whether a person sees the run's end anyway. */
+  /** Takes note of how the runs stand; `looked`: whether a person sees the run's end anyway, but for a pause, which needs them. */
   note(runs: readonly Snapshot[], looked: (run: Snapshot) => boolean): void {
     for (const run of runs) {
       if (isActive(run)) {
         this.active.add(run.runId);
         this.ended.delete(run.runId);
-      } else if (this.active.delete(run.runId) && isOutcome(run) && !looked(run)) {
+      } else if (this.active.delete(run.runId) && isOutcome(run) && (run.status === 'paused' || !looked(run))) {
         this.ended.add(run.runId);
       }
     }

@@ -9,6 +9,8 @@ export interface Circumstances {
   readonly goals: boolean;
   /** Whether another run than the one that is shown waits for a person. */
   readonly asksElsewhere: boolean;
+  /** The run that the one that is shown is a check of since. */
+  readonly pursuit?: Snapshot | undefined;
 }
 
 /** The commands that make sense now, the likeliest first. */
@@ -17,7 +19,7 @@ export function possibleActions(run: Snapshot | undefined, now: Circumstances): 
     return ['donewhen.restartServer', 'donewhen.showLogs'];
   }
   const trust = now.trusted ? [] : ['workbench.trust.manage'];
-  const found = run === undefined ? withoutRun(now.goals) : withRun(run);
+  const found = run === undefined ? withoutRun(now.goals) : withRun(run, now.pursuit ?? run);
   const answer = now.asksElsewhere ? ['donewhen.answer'] : [];
   const allowed = [...answer, ...found].filter((command) => now.trusted || !EXECUTING.has(command));
   return [...trust, ...allowed, 'donewhen.setGoal', 'donewhen.showLogs'];
@@ -35,14 +37,14 @@ function withoutRun(goals: boolean): readonly string[] {
   return goals ? ['donewhen.start', 'donewhen.checkNow'] : [];
 }
 
-function withRun(run: Snapshot): string[] {
+function withRun(run: Snapshot, pursued: Snapshot): string[] {
   return [
     ...(isAsking(run) ? ['donewhen.answer'] : []),
-    ...steering(run),
+    ...steering(pursued),
     ...(run.goalUri === null ? [] : ['donewhen.openGoal']),
     'donewhen.report',
     'donewhen.showTimeline',
-    ...(run.iterations.length > 0 ? ['donewhen.revertToIteration'] : []),
+    ...(pursued.iterations.length > 0 ? ['donewhen.revertToIteration'] : []),
     ...(run.counts.unmet + run.counts.unverified + run.counts.stale > 0 ? ['donewhen.waive'] : []),
   ];
 }

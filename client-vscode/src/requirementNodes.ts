@@ -2,6 +2,7 @@ import { baseName } from './documentUris';
 import { fenced, node, oneLine, plain, withoutMarks, type Language, type RunAbout, type TreeNode } from './goalNodes';
 import { requirementIcon, requirementStatus } from './phrases';
 import type { Integrity, Location, Requirement, Snapshot } from './protocol';
+import { isDisputable } from './snapshots';
 
 /** One requirement of a goal: where it stands, and why, with the places and the evidence under it. */
 export function requirementNode(snapshot: Snapshot, goalId: string, one: Requirement, language: Language): TreeNode {
@@ -19,7 +20,7 @@ export function requirementNode(snapshot: Snapshot, goalId: string, one: Require
     description: [name, state, ...reason].join(' · '),
     icon: requirementIcon(one),
     spoken: t('Requirement {0}, {1}: {2}. {3}', one.number, state, text, why),
-    context: `requirement.${one.status}`,
+    context: `requirement.${one.status}${isDisputable(snapshot, one) ? '.disputable' : ''}`,
     about,
     tooltip: () => requirementTooltip(one, `${name} · ${state}`, language),
     children: [

@@ -2,18 +2,19 @@ import * as vscode from 'vscode';
 import { oneAtATime } from './alreadyRunning';
 import { label } from './askedText';
 import { saveGoal } from './goalDocument';
+import { onGoal } from './goalProblem';
 import { tally } from './phrases';
 import type { CommandResults, Requirement, RunLimitsArgument, Snapshot } from './protocol';
 import { tellReverted } from './reverting';
 import type { Services } from './services';
-import { canGoOn, isActive, isResumable } from './snapshots';
+import { canGoOn, isActive, isDisputable, isResumable } from './snapshots';
 import { askReason, goalUri, pickRequirement, pickRun, type Target } from './targets';
 
 export async function start(services: Services, target: Target | undefined): Promise<void> {
   const uri = await goalUri(target);
   if (uri !== undefined && (await trusted())) {
     await saveGoal(uri);
-    await oneAtATime(services, uri, () => services.client.request('donewhen.run.start', { goalUri: uri }));
+    await onGoal(uri, () => oneAtATime(services, uri, () => services.client.request('donewhen.run.start', { goalUri: uri })));
   }
 }
 
@@ -24,9 +25,8 @@ export async function checkNow(services: Services, target: Target | undefined): 
   }
   await saveGoal(uri);
   const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Checking the goal') };
-  const snapshot = await vscode.window.withProgress(options, () =>
-    services.client.request('donewhen.goal.check', { goalUri: uri }),
-  );
+  const check = () => services.client.request('donewhen.goal.check', { goalUri: uri });
+  const snapshot = await onGoal(uri, async () => vscode.window.withProgress(options, check));
   const said = tally(snapshot.counts, vscode.l10n);
   vscode.window.setStatusBarMessage(snapshot.missing === '' ? said : `${said}: ${label(snapshot.missing)}`, 8_000);
 }
@@ -102,7 +102,7 @@ export async function report(services: Services, target: Target | undefined): Pr
 }
 
 export async function waive(services: Services, target: Target | undefined): Promise<void> {
-  const fits = (one: Requirement): boolean => one.status !== 'met' && one.status !== 'waived';
+  const fits = (_: Snapshot, one: Requirement): boolean => one.status !== 'met' && one.status !== 'waived';
   const title = vscode.l10n.t('Which requirement needs no proof?');
   const chosen = await runAndRequirement(services, target, fits, title);
   const reason = chosen && (await askReason(vscode.l10n.t('Why does it need no proof?')));
@@ -124,7 +124,7 @@ async function offerToComplete(services: Services, run: Snapshot): Promise<void>
 }
 
 export async function unwaive(services: Services, target: Target | undefined): Promise<void> {
-  const fits = (one: Requirement): boolean => one.status === 'waived';
+  const fits = (_: Snapshot, one: Requirement): boolean => one.status === 'waived';
   const chosen = await runAndRequirement(services, target, fits, vscode.l10n.t('Which one is to be proven again?'));
   if (chosen !== undefined) {
     const reason = vscode.l10n.t('taken back in the editor');
@@ -133,8 +133,7 @@ export async function unwaive(services: Services, target: Target | undefined): P
 }
 
 export async function dispute(services: Services, target: Target | undefined): Promise<void> {
-  const fits = (one: Requirement): boolean => one.decidedBy === 'judge' || one.status === 'unmet';
-  const chosen = await runAndRequirement(services, target, fits, vscode.l10n.t('Which verdict is wrong?'));
+  const chosen = await runAndRequirement(services, target, isDisputable, vscode.l10n.t('Which verdict is wrong?'));
   const reason = chosen && (await askReason(vscode.l10n.t('What should the judge look at again?')));
   if (chosen !== undefined && reason !== undefined && (await trusted())) {
     await services.client.request('donewhen.run.dispute', { ...chosen, reason });
@@ -144,12 +143,12 @@ export async function dispute(services: Services, target: Target | undefined): P
 async function runAndRequirement(
   services: Services,
   target: Target | undefined,
-  fits: (requirement: Requirement) => boolean,
+  fits: (run: Snapshot, requirement: Requirement) => boolean,
   title: string,
 ): Promise<{ runId: string; requirementId: string } | undefined> {
-  const holds = (one: Snapshot): boolean => one.requirements.some(fits);
+  const holds = (one: Snapshot): boolean => one.requirements.some((each) => fits(one, each));
   const run = await pickRun(services, target, holds, vscode.l10n.t('There is no requirement for that.'));
-  const requirement = run && (await pickRequirement(run, target, fits, title));
+  const requirement = run && (await pickRequirement(run, target, (one) => fits(run, one), title));
   return run === undefined || requirement === undefined ? undefined : { runId: run.runId, requirementId: requirement.id };
 }
 

@@ -1,9 +1,9 @@
-import type { Snapshot } from './protocol';
+import type { Requirement, Snapshot } from './protocol';
 import type { Disposable, Snapshots } from './services';
 
 type Listener = (runId: string | undefined) => void;
 
-/** The newest snapshot of each run, by `sequence`, in the order in which the runs were begun. */
+/** The newest snapshot of each run, by `sequence`, in the order in which the runs were begun, or went on. */
 export class SnapshotStore implements Snapshots {
   private runs = new Map<string, Snapshot>();
   /** What a server before said: shown until the one of now has told what there is. */
@@ -26,6 +26,9 @@ export class SnapshotStore implements Snapshots {
       return;
     }
     this.former.delete(runId);
+    if (known !== undefined && known.sequence < sequence && known.status !== null && !isActive(known)) {
+      this.runs.delete(runId); // It went on, or a person decided: what was checked in between is older news.
+    }
     this.runs.set(runId, this.ours(snapshot));
     this.tell(runId);
   }
@@ -92,6 +95,22 @@ export function isAsking(snapshot: Snapshot): boolean {
 }
 
 const LIMITED: ReadonlySet<string> = new Set(['capped', 'timed_out', 'over_budget', 'stalled', 'blocked', 'crashed']);
+
+/** A judge can be asked again about it. */
+export function isDisputable(run: Snapshot, one: Requirement): boolean {
+  return run.judge !== null && (one.decidedBy === 'judge' || one.status === 'unmet');
+}
+
+/** The pursuit that a check since belongs to: a check has no iterations of its own, and nothing to go on with. */
+export function pursuit(shown: Snapshot, newestFirst: readonly Snapshot[]): Snapshot {
+  const same = (one: Snapshot): boolean => one.status !== null && goalKey(one) === goalKey(shown);
+  return shown.status === null ? (newestFirst.find(same) ?? shown) : shown;
+}
+
+/** Runs and checks of one goal have it in common. */
+export function goalKey(snapshot: Snapshot): string {
+  return snapshot.goalUri ?? `run:${snapshot.runId}`;
+}
 
 /** It waits to be resumed, or ended in a way that a person can lift. */
 export function canGoOn(snapshot: Snapshot): boolean {

@@ -4,6 +4,7 @@ import { withoutMarks } from './goalNodes';
 import { requirementStatus, runStatus, tally } from './phrases';
 import type { Requirement, Snapshot } from './protocol';
 import type { Services } from './services';
+import { pursuit } from './snapshots';
 import { currentRun } from './statusBar';
 
 /** What a command is about: an item of the view, or nothing where it comes from the palette. */
@@ -76,7 +77,7 @@ export async function pickRun(
   fits: (snapshot: Snapshot) => boolean,
   none: string,
 ): Promise<Snapshot | undefined> {
-  const named = target?.runId === undefined ? undefined : services.snapshots.get(target.runId);
+  const named = namedRun(services, target, fits);
   if (named !== undefined) {
     return named;
   }
@@ -93,6 +94,17 @@ export async function pickRun(
   }
   const items = found.map((snapshot) => ({ label: label(snapshot.title), description: describe(snapshot), snapshot }));
   return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which run?') }))?.snapshot;
+}
+
+/** The run that is named; for a check, the run that was checked, where that is what fits. */
+function namedRun(
+  { snapshots }: Services,
+  target: Target | undefined,
+  fits: (snapshot: Snapshot) => boolean,
+): Snapshot | undefined {
+  const named = target?.runId === undefined ? undefined : snapshots.get(target.runId);
+  const run = named && pursuit(named, snapshots.all());
+  return named !== undefined && !fits(named) && run !== undefined && fits(run) ? run : named;
 }
 
 function describe(snapshot: Snapshot): string {

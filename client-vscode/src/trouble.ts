@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { harmless } from './askedText';
 import type { Server } from './client';
 import type { Environment } from './environment';
+import { GoalProblem } from './goalProblem';
 import { nextNotice, noticeEnded } from './noticePace';
 import { type Remedy, SetupProblem } from './setupProblem';
 import { differenceOf } from './versions';
@@ -42,6 +43,9 @@ export class Trouble {
     }
     if (problem === this.server.failure) {
       return this.tellServer();
+    }
+    if (problem instanceof GoalProblem) {
+      return tellGoal(problem);
     }
     const message = problem instanceof Error ? problem.message : String(problem);
     this.log.error(message);
@@ -128,5 +132,17 @@ export class Trouble {
     if (remedy?.again === true) {
       await this.server.restart();
     }
+  }
+}
+
+/** What is wrong in a goal file, and the way to that line. */
+async function tellGoal({ message, goalUri, line }: GoalProblem): Promise<void> {
+  const open = vscode.l10n.t('Open Goal File');
+  await nextNotice();
+  const chosen = await vscode.window.showErrorMessage(harmless(message), open);
+  noticeEnded();
+  if (chosen === open) {
+    const selection = new vscode.Range(line, 0, line, 0);
+    await vscode.window.showTextDocument(vscode.Uri.parse(goalUri, true), { selection });
   }
 }

@@ -146,6 +146,16 @@ describe('goalTree', () => {
     expect(iterations?.children[0]?.about).toMatchObject({ runId: 'run', iteration: 1 });
   });
 
+  it.each([
+    ['capped', 'goal.checked.resumable'],
+    ['crashed', 'goal.checked.resumable'],
+    ['complete', 'goal.checked'],
+    ['cancelled', 'goal.checked'],
+  ])('offers to go on with a run that is %s where it was checked since: %s', (status, context) => {
+    const run = makeSnapshot({ runId: 'run', status });
+    expect(tree([makeSnapshot({ runId: 'check', status: null }), run])[0]?.context).toBe(context);
+  });
+
   it('tells in a tooltip who says so, why, and what was observed', () => {
     const requirement = makeRequirement(1, { evidenceIds: ['E1', 'E2'] });
     const tooltip = tree([makeSnapshot({ requirements: [requirement] })])[0]?.children[0]?.tooltip();

@@ -64,7 +64,18 @@ test('whatever a row offers as a button, its context menu offers too, where keyb
   }
 });
 
-const STATUSES = ['new', 'checked', 'running', 'waiting', 'paused', 'interrupted', 'complete', 'capped', 'cancelled'];
+test('the row of a goal offers as a button to go on where it can, else to start', () => {
+  const steering = ['donewhen.start', 'donewhen.resume', 'donewhen.pause'];
+  const inline = (menus['view/item/context'] ?? []).filter(({ group, command }) => group === 'inline@1' && steering.includes(command));
+  const offered = (status: string): string[] => inline.filter((item) => fits(item, `goal.${status}`)).map(({ command }) => command);
+  expect(offered('new')).toEqual(['donewhen.start']);
+  expect(offered('checked')).toEqual(['donewhen.start']);
+  expect(offered('checked.resumable')).toEqual(['donewhen.resume']);
+  expect(offered('capped')).toEqual(['donewhen.resume']);
+  expect(offered('running')).toEqual(['donewhen.pause']);
+});
+
+const STATUSES = ['new', 'checked', 'running', 'waiting', 'paused', 'interrupted', 'complete', 'capped', 'cancelled', 'checked.resumable'];
 const CONTEXTS = [
   ...STATUSES.map((status) => `goal.${status}`),
   ...['start', 'approval', 'choice', 'question'].map((kind) => `interrupt.${kind}`),
@@ -103,7 +114,7 @@ test('nothing is taken from an untrusted workspace', () => {
 
 test('it starts only where there is a goal, or where somebody asks for it', () => {
   for (const event of manifest.activationEvents) {
-    expect(event).toMatch(/^(workspaceContains:\*\*\/(GOAL|\*\.goal)\.md|onWebviewPanel:donewhen\.\w+)$/);
+    expect(event).toMatch(/^(workspaceContains:\*\*\/(GOAL|\*\.goal)\.md|onWebviewPanel:donewhen\.\w+|onFileSystem:donewhen)$/);
   }
   expect(manifest.keywords.length).toBeLessThanOrEqual(5);
 });

@@ -40,6 +40,10 @@ describe('which end is news', () => {
     expect(ends('complete', () => true)).toBe(false);
   });
 
+  test('but a pause that needs them, whatever they look at', () => {
+    expect(ends('paused', () => true, { pausedBy: 'run', reason: 'the goal file GOAL.md is gone' })).toBe(true);
+  });
+
   test('not one that was there before the window', () => {
     const endings = new Endings();
     const run = snapshot({ status: 'capped' });

@@ -30,6 +30,11 @@ test.each([
   expect(offered({ status, phase: null }).slice(0, 3)).toEqual(expected);
 });
 
+test('a run that was checked since can go on all the same', () => {
+  const pursuit = snapshot({ status: 'capped', phase: null });
+  expect(offered({ status: null, phase: null }, { pursuit }).slice(0, 3)).toEqual(['resume', 'checkNow', 'start']);
+});
+
 test('nothing that executes is offered before the workspace is trusted', () => {
   const commands = offered({ status: 'interrupted' }, { trusted: false });
   expect(commands[0]).toBe('workbench.trust.manage');

@@ -24,6 +24,14 @@ test('runs are listed newest first: those that are listed, then those that came 
   expect(store.all().map((one) => one.runId)).toEqual(['d', 'c', 'b', 'a']);
 });
 
+test('a run that goes on is newer than what was checked since it ended', () => {
+  const store = new SnapshotStore();
+  store.replace([snapshot({ runId: 'check', status: null }), snapshot({ runId: 'run', status: 'capped' })]);
+  expect(store.ofGoal('file:///w/GOAL.md')?.runId).toBe('check');
+  store.take(snapshot({ runId: 'run', status: 'capped', sequence: 3 }));
+  expect(store.all().map((one) => one.runId)).toEqual(['run', 'check']);
+});
+
 test('a list that is older than what was sent takes nothing back', () => {
   const store = new SnapshotStore();
   store.take(snapshot({ sequence: 9, iteration: 9 }));

@@ -66,6 +66,10 @@ class Editors:
     def tabs(self) -> list[str]:
         return self._screen.read(".tabs-container .tab", "e.dataset.resourceName")
 
+    def press_tab(self, title: str) -> None:
+        """Shows the tab of which a screen reader says this first."""
+        self._screen.page.locator(f'.tabs-container .tab[aria-label^="{title}"]').first.click()
+
     def lines(self) -> list[str]:
         return self._lines(ACTIVE)
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener
-from tests.vscode.site import ASSERTION, BAR, project
+from tests.vscode.site import ASSERTION, BAR, RIGHT_LINE, project
 
 if TYPE_CHECKING:
     from tests.vscode.workbench import Workbench
@@ -74,13 +74,62 @@ def nobody_can_edit_it(window: Workbench) -> None:
     assert window.editor.text() == before
 
 
+def test_documents_come_back_after_a_reload(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
+    window = started(open_window, server, project(tmp_path / "adder", GOAL))
+    window.palette.run("View: Show Done When")
+    window.views.expand("Goals", "said.txt")
+    window.views.press_row("Goals", "Evidence ")
+    window.until(lambda: "# Evidence E" in window.editor.text(), "the evidence")
+    name, evidence = window.editor.name(), window.editor.text()
+    window.palette.run("View: Keep Editor")
+    window.views.wait_tree("Goals", "waiting for your edits")
+    window.editor.open("calc.py")
+    window.editor.replace_line(2, RIGHT_LINE)
+    window.editor.save()
+    window.notices.wait_bar(BAR, "1 of 2 met")
+    changes_of_an_iteration(window)
+    window.palette.run("View: Keep Editor")
+    window.palette.run("Done When: Report")
+    the_report_is_shown(window)
+
+    window.remembers(name, "calc.py (iteration 1)", "report.md")
+    window.reload()
+    the_report_is_shown(window)
+    window.editor.press_tab("calc.py (iteration 1)")
+    window.until(lambda: "return a - b" in "".join(window.editor.sides()[:1]), "as it was before")
+    window.until(lambda: RIGHT_LINE in "".join(window.editor.sides()[1:]), "as it was after")
+    window.editor.press_tab(name)
+    window.until(lambda: window.editor.text() == evidence, "the evidence as it was")
+    nobody_can_edit_it(window)
+
+    # Without what is kept of the runs, what they showed says so.
+    state = server.folder / "xdg_state_home"
+    state.rename(state.with_name("put_aside"))
+    window.reload()
+    window.editor.press_tab(name)
+    window.until(lambda: "This can’t be shown: there is no run" in window.editor.text(), "why it isn't shown")
+
+
+def changes_of_an_iteration(window: Workbench) -> None:
+    window.views.expand("Goals", "Iterations")
+    window.views.wait_tree("Goals", "Iteration 1")
+    window.views.expand("Goals", "Iteration 1")
+    window.views.press_row("Goals", "calc.py")
+    window.until(lambda: len(window.editor.sides()) == 2, "a diff editor")
+
+
+def the_report_is_shown(window: Workbench) -> None:
+    page = window.views.webview().locator("body")
+    window.until(lambda: "Make add right" in page.inner_text(), "the report as a page")
+
+
 def test_quick_fixes_waive_with_a_reason(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
     folder = project(tmp_path / "adder", GOAL)
     window = started(open_window, server, folder)
     window.editor.wait_marked("python -m pytest", "said.txt")
     window.palette.go_to(6)
     offered = window.hovers.fixes()
-    assert [one.rstrip("0123456789") for one in offered[:3]] == ["Open the evidence E", "Dispute R", "Waive R"]
+    assert [one.rstrip("0123456789") for one in offered[:2]] == ["Open the evidence E", "Waive R"]
     window.hovers.fix("Waive R1")
     window.palette.answer("Tested by hand")
     window.until(lambda: "1 waived" in window.notices.bar_label(BAR), "waived")

@@ -104,6 +104,7 @@ def test_a_run_is_steered_and_read_in_the_view(
     changed_files_open_as_diffs(window)
     evidence_opens_to_be_read(window)
     requirements_are_waived_with_the_keyboard(window)
+    a_check_since_leaves_what_can_go_on(window)
 
 
 def everything_is_there(window: Workbench) -> None:
@@ -166,3 +167,20 @@ def requirements_are_waived_with_the_keyboard(window: Workbench) -> None:
     window.views.wait_tree("Goals", "1 of 4 met, 1 waived")
     assert "1 of 4 met" in window.notices.bar(BAR)
     window.until(lambda: "1 waived" in window.notices.bar_label(BAR), "said in the status bar")
+
+
+def a_check_since_leaves_what_can_go_on(window: Workbench) -> None:
+    window.views.press_row("Goals", "Make add right")
+    window.palette.run("Done When: Check Now")
+    window.views.wait_tree("Goals", "Goal Make add right: checked")
+    window.notices.press_bar(BAR)
+    offered = window.until(window.palette.options, "what can be done")
+    assert offered[0].startswith("Resume")
+    window.palette.dismiss()
+    window.views.press_row("Goals", "Make add right")
+    window.page.keyboard.press("Shift+F10")
+    window.until(lambda: {"Resume", "Start"} <= set(window.views.menu()), "the row's menu")
+    window.views.pick_menu("Resume")
+    window.until(lambda: "Iterations at most" in window.palette.title(), "the question for the raised limit")
+    window.palette.answer("3")
+    window.notices.wait_bar(BAR, "3/3")

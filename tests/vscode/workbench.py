@@ -23,6 +23,25 @@ OTHER_HOSTS = re.compile(r"^(?:https?|wss?)://(?!127\.0\.0\.1[:/])")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run"]  # fmt: skip
 
+# A browser gives a page no time to save when it goes: the window remembers its editors every few seconds.
+REMEMBERED = """async () => {
+  const asked = request => new Promise((done, failed) => {
+    request.onsuccess = () => done(request.result);
+    request.onerror = () => failed(request.error);
+  });
+  const found = [];
+  for (const { name } of await indexedDB.databases()) {
+    if (!name.startsWith('vscode-web-state-db')) continue;
+    const db = await asked(indexedDB.open(name));
+    if (db.objectStoreNames.contains('ItemTable')) {
+      const items = db.transaction('ItemTable', 'readonly').objectStore('ItemTable');
+      found.push(String(await asked(items.get('memento/workbench.parts.editor'))));
+    }
+    db.close();
+  }
+  return found.join(' ');
+}"""
+
 
 class Workbench:
     """`outside` are the requests to other hosts, none of which is let through."""
@@ -51,6 +70,15 @@ class Workbench:
         restored = "() => performance.getEntriesByName('code/LifecyclePhase/Restored').length > 0"
         self.page.locator(".monaco-workbench .statusbar").wait_for(timeout=60_000)
         self.page.wait_for_function(restored, timeout=60_000, polling=50)
+
+    def remembers(self, *editors: str) -> None:
+        """Waits until these editors, by words of theirs, are among those that come back after a reload."""
+
+        def saved() -> bool:
+            found: str = self.page.evaluate(REMEMBERED)
+            return all(one in found for one in editors)
+
+        self.until(saved, f"remembered: {editors}")
 
     def reload(self) -> None:
         """As the command Reload Window does: the extension host ends and another one starts."""

@@ -1,9 +1,10 @@
 import * as vscode from 'vscode';
 import { label } from '../askedText';
-import { pursuit, shownRuns } from '../goalTree';
+import { shownRuns } from '../goalTree';
 import { allIterations, History, reportedIterations } from '../history';
 import type { Snapshot } from '../protocol';
 import type { Services } from '../services';
+import { pursuit } from '../snapshots';
 import { iterationSections } from './detail';
 import { pageFolder, timelineHtml } from './html';
 import { type FromPage, fromPage, type Row, type ToPage } from './messages';

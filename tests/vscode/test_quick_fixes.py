@@ -1,0 +1,143 @@
+"""Quick fixes: what a person decides about findings and verdicts, on the very line, while the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from donewhen.testing.models import ModelCall, Reply
+from tests.agent.site import judge_says
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import Opener, installed
+from tests.vscode.models import Models
+from tests.vscode.site import BAR, project
+
+if TYPE_CHECKING:
+    from tests.vscode.workbench import Workbench
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+GOAL = """\
+---
+max_iterations: 5
+---
+# Make add right
+
+- [ ] `python -m pytest -q` passes
+- [ ] `cat said.txt && false` passes
+- [ ] The code is a pleasure to read
+"""
+REASON = "calc.py is short and plain"
+PASSING = "def test_{0}():\n    assert {0!r}.isalpha()\n"
+SKIPPED = "import pytest\n\n\n@pytest.mark.skip\n" + PASSING
+MARK = "@pytest.mark.skip"
+CHEAT = "cp skipped_one.txt test_one.py\ncp skipped_two.txt test_two.py\n"
+WORK = """\
+if [ -f began ]; then
+  while [ ! -f go_on ]; do sleep 0.1; done
+  exit 0
+fi
+touch began
+"""
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[Models]:
+    models = Models()
+    with models.served:
+        yield models
+
+
+@pytest.fixture(scope="module")
+def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[CodeServer]:
+    own = {"donewhen.worker": "command", "donewhen.workerCommand": "sh work.sh"}
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), models.settings() | own) as server:
+        yield server
+
+
+def begun(window: Workbench) -> None:
+    """A run whose worker has done something, and is at its second turn until there is a file `go_on`."""
+    window.notices.wait_bar(BAR, "Goal")
+    window.palette.run("Done When: Start")
+    window.notices.wait_bar(BAR, "2/5")
+
+
+def adder(folder: Path, work: str = "") -> Path:
+    """Two tests that pass; the worker has them in another form at hand."""
+    project(folder, GOAL)
+    (folder / "test_calc.py").unlink()
+    (folder / "said.txt").write_text("so far\n", encoding="utf-8")
+    for name in ("one", "two"):
+        (folder / f"test_{name}.py").write_text(PASSING.format(name), encoding="utf-8")
+        (folder / f"skipped_{name}.txt").write_text(SKIPPED.format(name), encoding="utf-8")
+    (folder / "work.sh").write_text(WORK + work, encoding="utf-8")
+    return folder
+
+
+def test_findings_are_accepted_and_reverted_where_they_stand(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    models.play(judge=judge_says("unmet"))
+    folder = adder(tmp_path / "adder", CHEAT)
+    window = open_window(server, folder)
+    begun(window)
+
+    window.editor.open("test_one.py")
+    window.editor.wait_marked(MARK)
+    window.palette.go_to(4)
+    (accept,) = [one for one in window.hovers.fixes() if one.startswith("Accept F")]
+    window.hovers.fix(accept)
+    window.until(lambda: "Why is it right?" in window.palette.title(), "the question for the reason")
+    window.palette.answer("It never worked")
+    window.editor.wait_marked()
+    assert (folder / "test_one.py").read_text() == SKIPPED.format("one")
+    window.palette.run("View: Show Done When")
+    window.views.wait_tree("Goals", "test skipped, accepted: It never worked")
+
+    # Files are put back only while nobody works on them.
+    window.palette.run("Done When: Pause")
+    window.until(lambda: "paused" in window.notices.bar_label(BAR), "paused")
+    window.editor.open("test_two.py")
+    window.editor.wait_marked(MARK)
+    window.palette.go_to(4)
+    (revert,) = [one for one in window.hovers.fixes() if one.startswith("Revert F")]
+    window.hovers.fix(revert)
+    window.until(lambda: (folder / "test_two.py").read_text() == PASSING.format("two"), "the file as it was")
+    window.until(lambda: MARK not in window.editor.text(), "the file as it was, in the editor")
+
+
+def test_a_verdict_is_disputed_and_judged_again(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+    models.play(judge=judge_says("unmet"))
+    folder = adder(tmp_path / "adder")
+    window = open_window(server, folder)
+    begun(window)
+
+    # From Problems to what was observed.
+    window.views.wait_problem("cat said.txt && false", "exit code 1")
+    window.views.press_problem("evidence E")
+    window.until(lambda: "# Evidence E" in window.editor.text(), "the evidence")
+
+    def again(call: ModelCall) -> Reply:
+        asked.append(call.text)
+        reply: Reply = judge_says("met")(call)
+        return reply
+
+    models.play(judge=again)
+    window.editor.open("GOAL.md")
+    window.editor.wait_marked("said.txt", "a pleasure")
+    window.palette.go_to(8)
+    window.hovers.fixes()
+    window.hovers.fix("Dispute R3")
+    window.until(
+        lambda: "What should the judge look at again?" in window.palette.title(), "the question for the reason"
+    )
+    window.palette.answer(REASON)
+    (folder / "go_on").touch()
+    window.notices.wait_bar(BAR, "2 of 3 met")
+    window.editor.wait_marked("said.txt")
+    assert REASON in asked[0]
