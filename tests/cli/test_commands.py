@@ -66,6 +66,17 @@ def test_check_refuses_a_goal_that_is_not_there(tmp_path: Path) -> None:
     assert "donewhen init" in call.err
 
 
+@pytest.mark.parametrize("link", [True, False])
+def test_a_goal_that_is_no_file_is_said_to_be_none(link: bool, tmp_path: Path) -> None:
+    call = desk(tmp_path)
+    goal = tmp_path / "GOAL.md"
+    goal.unlink()
+    goal.symlink_to("nowhere") if link else goal.mkdir()
+    assert call("check") == 2
+    assert ("a link that leads nowhere" if link else "no file") in call.err
+    assert "donewhen init" not in call.err, "which would refuse"
+
+
 def test_check_takes_the_only_other_goal_file(tmp_path: Path) -> None:
     call = desk(tmp_path, view(mode="audit", ended=True))
     (tmp_path / "GOAL.md").rename(tmp_path / "export.goal.md")
@@ -86,6 +97,13 @@ def test_text_is_drafted_without_its_prefix(words: list[str], tmp_path: Path) ->
     assert call("run", *words) == 0
     assert (tmp_path / "slug.goal.md").read_text() == "# Quote all fields\n"
     assert call.runs.calls[0][:2] == ("start", "slug.goal.md")
+
+
+def test_nothing_is_drafted_beside_a_run_that_is_active(tmp_path: Path) -> None:
+    call = desk(tmp_path, view())
+    assert call("run", "Quote all fields") == 2
+    assert f"donewhen stop {RUN}" in call.err
+    assert not (tmp_path / "slug.goal.md").exists()
 
 
 @pytest.mark.conformance("C22")

@@ -22,6 +22,13 @@ def test_every_command_of_the_contract_is_there() -> None:
     assert list(COMMANDS) == ALL
 
 
+def test_only_what_is_missing_is_asked_for() -> None:
+    with pytest.raises(UsageError, match="required: ITERATION\n"):
+        parse(["revert", "run-1"])
+    with pytest.raises(UsageError, match="required: response\n"):
+        parse(["answer", "run-1", "I1"])
+
+
 @pytest.mark.parametrize("command", ALL)
 def test_every_command_explains_itself(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert desk(tmp_path)(command, "--help") == 0

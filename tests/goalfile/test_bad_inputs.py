@@ -44,6 +44,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "a python tag": ("---\nmodel: !!python/object/apply:os.system [ls]\n---\n# T", "bad-value", "model"),
     "check without command": ("- [ ] a\n  - check:\n", "empty-check", "has no value"),
     "file without glob": ("- [ ] a\n  - file: \n", "empty-file", "has no value"),
+    "check with backticks alone": ("- [ ] a\n  - check: ``\n", "empty-check", "nothing between"),
     "check with empty backticks": ("- [ ] a\n  - check: ` `\n", "empty-check", "nothing between"),
     "check in the sentence": ("- [ ] a\n  check: `b`\n", "not-nested", "nested item"),
     "check at the top": ("- [ ] a\n- check: `b`\n", "not-nested", "indent it below"),

@@ -71,7 +71,7 @@ def test_what_can_be_proven_gets_no_hint(item: str) -> None:
     "command",
     [
         "pytest || true", "pytest; true", "pytest ; exit 0", "pytest | tee log", "ruff check --exit-zero .",
-        "jest --passWithNoTests", "pytest --collect-only", "pytest --co", "pytest --version",
+        "jest --passWithNoTests", "pytest --collect-only", "pytest --co", "pytest --version", "# pytest -q",
     ],
 )  # fmt: skip
 @pytest.mark.conformance("A10")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -90,6 +91,9 @@ def the_goal(root: Path) -> str:
     """The workspace's goal file where none is named: GOAL.md, or the only `*.goal.md`. Raises UsageError."""
     if (root / "GOAL.md").is_file():
         return "GOAL.md"
+    if os.path.lexists(root / "GOAL.md"):
+        what = "a link that leads nowhere" if (root / "GOAL.md").is_symlink() else "no file"
+        raise UsageError(f"{root / 'GOAL.md'} is {what}: put a goal file in its place, or name another one")
     others = sorted(path.name for path in root.glob("*.goal.md") if path.is_file())
     if len(others) == 1:
         return others[0]

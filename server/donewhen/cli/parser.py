@@ -148,7 +148,9 @@ def _person_arguments(commands: dict[str, Parser]) -> None:
     answer = commands["answer"]
     answer.add_argument("interrupt_id", metavar="INTERRUPT_ID")
     answer.add_argument("response", choices=RESPONSES)
-    answer.add_argument("text", nargs="*", metavar="TEXT", help="the edited input, or the text of the answer")
+    answer.add_argument(
+        "text", nargs="*", default=[], metavar="TEXT", help="the edited input, or the text of the answer"
+    )
     remembered = "keep the approval: for this run, or always in this workspace"
     answer.add_argument("--for", dest="remember", choices=REMEMBERED, metavar="|".join(REMEMBERED), help=remembered)
     for name in ("waive", "dispute"):
@@ -163,7 +165,7 @@ def _person_arguments(commands: dict[str, Parser]) -> None:
 def _revert_arguments(parser: Parser) -> None:
     what = "its number; F1: the file of an integrity finding, as it was before; undo: what the last revert put aside"
     parser.add_argument("iteration", metavar="ITERATION", help=what)
-    parser.add_argument("files", nargs="*", metavar="FILES")
+    parser.add_argument("files", nargs="*", default=[], metavar="FILES")
     parser.add_argument("--force", action="store_true", help="overwrite later edits too, after a checkpoint")
 
 

@@ -20,7 +20,7 @@ from donewhen.cli.goal_argument import (
 from donewhen.cli.pursuing import Pursuit
 from donewhen.cli.record_commands import newest, show_status
 from donewhen.cli.wording import plain
-from donewhen.core.errors import UsageError
+from donewhen.core.errors import AlreadyRunning, UsageError
 from donewhen.core.panel import panel
 from donewhen.core.proof import undecidable
 from donewhen.core.resume import resumable
@@ -39,13 +39,10 @@ async def run(call: Call) -> int:
     options = checked_options(call)
     if isinstance(meant, Objective):
         _refuse_agent_without_model(call, options)
-        drafted = write_draft(call, meant.text)
-        call.terminal.say(f"drafted {drafted}")
-        path = drafted.relative_to(call.root).as_posix()
     else:
-        path = meant.path
-    say_problems(call, path)
+        say_problems(call, meant.path)
     async with call.runs() as runs:
+        path = await _drafted(call, runs, meant) if isinstance(meant, Objective) else meant.path
 
         async def begin() -> RunView:
             view = await runs.start(path, options)
@@ -55,6 +52,18 @@ async def run(call: Call) -> int:
             return view
 
         return await Pursuit(call, runs, display_for(call)).follow(begin)
+
+
+async def _drafted(call: Call, runs: Runs, objective: Objective) -> str:
+    """The goal file that is drafted for it; nothing is left behind where it could not be pursued."""
+    for summary in await runs.summaries():
+        if summary.status in ("running", "waiting") and (await runs.view(summary.run_id)).state.active:
+            raise AlreadyRunning(summary.run_id)
+    drafted = write_draft(call, objective.text)
+    call.terminal.say(f"drafted {drafted}")
+    path = drafted.relative_to(call.root).as_posix()
+    say_problems(call, path)
+    return path
 
 
 async def resume(call: Call) -> int:

@@ -81,7 +81,11 @@ class AlreadyRunning(UsageError):
     """
 
     def __init__(self, run_id: str, message: str = "") -> None:
-        super().__init__(message or f"run {run_id} is active in this workspace: stop it first, or follow it")
+        super().__init__(
+            message
+            or f"run {run_id} is active in this workspace: stop it first (`donewhen stop {run_id}`), or follow it "
+            "(`donewhen status --follow`)"
+        )
         self.run_id = run_id
 
 

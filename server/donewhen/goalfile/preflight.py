@@ -43,6 +43,7 @@ _MASKS = (
         "the option lets it pass where it shouldn't",
     ),
     (re.compile(r"\s--(?:collect-only|co)\b"), "it only lists the tests and runs none"),
+    (re.compile(r"^\s*#"), "it is only a comment, which runs nothing"),
     (re.compile(r"\s--(?:version|help)\s*$"), "it proves nothing but that the program is installed"),
 )
 _ALMOST_SOLE = re.compile(

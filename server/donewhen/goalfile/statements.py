@@ -177,6 +177,9 @@ def _values(passage: Passage, start: int, bound: Bound, what: str) -> Iterator[V
 def _unquoted(passage: Passage, start: int, bound: Bound, what: str) -> Iterator[Value]:
     end = len(passage.text.rstrip())
     value = passage.value(start, end, one_line(passage.text[start:]))
+    if not value.text.strip("` "):
+        bound.fault(value.span, "error", f"empty-{what}", "there is nothing between the backticks")
+        return
     if "`" in value.text and value.text.count("`") % 2:
         bound.fault(value.span, "error", "unclosed-backtick", "a backtick is never closed: write the value as `…`")
         return
