@@ -32,9 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments in (["serve"], ["serve", "--stdio"]):
         # What editors start: nothing of the command line is imported before `initialize` is answered.
         return _serve_language(None, None)
-    from donewhen.cli.main import main as command_line
+    try:
+        from donewhen.cli.main import main as command_line
 
-    return command_line(arguments, services())
+        return command_line(arguments, services())
+    except KeyboardInterrupt:
+        return 130  # nothing had begun that early: where it struck tells nobody anything
 
 
 def services() -> CliServices:
