@@ -240,6 +240,6 @@ def _requirement_question(state: RunState, requirement: Requirement, number: int
     # A run keeps its judge, also where it has none.
     title = (
         f"Nothing can decide {requirement.label}: {requirement.text.rstrip('.')}. Waive it on your own word? Or write "
-        "a check below it in the goal file, which this run takes up; a judge takes a new run."
+        "a check below it in the goal file, which this run takes up; for a judge, start a new run."
     )
     return Interrupt(f"I{number}", "question", title, about=f"requirement:{requirement.id}")
