@@ -92,7 +92,7 @@ def test_documents_come_back_after_a_reload(server: CodeServer, open_window: Ope
     window.palette.run("Done When: Report")
     the_report_is_shown(window)
 
-    window.remembers(name, "calc.py (iteration 1)", "report.md")
+    window.remembers(name, "calc.py (iteration 1)", "report.md?")  # a page knows what it shows by its uri
     window.reload()
     the_report_is_shown(window)
     window.editor.press_tab("calc.py (iteration 1)")
