@@ -20,5 +20,18 @@ export default defineConfig(
     },
   },
   { files: ['**/*.mjs'], languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } } },
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['src/notices.ts'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        ...['showInformationMessage', 'showWarningMessage', 'showErrorMessage'].map((property) => ({
+          property,
+          message: 'The editor drops notifications that come too fast: use notices.ts.',
+        })),
+      ],
+    },
+  },
   { files: ['test/**'], rules: { 'max-lines-per-function': 'off' } },
 );

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { label } from './askedText';
+import { warn } from './notices';
 import type { Services } from './services';
 
 /** What the server says where another run is pursued in the folder; there is one at a time. */
@@ -31,7 +32,7 @@ async function offerToPause(
 ): Promise<void> {
   const pause = vscode.l10n.t('Pause It and Go On Here');
   const message = vscode.l10n.t('“{0}” is pursued in this folder, and there is one goal at a time.', label(title));
-  if ((await vscode.window.showWarningMessage(message, pause)) === pause) {
+  if ((await warn(message, [pause])) === pause) {
     await services.client.request('donewhen.run.pause', { runId });
     await begin();
   }

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { ownText, setForUser, text } from './configuration';
+import { inform } from './notices';
 import type { Services } from './services';
 
 interface WorkerItem extends vscode.QuickPickItem {
@@ -89,7 +90,7 @@ async function offerKey(model: string, judge: string): Promise<void> {
   }
   const set = vscode.l10n.t('Set API Key');
   const message = vscode.l10n.t('Does the provider need a key? It is kept in the secret storage of the editor.');
-  if ((await vscode.window.showInformationMessage(message, set)) === set) {
+  if ((await inform(message, [set])) === set) {
     await vscode.commands.executeCommand('donewhen.setApiKey');
   }
 }

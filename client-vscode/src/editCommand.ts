@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { inform } from './notices';
 
 /** What a person makes of a command: in a box, or in an editor where it has several lines; undefined where they leave. */
 export async function editCommand(before: string): Promise<string | undefined> {
@@ -19,7 +20,7 @@ async function editLines(before: string): Promise<string | undefined> {
   await vscode.window.showTextDocument(document, { preview: false });
   const run = vscode.l10n.t('Run It');
   const message = vscode.l10n.t('Edit the command, then run it as it stands in the editor.');
-  const pressed = await vscode.window.showInformationMessage(message, run, vscode.l10n.t('Cancel'));
+  const pressed = await inform(message, [run, vscode.l10n.t('Cancel')]);
   const after = document.getText();
   await closeUnsaved(document);
   return pressed === run && after.trim() !== '' ? after : undefined;

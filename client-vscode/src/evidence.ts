@@ -3,6 +3,7 @@ import { closeAnswered, fileOfRun, openAsked } from './askedDocuments';
 import { Documents } from './documents';
 import { baseName, documentUri, type Shown } from './documentUris';
 import { type EvidenceName, OPEN_EVIDENCE } from './evidenceLinks';
+import { inform } from './notices';
 import type { Services } from './services';
 import { told } from './told';
 
@@ -54,7 +55,7 @@ async function openEvidence({ runId, evidenceId }: Given): Promise<void> {
 async function openReport(services: Services, given: Given): Promise<void> {
   const runId = given.runId ?? services.snapshots.all()[0]?.runId;
   if (runId === undefined) {
-    await vscode.window.showInformationMessage(vscode.l10n.t('There is no run to report on yet.'));
+    await inform(vscode.l10n.t('There is no run to report on yet.'));
     return;
   }
   const uri = vscode.Uri.from(documentUri({ kind: 'report', runId }));

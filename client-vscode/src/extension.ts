@@ -8,6 +8,7 @@ import { Environment } from './environment';
 import { registerEvidence } from './evidence';
 import { registerForwarding } from './forwarding';
 import { registerGoalsView } from './goalsView';
+import { inform } from './notices';
 import { registerNotifications } from './notifications';
 import { ProjectInterpreter } from './projectInterpreter';
 import { Secrets } from './secrets';
@@ -95,5 +96,5 @@ async function mayInterrupt(snapshots: SnapshotStore): Promise<boolean> {
   }
   const restart = vscode.l10n.t('Restart Server');
   const message = vscode.l10n.t('These settings need a restart of the server. The run is interrupted then, and can be resumed.');
-  return (await vscode.window.showInformationMessage(message, restart)) === restart;
+  return (await inform(message, [restart])) === restart;
 }

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { label, oneLine } from './askedText';
 import { editCommand } from './editCommand';
 import { type Choice, choicesOf, editable } from './interruptChoices';
+import { inform } from './notices';
 import type { Interrupt, RunAnswerArgument, Snapshot } from './protocol';
 import type { Services } from './services';
 import { isAsking } from './snapshots';
@@ -130,7 +131,7 @@ export async function send(
   given: Omit<RunAnswerArgument, 'runId' | 'interruptId'>,
 ): Promise<void> {
   if (!isOpen(services, open)) {
-    void vscode.window.showInformationMessage(vscode.l10n.t('That is no longer asked: it was answered already.'));
+    void inform(vscode.l10n.t('That is no longer asked: it was answered already.'));
     return;
   }
   if (await trusted()) {
@@ -149,7 +150,7 @@ async function pickOpen(services: Services, target: Target | undefined): Promise
   if (named !== undefined || target?.interruptId !== undefined || all.length <= 1) {
     const open = target?.interruptId === undefined ? all[0] : named;
     if (open === undefined) {
-      void vscode.window.showInformationMessage(vscode.l10n.t('Nothing is asked.'));
+      void inform(vscode.l10n.t('Nothing is asked.'));
     }
     return open;
   }

@@ -4,7 +4,7 @@ import { SCHEME, shownBy } from './documentUris';
 import { choicesOf } from './interruptChoices';
 import { answerInWords, askAll, isOpen, type Open, openIn, openInterrupts, send, showAsked } from './interrupts';
 import { withoutLinks } from './messageText';
-import { nextNotice, noticeEnded } from './noticePace';
+import { inform, tellError } from './notices';
 import { Endings, outcome } from './outcomes';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
@@ -208,22 +208,26 @@ function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {
 
 /** Resolves once it was answered, closed, or is over; a button that is pressed later still counts. */
 async function show(services: Services, notice: Notice): Promise<void> {
-  await nextNotice();
+  const state = { shown: false, left: false };
   const labels = notice.buttons.map((button) => button.label);
-  const closed = Promise.resolve(vscode.window.showInformationMessage(withoutLinks(notice.message), ...labels));
+  const closed = inform(withoutLinks(notice.message), labels, () => {
+    state.shown = !state.left && notice.holds();
+    return state.shown;
+  });
   const done = closed.then(async (label) => {
-    noticeEnded();
     try {
       await notice.buttons.find((button) => button.label === label)?.perform();
     } catch (problem) {
-      void vscode.window.showErrorMessage(harmless(problem instanceof Error ? problem.message : String(problem)));
+      void tellError(harmless(problem instanceof Error ? problem.message : String(problem)));
     }
   });
   const first = await Promise.race([closed.then(() => 'closed' as const), over(services, notice, closed)]);
   if (first === 'over') {
-    // The editor has no way to take back one notification: this hides those in view, and keeps them in its list.
-    await vscode.commands.executeCommand('notifications.hideToasts');
-    noticeEnded();
+    state.left = true;
+    if (state.shown) {
+      // The editor has no way to take back one notification: this hides those in view, and keeps them in its list.
+      await vscode.commands.executeCommand('notifications.hideToasts');
+    }
     return;
   }
   await Promise.race([done, over(services, notice, done)]);

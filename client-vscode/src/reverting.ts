@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { harmless } from './askedText';
+import { warn } from './notices';
 import type { CommandResults } from './protocol';
 
 export type Outcome = CommandResults['donewhen.run.revert'];
@@ -16,7 +17,7 @@ export async function tellReverted({ changedFiles, kept }: Outcome, told = '', b
   const names = kept.slice(0, MOST_NAMES).map((uri) => harmless(vscode.workspace.asRelativePath(vscode.Uri.parse(uri))));
   const list = kept.length > names.length ? [...names, '…'].join(', ') : names.join(', ');
   const message = vscode.l10n.t('{0} Kept, since you edited them: {1}.', done, list);
-  const pressed = await vscode.window.showWarningMessage(message, ...(button === undefined ? [] : [button]));
+  const pressed = await warn(message, button === undefined ? [] : [button]);
   return pressed !== undefined;
 }
 

@@ -3,6 +3,7 @@ import { oneAtATime } from './alreadyRunning';
 import { label } from './askedText';
 import { saveGoal } from './goalDocument';
 import { onGoal } from './goalProblem';
+import { inform, warn } from './notices';
 import { tally } from './phrases';
 import type { CommandResults, Requirement, RunLimitsArgument, Snapshot } from './protocol';
 import { tellReverted } from './reverting';
@@ -118,7 +119,7 @@ export async function waive(services: Services, target: Target | undefined): Pro
 async function offerToComplete(services: Services, run: Snapshot): Promise<void> {
   const go = vscode.l10n.t('Resume');
   const message = vscode.l10n.t('Nothing is left to prove for “{0}”. Resume the run to complete it.', label(run.title));
-  if ((await vscode.window.showInformationMessage(message, go)) === go) {
+  if ((await inform(message, [go])) === go) {
     await resume(services, { runId: run.runId });
   }
 }
@@ -195,7 +196,7 @@ export async function trusted(): Promise<boolean> {
   }
   const manage = vscode.l10n.t('Manage Trust');
   const message = vscode.l10n.t('Goals run commands of this workspace. Trust it first.');
-  if ((await vscode.window.showWarningMessage(message, manage)) === manage) {
+  if ((await warn(message, [manage])) === manage) {
     await vscode.commands.executeCommand('workbench.trust.manage');
   }
   return false;

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { label } from './askedText';
 import { withoutMarks } from './goalNodes';
+import { inform } from './notices';
 import { requirementStatus, runStatus, tally } from './phrases';
 import type { Requirement, Snapshot } from './protocol';
 import type { Services } from './services';
@@ -50,7 +51,7 @@ export async function hasFolder(): Promise<boolean> {
   }
   const open = vscode.l10n.t('Open Folder');
   const message = vscode.l10n.t('A goal belongs to a folder. Open one first.');
-  if ((await vscode.window.showInformationMessage(message, open)) === open) {
+  if ((await inform(message, [open])) === open) {
     await vscode.commands.executeCommand('workbench.action.files.openFolder');
   }
   return false;
@@ -58,7 +59,7 @@ export async function hasFolder(): Promise<boolean> {
 
 async function offerToSet(): Promise<void> {
   const set = vscode.l10n.t('Set Goal');
-  if ((await vscode.window.showInformationMessage(vscode.l10n.t('There is no goal file here yet.'), set)) === set) {
+  if ((await inform(vscode.l10n.t('There is no goal file here yet.'), [set])) === set) {
     await vscode.commands.executeCommand('donewhen.setGoal');
   }
 }
@@ -88,7 +89,7 @@ export async function pickRun(
   }
   if (found.length <= 1) {
     if (found.length === 0) {
-      void vscode.window.showInformationMessage(none);
+      void inform(none);
     }
     return found[0];
   }
@@ -131,7 +132,7 @@ export async function pickRequirement(
       one,
     }));
   if (items.length === 0) {
-    void vscode.window.showInformationMessage(vscode.l10n.t('There is no requirement for that.'));
+    void inform(vscode.l10n.t('There is no requirement for that.'));
     return undefined;
   }
   return (await vscode.window.showQuickPick(items, { title, matchOnDetail: true }))?.one;

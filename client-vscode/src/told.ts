@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { harmless } from './askedText';
+import { tellError } from './notices';
 
 /** A command never throws at the editor: what goes wrong is said in a sentence, in which words of others stay words. */
 export async function told(work: Promise<unknown>): Promise<void> {
@@ -7,7 +8,7 @@ export async function told(work: Promise<unknown>): Promise<void> {
     await work;
   } catch (problem) {
     if (!(problem instanceof vscode.CancellationError)) {
-      await vscode.window.showErrorMessage(harmless(problem instanceof Error ? problem.message : String(problem)));
+      await tellError(harmless(problem instanceof Error ? problem.message : String(problem)));
     }
   }
 }

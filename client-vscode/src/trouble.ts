@@ -3,7 +3,7 @@ import { harmless } from './askedText';
 import type { Server } from './client';
 import type { Environment } from './environment';
 import { GoalProblem } from './goalProblem';
-import { nextNotice, noticeEnded } from './noticePace';
+import { tellError, warn } from './notices';
 import { type Remedy, SetupProblem } from './setupProblem';
 import { differenceOf } from './versions';
 
@@ -56,9 +56,7 @@ export class Trouble {
       ...(message.includes('donewhen[models]') ? [install] : []),
       ...(NEEDS_KEY.test(message) ? [key] : []),
     ];
-    await nextNotice();
-    const chosen = await vscode.window.showErrorMessage(harmless(message), ...offered, logs);
-    noticeEnded();
+    const chosen = await tellError(harmless(message), [...offered, logs]);
     if (chosen === logs) {
       this.log.show();
     } else if (chosen === key) {
@@ -83,7 +81,8 @@ export class Trouble {
         : vscode.l10n.t('The server is Done When {server}, newer than the extension ({extension}). Update the extension.', names);
     this.log.warn(message);
     const remedies = this.environment.versionRemedies();
-    const chosen = await vscode.window.showWarningMessage(message, ...remedies.map((one) => one.label));
+    const labels = remedies.map((one) => one.label);
+    const chosen = await warn(message, labels, () => this.server.version === version);
     await this.perform(remedies.find((one) => one.label === chosen));
   }
 
@@ -108,9 +107,7 @@ export class Trouble {
     const restart = vscode.l10n.t('Restart Server');
     const logs = vscode.l10n.t('Show Logs');
     const labels = remedies.length > 0 ? remedies.map((one) => one.label) : [restart];
-    await nextNotice();
-    const chosen = await vscode.window.showErrorMessage(problem?.message ?? '', ...labels, logs);
-    noticeEnded();
+    const chosen = await tellError(problem?.message ?? '', [...labels, logs], () => this.server.failure?.message === problem?.message);
     // It stands there no more: what fails in the same way again is told again.
     this.telling = undefined;
     if (chosen === logs) {

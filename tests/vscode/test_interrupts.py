@@ -99,6 +99,73 @@ def test_what_is_asked_is_shown_as_it_is_and_what_is_approved_is_done(
     assert report.locator("h2", has_text="Make add right").count() == 1
 
 
+def both(tmp_path: Path) -> tuple[Path, list[Path]]:
+    """A workspace with a goal in each of its two folders, and the folders."""
+    names = ("north", "south")
+    folders = [project(tmp_path / name, PYTEST.replace("Make add right", f"Go {name}")) for name in names]
+    workspace = tmp_path / "both.code-workspace"
+    workspace.write_text(json.dumps({"folders": [{"path": str(folder)} for folder in folders]}), encoding="utf-8")
+    return workspace, folders
+
+
+def answer_one_at_a_time(window: Workbench, answers: dict[str, str]) -> None:
+    """Presses the button that belongs to each question, in the order in which they are told."""
+    left = dict(answers)
+
+    def asked() -> str | None:
+        toasts = window.notices.toasts()
+        found = [text for text in left for toast in toasts if text in toast]
+        assert len(found) <= 1, f"told at the same time: {toasts}"
+        return found[0] if found else None
+
+    while left:
+        text = window.until(asked, f"one of {list(left)}")
+        window.notices.press(text, left.pop(text))
+
+
+def test_of_what_two_runs_ask_one_is_told_at_a_time(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    workspace, folders = both(tmp_path)
+    # The judge has no part: what the worker claims is for a person.
+    models.play(
+        worker=in_turn(
+            calls("run_command", command="touch ASKED"),
+            calls("report", state="blocked", text="there is no key"),
+        )
+    )
+    window = open_window(server, workspace)
+    window.notices.wait_bar(BAR, "Goal")
+    window.palette.run("View: Show Done When")
+    for name in ("north", "south"):
+        window.palette.run("Done When: Start")
+        window.palette.pick(name)
+        window.views.wait_tree("Goals", f"Go {name} asks: Start this run?")
+    window.until(lambda: "2 questions wait for you" in window.views.badge("Done When"), "a badge for two")
+    window.views.press_spoken("Goals", "Go north asks: Start this run?", "Approve")
+    window.notices.wait("“Go south”: Start this run?")
+    assert len(window.notices.toasts()) == 1
+    answer_one_at_a_time(
+        window,
+        {
+            "“Go south”: Start this run?": "Start",
+            "“Go north”: Run this command? touch ASKED": "Deny",
+            "“Go south”: Run this command? touch ASKED": "Approve",
+            "“Go north”: The worker says that it is blocked: there is no key.": "End the Run",
+            "“Go south”: The worker says that it is blocked: there is no key.": "End the Run",
+        },
+    )
+    window.until((folders[1] / "ASKED").exists, "the command run where it was approved")
+    assert not (folders[0] / "ASKED").exists()
+    window.notices.wait("ended: blocked")
+    window.until(lambda: not window.views.badge("Done When"), "no badge")
+
+    # News that nobody closes keeps no question back.
+    window.palette.run("Done When: Start")
+    window.palette.pick("north")
+    window.notices.wait("“Go north”: Start this run?")
+
+
 def elsewhere(server: CodeServer, folder: Path, *words: str) -> dict[str, Any]:
     """What a person does in a terminal."""
     env = {**os.environ, "XDG_STATE_HOME": str(server.folder / "xdg_state_home")}
