@@ -23,13 +23,6 @@ GOAL = """\
 
 
 @pytest.fixture(scope="module")
-def models() -> Iterator[Models]:
-    models = Models()
-    with models.served:
-        yield models
-
-
-@pytest.fixture(scope="module")
 def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[CodeServer]:
     with installed(vsix, tmp_path_factory.mktemp("vscode"), models.settings()) as server:
         yield server

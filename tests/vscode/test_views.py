@@ -35,13 +35,6 @@ max_iterations: 2
 
 
 @pytest.fixture(scope="module")
-def models() -> Iterator[Models]:
-    models = Models()
-    with models.served:
-        yield models
-
-
-@pytest.fixture(scope="module")
 def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[CodeServer]:
     settings = models.settings() | {"donewhen.judgeModel": "", "donewhen.judgeApiBase": ""}
     with installed(vsix, tmp_path_factory.mktemp("vscode"), settings) as server:
