@@ -39,6 +39,7 @@ export class Server implements ServerClient, vscode.Disposable {
   private client: LanguageClient | undefined;
   private running: ServerCommand | undefined;
   private retry: NodeJS.Timeout | undefined;
+  private wanted = false;
   private disposed = false;
 
   readonly onDidChangeState = this.stateChanged.event;
@@ -55,7 +56,14 @@ export class Server implements ServerClient, vscode.Disposable {
     private readonly log: vscode.LogOutputChannel,
   ) {}
 
+  want(): void {
+    if (!this.wanted) {
+      void this.start();
+    }
+  }
+
   start(): Promise<void> {
+    this.wanted = true;
     return this.serialised(() => (this.client === undefined ? this.launch() : Promise.resolve()));
   }
 

@@ -43,7 +43,10 @@ export function registerCommands(
 ): vscode.Disposable {
   const { registerCommand } = vscode.commands;
   const listed = Object.entries(COMMANDS).map(([id, perform]) =>
-    registerCommand(id, (target: Target | undefined) => told(trouble, () => perform(services, target))),
+    registerCommand(id, (target: Target | undefined) => {
+      services.client.want();
+      return told(trouble, () => perform(services, target));
+    }),
   );
   return vscode.Disposable.from(
     ...listed,

@@ -19,10 +19,11 @@ import { isActive, SnapshotStore } from './snapshots';
 import { registerStatusBar } from './statusBar';
 import { registerTimeline } from './timeline/timeline';
 import { Trouble } from './trouble';
+import { registerWanted } from './wanted';
 
 let server: Server | undefined;
 
-/** Wires everything up and returns at once; the server starts meanwhile. */
+/** Wires everything up and returns at once; the server starts when it is wanted. */
 export function activate(context: vscode.ExtensionContext): void {
   const begun = performance.now();
   const log = vscode.window.createOutputChannel('Done When', { log: true });
@@ -48,7 +49,7 @@ export function activate(context: vscode.ExtensionContext): void {
   server = started;
   const trouble: Trouble = new Trouble(started, environment, log, versionOf(context));
   const services: Services = { client: started, snapshots, log, context };
-  context.subscriptions.push(log, started, interpreter, follow(started, interpreter), trouble.registerServer(), secrets.follow(started));
+  context.subscriptions.push(log, started, interpreter, follow(started, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow(started));
   const features = [
     registerStatusBar,
     registerContext,
@@ -59,10 +60,10 @@ export function activate(context: vscode.ExtensionContext): void {
     registerChatTools,
     registerForwarding,
     registerTimeline,
+    registerWanted,
   ];
   context.subscriptions.push(registerCommands(services, started, secrets, trouble));
   context.subscriptions.push(...features.map((register) => register(services)));
-  void started.start().then(() => interpreter.follow());
   log.info(`activated in ${(performance.now() - begun).toFixed(1)} ms`);
 }
 
@@ -72,6 +73,17 @@ export async function deactivate(): Promise<void> {
 
 function versionOf(context: vscode.ExtensionContext): string {
   return (context.extension.packageJSON as { readonly version: string }).version;
+}
+
+/** The extension that knows the interpreters may take long to start: the first start of the server doesn't wait for it. */
+function followLater(server: Server, interpreter: ProjectInterpreter): vscode.Disposable {
+  const once = server.onDidChangeState((state) => {
+    if (state === 'running' || state === 'failed') {
+      once.dispose();
+      void interpreter.follow();
+    }
+  });
+  return once;
 }
 
 /** What changes outside is handed to the server. */

@@ -18,9 +18,16 @@ export function registerGoalsView(services: Services): vscode.Disposable {
   const badge = services.snapshots.onDidChange(() => {
     setBadge(view, services);
   });
+  const wanted = (): void => {
+    if (view.visible) {
+      services.client.want();
+    }
+  };
+  wanted();
   return vscode.Disposable.from(
     goals,
     view,
+    view.onDidChangeVisibility(wanted),
     badge,
     vscode.commands.registerCommand('donewhen.finding.accept', (about: unknown) => acceptFinding(services, about)),
     vscode.commands.registerCommand('donewhen.finding.revert', (about: unknown) => revertFinding(services, about)),

@@ -26,6 +26,8 @@ export interface ServerClient {
     argument: CommandArguments[C],
     token?: vscode.CancellationToken,
   ): Promise<CommandResults[C]>;
+  /** Something of goals is there or looked at: starts the server, unless that was done before. */
+  want(): void;
   /** Sends a notification such as `donewhen/editorDiagnostics`; dropped while no server runs. */
   notify(method: string, params: object): void;
 }

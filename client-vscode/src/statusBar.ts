@@ -12,9 +12,12 @@ export function registerStatusBar(services: Services): vscode.Disposable {
   item.command = 'donewhen.showActions';
   const update = (): void => {
     show(item, services);
+    // A window without goals is left alone.
+    if (services.client.state !== 'stopped') {
+      item.show();
+    }
   };
   update();
-  item.show();
   return vscode.Disposable.from(
     item,
     vscode.Disposable.from(services.snapshots.onDidChange(update)),

@@ -135,9 +135,7 @@ export class Trouble {
 /** What is wrong in a goal file, and the way to that line. */
 async function tellGoal({ message, goalUri, line }: GoalProblem): Promise<void> {
   const open = vscode.l10n.t('Open Goal File');
-  await nextNotice();
-  const chosen = await vscode.window.showErrorMessage(harmless(message), open);
-  noticeEnded();
+  const chosen = await tellError(harmless(message), [open]);
   if (chosen === open) {
     const selection = new vscode.Range(line, 0, line, 0);
     await vscode.window.showTextDocument(vscode.Uri.parse(goalUri, true), { selection });

@@ -15,6 +15,7 @@ import pytest
 
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.extension import packaged
+from tests.vscode.models import Models
 from tests.vscode.rig import what_is_missing
 
 if TYPE_CHECKING:
@@ -63,6 +64,14 @@ def installed(vsix: Path, folder: Path, settings: Mapping[str, Any], **options: 
 def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodeServer]:
     with installed(vsix, tmp_path_factory.mktemp("vscode"), {}) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[Models]:
+    """The models that the workers and judges of a module call."""
+    models = Models()
+    with models.served:
+        yield models
 
 
 @pytest.fixture

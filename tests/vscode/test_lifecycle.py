@@ -37,6 +37,18 @@ def sleepers() -> list[psutil.Process]:
     return [one for one in psutil.process_iter(["cmdline"]) if "987.25" in (one.info["cmdline"] or [])]
 
 
+def test_a_window_has_a_server_once_there_is_a_goal(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
+    folder = project(tmp_path / "adder")
+    window = open_window(server, folder)
+    window.until(lambda: any("activated in" in text for text in server.logs().values()), "the extension at work")
+    window.editor.open("calc.py")
+    assert (server.language_servers(), window.notices.bar(BAR)) == ([], "")
+    # As `donewhen init` does in a terminal.
+    (folder / "GOAL.md").write_text(HUMAN, encoding="utf-8")
+    window.until(server.language_servers, "a server")
+    started(window, "0 of 2 met")
+
+
 def test_a_run_is_taken_up_again_after_a_reload_and_after_a_kill(
     server: CodeServer, open_window: Opener, tmp_path: Path
 ) -> None:

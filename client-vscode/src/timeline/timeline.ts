@@ -79,6 +79,7 @@ class Timeline {
         this.received(fromPage(message));
       }),
     ];
+    services.client.want();
     panel.webview.html = timelineHtml(panel.webview, services.context.extensionUri);
   }
 
