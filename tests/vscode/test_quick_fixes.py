@@ -44,13 +44,6 @@ touch began
 
 
 @pytest.fixture(scope="module")
-def models() -> Iterator[Models]:
-    models = Models()
-    with models.served:
-        yield models
-
-
-@pytest.fixture(scope="module")
 def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[CodeServer]:
     own = {"donewhen.worker": "command", "donewhen.workerCommand": "sh work.sh"}
     with installed(vsix, tmp_path_factory.mktemp("vscode"), models.settings() | own) as server:
