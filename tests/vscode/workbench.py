@@ -19,6 +19,7 @@ from tests.vscode.rig import browser_path
 from tests.vscode.screen import Screen
 from tests.vscode.views import Views
 
+EXPLORER = ".explorer-viewlet"
 OTHER_HOSTS = re.compile(r"^(?:https?|wss?)://(?!127\.0\.0\.1[:/])")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run"]  # fmt: skip
@@ -85,6 +86,17 @@ class Workbench:
         self.page.reload(wait_until="commit")
         self.wait_drawn()
 
+    def wait_folders(self) -> None:
+        """For a workspace file: VS Code in a browser may read it too early, and has no folders then until a reload."""
+        rows = "e.classList.contains('monaco-list-row') ? 'folders' : 'none'"
+        for _ in range(5):
+            shown = f"{EXPLORER} .monaco-list-row, {EXPLORER} .welcome-view-content"
+            found = self.until(lambda shown=shown: self.screen.read(shown, rows), "the explorer's folders")
+            if "folders" in found:
+                return
+            self.reload()
+        raise AssertionError(f"VS Code knows no folder of the workspace file: {self.screen.state()}")
+
     def trust(self) -> None:
         """Out of Restricted Mode, as a person gets out of it."""
         self.palette.run("Workspaces: Manage Workspace Trust")
@@ -117,6 +129,8 @@ def opened(
         window = Workbench(page, server)
         page.goto(server.address(folder), wait_until="commit", timeout=60_000)
         window.wait_drawn()
+        if folder is not None and folder.suffix == ".code-workspace":
+            window.wait_folders()
         yield window
     finally:
         # Leaving the page says goodbye to the server, which ends the window's extension host.
