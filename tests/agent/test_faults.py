@@ -40,8 +40,9 @@ def killed(started: Started) -> None:
     wait_until(lambda: not any(alive(one) for one in hosts), 2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A13", "C20")
-@pytest.mark.parametrize("moment", ["in a call", pytest.param("in a command", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("moment", ["in a call", "in a command"])
 def test_a_turn_that_was_killed_runs_again_from_its_checkpoint(site: Site, moment: str) -> None:
     """The same iteration, the files as the turn found them, and nothing that was said in it."""
     site.goal(GOAL)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.faults.site import KILLED, Ended, Site
 
-SAMPLE = 5
+SAMPLE = 3
 
 
 @dataclass(frozen=True)
