@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from donewhen.version import __version__
+
 REQUIREMENTS, ITERATIONS = 200, 1_000
 SHOWN = 20
 """How many iterations a snapshot holds, as those of the real server do."""
@@ -79,7 +81,7 @@ def snapshot(sequence: int, goal_uri: str | None) -> dict[str, Any]:
         "cost": {"usd": 1.0, "worker": USAGE, "judge": USAGE},
         "limits": {"maxIterations": ITERATIONS, "timeoutSeconds": None, "budgetUsd": None, "tokenBudget": None},
         "iterationsTotal": last, "iterations": [iteration(n) for n in range(max(1, last - SHOWN + 1), last + 1)],
-        "lastRevertible": None, "model": "made-up", "judge": None, "start": None,
+        "lastRevertible": None, "pausedBy": None, "model": "made-up", "judge": None, "start": None,
     }  # fmt: skip
 
 
@@ -102,7 +104,9 @@ class Server:
         if method == "initialize":
             folders = params.get("workspaceFolders") or []
             self._goal_uri = f"{folders[0]['uri']}/GOAL.md" if folders else None
-            return {"capabilities": {"textDocumentSync": 1, "executeCommandProvider": {"commands": []}}}
+            info = {"name": "donewhen", "version": __version__}
+            able = {"textDocumentSync": 1, "executeCommandProvider": {"commands": []}}
+            return {"serverInfo": info, "capabilities": able}
         if method == "workspace/executeCommand":
             return self._command(params["command"], (params.get("arguments") or [{}])[0])
         return None
