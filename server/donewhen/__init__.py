@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from donewhen.core.goal import Requirement as Requirement
     from donewhen.core.plugging import Halt as Halt
     from donewhen.core.work import Answer as Answer
+    from donewhen.core.work import Claim as Claim
     from donewhen.core.work import Interrupt as Interrupt
+    from donewhen.core.work import TurnResult as TurnResult
+    from donewhen.core.work import Usage as Usage
     from donewhen.judges.alone import GoalVerdict as GoalVerdict
     from donewhen.library.asking import ajudge_goal as ajudge_goal
     from donewhen.library.asking import judge_goal as judge_goal
@@ -69,7 +72,7 @@ _HOMES = {
     ),
     "core.goal": ("Check", "Goal", "Limits", "Requirement"),
     "core.plugging": ("Halt",),
-    "core.work": ("Answer", "Interrupt"),
+    "core.work": ("Answer", "Claim", "Interrupt", "TurnResult", "Usage"),
     "judges.alone": ("GoalVerdict",),
     "library.asking": ("ajudge_goal", "judge_goal"),
     "library.controller": ("GoalContinue", "GoalController", "GoalDone"),

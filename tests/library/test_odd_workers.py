@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from donewhen import Blocked, GoalOutcome, Question, arun_goal
+from donewhen import Blocked, GoalLoop, GoalOutcome, Question, TurnResult, Usage, arun_goal
 
 
 def refuses(response: Any, agent: Any) -> bool:
@@ -107,3 +107,25 @@ async def test_what_cannot_be_used_is_a_failed_turn(returned: Any, said: str) ->
     outcome = await arun_goal("Do it", worker, checks=[accepts], max_iterations=3)
     assert (outcome.status, outcome.iterations, outcome.response) == ("complete", 2, "done")
     assert said in prompts[1]
+
+
+async def test_a_worker_that_reports_its_turn_itself_is_judged_by_the_response_in_it() -> None:
+    """What it leaves out follows from the response; validators get the response alone."""
+    seen: list[Any] = []
+
+    def worker(prompt: str) -> TurnResult:
+        return TurnResult(response="hello there", usage=Usage(100, 20, usd=0.25))
+
+    def greets(response: Any, agent: Any) -> bool:
+        seen.append(response)
+        return "hello" in response
+
+    outcome = await arun_goal("Say hello", worker, checks=[greets])
+    assert (outcome.status, outcome.response, seen) == ("complete", "hello there", ["hello there"])
+    assert (outcome.worker_usage, outcome.cost) == (Usage(100, 20, usd=0.25), 0.25)
+
+    empty = await arun_goal("Say hello", lambda prompt: TurnResult(), checks=[greets], max_iterations=1)
+    assert (empty.status, seen) == ("capped", ["hello there"])
+
+    loop = GoalLoop(greets)
+    assert loop(worker)("Greet me") == "hello there"

@@ -12,11 +12,13 @@ import pytest
 import donewhen
 
 NAMES = [
-    "AgentConfig", "AlreadyRunning", "Answer", "AuditTask", "Blocked", "Check", "DoneWhenError", "Goal", "GoalAttempt",
+    "AgentConfig", "AlreadyRunning", "Answer", "AuditTask", "Blocked", "Check", "Claim",
+    "DoneWhenError", "Goal", "GoalAttempt",
     "GoalContinue", "GoalController", "GoalDone", "GoalLoop", "GoalMiddleware", "GoalOutcome", "GoalResult", "GoalRun",
     "GoalStatus", "GoalVerdict", "Halt", "Impossible", "Interrupt", "InvalidGoal", "JudgeConfig", "JudgeOutage",
     "Limits",
-    "NotResumable", "Question", "Requirement", "RequirementOutcome", "UsageError", "ValidationOutcome", "WorkerFailed",
+    "NotResumable", "Question", "Requirement", "RequirementOutcome", "TurnResult", "Usage",
+    "UsageError", "ValidationOutcome", "WorkerFailed",
     "ajudge_goal",
     "aresume_goal", "arun_goal", "judge_goal", "resume_goal", "run_goal", "start_goal",
 ]  # fmt: skip

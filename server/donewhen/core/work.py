@@ -18,7 +18,12 @@ Actor = Literal["person", "worker", "check"]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """How a worker says that its turn ended (C9). Kept for the reader."""
+    """How a worker says that its turn ended (C9). Kept for the reader.
+
+    >>> from donewhen import Claim
+    >>> Claim("blocked", "there is no key").state
+    'blocked'
+    """
 
     state: TurnState = "finished"
     text: str = ""
@@ -26,7 +31,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and money. `usd` is None where a model's price is unknown, never 0 (A16)."""
+    """Tokens and US dollars. `usd` is None where the cost isn't known, never 0 (A16). A worker reports its own with a
+    `TurnResult`.
+
+    >>> from donewhen import Usage
+    >>> Usage(1200, 80, usd=0.01) + Usage(300, 20)
+    Usage(input_tokens=1500, output_tokens=100, cached_tokens=0, usd=0.01)
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -63,6 +74,13 @@ class TurnResult:
 
     `response_digest` identifies what a library worker returned (of a text it is the sha256), or the command worker's
     output. `response` is its text where the goal is about the response itself; it is evidence for such a goal only.
+
+    >>> from donewhen import TurnResult, Usage, run_goal
+    >>> def worker(prompt):
+    ...     return TurnResult(response="hello", usage=Usage(120, 8, usd=0.001))
+    >>> outcome = run_goal("Say hello", worker, checks=[lambda response, agent: "hello" in response])
+    >>> outcome.response, outcome.worker_usage.tokens, outcome.cost
+    ('hello', 128, 0.001)
     """
 
     claim: Claim = field(default_factory=Claim)

@@ -22,7 +22,7 @@ from donewhen.library.response import (
     retry_prompt,
     with_earlier,
 )
-from donewhen.library.workers import as_text, result_of, worker_called
+from donewhen.library.workers import as_text, response_in, result_of, worker_called
 from donewhen.ports import Turn, TurnContext
 
 
@@ -116,11 +116,11 @@ class LoopedWorker:
         self.attempts.append(attempt)
 
     def _answered(self, turn: Turn, prompt: Any, returned: Any) -> TurnResult:
-        result = result_of(returned)
-        self._attempt(GoalAttempt(turn.iteration, False, None, returned, result.error))
+        result, response = result_of(returned), response_in(returned)
+        self._attempt(GoalAttempt(turn.iteration, False, None, response, result.error))
         if result.error is None and result.response is not None:
-            self.response = self.last = returned
-            self._conversation.answered(prompt, returned)
+            self.response = self.last = response
+            self._conversation.answered(prompt, response)
         return result
 
     # ------------------------------------------------------------------------- what it is called with

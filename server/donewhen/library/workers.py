@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from donewhen.core.calls import Message
@@ -159,7 +159,7 @@ class CallableWorker:
             raise WorkerFailed(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__) from error
         result = result_of(returned, silent=turn.goal.about == "workspace")
         if result.response is not None:
-            self.response = returned
+            self.response = response_in(returned)
             if "messages" in self._wanted:
                 await context.keep(Message("assistant", result.response))
         return result
@@ -205,7 +205,7 @@ def result_of(returned: Any, *, silent: bool = False) -> TurnResult:
     try:
         match returned:
             case TurnResult():
-                return returned
+                return _reported(returned, silent)
             case Blocked(reason):
                 return _claimed("blocked", reason)
             case Impossible(reason):
@@ -219,6 +219,27 @@ def result_of(returned: Any, *, silent: bool = False) -> TurnResult:
     except Exception as error:  # noqa: BLE001  # whatever a value raises that is looked at
         said = f"what the worker returned can't be used: {type(error).__name__}: {error}"
         return TurnResult(error=said, summary=said)
+
+
+def response_in(returned: Any) -> Any:
+    """What validators are given of what a worker returned."""
+    return returned.response if isinstance(returned, TurnResult) else returned
+
+
+def _reported(said: TurnResult, silent: bool) -> TurnResult:
+    """A worker's own TurnResult, with what follows from its response."""
+    if said.error is not None or said.claim.state != "finished" or (silent and said.response is None):
+        return said
+    answer = _answered(said.response)
+    if answer.error is not None:
+        return replace(answer, usage=said.usage, steps=said.steps)
+    return replace(
+        said,
+        claim=said.claim if said.claim.text else answer.claim,
+        response_digest=said.response_digest or answer.response_digest,
+        summary=said.summary or answer.summary,
+        response=answer.response,
+    )
 
 
 def _claimed(state: TurnState, text: object) -> TurnResult:

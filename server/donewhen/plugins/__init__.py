@@ -18,7 +18,7 @@ from donewhen.core.errors import PluginConflict, UsageError
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.plugging import Halt, Refine, ResumeDirective, ToolOutcome, ToolUse
-from donewhen.core.work import Answer, Claim, TurnResult
+from donewhen.core.work import Answer, Claim, TurnResult, Usage
 from donewhen.plugins.context import PluginContext
 from donewhen.plugins.points import HOOKS, hookimpl
 from donewhen.plugins.records import NewCheck, NewJudge, NewTool, NewWorker
@@ -52,6 +52,7 @@ __all__ = [
     "TurnAhead",
     "TurnBehind",
     "TurnResult",
+    "Usage",
     "UsageError",
     "VerdictReport",
     "hookimpl",
