@@ -6,8 +6,8 @@ An event is one line of ASCII JSON: its class name under `type`, then all of its
 - an older version: `UPGRADES` lifts it step by step to the present one;
 - a newer version: LedgerTooNew.
 
-Raise CODEC_VERSION, and add an upgrade, whenever what old entries say would be read wrongly: a field renamed, removed
-or given another meaning. A new field with a default needs neither.
+Once a version was released, every change of a stored shape, a new field with a default too, raises CODEC_VERSION and
+adds an upgrade: `tests/store` keeps the shapes of each version and fails otherwise.
 """
 
 from __future__ import annotations
@@ -22,13 +22,25 @@ from donewhen.core.errors import InvalidGoal, LedgerError, LedgerTooNew
 from donewhen.core.events import Event
 from donewhen.store.shapes import Shape, ShapeError, tagged
 
-CODEC_VERSION = 1
+CODEC_VERSION = 2
 
 EVENT_TYPES: tuple[type[Any], ...] = get_args(Event)
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
-UPGRADES: Mapping[int, Upgrade] = {}
+
+def _from_1(data: dict[str, Any]) -> dict[str, Any]:
+    """Fields that version 1 gained while it was in use have defaults that say what their absence meant. An event type
+    of its own said who accepted the start summary; a person is asked again where such a run goes on.
+    """
+    if data.get("type") == "StartAccepted":
+        who = {"person": "a person", "auto": "the settings", "nobody": "nobody, for there was no one to ask"}
+        reason = f"the start was accepted by {who.get(str(data.get('by')), 'a person')}"
+        return {"type": "InterruptClosed", "interrupt_id": "start", "reason": reason}
+    return data
+
+
+UPGRADES: Mapping[int, Upgrade] = {1: _from_1}
 """From version N to N + 1: takes and returns the JSON object of an event of any type."""
 
 
