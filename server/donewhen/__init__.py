@@ -10,11 +10,12 @@ name below has an example in its docstring. Nothing of it is imported before it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from donewhen.version import __version__ as __version__
 
+TYPE_CHECKING = False  # as in `typing`, which takes as long to import as all that `--version` needs besides
 if TYPE_CHECKING:
+    from typing import Any
+
     from donewhen.core.errors import AlreadyRunning as AlreadyRunning
     from donewhen.core.errors import DoneWhenError as DoneWhenError
     from donewhen.core.errors import InvalidGoal as InvalidGoal

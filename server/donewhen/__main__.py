@@ -4,12 +4,13 @@ language server answers `initialize` before anything of the engine is loaded."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+
+from donewhen import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from donewhen.cli.services import (
         Adviser,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code (docs/protocol.md)."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments == ["--version"]:
+        return _say_version()
     if arguments in (["serve"], ["serve", "--stdio"]):
         # What editors start: nothing of the command line is imported before `initialize` is answered.
         return _serve_language(None, None)
@@ -38,6 +41,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command_line(arguments, services())
     except KeyboardInterrupt:
         return 130  # nothing had begun that early: where it struck tells nobody anything
+
+
+def _say_version() -> int:
+    """Scripts and editors ask for it often: it takes little more than Python's own start."""
+    from donewhen.version import __version__
+
+    try:
+        print(f"donewhen {__version__}", flush=True)
+    except (OSError, ValueError):  # nobody reads standard output; the interpreter would complain when it ends
+        sys.stdout = None
+    return 0
 
 
 def services() -> CliServices:

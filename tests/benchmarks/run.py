@@ -18,6 +18,7 @@ from tests.benchmarks import (
     bench_lsp,
     bench_revision,
     bench_save,
+    bench_start,
 )
 
 BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "the engine per iteration (bench_engine)": bench_engine.measure,
     "the ledger (bench_ledger)": bench_ledger.measure,
     "the Python library (bench_library)": bench_library.measure,
+    "the start of the shortest commands (bench_start)": bench_start.measure,
     "runs of the agent (bench_agent)": bench_agent.measure,
 }
 

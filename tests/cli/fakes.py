@@ -270,7 +270,7 @@ class Desk:
     hints: Sequence[Hint] = ()
     adviser: FakeAdviser | None = None
     undecided: tuple[str, ...] = ()
-    recorded: bool = False
+    recorded: bool = True
     facts: DoctorFacts = FACTS
     stdout: io.StringIO | None = None
     out: str = ""

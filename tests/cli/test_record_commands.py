@@ -243,6 +243,6 @@ def test_a_defect_is_one_line_with_its_log(tmp_path: Path) -> None:
 
 
 def test_a_workspace_that_is_no_folder_is_refused(tmp_path: Path) -> None:
-    call = desk(tmp_path)
+    call = desk(tmp_path, recorded=False)
     assert call("--workspace", str(tmp_path / "none"), "status") == 2
     assert "not a folder" in call.err

@@ -65,6 +65,9 @@ class Call:
         """A snapshot as one JSON document, its clock at this moment."""
         self.terminal.result(snapshot_text(view, root or self.root, time.time()))
 
+    def say_no_run(self) -> None:
+        self.terminal.say(f"there is no run in {self.root}")
+
     def warn_about_settings(self) -> None:
         """Where no run will show them among its own warnings."""
         if self.arguments.command in ("run", "resume", "check", "demo"):

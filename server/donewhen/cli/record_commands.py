@@ -28,7 +28,7 @@ async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -
     async with call.runs() as runs:
         view = await runs.view(run_id) if run_id else await newest(runs)
         if view is None:
-            call.terminal.result("null") if call.json else call.terminal.say(f"there is no run in {call.root}")
+            call.terminal.result("null") if call.json else call.say_no_run()
             return 1
         if follow:
             return await _follow(call, runs, view)
@@ -109,7 +109,7 @@ async def list_runs(call: Call) -> int:
         word = one.status or "check"
         call.terminal.result(f"{one.run_id}  {word:<11}  {when(one.started_at)}  {one_line(one.title, 80)}")
     if not summaries:
-        call.terminal.say(f"there is no run in {call.root}")
+        call.say_no_run()
     return 0
 
 

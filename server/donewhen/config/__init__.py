@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from donewhen.config.approvals import KEYS as APPROVAL_KEYS
 from donewhen.config.approvals import Approvals, take_approvals
@@ -29,10 +29,12 @@ from donewhen.config.values import (
     read_value,
     written,
 )
-from donewhen.core.approval import ApprovalRule
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.panel import panel
+
+if TYPE_CHECKING:
+    from donewhen.core.approval import ApprovalRule
 
 _OUT_OF_REACH = frozenset({
     "api_key", "judge_api_key", "prompt", "prompts", "price", "prices", "plugins", "validators", "server_path",

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from donewhen.core.approval import COMMAND_TOOL, ApprovalRule, Permit, rule_problem
 from donewhen.core.errors import InvalidGoal
+
+if TYPE_CHECKING:  # rules are rare, and what judges command lines costs start-up time
+    from donewhen.core.approval import ApprovalRule, Permit
 
 ACTIONS: tuple[Permit, ...] = ("allow", "ask", "deny")
 KEYS = (*ACTIONS, "rules", "plugins", "plugins_off")
@@ -33,7 +35,7 @@ def take_approvals(table: dict[str, Any], where: str) -> Approvals:
     rules: list[ApprovalRule] = []
     for action in ACTIONS:
         patterns = _texts(action, table.pop(action, []), '["pytest *", "git status"]', where)
-        rules += [_checked(ApprovalRule(COMMAND_TOOL, one, action), action, where) for one in patterns]
+        rules += [_rule_of(None, one, action, action, where) for one in patterns]
     rules += _rules(table.pop("rules", []), where)
     plugins = _texts("plugins", table.pop("plugins", []), '["package.module:Plugin"]', where)
     off = _texts("plugins_off", table.pop("plugins_off", []), '["name"]', where)
@@ -62,10 +64,14 @@ def _rule(entry: object, number: int, where: str) -> ApprovalRule:
         raise InvalidGoal(f"{named}, needs `tool` and `pattern`, both text, such as {_EXAMPLE} (in {where})")
     if action not in ACTIONS:
         raise InvalidGoal(f"{named}, needs `action`, one of {', '.join(ACTIONS)}; it is {action!r} (in {where})")
-    return _checked(ApprovalRule(tool.strip(), pattern.strip(), action), named, where)
+    return _rule_of(tool.strip(), pattern.strip(), action, named, where)
 
 
-def _checked(rule: ApprovalRule, named: str, where: str) -> ApprovalRule:
+def _rule_of(tool: str | None, pattern: str, action: Permit, named: str, where: str) -> ApprovalRule:
+    """Without a tool it is about commands."""
+    from donewhen.core.approval import COMMAND_TOOL, ApprovalRule, rule_problem  # lazy: see above
+
+    rule = ApprovalRule(COMMAND_TOOL if tool is None else tool, pattern, action)
     problem = rule_problem(rule)
     if problem is not None:
         raise InvalidGoal(f"{named}: {problem} (in {where})")

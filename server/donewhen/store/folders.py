@@ -7,6 +7,7 @@ import json
 import os
 import re
 import secrets
+from contextlib import closing
 from pathlib import Path
 
 from donewhen.core.errors import LedgerUnavailable
@@ -42,9 +43,20 @@ def workspace_folder(state: Path, root: Path) -> Path:
 
 
 def has_record(root: Path, override: Path | None = None) -> bool:
-    """True where runs of that folder are on record, though it may be gone itself. Makes nothing."""
-    state = _state_path(override)
-    return ledger_file(state / "workspaces" / _name(root.resolve())).is_file()
+    """True where runs of that folder are on record, though it may be gone itself; also where that can't be told
+    without opening the ledger for good. Makes nothing."""
+    file = ledger_file(_state_path(override) / "workspaces" / _name(root.resolve()))
+    return file.is_file() and _holds_a_run(file)
+
+
+def _holds_a_run(file: Path) -> bool:
+    import sqlite3  # lazy: most callers open the ledger itself next
+
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as connection:
+            return connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is not None
+    except sqlite3.Error:
+        return True
 
 
 def ledger_file(folder: Path) -> Path:
