@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from donewhen.core import events as e
 from donewhen.core.decide import Stop, decide
-from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
+from donewhen.core.evidence import CheckResult, Evidence, ObservedDiff, Outcome, TestTotals
 from donewhen.core.goal import Check
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.verdict import RequirementVerdict, Verdict
@@ -37,7 +37,8 @@ _results = st.builds(
 )  # fmt: skip
 _step = st.one_of(
     st.tuples(st.just("check"), _results, st.sampled_from([None, None, None, *REVISIONS])),
-    st.tuples(st.just("turn"), st.booleans()),
+    st.tuples(st.just("turn"), st.booleans(), st.booleans()),
+    st.tuples(st.just("see"), st.sampled_from([ObservedDiff("", ()), ObservedDiff("", ("a.py",), "+x")])),
     st.tuples(st.just("change"), st.sampled_from(REVISIONS), st.sampled_from(["person", "worker", "check"])),
     st.tuples(st.just("audit"), st.lists(st.sampled_from(KEYS), unique=True, max_size=2) | st.just([])),
     st.tuples(st.just("judge"), st.lists(st.integers(1, 12), max_size=2)),
@@ -57,6 +58,7 @@ class Oracle:
     position: int = 0
     last_turn_end: int = 0
     turn_open: bool = False
+    failed: bool = False
     checks: dict[str, tuple[int, Evidence]] = field(default_factory=dict)
     started: dict[str, int] = field(default_factory=dict)
     fresh_ids: dict[str, str] = field(default_factory=dict)
@@ -72,8 +74,14 @@ class Oracle:
         match event:
             case e.TurnStarted():
                 self.turn_open = True
-            case e.TurnFinished():
+            case e.TurnFinished(result=result):
                 self.turn_open, self.last_turn_end = False, self.position
+                self.failed = result.error is not None
+                self.met_by_judge.clear()  # the judge is a program, which may look at anything
+            case e.EvidenceRecorded(evidence=evidence):
+                seen = evidence.observation
+                if isinstance(seen, ObservedDiff) and seen.paths:
+                    self.fresh_ids[evidence.id] = evidence.revision
             case e.RevisionChanged(revision=revision):
                 self.revision = revision
                 self.met_by_judge.clear()
@@ -89,7 +97,7 @@ class Oracle:
                 self.findings = {finding.key for finding in findings}
                 for finding in findings:
                     self.ids.setdefault(finding.key, f"F{len(self.ids) + 1}")
-            case e.JudgeFinished(verdict=verdict) if verdict is not None:
+            case e.JudgeFinished(verdict=verdict) if verdict is not None and not self.failed:
                 for finding in verdict.findings:
                     if finding.finding == "met" and event.revision == event.revision_after == self.revision:
                         cited = [self.fresh_ids.get(one) == self.revision for one in finding.evidence_ids]
@@ -173,11 +181,14 @@ class Telling(Story):
         match what:
             case ("check", CheckResult() as result, after):
                 self.check(result, after)  # type: ignore[arg-type]
-            case ("turn", bool(starts)):
+            case ("turn", bool(starts), bool(fails)):
                 if self.state.turn is None and starts:
                     self.then(e.TurnStarted(self.state.iteration + 1, None))
                 elif self.state.turn is not None:
-                    self.then(e.TurnFinished(self.state.iteration, TurnResult()))
+                    self.then(e.TurnFinished(self.state.iteration, TurnResult(error="gone" if fails else None)))
+            case ("see", ObservedDiff() as diff):
+                now, number = self.state, self.state.evidence_count + 1
+                self.then(e.EvidenceRecorded(Evidence(f"E{number}", now.revision, now.revision, now.turns_ended, diff)))
             case ("change", str(revision), by):
                 if revision != self.state.revision:
                     self.then(e.RevisionChanged(revision, ("a.py",), by, 1))  # type: ignore[arg-type]

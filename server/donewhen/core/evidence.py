@@ -212,6 +212,29 @@ class ObservedResponse:
 Observation = CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand | ObservedResponse
 
 
+def shows(observation: Observation) -> bool:
+    """False for an observation in which nothing was seen: it is a record of looking, and proves nothing.
+
+    Silence is not empty where something else was seen: a command without output has its exit code, an empty file is
+    there, an empty response is one, and a check that could not run says why.
+    """
+    match observation:
+        case CheckResult() | ObservedFile() | ObservedResponse():
+            return True
+        case EditorReport(doubt=doubt):
+            return not doubt
+        case ObservedDiff(paths=paths, text=text):
+            return bool(paths or text.strip())
+        case ObservedCommand(exit_code=code, output=output):
+            return code is not None or bool(output.strip())
+
+
+def proves(observation: Observation) -> bool:
+    """False for what can't carry a `met`: nothing was seen, or a check could not tell."""
+    undecided = isinstance(observation, CheckResult) and not observation.outcome.decides
+    return shows(observation) and not undecided
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """An immutable record of something that the server observed.
@@ -233,3 +256,7 @@ class Evidence:
     def fresh(self, revision: str) -> bool:
         """True where nothing in the whole revision changed since it was begun."""
         return self.revision == self.revision_after == revision
+
+    def citable(self, revision: str) -> bool:
+        """True where a verdict about that revision may rest on it: it is fresh, and something was seen."""
+        return self.fresh(revision) and shows(self.observation)

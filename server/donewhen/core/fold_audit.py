@@ -6,12 +6,20 @@ from collections.abc import Iterable
 
 from donewhen.core import events as e
 from donewhen.core.changing import replace
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedCommand, ObservedResponse, PastResult
+from donewhen.core.evidence import (
+    CheckResult,
+    EditorReport,
+    Evidence,
+    ObservedCommand,
+    ObservedResponse,
+    PastResult,
+    proves,
+)
 from donewhen.core.fold_calls import charged, written_off
 from donewhen.core.fold_turn import recount
 from donewhen.core.globs import literal
 from donewhen.core.integrity import IntegrityFinding
-from donewhen.core.proof import STABLE_PASSES
+from donewhen.core.proof import NOT_AFTER_A_FAILURE, STABLE_PASSES
 from donewhen.core.state import KEPT_COMMANDS, MAX_OUTAGES, Judged, KnownFinding, OpenAudit, RunState
 from donewhen.core.verdict import RequirementVerdict
 
@@ -20,7 +28,19 @@ def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState
     resuming = state.resuming
     if resuming is not None and resuming.halt.stage in ("before_audit", "after_verdict"):
         resuming = None
-    return replace(state, audit=OpenAudit(event.iteration, event.revision), audit_due=True, resuming=resuming)
+    external = [requirement for requirement in state.goal.requirements if requirement.external]
+    judged = {**state.judged}
+    for requirement in external:
+        if requirement.id in judged:
+            judged[requirement.id] = replace(judged[requirement.id], stale=True)
+    return replace(
+        state,
+        audit=OpenAudit(event.iteration, event.revision),
+        audit_due=True,
+        resuming=resuming,
+        judged=judged,
+        look_again=frozenset(check.id for requirement in external for check in requirement.checks),
+    )
 
 
 def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunState:
@@ -37,15 +57,19 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         state,
         recorded=known,
         results={**state.results, observation.check_id: evidence},
+        look_again=state.look_again - {observation.check_id},
         flaky=_flaky(state, evidence, observation),
         test_runs=state.test_runs | {observation.check_id} if reported else state.test_runs,
     )
 
 
 def _flaky(state: RunState, evidence: Evidence, result: CheckResult) -> dict[str, int]:
-    """Different results at one revision make a check flaky; three passes in a row make it stable again."""
+    """Different results at one revision make a check flaky; three passes in a row make it stable again. What looks
+    outside of the workspace may say something else each time."""
     flaky = dict(state.flaky)
     key = result.check_id
+    if key in state.goal.outside_checks:
+        return flaky
     before = state.results.get(key)
     if key in flaky:
         flaky[key] = flaky[key] + 1 if result.passed else 0
@@ -96,9 +120,9 @@ def _counted(state: RunState, evidence: Evidence) -> RunState:
 
 
 def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
-    """What may be cited: evidence of the present revision only, and only while it lasts."""
+    """What may be cited: evidence of the present revision only, and only while it lasts; never an empty one."""
     kept = {key: revision for key, revision in state.recorded.items() if revision == state.revision}
-    if evidence.fresh(state.revision):
+    if evidence.citable(state.revision):
         kept[evidence.id] = evidence.revision
     return kept
 
@@ -149,8 +173,8 @@ def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunSta
         return replace(counted, dropped=state.dropped + (state.disturbed != "person"))
     judged = dict(state.judged)
     for verdict in _verdicts(state, event):
-        scope = _scope(state, event, verdict)
-        judged[verdict.requirement_id] = Judged(verdict, event.revision, scope)
+        scope, one_turn = _scope(state, event, verdict), _holds_one_turn(state, event, verdict.requirement_id)
+        judged[verdict.requirement_id] = Judged(verdict, event.revision, scope, one_turn=one_turn)
     return recount(replace(counted, judged=judged, dropped=0))
 
 
@@ -162,16 +186,28 @@ def _verdicts(state: RunState, event: e.JudgeFinished) -> Iterable[RequirementVe
 
 
 def _cited(state: RunState, finding: RequirementVerdict) -> RequirementVerdict:
-    """`met` stands only with evidence that the server recorded and that is fresh."""
+    """`met` stands only with evidence that the server recorded, that is fresh and shows something, and never on a turn
+    that failed (C8)."""
     if finding.finding != "met":
         return finding
+    if state.last_error is not None:
+        return replace(finding, finding="unverified", reason=NOT_AFTER_A_FAILURE, evidence_ids=())
     if not finding.evidence_ids:
         return replace(finding, finding="unverified", reason="the judge cited no evidence")
-    unknown = [key for key in finding.evidence_ids if state.recorded.get(key) != state.revision]
+    undecided = {one.id for one in state.results.values() if not proves(one.observation)}
+    unknown = [key for key in finding.evidence_ids if state.recorded.get(key) != state.revision or key in undecided]
     if unknown:
-        reason = f"the judge cited evidence that is not on record, or not fresh: {', '.join(unknown)}"
+        reason = f"the judge cited evidence that is not on record, not fresh, or empty: {', '.join(unknown)}"
         return replace(finding, finding="unverified", reason=reason, evidence_ids=())
     return finding
+
+
+def _holds_one_turn(state: RunState, event: e.JudgeFinished, key: str) -> bool:
+    """What a turn does may change more than files: the response, a thing outside of the workspace, or what a judge
+    looked at that is a program and doesn't say which files it saw. A model sees what it is shown."""
+    requirement = state.goal.requirement(key)
+    program = state.options.judging is None and key not in event.shown
+    return state.goal.about == "response" or program or (requirement is not None and requirement.external)
 
 
 def _scope(state: RunState, event: e.JudgeFinished, finding: RequirementVerdict) -> tuple[str, ...]:

@@ -56,7 +56,6 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
     result = event.result
     off = written_off(state, "worker")
     failed = result.error is not None
-    about_response = state.goal.about == "response"  # another response, another verdict
     needs_person = not failed and result.claim.state != "finished"
     started = state.turn.started_at if state.turn is not None else at
     record = IterationRecord(
@@ -83,7 +82,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         response_digest=result.response_digest,
         response=None,
         returned=result.returned,
-        judged={key: replace(one, stale=True) for key, one in state.judged.items()} if about_response else state.judged,
+        judged={key: replace(one, stale=one.stale or one.one_turn) for key, one in state.judged.items()},
         worker_usage=off.worker_usage + result.usage,
         audit_due=not failed or bool(event.changed),
         iterations=(*_without(state, event.iteration), record)[-KEPT_ITERATIONS:],

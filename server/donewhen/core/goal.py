@@ -77,6 +77,9 @@ class Requirement:
     details: tuple[str, ...] = ()
     ticked: bool = field(default=False, compare=False)
     line: int = field(default=0, compare=False)
+    external: bool = False
+    """It is about something outside of the workspace, which changes while no file does: what is known of it is looked
+    at again in every audit, and the judge asked again after every turn."""
 
     @property
     def label(self) -> str:
@@ -163,6 +166,17 @@ class Goal:
             for check in requirement.checks:
                 seen.setdefault(check.id, check)
         return tuple(seen.values())
+
+    @property
+    def outside_checks(self) -> frozenset[str]:
+        """The ids of checks that may say something else while no file changes: those of external requirements, and
+        validators."""
+        return frozenset(
+            check.id
+            for requirement in self.requirements
+            for check in requirement.checks
+            if requirement.external or check.kind == "validator"
+        )
 
     def requirement(self, key: str) -> Requirement | None:
         """Finds a requirement by its id or by its label (`R3`)."""

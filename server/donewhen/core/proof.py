@@ -15,6 +15,7 @@ from donewhen.core.state import MAX_DROPPED, RunState
 from donewhen.core.verdict import DecidedBy, RequirementStatus, RequirementView
 
 STABLE_PASSES = 3
+NOT_AFTER_A_FAILURE = "the last turn failed: the judge is asked once a turn ends without an error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,14 @@ def needed_editor_reports(state: RunState) -> tuple[Requirement, ...]:
 
 
 def needed_judgements(state: RunState) -> tuple[Requirement, ...]:
-    """What the judge is to be asked about: never before the first turn, never while a check fails or an integrity
-    finding is open (cheaper, and safer)."""
+    """What the judge is to be asked about: never before the first turn, never on a turn that failed, whatever it left
+    behind (C8, A4), never while a check fails or an integrity finding is open (cheaper, and safer)."""
     if state.options.judge is None or state.open_findings or (state.mode == "pursue" and state.turns_ended == 0):
         return ()
-    if state.dropped >= MAX_DROPPED:
+    if state.last_error is not None or state.dropped >= MAX_DROPPED:
         return ()
     if state.goal.about == "response" and state.response is None:
-        return ()  # a turn that failed left nothing to judge (C8, A4)
+        return ()
     return tuple(requirement for requirement in state.goal.requirements if _wants_judge(state, requirement))
 
 
@@ -219,7 +220,9 @@ def _judged_view(state: RunState, requirement: Requirement, view: RequirementVie
         return replace(view, reason=reason)
     if judged is None:
         reason = "the judge has not decided yet"
-        if state.outage_reason:
+        if state.last_error is not None:
+            reason = NOT_AFTER_A_FAILURE
+        elif state.outage_reason:
             reason = f"the judge could not be asked: {state.outage_reason}"
         return replace(view, reason=reason)
     verdict = judged.verdict
@@ -233,7 +236,7 @@ def _judged_view(state: RunState, requirement: Requirement, view: RequirementVie
 
 def _usable(state: RunState, check: Check) -> bool:
     evidence = state.results.get(check.id)
-    if not _current(state, evidence) or evidence is None:
+    if not _current(state, evidence) or evidence is None or check.id in state.look_again:
         return False
     result = evidence.observation
     passing_again = check.id in state.flaky and isinstance(result, CheckResult) and result.passed

@@ -85,12 +85,14 @@ class OpenAudit:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A judge's finding that was taken into the state. `scope` are the globs it holds for; empty: everything."""
+    """A judge's finding that was taken into the state. `scope` are the globs it holds for; empty: everything.
+    `one_turn`: it rests on more than files, and holds until the next turn ends."""
 
     verdict: RequirementVerdict
     revision: str
     scope: tuple[str, ...] = ()
     stale: bool = False
+    one_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,8 @@ class RunState:
     recorded: Mapping[str, str] = field(default_factory=dict[str, str])
     """The evidence that may be cited now: id to the revision that it holds for."""
     evidence_count: int = 0
+    look_again: frozenset[str] = frozenset()
+    """Checks of external requirements that have not run in the latest audit yet, by check id."""
     flaky: Mapping[str, int] = field(default_factory=dict[str, int])
     """Flaky checks: how often in a row they have passed since."""
     past: Mapping[str, PastResult] = field(default_factory=dict[str, PastResult])

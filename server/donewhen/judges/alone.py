@@ -15,6 +15,7 @@ from donewhen.core.evidence import (
     ObservedDiff,
     ObservedFile,
     ObservedResponse,
+    shows,
 )
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.verdict import Finding, RequirementVerdict
@@ -73,7 +74,7 @@ async def judge_goal(
     if open_ones:
         task = JudgeTask("", asked, open_ones, _REVISION, context.given, messages=claims, kept=False)
         reply = await judge.judge(task, context)
-    bare = not evidence and not files
+    bare = not files and not any(shows(one) for one in evidence or ())
     findings = tuple(held_back.get(one.id) or _judged(one, reply, context, bare) for one in asked.requirements)
     return _verdict(asked, findings, context.calls.total + reply.usage)
 
@@ -131,7 +132,7 @@ def _judged(requirement: Requirement, reply: Judgement, context: _Alone, bare: b
     cited = finding.evidence_ids
     if finding.finding != "met":
         return finding
-    if bare and context.blank.issuperset(cited):
+    if bare:
         return RequirementVerdict(requirement.id, "unverified", CLAIMS_ALONE)
     if not (cited and context.known.issuperset(cited)):
         return RequirementVerdict(requirement.id, "unverified", "the judge cites no evidence that it was shown")
@@ -186,8 +187,6 @@ class _Alone:
         self._diffs = [one for one in evidence if isinstance(one, ObservedDiff)]
         self._files = {path: text.encode("utf-8", "surrogatepass") for path, text in files.items()}
         self._numbers = 0
-        self.blank: set[str] = set()
-        """The ids of diffs without anything in them."""
         shown = [one for one in evidence if not isinstance(one, ObservedDiff)]
         self.given = tuple(self._numbered(one) for one in shown)
         self.calls = Account()
@@ -223,10 +222,7 @@ class _Alone:
         return self._files[path]
 
     async def record(self, observation: Observation) -> Evidence:
-        evidence = self._numbered(observation)
-        if isinstance(observation, ObservedDiff) and not observation.paths and not observation.text:
-            self.blank.add(evidence.id)
-        return evidence
+        return self._numbered(observation)
 
     async def run_check(self, check: Check) -> Evidence:
         raise WorkspaceError("no check is run here: decide on what is shown")

@@ -11,7 +11,7 @@ from typing import Any
 from donewhen.core import events as e
 from donewhen.core.decide import Action, Ask, AskJudge, AwaitPerson, Confirm, Pause, RunAudit, RunWorker, Stop, decide
 from donewhen.core.errors import InvalidGoal, UsageError
-from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedResponse
+from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedResponse, proves
 from donewhen.core.feedback import feedback_text, outputs_of
 from donewhen.core.fold import begin, fold
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
@@ -197,7 +197,7 @@ class GoalController:
         if not asked:
             self._append(e.ClaimJudged(None, "nobody judged the claim"))
             return
-        known = tuple(self._seen)
+        known = tuple(one for one in self._seen if proves(one.observation))
         reply = Judgement(None, reason="no verdict was given")
         if self._said is not None:
             said = _cited(self._said, asked, tuple(one.id for one in known))

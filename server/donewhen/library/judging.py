@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast, get_args
@@ -9,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 from donewhen.core.calls import Message
 from donewhen.core.errors import InvalidGoal, JudgeOutage, OverBudget, UsageError
 from donewhen.core.events import JudgeOptions, PanelRule
-from donewhen.core.evidence import Evidence, ObservedDiff, ObservedResponse
+from donewhen.core.evidence import CheckResult, Evidence, ObservedDiff, ObservedResponse, Outcome, proves, shows
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.panel import panel
 from donewhen.core.verdict import RequirementVerdict, Verdict
@@ -72,7 +73,8 @@ class JudgeConfig:
 
 @dataclass(frozen=True, slots=True)
 class AuditTask:
-    """What a callable judge is given: the goal, the requirements that it decides, and what the server saw itself.
+    """What a callable judge is given: the goal, the requirements that it decides, and what the server saw itself, as
+    far as it still holds.
 
     `response` is what the worker returned, as text, where the goal is about the response, empty otherwise; `diff` what
     changed in the workspace since the run began. With a `claim` the question is whether the evidence confirms it.
@@ -104,6 +106,9 @@ class VerdictJudge:
     """`ports.Judge` for a callable that takes an AuditTask and returns a GoalVerdict, a Verdict, a Judgement, a dict
     `{score, complete, missing}`, or a bool. Anything else, and whatever contradicts itself, is no verdict (A1).
 
+    It is a program of the caller's, and may look at what the server can't see: a page, a database. Where the server
+    has nothing to show, that it ran and what it answered is the evidence, as a validator's result is.
+
     `score` is what it said last, None where it gave none.
     """
 
@@ -120,6 +125,7 @@ class VerdictJudge:
         """Its JudgeOutage is an outage, as is any other exception of it: it has not judged (A6)."""
         seen = replace(await _seen(task, context), files=self._files)
         self.score = None
+        started, begun = time.time(), time.perf_counter()
         try:
             said = await called(self._ask, seen)
         except (JudgeOutage, OverBudget):
@@ -129,6 +135,10 @@ class VerdictJudge:
         if isinstance(said, Judgement):
             wrong = _unusable_reply(said)
             return _unusable(wrong) if wrong else said
+        if task.claim is None and task.goal.about == "workspace" and _says_yes(said) and not _provable(seen):
+            seconds = time.perf_counter() - begun
+            ran = CheckResult("judge", self.identity, Outcome.PASSED, "it says yes", None, started, seconds)
+            seen = replace(seen, evidence=(await context.record(ran),))
         if task.claim is not None:
             return _on_claim(said, seen)
         reply, self.score = judgement_of(said, seen)
@@ -136,14 +146,27 @@ class VerdictJudge:
 
 
 async def _seen(task: JudgeTask, context: AuditContext) -> AuditTask:
-    """The evidence with what changed, so that there is something to cite where no check ran."""
-    evidence, diff = list(task.evidence), ""
+    """The evidence that holds, with what changed, so that there is something to cite where no check ran."""
+    evidence, diff = [one for one in task.evidence if one.fresh(task.revision)], ""
     if task.goal.about == "workspace":
         diff = await context.diff()
-        evidence.append(await context.record(ObservedDiff("", tuple(await context.changed()), diff)))
+        changes = ObservedDiff("", tuple(await context.changed()), diff)
+        if shows(changes):
+            evidence.append(await context.record(changes))
     held = [one.observation for one in evidence if isinstance(one.observation, ObservedResponse)]
     response = held[-1].text if held else ""
     return AuditTask(task.goal, task.requirements, tuple(evidence), response, diff, task.claim, messages=task.messages)
+
+
+def _says_yes(said: Any) -> bool:
+    """True for a plain yes to the whole. Findings cite evidence of their own."""
+    verdict = None if isinstance(said, Verdict) else verdict_from(said)
+    return isinstance(verdict, GoalVerdict) and verdict.complete and not verdict.findings
+
+
+def _provable(task: AuditTask) -> tuple[str, ...]:
+    """What a verdict for the whole cites: all that it was shown, as far as it can carry one."""
+    return tuple(one.id for one in task.evidence if proves(one.observation))
 
 
 def judgement_of(said: Any, task: AuditTask) -> tuple[Judgement, float | None]:
@@ -226,7 +249,7 @@ def _mapped(said: GoalVerdict, task: AuditTask) -> Verdict:
         return Verdict(tuple(said.findings))
     finding: Literal["met", "unmet"] = "met" if said.complete else "unmet"
     reason = said.missing.strip() or ("the judge finds it complete" if said.complete else "the judge finds it unproven")
-    cited = tuple(one.id for one in task.evidence)
+    cited = _provable(task)
     return Verdict(tuple(RequirementVerdict(one.id, finding, reason, cited) for one in task.requirements))
 
 
@@ -236,7 +259,7 @@ def _on_claim(said: Any, task: AuditTask) -> Judgement:
         named = cast("Mapping[str, Any]", said)
         confirmed, reason = named.get("confirmed"), named.get("reason", "")
         if isinstance(confirmed, bool) and isinstance(reason, str):
-            return Judgement(None, reason=reason, confirmed=confirmed, evidence_ids=tuple(e.id for e in task.evidence))
+            return Judgement(None, reason=reason, confirmed=confirmed, evidence_ids=_provable(task))
     return Judgement(None, reason="the judge said nothing about the claim")
 
 
