@@ -1,6 +1,5 @@
 import * as vscode from 'vscode';
 import { ownText, setForUser, text } from './configuration';
-import { inform } from './notices';
 import type { Services } from './services';
 
 interface WorkerItem extends vscode.QuickPickItem {
@@ -56,7 +55,7 @@ function askCommand(): Thenable<string | undefined> {
   });
 }
 
-/** The worker's model, the judge's, and where they are served. */
+/** The worker's model, the judge's, and the keys that they need. */
 export async function chooseModels(services: Services): Promise<void> {
   const model = await askModel('model', vscode.l10n.t('The model of the built-in agent (1/2)'));
   if (model === undefined) {
@@ -66,10 +65,17 @@ export async function chooseModels(services: Services): Promise<void> {
   if (judge === undefined) {
     return;
   }
+  // What is served from an address of the person's own rarely needs a key.
+  const models = [
+    ...(ownText('apiBase') === '' ? [model] : []),
+    ...(ownText('judgeApiBase') === '' ? [judge] : []),
+  ];
+  if (!(await services.keys.askMissing(services.client, models))) {
+    return;
+  }
   await setForUser('model', model);
   await setForUser('judgeModel', judge);
   services.log.info(`models: ${model || 'none'}, judge ${judge || 'none'}`);
-  await offerKey(model, judge);
 }
 
 function askModel(setting: string, title: string): Thenable<string | undefined> {
@@ -82,15 +88,4 @@ function askModel(setting: string, title: string): Thenable<string | undefined> 
     validateInput: (given) =>
       given.trim() === '' || /^\S+\/\S+$/.test(given.trim()) ? undefined : vscode.l10n.t('provider/name, without spaces'),
   });
-}
-
-async function offerKey(model: string, judge: string): Promise<void> {
-  if (model === '' && judge === '') {
-    return;
-  }
-  const set = vscode.l10n.t('Set API Key');
-  const message = vscode.l10n.t('Does the provider need a key? It is kept in the secret storage of the editor.');
-  if ((await inform(message, [set])) === set) {
-    await vscode.commands.executeCommand('donewhen.setApiKey');
-  }
 }

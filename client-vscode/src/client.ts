@@ -19,8 +19,10 @@ export interface Surroundings {
   stateDir(): string | null;
   trusted(): boolean;
   secrets(): Promise<readonly { name: string; value: string }[]>;
-  /** Whether it may be restarted now for other settings, though runs would be interrupted. */
-  mayRestart(): Promise<boolean>;
+  /** Whether it can be restarted now for other settings: no run would be interrupted. */
+  mayRestart(): boolean;
+  /** Offers a restart that interrupts a run. Nothing waits for the answer. */
+  offerRestart(restart: () => Promise<void>): void;
   /** Tells a person what went wrong with a lens or a code action. */
   tell(problem: unknown): Promise<void>;
 }
@@ -36,6 +38,9 @@ export class Server implements ServerClient, vscode.Disposable {
   private readonly started = new vscode.EventEmitter<void>();
   private readonly backoff = new Backoff();
   private queue: Promise<void> = Promise.resolve();
+  private settingsTaken: Promise<void> = Promise.resolve();
+  /** The settings' change that is next: begun by none yet. */
+  private nextSettings: Promise<void> | undefined;
   private client: LanguageClient | undefined;
   private running: ServerCommand | undefined;
   private retry: NodeJS.Timeout | undefined;
@@ -76,16 +81,31 @@ export class Server implements ServerClient, vscode.Disposable {
     });
   }
 
-  /** Restarts where the settings name another program now; else the settings are sent. */
-  async reconfigure(): Promise<void> {
+  /**
+   * Restarts where the settings name another program now; else the settings are sent. One change is taken after the
+   * other, and those that come while one is taken are one.
+   */
+  reconfigure(): Promise<void> {
+    this.nextSettings ??= this.settingsTaken.then(() => {
+      this.nextSettings = undefined;
+      return this.takeSettings();
+    });
+    this.settingsTaken = this.nextSettings.catch(() => undefined);
+    return this.nextSettings;
+  }
+
+  private async takeSettings(): Promise<void> {
     // One that is starting was given the settings of before.
     await this.queue;
     if (this.state === 'failed') {
       return this.restart();
     }
     const wanted = await this.around.command().catch(() => undefined);
-    if (this.running !== undefined && !sameCommand(wanted, this.running) && (await this.around.mayRestart())) {
-      return this.restart();
+    if (this.running !== undefined && !sameCommand(wanted, this.running)) {
+      if (this.around.mayRestart()) {
+        return this.restart();
+      }
+      this.around.offerRestart(() => this.restart());
     }
     this.notify('workspace/didChangeConfiguration', { settings: { donewhen: await this.around.settings() } });
   }

@@ -14,6 +14,7 @@ const MODELS_WANTED = 'modelsWanted';
 /** Where the server's program is; the extension's own environment is made where it is needed. */
 export class Environment {
   private readonly managed: ManagedEnvironments;
+  private readonly making = new Map<string, Promise<string>>();
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -110,7 +111,15 @@ export class Environment {
 
   private async ofManaged(): Promise<string> {
     const contents = await this.contents();
-    return (await this.managed.find(contents)) ?? this.make(contents);
+    const found = await this.managed.find(contents);
+    if (found !== undefined) {
+      return found;
+    }
+    // Who asks for the same one meanwhile waits for it too.
+    const same = JSON.stringify(contents);
+    const making = this.making.get(same) ?? this.make(contents).finally(() => this.making.delete(same));
+    this.making.set(same, making);
+    return making;
   }
 
   private async contents(): Promise<Contents> {

@@ -40,7 +40,8 @@ export function activate(context: vscode.ExtensionContext): void {
       stateDir: () => ownText('stateDir') || null,
       trusted: () => vscode.workspace.isTrusted,
       secrets: () => secrets.all(),
-      mayRestart: () => mayInterrupt(snapshots),
+      mayRestart: () => !snapshots.all().some((run) => isActive(run)),
+      offerRestart: (restart) => void offerRestart(restart),
       tell: (problem) => trouble.tell(problem),
     },
     snapshots,
@@ -48,7 +49,7 @@ export function activate(context: vscode.ExtensionContext): void {
   );
   server = started;
   const trouble: Trouble = new Trouble(started, environment, log, versionOf(context));
-  const services: Services = { client: started, snapshots, log, context };
+  const services: Services = { client: started, snapshots, log, context, keys: secrets };
   context.subscriptions.push(log, started, interpreter, follow(started, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow(started));
   const features = [
     registerStatusBar,
@@ -102,11 +103,10 @@ function follow(server: Server, interpreter: ProjectInterpreter): vscode.Disposa
 }
 
 /** A run that goes on is not interrupted without a person's word. */
-async function mayInterrupt(snapshots: SnapshotStore): Promise<boolean> {
-  if (!snapshots.all().some((run) => isActive(run))) {
-    return true;
-  }
-  const restart = vscode.l10n.t('Restart Server');
+async function offerRestart(restart: () => Promise<void>): Promise<void> {
+  const now = vscode.l10n.t('Restart Server');
   const message = vscode.l10n.t('These settings need a restart of the server. The run is interrupted then, and can be resumed.');
-  return (await inform(message, [restart])) === restart;
+  if ((await inform(message, [now])) === now) {
+    await restart();
+  }
 }

@@ -88,7 +88,7 @@ function requirement(wheel: string, extras: readonly string[]): string {
 /** Undefined where there is no uv, or it makes no environment. */
 async function makeWithUv(making: Making, python: Python | undefined): Promise<Made | undefined> {
   const version = ['--python', python === undefined ? '>=3.11' : await programOf(python, making)];
-  const options = ['--no-project', '--no-python-downloads', '--clear', ...version];
+  const options = ['--no-project', '--no-python-downloads', '--relocatable', '--clear', ...version];
   const venv = await start(making, ['uv', 'venv', ...options, making.folder]);
   if (venv.code !== 0) {
     return undefined;

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { type Made, type Making, makeEnvironment, pythonIn } from './installing';
 
 /** Raised where environments are made in another way than before. */
-const LAYOUT = 1;
+const LAYOUT = 2;
 const READY = 'ready';
 const UNUSED_MS = 14 * 24 * 3_600_000;
 
@@ -13,6 +13,8 @@ export interface Contents {
   readonly wheel: string;
   readonly extras: readonly string[];
 }
+
+type How = Pick<Making, 'env' | 'signal' | 'onLine'>;
 
 export type MadeEnvironment = { readonly kind: 'ready'; readonly python: string } | Exclude<Made, { kind: 'made' }>;
 
@@ -35,7 +37,7 @@ export class ManagedEnvironments {
   }
 
   /** What the disk refuses is `failed`, as what the installer refuses is. */
-  async make(contents: Contents, how: Pick<Making, 'env' | 'signal' | 'onLine'>): Promise<MadeEnvironment> {
+  async make(contents: Contents, how: How): Promise<MadeEnvironment> {
     const place = await this.place(contents);
     const folder = `${place}.${randomUUID().slice(0, 8)}`;
     try {
@@ -44,6 +46,7 @@ export class ManagedEnvironments {
       if (made.kind !== 'made') {
         return made;
       }
+      await renameInPrograms(folder, place);
       await writeFile(path.join(folder, READY), path.basename(contents.wheel));
       await takePlace(folder, place);
       await this.forgetUnused(place).catch(() => undefined);
@@ -83,6 +86,22 @@ export class ManagedEnvironments {
 async function isWhole(place: string): Promise<boolean> {
   const parts = [path.join(place, READY), pythonIn(place)].map((part) => stat(part).catch(() => undefined));
   return (await Promise.all(parts)).every((part) => part !== undefined);
+}
+
+/**
+ * pip writes the folder of an environment into its programs, as text or, on Windows, before the archive that a launcher
+ * ends with. uv is asked for programs that name none.
+ */
+async function renameInPrograms(from: string, to: string): Promise<void> {
+  const programs = path.dirname(pythonIn(from));
+  const [before, after] = [from, to].map((folder) => Buffer.from(folder).toString('latin1'));
+  for (const entry of await readdir(programs, { withFileTypes: true })) {
+    const file = path.join(programs, entry.name);
+    const content = entry.isFile() ? await readFile(file, 'latin1') : '';
+    if (content.includes(before ?? '')) {
+      await writeFile(file, content.replaceAll(before ?? '', after ?? ''), 'latin1');
+    }
+  }
 }
 
 /** Another window may have been faster: then its environment, which is the same, stays. What is broken goes. */

@@ -15,6 +15,12 @@ const NAMES: readonly (readonly [string, string])[] = [
   ['XAI_API_KEY', 'xAI'],
 ];
 
+/** The variable that holds the key of a model's provider, and the provider's name; undefined where it is not known. */
+function keyOf(model: string): readonly [string, string] | undefined {
+  const provider = model.split('/', 1)[0]?.toUpperCase() ?? '';
+  return NAMES.find(([name]) => name === `${provider}_API_KEY`);
+}
+
 /** API keys: in the editor's secret storage, handed to the server over its own connection, nowhere else. */
 export class Secrets {
   constructor(private readonly storage: vscode.SecretStorage) {}
@@ -30,13 +36,41 @@ export class Secrets {
     if (name === undefined || value === undefined) {
       return;
     }
+    await this.keep(client, name, value);
+    const told =
+      value === '' ? vscode.l10n.t('The key {0} is forgotten.', name) : vscode.l10n.t('The key {0} is stored.', name);
+    vscode.window.setStatusBarMessage(told, 5_000);
+  }
+
+  /**
+   * Asks for the keys that the models' providers need, where neither the key ring nor the environment has them. Left
+   * empty, a provider goes without: the server then says what is missing when it is called.
+   *
+   * @returns false where the person leaves.
+   */
+  async askMissing(client: ServerClient, models: readonly string[]): Promise<boolean> {
+    const stored = await this.stored();
+    const needed = new Map(models.map((model) => keyOf(model)).filter((key) => key !== undefined));
+    for (const [name, provider] of needed) {
+      if (name in stored || (process.env[name] ?? '') !== '') {
+        continue;
+      }
+      const value = await askOptionalValue(name, provider);
+      if (value === undefined) {
+        return false;
+      }
+      if (value !== '') {
+        await this.keep(client, name, value);
+      }
+    }
+    return true;
+  }
+
+  private async keep(client: ServerClient, name: string, value: string): Promise<void> {
     const others = Object.entries(await this.stored()).filter(([stored]) => stored !== name);
     const all = value === '' ? others : [...others, [name, value]];
     await this.storage.store(STORED, JSON.stringify(Object.fromEntries(all)));
     client.notify('donewhen/setSecret', { name, value });
-    const told =
-      value === '' ? vscode.l10n.t('The key {0} is forgotten.', name) : vscode.l10n.t('The key {0} is stored.', name);
-    vscode.window.setStatusBarMessage(told, 5_000);
   }
 
   /** What another window stored or forgot holds for this one's server too. */
@@ -102,6 +136,16 @@ function askName(): Thenable<string | undefined> {
     ignoreFocusOut: true,
     validateInput: (text) => (/^[A-Z][A-Z0-9_]*$/.test(text) ? undefined : vscode.l10n.t('Capitals, digits and _')),
   });
+}
+
+async function askOptionalValue(name: string, provider: string): Promise<string | undefined> {
+  const given = await vscode.window.showInputBox({
+    title: vscode.l10n.t('The API key for {0}', provider),
+    prompt: vscode.l10n.t('Kept in the secret storage of the editor as {0}. Leave it empty to go without.', name),
+    password: true,
+    ignoreFocusOut: true,
+  });
+  return given?.trim();
 }
 
 async function askValue(name: string): Promise<string | undefined> {

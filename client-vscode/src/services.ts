@@ -7,6 +7,13 @@ export interface Services {
   readonly snapshots: Snapshots;
   readonly log: vscode.LogOutputChannel;
   readonly context: vscode.ExtensionContext;
+  readonly keys: Keys;
+}
+
+/** The keys of models' providers. */
+export interface Keys {
+  /** Asks for the keys that these models need and that are not there; false where the person leaves. */
+  askMissing(client: ServerClient, models: readonly string[]): Promise<boolean>;
 }
 
 export type ServerState = 'stopped' | 'preparing' | 'starting' | 'running' | 'failed';

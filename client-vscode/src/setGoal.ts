@@ -23,8 +23,10 @@ export async function setGoal(services: Services): Promise<void> {
     return;
   }
   const wanted: Wanted = { folder, objective: '', offered: [], picked: [], worker: currentWorker() };
-  if ((await ask(services, wanted)) && (await prepareWorker(services, wanted.worker))) {
+  if (await ask(services, wanted)) {
     await draft(services, wanted);
+    // The goal is there whatever becomes of the worker: what it needs is asked for again at the start.
+    await prepareWorker(services, wanted.worker);
   }
 }
 
@@ -130,8 +132,7 @@ async function show(goalUri: string, wanted: Wanted): Promise<void> {
 /** The draft as the person wants it, saved: a goal is read from the disk. */
 async function settle(document: vscode.TextDocument, wanted: Wanted): Promise<void> {
   const before = document.getText();
-  const checked = withChecks(before, wanted.offered, wanted.picked);
-  const after = wanted.worker === currentWorker() ? checked : withWorker(checked, wanted.worker);
+  const after = withWorker(withChecks(before, wanted.offered, wanted.picked), wanted.worker);
   if (after !== before) {
     const edit = new vscode.WorkspaceEdit();
     const whole = new vscode.Range(document.positionAt(0), document.positionAt(before.length));

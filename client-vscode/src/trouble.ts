@@ -10,6 +10,9 @@ import { differenceOf } from './versions';
 /** What the server says of a key that is missing, or that a provider did not take. */
 const NEEDS_KEY = /\b[A-Z][A-Z0-9_]*_API_KEY\b/;
 
+/** What the server says where the built-in agent is to work and has no model. */
+const NEEDS_MODEL = /\bneeds a model\b/;
+
 /** How problems are told: a sentence, and buttons for what can be done about it. */
 export class Trouble {
   /** The problem whose message stands there and waits for an answer. */
@@ -49,22 +52,28 @@ export class Trouble {
     }
     const message = problem instanceof Error ? problem.message : String(problem);
     this.log.error(message);
-    const install = vscode.l10n.t('Install Model Support');
-    const logs = vscode.l10n.t('Show Logs');
-    const key = vscode.l10n.t('Set API Key');
-    const offered = [
+    const remedies = this.remediesOf(message);
+    const chosen = await tellError(harmless(message), remedies.map((one) => one.label));
+    await this.perform(remedies.find((one) => one.label === chosen));
+  }
+
+  private remediesOf(message: string): readonly Remedy[] {
+    const command = (label: string, id: string): Remedy => ({
+      label,
+      again: false,
+      perform: async () => vscode.commands.executeCommand(id),
+    });
+    const install: Remedy = {
+      label: vscode.l10n.t('Install Model Support'),
+      again: true,
+      perform: () => this.environment.wantModels(),
+    };
+    return [
+      ...(NEEDS_MODEL.test(message) ? [command(vscode.l10n.t('Choose Models'), 'donewhen.chooseModels')] : []),
       ...(message.includes('donewhen[models]') ? [install] : []),
-      ...(NEEDS_KEY.test(message) ? [key] : []),
+      ...(NEEDS_KEY.test(message) ? [command(vscode.l10n.t('Set API Key'), 'donewhen.setApiKey')] : []),
+      command(vscode.l10n.t('Show Logs'), 'donewhen.showLogs'),
     ];
-    const chosen = await tellError(harmless(message), [...offered, logs]);
-    if (chosen === logs) {
-      this.log.show();
-    } else if (chosen === key) {
-      await vscode.commands.executeCommand('donewhen.setApiKey');
-    } else if (chosen === install) {
-      await this.environment.wantModels();
-      await this.server.restart();
-    }
   }
 
   private async tellVersion(): Promise<void> {

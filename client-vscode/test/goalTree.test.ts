@@ -192,18 +192,6 @@ describe('iterations', () => {
     const [last, before] = group()?.children ?? [];
     expect([last?.context, before?.context]).toEqual(['iteration', 'iteration.revertible']);
   });
-
-  it('builds a long run with many requirements in a moment', () => {
-    const requirements = Array.from({ length: 200 }, (_, index) => makeRequirement(index + 1, { evidenceIds: ['E1'] }));
-    const long = makeSnapshot({ requirements, iterationsTotal: 1000, iterations: makeIterations(981, 1000) });
-    const earlier = makeIterations(1, 1000);
-    const taken = Array.from({ length: 5 }, () => {
-      const before = performance.now();
-      tree([long], earlier);
-      return performance.now() - before;
-    });
-    expect(Math.min(...taken)).toBeLessThan(50);
-  });
 });
 
 describe('shownRuns', () => {

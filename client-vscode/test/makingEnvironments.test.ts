@@ -77,7 +77,7 @@ describe.runIf(onPosix)('uv', () => {
     const made = await environments.make(contents, how(bin, { PIP_FIND_LINKS: '/cache', PIP_NO_INDEX: '1' }));
     expect(made.kind).toBe('ready');
     const [venv = '', install = ''] = readFileSync(notes, 'utf8').split('\n');
-    expect(venv).toContain(`${realpathSync(at)} venv --no-project --no-python-downloads --clear --python ${python} `);
+    expect(venv).toContain(`${realpathSync(at)} venv --no-project --no-python-downloads --relocatable --clear --python ${python} `);
     expect(install).toMatch(/ pip install --python \S+ --find-links \/cache --no-index \S+\.whl$/);
   });
 

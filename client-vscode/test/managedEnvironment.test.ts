@@ -13,7 +13,8 @@ path, greeting, needs, project = sys.argv[1:]
 info = f"{project}-0.1.0.dist-info"
 with zipfile.ZipFile(path, "w") as wheel:
     wheel.writestr(f"{project}/__init__.py", "")
-    wheel.writestr(f"{project}/__main__.py", f"print({greeting!r})\\n")
+    wheel.writestr(f"{project}/__main__.py", f"print({greeting!r})\\n\\n\\ndef main():\\n    pass\\n")
+    wheel.writestr(f"{info}/entry_points.txt", f"[console_scripts]\\n{project} = {project}.__main__:main\\n")
     wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\\nName: {project}\\nVersion: 0.1.0\\n" + needs)
     wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
     wheel.writestr(f"{info}/RECORD", "")
@@ -60,6 +61,8 @@ test.skipIf(python === undefined)('an environment is made once for a wheel, and 
   const found = await environments.find(first);
   expect(made, lines.join('\n')).toEqual({ kind: 'ready', python: found });
   expect(execFileSync(found ?? '', ['-I', '-m', 'donewhen'], { encoding: 'utf8' }).trim()).toBe('one');
+  const program = path.join(path.dirname(found ?? ''), process.platform === 'win32' ? 'donewhen.exe' : 'donewhen');
+  expect(execFileSync(program, { encoding: 'utf8' }).trim()).toBe('one');
 
   const second = { wheel: wheel('second', 'two'), extras: [] };
   expect(await environments.find(second)).toBeUndefined();

@@ -47,3 +47,26 @@ def test_a_goal_set_in_the_palette_is_watched_until_it_is_complete(
     window.notices.press(OBJECTIVE, "Waive")
     window.notices.wait_bar(BAR, "1 of 2 met, 1 waived")
     window.until(lambda: not window.views.problems(), "without problems")
+
+
+def test_a_goal_for_an_agent_is_drafted_before_anything_else_is_asked(
+    server: CodeServer, open_window: Opener, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder")
+    window = open_window(server, folder)
+    window.palette.run("Done When: Set Goal")
+    window.palette.answer(OBJECTIVE)
+    assert window.until(lambda: any("pytest" in one for one in window.palette.options()), "the detected check")
+    window.palette.accept()
+    window.palette.pick("The built-in agent")
+    window.until(lambda: (folder / "GOAL.md").exists(), "a goal file while the model is asked for")
+    window.until(lambda: "worker: agent" in (folder / "GOAL.md").read_text(), "with the worker that was picked")
+
+    # The key is a step, not a notification that hides by itself.
+    window.until(lambda: "built-in agent" in window.palette.title(), "the question for its model")
+    window.palette.answer("anthropic/claude-sonnet-4-5")
+    window.until(lambda: "judges" in window.palette.title(), "the question for the judge")
+    window.palette.answer("")
+    window.until(lambda: "API key for Anthropic" in window.palette.title(), "the question for the key")
+    window.palette.dismiss()
+    assert not window.notices.toasts()
