@@ -13,12 +13,15 @@ import psutil
 import pytest
 
 from donewhen.core.evidence import Outcome, Problem
-from donewhen.core.goal import Check
+from donewhen.core.goal import Check, Goal, Requirement
+from donewhen.core.integrity import compare
+from donewhen.evidence.probes import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
 from donewhen.workspace.processes import SystemProcesses
 from tests.tools import needs
 
 from .conftest import RunCheck
+from .test_probes_integrity import FolderOfFiles
 
 Write = Callable[[str, str], Path]
 
@@ -324,6 +327,67 @@ async def test_a_later_run_on_the_same_line_hides_no_failure(run: RunCheck, writ
     assert "1 failed test" in result.reason
 
 
+BASE = """
+class Base:
+    value = 1
+
+    def test_value(self):
+        assert self.value == 1
+
+    def test_kind(self):
+        assert isinstance(self.value, int)
+"""
+HEIRS = """
+from base import Base
+
+class TestOne(Base):
+    pass
+
+class TestTwo(Base):
+    value = 2
+"""
+
+
+@pytest.mark.conformance("A8")
+async def test_inherited_tests_are_as_many_as_their_runner_says(run: RunCheck, write: Write, root: Path) -> None:
+    write("base.py", BASE)
+    write("test_a.py", HEIRS)
+    write("sub/test_b.py", "from base import Base\n\nclass TestOne(Base):\n    pass\n")
+    check = Check.of("python -m pytest -q --rootdir . -p no:cacheprovider")
+    before = await run(check.command)
+    assert (before.totals.passed, before.totals.failed) == (5, 1)
+    assert "5 passed" in before.output
+    assert sorted(t.name for t in before.tests) == [
+        "sub/test_b.py::TestOne::test_kind",
+        "sub/test_b.py::TestOne::test_value",
+        *(f"test_a.py::Test{n}::test_{what}" for n in ("One", "Two") for what in ("kind", "value")),
+    ]
+    goal = Goal("goal", "goal", (Requirement("r-1", 1, "works", (check,)),))
+    probes = WorkspaceProbes(lambda: {})
+    baseline = await probes.facts(goal, FolderOfFiles(root), [before])  # pyright: ignore[reportArgumentType]
+    write("test_a.py", HEIRS.split("class TestTwo")[0])
+    after = await run(check.command)
+    assert after.passed
+    found = compare(baseline, await probes.facts(goal, FolderOfFiles(root), [after]))  # pyright: ignore[reportArgumentType]
+    lost = next(finding for finding in found if finding.kind == "fewer_tests")
+    assert "test_a.py::TestTwo::test_value" in lost.message
+
+
+@pytest.mark.conformance("A8")
+async def test_a_report_of_another_number_than_was_printed_proves_nothing(run: RunCheck, write: Write) -> None:
+    write("test_a.py", "def test_one(): pass\n")
+    command = "python -m pytest -q"
+    assert (await run(command)).passed
+    write(
+        "conftest.py",
+        "def pytest_report_teststatus(report):\n"
+        "    return ('passed', '.', 'PASSED') if report.when != 'teardown' else None\n",
+    )
+    result = await run(command)
+    assert (result.outcome, result.passed, result.outcome.decides) == (Outcome.NO_REPORT, False, False)
+    assert result.reason == "its test report can't be trusted: its runner printed 2 tests, and it holds 1"
+
+
 PASSING_REPORT = '<testsuites><testsuite><testcase classname="a" name="test_a"/></testsuite></testsuites>'
 
 
@@ -467,7 +531,7 @@ async def test_unittest_counts_by_what_it_prints(run: RunCheck, write: Write) ->
         "    def test_two(self):\n        self.assertEqual(1, 2)\n",
     )
     result = await run("python -m unittest")
-    assert (result.outcome, result.reason) == (Outcome.FAILED, "1 of 2 tests failed: test_two")
+    assert (result.outcome, result.reason) == (Outcome.FAILED, "1 of 2 tests failed: T.test_two")
     assert [(p.path, p.line, p.message) for p in result.problems] == [
         ("test_a.py", 7, "test_two: AssertionError: 1 != 2")
     ]

@@ -65,11 +65,13 @@ def moved_runs(
 
 
 def _in_files(name: str, files: set[str], facts: Iterable[IntegrityFacts]) -> bool:
+    """Whether a test is one of these files': collected from one, or inherited from one by a class elsewhere."""
     path, found, _ = name.partition("::")
-    if found and path.endswith(".py"):
-        return path in files
     simple = simple_name(name)
-    return any(t.simple_name == simple for one in facts for f in one.tests if f.path in files for t in f.tests)
+    own = [f for one in facts for f in one.tests if any(t.simple_name == simple for t in f.tests)]
+    if found and path.endswith(".py") and (path in files or any(f.path == path for f in own)):
+        return path in files
+    return any(f.path in files for f in own)
 
 
 def _fewer(

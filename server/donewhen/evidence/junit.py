@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,11 +11,12 @@ from pathlib import Path
 from donewhen.core.evidence import Problem, TestCase, TestOutcome
 from donewhen.evidence.places import Places
 from donewhen.evidence.stacks import frames
-from donewhen.evidence.text import first_line, strip_ansi
+from donewhen.evidence.text import counted, first_line, strip_ansi
 
 _LARGEST = 64 * 1024 * 1024
 _LONGEST_MESSAGE = 2_000
 _RANK: dict[TestOutcome, int] = {"passed": 0, "skipped": 1, "failed": 2, "error": 3}
+_KINDS: dict[str, TestOutcome] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 
 
 class BrokenReport(ValueError):
@@ -23,10 +25,20 @@ class BrokenReport(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The tests of one report, and the places that its failures name."""
+    """The tests of one report, and the places that its failures name. Each test has the name that its runner knows it
+    by, and no other test of the report has the same.
+
+    `least` and `most` are how many its runner may say that there are: pytest counts a test that passed and failed in
+    its teardown once or twice, as its version has it. `miscounted` says where the report itself declares another
+    number than it holds; `runner` is the name that it gives its maker.
+    """
 
     tests: tuple[TestCase, ...]
     problems: tuple[Problem, ...] = ()
+    least: int = 0
+    most: int = 0
+    miscounted: str = ""
+    runner: str = ""
 
 
 def read_junit(path: Path, places: Places) -> Report:
@@ -52,21 +64,74 @@ def parse_junit(text: bytes, places: Places) -> Report:
 
 
 def _report(root: ElementTree.Element, places: Places) -> Report:
-    tests: dict[object, TestCase] = {}
+    tests: list[TestCase] = []
     problems: list[Problem] = []
-    for number, element in enumerate(_cases(root)):
+    last: dict[str, int] = {}
+    times: Counter[str] = Counter()
+    for element in _cases(root):
         test, found = _case(element, places)
         problems += found
-        # pytest lists a test again for an error in its teardown; other runners may have equal names for two tests.
-        key: object = test.name if "::" in test.name else number
-        known = tests.get(key)
-        if known is None or _RANK[test.outcome] > _RANK[known.outcome]:
-            tests[key] = test
-    return Report(tuple(tests.values()), tuple(problems))
+        if test.name in last and _teardown_only(element):
+            # pytest opens a second element for the error in the teardown of a test that had failed.
+            at = last[test.name]
+            if tests[at].outcome in ("passed", "skipped"):
+                tests[at] = replace(test, name=tests[at].name)
+            continue
+        times[test.name] += 1
+        last[test.name] = len(tests)
+        tests.append(replace(test, name=numbered(test.name, times[test.name])))
+    least, most = _range(root)
+    return Report(tuple(tests), tuple(problems), least, most, _miscounted(root), _runner(root))
+
+
+def numbered(name: str, time: int) -> str:
+    """The name of the `time`-th test that its runner calls `name`: a case of it, in the integrity facts."""
+    return name if time == 1 else f"{name}[#{time}]"
+
+
+def _runner(root: ElementTree.Element) -> str:
+    return next((name for one in (root, *root) if (name := one.get("name", ""))), "")
 
 
 def _cases(root: ElementTree.Element) -> Iterator[ElementTree.Element]:
     return (element for element in root.iter() if _local(element) == "testcase")
+
+
+def _range(suite: ElementTree.Element) -> tuple[int, int]:
+    """How many tests a runner may say that there are in a suite, at least and at most."""
+    seen: set[tuple[str, str, str]] = set()
+    least = most = 0
+    for case in _cases(suite):
+        identity = (case.get("classname", ""), case.get("name", ""), case.get("file", ""))
+        results = sum(_local(child) in _KINDS for child in case)
+        again = identity in seen and _teardown_only(case)
+        least += not again
+        most += max(results, 1) + (_teardown_only(case) and not again)
+        seen.add(identity)
+    return least, most
+
+
+def _teardown_only(case: ElementTree.Element) -> bool:
+    """pytest's error after a test that had a result of its own."""
+    results = [child for child in case if _local(child) in _KINDS]
+    return bool(results) and all(child.get("message", "").startswith("failed on teardown") for child in results)
+
+
+def _miscounted(root: ElementTree.Element) -> str:
+    """Where a suite declares other numbers than it holds; empty where none does."""
+    for suite in root.iter():
+        if _local(suite) not in ("testsuites", "testsuite"):
+            continue
+        least, most = _range(suite)
+        declared = _number(suite.get("tests"))
+        children = Counter(_local(child) for child in suite)
+        direct = (children["testcase"], children["testcase"] + children["testsuite"])  # as mocha and node count
+        if declared is not None and not least <= declared <= most and declared not in direct:
+            return f"it says that it holds {counted(declared, 'test')}, and holds {least}"
+        failed = (_number(suite.get("failures")) or 0) + (_number(suite.get("errors")) or 0)
+        if failed and all(_outcome(case)[0] in ("passed", "skipped") for case in _cases(suite)):
+            return f"it says that it holds {counted(failed, 'failed test')}, and holds none"
+    return ""
 
 
 def _local(element: ElementTree.Element) -> str:
@@ -76,7 +141,7 @@ def _local(element: ElementTree.Element) -> str:
 def _case(element: ElementTree.Element, places: Places) -> tuple[TestCase, list[Problem]]:
     outcome, detail = _outcome(element)
     path = places.find(element.get("file", "")) or places.find(element.get("classname", ""))
-    name = _name(element, path)
+    name = _name(element, path, places)
     test = TestCase(name, outcome, path, _number(element.get("line")))
     if detail is None:
         return test, []
@@ -87,24 +152,42 @@ def _case(element: ElementTree.Element, places: Places) -> tuple[TestCase, list[
 
 
 def _outcome(element: ElementTree.Element) -> tuple[TestOutcome, ElementTree.Element | None]:
-    found: tuple[TestOutcome, ElementTree.Element | None] = ("passed", None)
-    kinds: dict[str, TestOutcome] = {"failure": "failed", "error": "error", "skipped": "skipped"}
+    # What GoogleTest and CTest call a test that did not run.
+    unrun = element.get("status") in ("notrun", "disabled") or element.get("result") in ("suppressed", "skipped")
+    found: tuple[TestOutcome, ElementTree.Element | None] = ("skipped" if unrun else "passed", None)
     for child in element:
-        outcome = kinds.get(_local(child))
+        outcome = _KINDS.get(_local(child))
         if outcome is not None and _RANK[outcome] > _RANK[found[0]]:
             found = (outcome, child)
     return found
 
 
-def _name(element: ElementTree.Element, path: str | None) -> str:
-    """pytest's own name of a test (`tests/test_a.py::TestB::test_c`) where it can be told; else `class.name`."""
+def _name(element: ElementTree.Element, path: str | None, places: Places) -> str:
+    """The runner's own name: for pytest the node id (`tests/test_a.py::TestB::test_c`), else `class.name`.
+
+    pytest's `file` is where a test is defined, its `classname` where it was collected: they are of two files where a
+    class inherits its tests.
+    """
     name, group = element.get("name", "").strip() or "unnamed test", element.get("classname", "").strip()
     file = element.get("file", "").replace("\\", "/")
-    if file.endswith(".py"):
-        module = file.removesuffix(".py").replace("/", ".")
-        inner = group.removeprefix(module).strip(".").replace(".", "::") if group.startswith(module) else ""
-        return "::".join(part for part in (path or file, inner, name) if part)
-    return f"{group}.{name}" if group and not name.startswith(group) else name
+    if not file.endswith(".py"):
+        return f"{group}.{name}" if group and not name.startswith(group) else name
+    module = file.removesuffix(".py").replace("/", ".")
+    if group == module or group.startswith(f"{module}."):
+        collected, inner = path or file, group[len(module) + 1 :]
+    else:
+        collected, inner = _collected(group, places)
+    return "::".join(part for part in (collected, inner.replace(".", "::"), name) if part)
+
+
+def _collected(group: str, places: Places) -> tuple[str, str]:
+    """The file that pytest's `classname` begins with, and the classes after it; all of it where there is none such."""
+    parts = group.split(".")
+    for count in range(len(parts), 0, -1):
+        found = places.find("/".join(parts[:count]) + ".py")
+        if found is not None:
+            return found, ".".join(parts[count:])
+    return group, ""
 
 
 def _number(text: str | None) -> int | None:

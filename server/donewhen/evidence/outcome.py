@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ class Observed:
     was written; `not_installed` what is missing and how to get it. `no_tests_exit`: the runner's exit code for
     "there was no test". `printed_failures` counts the failed tests that runs printed whose report a later run of the
     same command line has overwritten. `checked_nothing` is the line in which a linter says that it had no file.
+    `miscounted` says that the report holds another number of tests than its runner counted.
     """
 
     process: ProcessResult
@@ -35,6 +37,7 @@ class Observed:
     timeout: float = 0.0
     printed_failures: int = 0
     checked_nothing: str | None = None
+    miscounted: str = ""
 
 
 Decision = tuple[Outcome, str]
@@ -75,6 +78,8 @@ def _by_totals(seen: Observed, totals: TestTotals) -> Decision:
     if seen.printed_failures and seen.expected_exit == 0:
         failed = counted(seen.printed_failures, "failed test")
         return Outcome.FAILED, f"its output shows {failed}, although the exit code is 0"
+    if seen.miscounted:
+        return Outcome.NO_REPORT, f"its test report can't be trusted: {seen.miscounted}"
     return Outcome.PASSED, _passes(totals)
 
 
@@ -123,9 +128,16 @@ def _failures(totals: TestTotals, tests: Sequence[TestCase]) -> str:
     return f"{text}: {', '.join(names[:_NAMED_FAILURES])}{more}"
 
 
+_PRINTED_BY_UNITTEST = re.compile(r"(?P<name>\w+) \((?P<owner>[\w.]+)\)")
+
+
 def short_name(name: str) -> str:
-    """A test's name without its file."""
-    short = name.split("::", 1)[1].replace("::", ".") if "::" in name else name
+    """A test's name without its file or module."""
+    if (unit := _PRINTED_BY_UNITTEST.fullmatch(name)) is not None:
+        owner = unit["owner"].removesuffix(f".{unit['name']}").rpartition(".")[2]
+        short = f"{owner}.{unit['name']}"
+    else:
+        short = name.split("::", 1)[1].replace("::", ".") if "::" in name else name
     return short if len(short) <= _LONGEST_NAME else short[: _LONGEST_NAME - 1] + "…"
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from donewhen.core.evidence import TestCase, TestOutcome, TestTotals
+from donewhen.evidence.junit import numbered
 from donewhen.evidence.tap import read_tap
 
 _OUTCOMES: dict[str, TestOutcome] = {
@@ -22,7 +25,7 @@ _OUTCOMES: dict[str, TestOutcome] = {
     "unexpected success": "failed",
 }
 _FAILED_NAMES: dict[str, re.Pattern[str]] = {
-    "unittest": re.compile(r"^(?:FAIL|ERROR): (\S+)", re.MULTILINE),
+    "unittest": re.compile(r"^(?:FAIL|ERROR): (\S+(?: \([\w.]+\))?)", re.MULTILINE),
     "jest": re.compile(r"^\s*● (.+)$", re.MULTILINE),
 }
 
@@ -34,8 +37,18 @@ def printed_tests(output: str, forms: Sequence[str], totals: TestTotals | None) 
         outcomes = [test.outcome for test in tests]
         failed = outcomes.count("failed") + outcomes.count("error")
         if totals and tests and (outcomes.count("passed"), failed) == (totals.passed, totals.failed):
-            return tests
+            return _told_apart(tests)
     return ()
+
+
+def _told_apart(tests: Sequence[TestCase]) -> tuple[TestCase, ...]:
+    """Tests of several binaries or packages may have equal names: they stay as many tests."""
+    times: Counter[str] = Counter()
+    found: list[TestCase] = []
+    for test in tests:
+        times[test.name] += 1
+        found.append(replace(test, name=numbered(test.name, times[test.name])))
+    return tuple(found)
 
 
 def printed_failures(output: str, forms: Sequence[str]) -> tuple[TestCase, ...]:

@@ -25,8 +25,8 @@ from donewhen.evidence.printed_tests import printed_failures, printed_tests
 from donewhen.evidence.reports import Reports, prepare_reports
 from donewhen.evidence.sarif import read_sarif
 from donewhen.evidence.surroundings import Surroundings
-from donewhen.evidence.text import strip_ansi
-from donewhen.evidence.totals import printed_totals
+from donewhen.evidence.text import counted, strip_ansi
+from donewhen.evidence.totals import last_totals, printed_totals
 from donewhen.ports import Processes, ProcessResult
 
 
@@ -199,6 +199,7 @@ class CommandChecker:
             timeout=plan.timeout,
             printed_failures=_overwritten_failures(report, output, plan),
             checked_nothing=checked_nothing(output, plan.parts, totals),
+            miscounted=_miscounted(report, output),
         )
 
 
@@ -223,6 +224,22 @@ def _printed_report(output: str) -> str:
     """What lies between the first start and the last end of a JUnit report's outermost element."""
     end = output.rfind("</testsuite")
     return output[output.find("<testsuite") : output.find(">", end) + 1] if end > 0 else ""
+
+
+def _miscounted(report: Report | None, output: str) -> str:
+    """What is wrong with the number of tests in the report, by itself or beside what its runner printed last."""
+    if report is None or report.miscounted:
+        return report.miscounted if report is not None else ""
+    printed = last_totals(output, report.runner)
+    if printed is None:
+        return ""
+    if report.runner.startswith("pytest"):
+        told, wrong = printed.executed + printed.skipped, report.least
+        fine = report.least <= told <= report.most
+    else:  # what others skip is not always in their reports
+        told, wrong = printed.executed, sum(test.outcome != "skipped" for test in report.tests)
+        fine = told == wrong
+    return "" if fine else f"its runner printed {counted(told, 'test')}, and it holds {wrong}"
 
 
 def _overwritten_failures(report: Report | None, output: str, plan: _Plan) -> int:

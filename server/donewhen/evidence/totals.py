@@ -1,10 +1,14 @@
-"""The totals that known runners print, for where there is no report."""
+"""What known test runners print at their end: how it is told for theirs, and the totals in it.
+
+Totals stand in where there is no report, and are held against a report where there is one.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from donewhen.core.evidence import TestTotals
 from donewhen.evidence.tap import read_tap
@@ -13,13 +17,66 @@ Counts = tuple[int, int, int]
 """Passed, failed, skipped."""
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How one runner ends. `read` takes the totals out of its output; `says` is found in the output of this runner and
+    of no linter or compiler, `nothing` where it says that there was no test. `instead_of` are forms that its output
+    has as well: they are not counted again."""
+
+    read: Callable[[str], Counts | None]
+    says: re.Pattern[str]
+    nothing: re.Pattern[str] | None = None
+    instead_of: tuple[str, ...] = ()
+
+    def counts(self, output: str) -> Counts | None:
+        found = self.read(output)
+        if found is None and self.nothing is not None and self.nothing.search(output):
+            return 0, 0, 0
+        return found
+
+
 def printed_totals(output: str, forms: Sequence[str]) -> TestTotals | None:
     """The first of the forms that the output (without escape sequences) has; None where it has none."""
     for form in forms:
-        counts = _FORMS[form](output)
+        counts = FORMS[form].counts(output)
         if counts is not None:
             return TestTotals(*counts, source="printed")
     return None
+
+
+def recognised(output: str) -> tuple[str, ...]:
+    """The forms of all the test runners whose output this is, or holds."""
+    found = [
+        name
+        for name, form in FORMS.items()
+        if form.says.search(output) or (form.nothing is not None and form.nothing.search(output))
+    ]
+    covered = {other for name in found for other in FORMS[name].instead_of}
+    return tuple(name for name in found if name not in covered)
+
+
+def all_totals(output: str, forms: Sequence[str]) -> TestTotals | None:
+    """What all of the forms count together; None where one of them has no totals."""
+    counts = [FORMS[form].counts(output) for form in forms]
+    known = [one for one in counts if one is not None]
+    total = _sum(known) if len(known) == len(counts) else None
+    return TestTotals(*total, source="printed") if total is not None else None
+
+
+_MAKERS = {
+    "pytest": "pytest", "pytest tests": "pytest", "jest tests": "jest", "vitest tests": "vitest",
+    "nextest-run": "nextest",
+}  # fmt: skip
+"""By the name that a report has: the form in which its maker prints its totals."""
+
+
+def last_totals(output: str, maker: str) -> TestTotals | None:
+    """What the runner with this name in its report printed at its very end; None where it is not known, or did not."""
+    form = _MAKERS.get(maker)
+    if form == "pytest":
+        lines = _PYTEST.findall(output)
+        return TestTotals(*_words(lines[-1], _WORDS), source="printed") if lines else None
+    return printed_totals(output, (form,)) if form is not None else None
 
 
 def _words(text: str, words: dict[str, int]) -> Counts:
@@ -32,7 +89,7 @@ def _words(text: str, words: dict[str, int]) -> Counts:
     return counts[0], counts[1], counts[2]
 
 
-_PYTEST_WORDS = {
+_WORDS = {
     "passed": 0,
     "xpassed": 0,
     "failed": 1,
@@ -50,13 +107,21 @@ _PYTEST_WORDS = {
 }
 
 
+# `=== 2 failed, 3 passed in 0.12s ===`, or the same without the rules under -q.
+_PYTEST = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?(?:, )?|no tests ran)+ in [\d.]+s)\b", re.MULTILINE)
+
+
+def _pytest(output: str) -> Counts | None:
+    return _sum([_words(line, _WORDS) for line in _PYTEST.findall(output)])
+
+
 def _last(pattern: str) -> Callable[[str], Counts | None]:
     """The last line that matches, its numbers told by the word after them."""
     compiled = re.compile(pattern, re.MULTILINE)
 
     def read(output: str) -> Counts | None:
         found = compiled.findall(output)
-        return _words(found[-1], _PYTEST_WORDS) if found else None
+        return _words(found[-1], _WORDS) if found else None
 
     return read
 
@@ -66,7 +131,7 @@ def _all(pattern: str) -> Callable[[str], Counts | None]:
     compiled = re.compile(pattern, re.MULTILINE)
 
     def read(output: str) -> Counts | None:
-        return _sum([_words(line, _PYTEST_WORDS) for line in compiled.findall(output)])
+        return _sum([_words(line, _WORDS) for line in compiled.findall(output)])
 
     return read
 
@@ -77,7 +142,12 @@ def _sum(counts: Sequence[Counts]) -> Counts | None:
     return sum(c[0] for c in counts), sum(c[1] for c in counts), sum(c[2] for c in counts)
 
 
-_UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\n+(OK|FAILED|NO TESTS RAN)(?: \(([^)\n]*)\))?", re.MULTILINE)
+# `OK (skipped=1)`; Twisted's trial: `PASSED (skips=1, successes=2)`.
+_UNITTEST = re.compile(
+    r"^Ran (\d+) tests? in [\d.]+s\n+(OK|FAILED|PASSED|NO TESTS RAN)(?: \(([^)\n]*)\))?", re.MULTILINE
+)
+_UNITTEST_FAILED = ("failures", "errors", "unexpected successes", "unexpectedSuccesses")
+_UNITTEST_SKIPPED = ("skipped", "expected failures", "skips", "expectedFailures", "todos")
 
 
 def _unittest(output: str) -> Counts | None:
@@ -85,10 +155,9 @@ def _unittest(output: str) -> Counts | None:
 
 
 def _unittest_run(ran: str, _: str, details: str) -> Counts:
-    named = {key: int(value) for key, value in re.findall(r"([a-z ]+)=(\d+)", details)}
-    numbers = {key.strip(): value for key, value in named.items()}
-    failed = numbers.get("failures", 0) + numbers.get("errors", 0) + numbers.get("unexpected successes", 0)
-    skipped = numbers.get("skipped", 0) + numbers.get("expected failures", 0)
+    named = {key.strip(): int(value) for key, value in re.findall(r"([A-Za-z ]+)=(\d+)", details)}
+    failed = sum(named.get(key, 0) for key in _UNITTEST_FAILED)
+    skipped = sum(named.get(key, 0) for key in _UNITTEST_SKIPPED)
     return max(int(ran) - failed - skipped, 0), failed, skipped
 
 
@@ -114,16 +183,22 @@ def _go_json(output: str) -> Counts | None:
 
 
 def _go_verbose(output: str) -> Counts | None:
-    marks = re.findall(r"^\s*--- (PASS|FAIL|SKIP): ", output, re.MULTILINE)
+    marks = re.findall(r"^\s*--- (PASS|FAIL|SKIP): (\S+)", output, re.MULTILINE)
     # Without -v only failures are listed: then the packages say how many ran.
-    if "PASS" not in marks and "SKIP" not in marks:
+    if not {"PASS", "SKIP"} & {mark for mark, _ in marks}:
         return None
-    return marks.count("PASS"), marks.count("FAIL"), marks.count("SKIP")
+    # A test that is there for its subtests executed nothing if all of those were skipped.
+    parents = {name.rpartition("/")[0] for _, name in marks}
+    leaves = {mark for mark, name in marks if name not in parents}
+    if leaves == {"SKIP"}:
+        return 0, 0, len(marks)
+    kinds = [mark for mark, _ in marks]
+    return kinds.count("PASS"), kinds.count("FAIL"), kinds.count("SKIP")
 
 
 def _go_packages(output: str) -> Counts | None:
     passed = failed = seen = 0
-    for mark, rest in re.findall(r"^(ok|FAIL|\?)[ \t]+(\S+.*)$", output, re.MULTILINE):
+    for mark, rest in re.findall(r"^(ok|FAIL|\?) *\t(\S+.*)$", output, re.MULTILINE):
         seen += 1
         if "[no tests to run]" in rest or "[no test files]" in rest:
             continue
@@ -137,7 +212,7 @@ def _labelled(passed: str, failed: str, skipped: str) -> Callable[[str], Counts 
 
     def read(output: str) -> Counts | None:
         numbers = [re.findall(pattern, output, re.MULTILINE) for pattern in (passed, failed, skipped)]
-        if not numbers[0] and not numbers[1]:
+        if not any(numbers):
             return None
         last = [int(found[-1]) if found else 0 for found in numbers]
         return last[0], last[1], last[2]
@@ -145,19 +220,43 @@ def _labelled(passed: str, failed: str, skipped: str) -> Callable[[str], Counts 
     return read
 
 
-def _fraction(pattern: str) -> Callable[[str], Counts | None]:
-    """Groups `total`, `failed` and perhaps `skipped` of the last match."""
+def _parts(pattern: str, *, last: bool = True, but: str = "") -> Callable[[str], Counts | None]:
+    """Groups of the last match, or of all added up: `passed` or `total` (of which the others are taken away), and
+    perhaps `failed`, `errors`, `skipped`, `left`. `but` finds tests that the total counts and were skipped."""
     compiled = re.compile(pattern, re.MULTILINE)
 
     def read(output: str) -> Counts | None:
-        found = list(compiled.finditer(output))
+        found = [match.groupdict() for match in compiled.finditer(output)]
         if not found:
             return None
-        groups = found[-1].groupdict()
-        failed, skipped = int(groups["failed"] or 0), int(groups.get("skipped") or 0)
-        return max(int(groups["total"]) - failed - skipped, 0), failed, skipped
+        each = [{key: int(value or 0) for key, value in one.items()} for one in (found[-1:] if last else found)]
+        sums = {
+            key: sum(one.get(key, 0) for one in each)
+            for key in ("passed", "total", "failed", "errors", "skipped", "left")
+        }
+        failed = sums["failed"] + sums["errors"]
+        skipped = sums["skipped"] + sums["left"] + (len(re.findall(but, output, re.MULTILINE)) if but else 0)
+        return sums["passed"] or max(sums["total"] - failed - skipped, 0), failed, skipped
 
     return read
+
+
+def _phpunit(output: str) -> Counts | None:
+    """`OK (3 tests, 5 assertions)`, or `Tests: 3, Assertions: 5, Failures: 1, Skipped: 1.`"""
+    if fine := re.findall(r"^OK \((\d+) tests?, ", output, re.MULTILINE):
+        return int(fine[-1]), 0, 0
+    lines = re.findall(r"^Tests: \d+, Assertions: .*$", output, re.MULTILINE)
+    if not lines:
+        return None
+    named = {key: int(value) for key, value in re.findall(r"([A-Z]\w+): (\d+)", lines[-1])}
+    failed = named.get("Failures", 0) + named.get("Errors", 0)
+    skipped = named.get("Skipped", 0) + named.get("Incomplete", 0)
+    return max(named.get("Tests", 0) - failed - skipped, 0), failed, skipped
+
+
+def _either(*readers: Callable[[str], Counts | None]) -> Callable[[str], Counts | None]:
+    """All that can be read, added up."""
+    return lambda output: _sum([counts for read in readers if (counts := read(output)) is not None])
 
 
 def _prove(output: str) -> Counts | None:
@@ -176,31 +275,205 @@ def _tap(output: str) -> Counts | None:
     return outcomes.count("passed"), outcomes.count("failed"), outcomes.count("skipped")
 
 
-_FORMS: dict[str, Callable[[str], Counts | None]] = {
-    # `=== 2 failed, 3 passed in 0.12s ===`, or the same without the rules under -q.
-    "pytest": _all(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?|no tests ran)+ in [\d.]+s)\b"),
-    "unittest": _unittest,
-    "stestr": _labelled(r"^ - Passed: (\d+)", r"^ - Failed: (\d+)", r"^ - Skipped: (\d+)"),
-    "cargo": _all(r"^test result: \S+ (\d+ passed; \d+ failed; \d+ ignored)"),
-    "nextest": _last(r"^\s*Summary \[[^\]]*\] .*?run: (.*)$"),
-    "go": _go,
-    "gotestsum": _fraction(
-        r"^DONE (?P<total>\d+) tests?(?:, (?P<skipped>\d+) skipped)?(?:, (?P<failed>\d+) failures?)?"
+def _form(
+    read: Callable[[str], Counts | None], says: str, nothing: str | None = None, instead_of: tuple[str, ...] = ()
+) -> Form:
+    none = re.compile(nothing, re.MULTILINE) if nothing is not None else None
+    return Form(read, re.compile(says, re.MULTILINE), none, instead_of)
+
+
+FORMS: dict[str, Form] = {
+    "pytest": _form(
+        _pytest,
+        r"^(?:=+ )?(?:\d+ (?:passed|failed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed)"
+        r"(?:, )?)+ in [\d.]+s\b(?: \([\d:]+\))?(?: =+)?$|^=+ test session starts =+$",
+        r"^(?:=+ )?(?:(?:\d+ \w+, )*no tests ran|no tests collected(?: \(.*\))?) in [\d.]+s|^collected 0 items",
     ),
-    "jest": _last(r"^Tests:\s+(.*)$"),
-    "vitest": _last(r"^\s*Tests\s+(\d+ (?:passed|failed|skipped|todo).*)$"),
-    "mocha": _labelled(r"^\s*(\d+) passing\b", r"^\s*(\d+) failing\b", r"^\s*(\d+) pending\b"),
-    "ava": _labelled(r"^\s*(\d+) tests? passed", r"^\s*(\d+) tests? failed", r"^\s*(\d+) tests? skipped"),
-    "node": _labelled(r"^(?:#|ℹ) pass (\d+)", r"^(?:#|ℹ) fail (\d+)", r"^(?:#|ℹ) skipped (\d+)"),
-    "tap": _tap,
-    "bun": _labelled(r"^\s*(\d+) pass$", r"^\s*(\d+) fail$", r"^\s*(\d+) skip$"),
-    "deno": _last(r"^(?:ok|FAILED) \| (.*)$"),
-    "playwright": _labelled(r"^\s*(\d+) passed\b", r"^\s*(\d+) failed\b", r"^\s*(\d+) skipped\b"),
-    "dotnet": _labelled(r"Passed:\s+(\d+)", r"Failed:\s+(\d+)", r"Skipped:\s+(\d+)"),
-    "ctest": _fraction(r"tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)"),
-    "rspec": _fraction(r"^(?P<total>\d+) examples?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) pending)?"),
-    "phpunit": _fraction(r"^(?:OK \(|Tests: )(?P<total>\d+)(?: tests?)?.*?(?:Failures: (?P<failed>\d+).*)?$"),
-    "mix": _fraction(r"^(?P<total>\d+) tests?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) (?:skipped|excluded))?"),
-    "bats": _fraction(r"^(?P<total>\d+) tests?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) skipped)?"),
-    "prove": _prove,
+    "unittest": _form(_unittest, r"^Ran \d+ tests? in [\d.]+s$", r"^Ran 0 tests in [\d.]+s$|^NO TESTS RAN$"),
+    "stestr": _form(
+        _labelled(r"^ - Passed: (\d+)", r"^ - Failed: (\d+)", r"^ - Skipped: (\d+)"), r"^Ran: \d+ tests? in [\d.]+ sec"
+    ),
+    "doctest": _form(
+        _parts(r"^\d+ tests? in \d+ items?\.\n(?P<passed>\d+) passed(?: and (?P<failed>\d+) failed)?\.$"),
+        r"^\d+ tests? in \d+ items?\.$",
+    ),
+    "behave": _form(
+        _parts(r"^(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed, (?P<skipped>\d+) skipped"),
+        r"^\d+ scenarios? passed, \d+ failed",
+    ),
+    "cucumber": _form(_last(r"^\d+ scenarios? (\(.*\))$"), r"^\d+ scenarios? \(\d+ ", r"^0 scenarios$"),
+    "robot": _form(
+        _parts(r"^(?P<total>\d+) tests?, \d+ passed, (?P<failed>\d+) failed(?:, (?P<skipped>\d+) skipped)?$"),
+        r"^\d+ tests?, \d+ passed, \d+ failed(?:, \d+ skipped)?$",
+    ),
+    "cargo": _form(
+        _all(r"^test result: \S+ (\d+ passed; \d+ failed; \d+ ignored)"),
+        r"^test result: \S+ \d+ passed; \d+ failed",
+        r"^running 0 tests$",
+    ),
+    "nextest": _form(
+        _last(r"^\s*Summary \[[^\]]*\] .*?run: (.*)$"),
+        r"^\s*Summary \[[^\]]*\] .*tests? run: ",
+        r"^\s*Starting 0 tests across |^(?:error|warning): no tests to run$",
+    ),
+    "go": _form(
+        _go,
+        r"^ok  \t\S+\t(?:[\d.]+s|\(cached\))|^FAIL\t\S+(?:\t[\d.]+s| \[)|^\?   \t\S+\t\[no test files\]"
+        r'|^\s*--- (?:PASS|FAIL|SKIP): \S+ \([\d.]+s\)$|^\{(?=.*"Action":"(?:start|run|pass|fail|skip)").*"Package":',
+        r"^testing: warning: no tests to run$|\[no test files\]$|\[no tests to run\]$",
+    ),
+    "gotestsum": _form(
+        _parts(r"^DONE (?P<total>\d+) tests?(?:, (?P<skipped>\d+) skipped)?(?:, (?P<failed>\d+) failures?)?"),
+        r"^DONE \d+ tests?\b.* in [\d.]+s",
+        instead_of=("go",),
+    ),
+    "jest": _form(
+        _last(r"^Tests:\s+(.*)$"),
+        r"^Tests: +(?:\d+ \w+, )*\d+ total$|^Test Suites: .*\b\d+ total$",
+        r"^No tests found, exiting with code \d",
+    ),
+    "vitest": _form(
+        _last(r"^\s*Tests\s+(\d+ (?:passed|failed|skipped|todo).*)$"),
+        r"^\s*Test Files +\d+ \w+|^\s*Tests +\d+ (?:passed|failed|skipped|todo)\b.*\(\d+\)$",
+        r"^\s*Tests +no tests$|^\s*No test (?:suite )?files found\b",
+    ),
+    "mocha": _form(
+        _labelled(r"^\s*(\d+) passing\b", r"^\s*(\d+) failing\b", r"^\s*(\d+) pending\b"),
+        r"^\s*\d+ passing(?: \(\d+m?s?\))?$",
+    ),
+    "jasmine": _form(
+        _parts(r"^(?P<total>\d+) specs?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) pending(?: specs?)?)?"),
+        r"^\d+ specs?, \d+ failures?",
+        r"^No specs found$",
+    ),
+    "ava": _form(
+        _labelled(r"^\s*(\d+) tests? passed", r"^\s*(\d+) tests? failed", r"^\s*(\d+) tests? skipped"),
+        r"^\s*\d+ tests? (?:passed|failed|skipped)$",
+        r"^\s*✖? ?No tests found",
+    ),
+    "node": _form(
+        _labelled(r"^(?:#|ℹ) pass (\d+)", r"^(?:#|ℹ) fail (\d+)", r"^(?:#|ℹ) skipped (\d+)"),
+        r"^(?:#|ℹ) pass \d+$",
+        instead_of=("tap",),
+    ),
+    "tap": _form(_tap, r"^TAP version 1[234]$|\A(?=(?:.*\n)*?1\.\.\d+)(?:.*\n)*?(?:not )?ok\b", r"^1\.\.0(?: +#.*)?$"),
+    "bun": _form(
+        _labelled(r"^\s*(\d+) pass$", r"^\s*(\d+) fail$", r"^\s*(\d+) skip$"),
+        r"^Ran \d+ tests? across \d+ files?|^\s*\d+ pass\n(?:.*\n)?\s*\d+ fail$",
+    ),
+    "deno": _form(_last(r"^(?:ok|FAILED) \| (.*)$"), r"^(?:ok|FAILED) \| \d+ passed", r"^error: No test modules found"),
+    "playwright": _form(
+        _labelled(r"^\s*(\d+) passed\b", r"^\s*(\d+) failed\b", r"^\s*(\d+) skipped\b"),
+        r"^Running \d+ tests? using \d+ workers?",
+        r"^Error: No tests found",
+    ),
+    "dotnet": _form(
+        _either(
+            _parts(r"- Failed:\s+(?P<failed>\d+), Passed:\s+(?P<passed>\d+), Skipped:\s+(?P<skipped>\d+)", last=False),
+            _parts(
+                r"^Total tests: (?P<total>\d+)$(?:\n\s+Passed: \d+)?(?:\n\s+Failed: (?P<failed>\d+))?"
+                r"(?:\n\s+Skipped: (?P<skipped>\d+))?",
+                last=False,
+            ),
+        ),
+        r"^\w+! +- Failed: +\d+, Passed: |^Total tests: \d+$",
+        r"^No test is available in|^No test matches the given testcase filter",
+    ),
+    "maven": _form(
+        _parts(
+            r"^(?:\[\w+\] )?Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+), "
+            r"Skipped: (?P<skipped>\d+)$",
+            last=False,
+        ),
+        r"^(?:\[\w+\] )?Tests run: \d+, Failures: \d+",
+        r"^(?:\[\w+\] )?No tests to run\.$",
+    ),
+    "sbt": _form(
+        _parts(
+            r"Tests: succeeded (?P<passed>\d+), failed (?P<failed>\d+), canceled (?P<skipped>\d+), "
+            r"ignored (?P<left>\d+)",
+            last=False,
+        ),
+        r"Tests: succeeded \d+, failed \d+",
+    ),
+    "swift": _form(
+        _either(
+            _parts(
+                r"^\s*Executed (?P<total>\d+) tests?, with (?:(?P<skipped>\d+) tests? skipped and )?"
+                r"(?P<failed>\d+) failure"
+            ),
+            _parts(
+                r"Test run with (?P<total>\d+) tests?\b.* (?:passed|failed) after .*?(?:with (?P<failed>\d+) issues?)?"
+            ),
+        ),
+        r"^\s*Executed \d+ tests?, with .*\d+ failures?|Test run with \d+ tests?\b.* (?:passed|failed) after ",
+    ),
+    "dart": _form(
+        _parts(
+            r"^\d\d+:\d\d \+(?P<passed>\d+)(?: ~(?P<skipped>\d+))?(?: -(?P<failed>\d+))?: "
+            r"(?:All tests (?:passed!|skipped\.)|Some tests failed\.)"
+        ),
+        r"^\d\d+:\d\d \+\d+(?: ~\d+)?(?: -\d+)?: (?:All tests|Some tests)",
+        r"^(?:\d\d+:\d\d \+0: )?No tests ran\.$",
+    ),
+    "ctest": _form(
+        _parts(
+            r"tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)",
+            but=r"^\s*\d+ - .* \((?:Skipped|Not Run)\)\s*$",
+        ),
+        r"^\d+% tests passed, \d+ tests? failed out of \d+",
+        r"^No tests were found!!!",
+    ),
+    "gtest": _form(
+        _labelled(
+            r"^\[  PASSED  \] (\d+) tests?", r"^\[  FAILED  \] (\d+) tests?, listed", r"^\[  SKIPPED \] (\d+) tests?"
+        ),
+        r"^\[==========\] \d+ tests? from \d+ test (?:suites?|cases?) ran\.",
+    ),
+    "catch2": _form(
+        _either(
+            _parts(r"^All tests passed \(\d+ assertions? in (?P<passed>\d+) test cases?\)"),
+            _parts(
+                r"^(?:\[doctest\] )?test cases: +(?P<total>\d+)(?: \| +\d+ passed)?(?: \| +(?P<failed>\d+) failed)?"
+                r"(?: \| +(?P<skipped>\d+) skipped)?"
+            ),
+        ),
+        r"^All tests passed \(\d+ assertions? in|^(?:\[doctest\] )?test cases: +\d+ \|",
+        r"^No tests ran$",
+    ),
+    "rspec": _form(
+        _parts(r"^(?P<total>\d+) examples?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) pending)?"),
+        r"^\d+ examples?, \d+ failures?",
+    ),
+    "minitest": _form(
+        _parts(
+            r"^(?P<total>\d+) (?:runs|tests), \d+ assertions, (?P<failed>\d+) failures, (?P<errors>\d+) errors, "
+            r"(?P<skipped>\d+) (?:skips|pendings)(?:, (?P<left>\d+) omissions)?",
+            last=False,
+        ),
+        r"^\d+ (?:runs|tests), \d+ assertions, \d+ failures",
+    ),
+    "phpunit": _form(
+        _phpunit, r"^OK \(\d+ tests?, \d+ assertion|^Tests: \d+, Assertions: \d+", r"^No tests executed!$"
+    ),
+    "pest": _form(_last(r"^\s*Tests:\s+(.*) \(\d+ assertions?\)$"), r"^\s*Tests:\s+\d+ .* \(\d+ assertions?\)$"),
+    "mix": _form(
+        # Of bats too: `3 tests, 1 failure, 1 skipped`.
+        _either(
+            _parts(
+                r"^(?:\d+ (?:doctests?|propert(?:y|ies)), )*(?P<total>\d+) tests?, (?P<failed>\d+) failures?"
+                r"(?:, (?P<skipped>\d+) (?:skipped|excluded))?(?:, (?P<left>\d+) skipped)?",
+                last=False,
+            ),
+        ),
+        r"^(?:\d+ (?:doctests?|propert(?:y|ies)), )*\d+ tests?, \d+ failures?(?:, \d+ \w+)*$",
+        r"^There are no tests to run$",
+        instead_of=("tap",),
+    ),
+    "prove": _form(_prove, r"^Files=\d+, Tests=\d+,", r"^Result: NOTESTS$", instead_of=("tap",)),
+    "testthat": _form(
+        _parts(r"^\[ FAIL (?P<failed>\d+) \| WARN \d+ \| SKIP (?P<skipped>\d+) \| PASS (?P<passed>\d+) \]"),
+        r"^\[ FAIL \d+ \| WARN \d+ \| SKIP \d+ \| PASS \d+ \]",
+    ),
 }
+"""By the name that `known_runners` calls a form by."""
