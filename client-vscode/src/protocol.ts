@@ -34,6 +34,7 @@ export interface Snapshot {
   readonly judge: string | null;
   readonly start: Start | null;
   readonly pausedBy: 'person' | 'run' | null;
+  readonly freshness: Freshness | null;
 }
 
 export interface Counts {
@@ -145,6 +146,14 @@ export interface Iteration {
 export interface Start {
   readonly summary: string;
   readonly acceptedBy: string | null;
+}
+
+export interface Freshness {
+  readonly fresh: boolean;
+  readonly revision: string;
+  readonly changedFiles: readonly string[] | null;
+  readonly changedTotal: number | null;
+  readonly resultAt: string;
 }
 
 export interface IterationDetail {

@@ -68,6 +68,7 @@ export function snapshot(given: Partial<Snapshot> = {}): Snapshot {
     judge: null,
     start: null,
     pausedBy: null,
+    freshness: null,
     ...given,
   };
 }

@@ -43,6 +43,7 @@ export function makeSnapshot(given: Partial<Snapshot> = {}): Snapshot {
     judge: null,
     start: null,
     pausedBy: null,
+    freshness: null,
     ...given,
   };
 }

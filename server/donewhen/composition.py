@@ -115,6 +115,7 @@ def engine_setup(
         ledger=ledger,
         lock=lock,
         workspace=lambda: FolderWorkspace(root, kept, watch=around.watch, excluded=(folder.parents[1],)),
+        glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=CheckerWithPlugins(root, checker, plugins),
         probes=LazyProbes(variables),
         goal_files=LazyGoalFiles(root),

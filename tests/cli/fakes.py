@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -186,8 +186,11 @@ class FakeRuns:
             raise UnknownRun(f"there is no run {run_id} here")
         return self._shown
 
-    async def views(self, goal_path: str | None = None) -> Sequence[RunView]:
+    async def views(self, goal_path: str | None = None, *, compare: bool = True) -> Sequence[RunView]:
         return [self._shown] if self._shown else []
+
+    async def standing(self) -> Mapping[str, RunView]:
+        return {self._shown.state.run_id: self._shown} if self._shown else {}
 
     async def summaries(self) -> Sequence[RunSummary]:
         if self._shown is None:

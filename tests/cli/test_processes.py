@@ -138,6 +138,19 @@ def test_a_command_worker_is_driven_to_proof(place: Place) -> None:
 
 @posix
 @pytest.mark.conformance("A8")
+def test_what_was_proven_is_stale_once_the_code_changes_and_fresh_once_it_is_back(place: Place) -> None:
+    place.goal("`grep -q good code.txt` passes")
+    assert place.run("run", "--worker-command", "echo good > code.txt").returncode == 0
+    (place.root / "code.txt").write_text("bad\n")
+    snapshot, listed = place.newest(), json.loads(place.run("list", "--json").stdout)[0]
+    assert (snapshot["status"], snapshot["complete"], snapshot["counts"]["stale"]) == ("complete", False, 1)
+    assert (snapshot["freshness"]["fresh"], snapshot["freshness"]["changedFiles"]) == (False, ["code.txt"])
+    assert (listed["status"], listed["freshness"]) == ("complete", snapshot["freshness"])
+    (place.root / "code.txt").write_text("good\n")
+    again = place.newest()
+    assert (again["complete"], again["freshness"]["fresh"], again["freshness"]["changedFiles"]) == (True, True, [])
+
+
 def test_a_worker_can_not_waive_what_it_is_to_prove(place: Place) -> None:
     place.goal("`false` passes")
     waiver = place.root.parent / "waiver.py"

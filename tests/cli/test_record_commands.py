@@ -47,6 +47,7 @@ def test_status_and_list_show_what_is_on_record(tmp_path: Path) -> None:
         "status": "complete",
         "startedAt": "1970-01-01T00:00:00.000Z",
         "updatedAt": "1970-01-01T00:00:01.500Z",
+        "freshness": None,
     }
 
 

@@ -218,6 +218,7 @@ class World:
             ledger=self.ledger.connected(),
             lock=MemoryLock(self.held, last=self.owners),
             workspace=lambda: self.workspace,
+            glance=self.workspace.again,
             checker=self.checker,
             probes=MemoryProbes(),
             goal_files=self,

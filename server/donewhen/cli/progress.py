@@ -64,6 +64,16 @@ def closing(view: RunView) -> list[str]:
     return [_ended_as(state), f"{counts} · {' · '.join(spent)}", *_apart(state)]
 
 
+def stale_lines(view: RunView) -> list[str]:
+    """That its result is of another content than there is now, and what changed; nothing where it isn't."""
+    if view.present is None or not view.stale:
+        return []
+    changed = [shown_path(path) for path in view.present.changed or ()]
+    more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
+    what = f": {one_line(', '.join(changed[:5]))}{more}" if changed else ""
+    return [f"stale: files changed since this result{what}; `donewhen check` looks again"]
+
+
 def _ended_as(state: RunState) -> str:
     if state.halt is not None and state.halted:
         return one_line(halt_text(state.halt), 500)

@@ -8,7 +8,7 @@ from typing import Any
 
 from donewhen.cli.calling import Call
 from donewhen.cli.display import display_for
-from donewhen.cli.progress import closing, finding_line, preview_lines, requirement_line
+from donewhen.cli.progress import closing, finding_line, preview_lines, requirement_line, stale_lines
 from donewhen.cli.pursuing import Pursuit, what_next
 from donewhen.cli.wording import one_line, status_word, when
 from donewhen.core.errors import UsageError
@@ -79,7 +79,8 @@ async def newest(runs: Runs) -> RunView | None:
 def status_lines(view: RunView) -> list[str]:
     """A run as text: its requirements, findings and questions, its status first."""
     state = view.state
-    lines = [f"{state.run_id} {status_word(state)} · {one_line(state.goal.title)}"]
+    stale = ", stale now" if view.stale else ""
+    lines = [f"{state.run_id} {status_word(state)}{stale} · {one_line(state.goal.title)}"]
     lines += [f"warning: {one_line(warning.message)}" for warning in state.warnings]
     lines += [requirement_line(view, one) for one in view.views]
     lines += [finding_line(known) for known in state.findings]
@@ -88,7 +89,7 @@ def status_lines(view: RunView) -> list[str]:
         lines += [f"{asked.id} {asked.kind}: {one_line(asked.title, 500)}", *preview_lines(asked)]
     lines += [f"now: {one_line(view.live.activity)}"] if state.active and view.live.activity else []
     # Its first line has the word for how it ended.
-    return lines + closing(view)[1 if state.active and not state.reason else 0 :]
+    return [*lines, *closing(view)[1 if state.active and not state.reason else 0 :], *stale_lines(view)]
 
 
 def _halt_data(state: RunState) -> list[str]:
@@ -102,19 +103,25 @@ def _halt_data(state: RunState) -> list[str]:
 async def list_runs(call: Call) -> int:
     async with call.runs() as runs:
         summaries = await runs.summaries()
+        standing = await runs.standing()
     if call.json:
-        call.terminal.document([_summary(call, summary) for summary in summaries])
+        call.terminal.document([_summary(call, summary, standing.get(summary.run_id)) for summary in summaries])
         return 0
     for one in summaries:
-        word = one.status or "check"
-        call.terminal.result(f"{one.run_id}  {word:<11}  {when(one.started_at)}  {one_line(one.title, 80)}")
+        view = standing.get(one.run_id)
+        word = (one.status or "check") + (", stale" if view is not None and view.stale else "")
+        call.terminal.result(f"{one.run_id}  {word:<15}  {when(one.started_at)}  {one_line(one.title, 80)}")
     if not summaries:
         call.say_no_run()
     return 0
 
 
-def _summary(call: Call, summary: RunSummary) -> dict[str, Any]:
+def _summary(call: Call, summary: RunSummary, view: RunView | None) -> dict[str, Any]:
+    """`freshness` as in a snapshot; null for a run that is pursued, or that a newer one of its goal has superseded."""
+    from donewhen.wire.snapshot import freshness_of  # lazy: pydantic costs start-up time
+
     path = summary.goal_path
+    freshness = freshness_of(view) if view is not None else None
     return {
         "runId": summary.run_id,
         "mode": summary.mode,
@@ -123,6 +130,7 @@ def _summary(call: Call, summary: RunSummary) -> dict[str, Any]:
         "status": summary.status,
         "startedAt": _iso(summary.started_at),
         "updatedAt": _iso(summary.updated_at),
+        "freshness": freshness.model_dump(mode="json", by_alias=True) if freshness is not None else None,
     }
 
 

@@ -21,7 +21,7 @@ from donewhen.core.fold_audit import (
     judge_started,
 )
 from donewhen.core.fold_turn import cut_off, turn_abandoned, turn_finished, turn_restored, turn_started
-from donewhen.core.globs import any_matches
+from donewhen.core.freshness import outdated
 from donewhen.core.goal import Goal
 from donewhen.core.proof import undecidable
 from donewhen.core.state import SIGN_OF_LIFE, Judged, KnownFinding, RunState
@@ -130,13 +130,7 @@ def _baseline_taken(state: RunState, event: e.BaselineTaken, at: float) -> RunSt
 
 
 def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> RunState:
-    complete_list = event.total <= len(event.paths)
-    judged = {
-        key: replace(value, stale=True)
-        if not complete_list or not value.scope or any(any_matches(value.scope, path) for path in event.paths)
-        else value
-        for key, value in state.judged.items()
-    }
+    judged = outdated(state, event.paths, known=event.total <= len(event.paths))
     due = state.audit_due or (state.turn is None and state.audit is None)
     persons = state.person_paths | frozenset(event.paths) if event.by == "person" else state.person_paths
     disturbed = event.by if state.disturbed in (None, "person") else state.disturbed

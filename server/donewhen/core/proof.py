@@ -176,21 +176,21 @@ def _check_proof(state: RunState, check: Check) -> _Proof:
     ids = (evidence.id,)
     fresh = evidence.fresh(state.revision)
     if not result.passed:
-        return _failure(check, result, ids, fresh)
+        return _failure(state, check, result, ids, fresh)
     if check.id in state.flaky:
         reason = f"`{check.command}` is flaky: it gave different results for the same files ({state.flaky[check.id]} of {STABLE_PASSES} passes in a row)"  # noqa: E501  # one sentence for people
-        return _Proof("unverified", reason, ids, flaky=True, renewing=not fresh)
+        return _Proof("unverified", reason, ids, flaky=True, renewing=not fresh and _will_renew(state))
     if evidence.revision != evidence.revision_after:
-        return _Proof("unverified", f"files changed while `{check.command}` ran", ids, renewing=state.audit_due)
+        return _Proof("unverified", f"files changed while `{check.command}` ran", ids, renewing=_will_renew(state))
     if not fresh:
         reason = f"`{check.command}` passed before the last edit"
         return _Proof("stale", reason, ids, renewing=_will_renew(state))
     return _Proof("met", f"`{check.command}`: {result.reason or 'passed'}", ids)
 
 
-def _failure(check: Check, result: CheckResult, ids: tuple[str, ...], fresh: bool) -> _Proof:
+def _failure(state: RunState, check: Check, result: CheckResult, ids: tuple[str, ...], fresh: bool) -> _Proof:
     status: RequirementStatus = "unmet" if result.outcome.decides else "unverified"
-    return _Proof(status, f"`{check.command}`: {result.reason}", ids, renewing=not fresh)
+    return _Proof(status, f"`{check.command}`: {result.reason}", ids, renewing=not fresh and _will_renew(state))
 
 
 def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
@@ -198,9 +198,9 @@ def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
         return _Proof("unverified", "the editor's diagnostics were not read yet")
     report, ids, fresh = evidence.observation, (evidence.id,), evidence.fresh(state.revision)
     if report.forwarded and report.errors:
-        return _Proof("unmet", _errors(report), ids, renewing=not fresh)
+        return _Proof("unmet", _errors(report), ids, renewing=not fresh and _will_renew(state))
     if report.doubt:
-        return _Proof("unverified", report.doubt, ids, renewing=not fresh)
+        return _Proof("unverified", report.doubt, ids, renewing=not fresh and _will_renew(state))
     if not fresh:
         reason = "the editor's diagnostics are older than the last edit"
         return _Proof("stale", reason, ids, renewing=_will_renew(state))

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 from donewhen.core.calls import CallRole
 from donewhen.core.events import Approve
 from donewhen.core.evidence import Evidence, Problem
+from donewhen.core.freshness import Present
 from donewhen.core.goal import Limits
 from donewhen.core.state import RunState
 from donewhen.core.steering import PausedBy
@@ -73,6 +74,14 @@ class RunView:
     """The places that the latest evidence names, by requirement id; paths relative to the workspace."""
     owned: bool = False
     """True where this process supervises it."""
+    present: Present | None = None
+    """The workspace beside a run that isn't pursued: `views` tell what its proofs are worth there. None where it is
+    pursued, or where that isn't known."""
+
+    @property
+    def stale(self) -> bool:
+        """True where the workspace is known to be another one than the run last looked at."""
+        return self.present is not None and self.present.revision != self.state.revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +191,16 @@ class Runs(Protocol):
 
     async def view(self, run_id: str) -> RunView: ...
 
-    async def views(self, goal_path: str | None = None) -> Sequence[RunView]:
-        """The newest run and audit of each goal, newest first."""
+    async def views(self, goal_path: str | None = None, *, compare: bool = True) -> Sequence[RunView]:
+        """The newest run and audit of each goal, newest first; without `compare` as they are on record, before the
+        workspace was looked at."""
         ...
 
     async def summaries(self) -> Sequence[RunSummary]: ...
+
+    async def standing(self) -> Mapping[str, RunView]:
+        """The newest run and audit of each goal as their proofs stand now, by run id."""
+        ...
 
     async def iteration(self, run_id: str, number: int) -> IterationDetail: ...
 

@@ -89,7 +89,7 @@ class Control(Reading):
 
     async def _do(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> RunView:
         await self._ask_owner(run_id, operation, arguments)
-        return await self.view(run_id)
+        return await self._view(run_id)
 
     async def _ask_owner(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         await self._records.state(run_id)  # an unknown run is an error of its own

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.evidence import Evidence
+from donewhen.core.freshness import Present
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import IterationDetail, RunView
+from donewhen.engine.comparing import comparable, glanced
 from donewhen.engine.records import Records, view_of
 from donewhen.engine.setup import EngineSetup
 from donewhen.engine.tasks import cancelled
@@ -45,17 +47,30 @@ class Reading:
     def state_folder(self) -> Path:
         return self._setup.state_folder
 
+    async def _view(self, run_id: str) -> RunView:
+        """The run as it is known, without a look at the workspace."""
+        run = self._active.get(run_id)
+        return self._own_view(run) if run is not None else await self._records.view(run_id)
+
     async def view(self, run_id: str) -> RunView:
         run = self._active.get(run_id)
         if run is not None:
             return self._own_view(run)
         view = await self._records.view(run_id)
-        if not view.state.active or view.state.mode == "audit":
-            return view
-        await self._find_dead()
-        return await self._records.view(run_id)
+        if view.state.active and view.state.mode != "audit":
+            await self._find_dead()
+            view = await self._records.view(run_id)
+        return await self._as_now(view)
 
-    async def views(self, goal_path: str | None = None) -> Sequence[RunView]:
+    async def _as_now(self, view: RunView) -> RunView:
+        """The view with what its proofs are worth in the present workspace."""
+        glance = self._setup.glance
+        if glance is None or not comparable(view.state):
+            return view
+        present = await glanced(view.state, glance())
+        return view_of(self._setup.root, view.state, view.live, owned=view.owned, present=present)
+
+    async def views(self, goal_path: str | None = None, *, compare: bool = True) -> Sequence[RunView]:
         await self._find_dead()
         cleared = self._records.cleared()
         found: list[RunView] = []
@@ -64,8 +79,11 @@ class Reading:
                 continue
             if state.goal.path and state.updated_at <= cleared.get(state.goal.path, 0.0) and not state.active:
                 continue
-            found.append(await self.view(state.run_id))
+            found.append(await (self.view(state.run_id) if compare else self._view(state.run_id)))
         return found
+
+    async def standing(self) -> Mapping[str, RunView]:
+        return {view.state.run_id: view for view in await self.views()}
 
     async def summaries(self) -> Sequence[RunSummary]:
         await self._find_dead()
@@ -89,7 +107,8 @@ class Reading:
 
     async def report(self, run_id: str) -> RunView:
         state = await self._records.in_full(run_id)
-        return view_of(self._setup.root, state, await self._setup.ledger.live(run_id), owned=run_id in self._active)
+        live = await self._setup.ledger.live(run_id)
+        return await self._as_now(view_of(self._setup.root, state, live, owned=run_id in self._active))
 
     async def forget(self, goal_path: str) -> None:
         self._records.clear(goal_path, self._setup.clock.now())
@@ -159,7 +178,10 @@ class Reading:
 
     def _own_view(self, run: ActiveRun) -> RunView:
         live = Live(run.activity, self._setup.clock.now())
-        return view_of(self._setup.root, run.state, live, owned=True)
+        # What it ends or pauses with is what it has just looked at.
+        seen = run.state.ended or run.state.paused is not None
+        present = Present(run.state.revision) if seen and comparable(run.state) else None
+        return view_of(self._setup.root, run.state, live, owned=True, present=present)
 
     def _run_changed(self, run: ActiveRun) -> None:
         if self._listeners:

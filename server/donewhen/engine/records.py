@@ -15,6 +15,7 @@ from donewhen.core.evidence import CheckResult, Evidence, PastResult
 from donewhen.core.evidence_text import evidence_markdown
 from donewhen.core.fold import begin, fold
 from donewhen.core.fold_audit import remembered
+from donewhen.core.freshness import Present, as_of
 from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.verdict import RequirementView
@@ -48,9 +49,9 @@ class Records:
             self._states[run_id] = known
         return known
 
-    async def view(self, run_id: str) -> RunView:
+    async def view(self, run_id: str, present: Present | None = None) -> RunView:
         state = await self.state(run_id)
-        return view_of(self._root, state, await self._ledger.live(run_id), owned=False)
+        return view_of(self._root, state, await self._ledger.live(run_id), owned=False, present=present)
 
     async def newest(self) -> Sequence[RunState]:
         """The newest run and the newest audit of each goal, newest first; audits only where newer than the run."""
@@ -214,10 +215,10 @@ async def _in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
             await asyncio.sleep(0)
 
 
-def view_of(root: Path, state: RunState, live: Live, *, owned: bool) -> RunView:
-    """A run's state as front ends are given it."""
+def view_of(root: Path, state: RunState, live: Live, *, owned: bool, present: Present | None = None) -> RunView:
+    """A run's state as front ends are given it: its requirements as they stand in the present workspace."""
     uri = (root / state.goal.path).as_uri() if state.goal.path is not None else None
-    return RunView(state, assess(state), live, uri, locations(state), owned)
+    return RunView(state, assess(as_of(state, present)), live, uri, locations(state), owned, present)
 
 
 @dataclass(slots=True)

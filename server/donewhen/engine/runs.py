@@ -16,6 +16,7 @@ from donewhen.core.resume import check_resumable, resumable, tightened
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
+from donewhen.engine.comparing import remember
 from donewhen.engine.control import DIED, Control
 from donewhen.engine.halting import go_on
 from donewhen.engine.loop import pursue
@@ -276,6 +277,7 @@ class Supervisor(Control):
             run.fail(error)
         finally:
             await cancelled(beat)
+        await remember(run.state, run.parts.workspace)
         await self._let_go(run)
         self._setup.lock.release()
 
@@ -297,6 +299,7 @@ class Supervisor(Control):
         finally:
             if not run.state.ended:
                 await run.append(e.RunEnded(None, "the check was cancelled"))
+            await remember(run.state, run.parts.workspace)
             self._active.pop(run.run_id, None)
             await run.parts.workspace.close()
 

@@ -45,6 +45,8 @@ class EngineSetup:
     settle: Callable[[Goal, StartOptions], Start]
     worker: Callable[[RunOptions], Worker]
     judge: Callable[[RunOptions], Judge | None]
+    glance: Callable[[], Workspace] | None = None
+    """A workspace to look at once, without watching it; None where there are no files to look at."""
     trusted: Callable[[], bool] = lambda: True
     retry_prompt: Callable[[str | None], str] | None = None
     """Replaces the feedback that a worker is given before each retry (C6)."""

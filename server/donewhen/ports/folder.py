@@ -49,6 +49,26 @@ class Workspace(Protocol):
         """Waits until the content changed since the last TreeState and then stayed quiet for a moment."""
         ...
 
+    async def moved(self) -> TreeState:
+        """As `settled`, without waiting for quiet."""
+        ...
+
+    async def remember(self, name: str) -> None:
+        """Keeps, beyond this process, what the last TreeState was made of: the rules, the named files, the declared
+        outputs, each file's identity. Raises OSError."""
+        ...
+
+    async def recall(self, name: str, revision: str, named: Sequence[str], frozen: str) -> TreeState:
+        """Opens with what was remembered under that name at that revision; `changed` are the paths that count
+        otherwise since. Where nothing of it was kept, opens with `named` and the rules under `frozen`, if they were
+        kept, and writes nothing."""
+        ...
+
+    def departed(self) -> Sequence[str] | None:
+        """The paths that count otherwise than in what was remembered or recalled last, as of the last TreeState; None
+        where that isn't known."""
+        ...
+
     def scope_digest(self, globs: Sequence[str]) -> str:
         """The content of the files that match, as of the last TreeState."""
         ...

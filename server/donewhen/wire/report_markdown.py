@@ -37,6 +37,7 @@ ACCEPTED = {
     None: "Nobody has accepted yet",
 }
 SHORT = 12
+MAX_CHANGED = 10
 
 _SPACE = re.compile(r"\s+")
 
@@ -59,7 +60,18 @@ def _heading(view: RunView) -> list[str]:
     told = halt_text(halt) if halt is not None else state.reason
     if told and state.status != "complete" and state.mode == "pursue":
         lines += ["", text(told)]
+    lines += _stale(view)
     return [*lines, "", f"<sub>{' · '.join(_facts(state))}</sub>"]
+
+
+def _stale(view: RunView) -> list[str]:
+    """That the files are no longer those of the result."""
+    if view.present is None or not view.stale:
+        return []
+    changed = view.present.changed or ()
+    names = ", ".join(code(path) for path in changed[:MAX_CHANGED])
+    more = f" and {len(changed) - MAX_CHANGED} more" if len(changed) > MAX_CHANGED else ""
+    return ["", f"**Stale**: files changed since this result{f': {names}{more}' if names else ''}."]
 
 
 def _verdict(state: RunState) -> str:

@@ -20,6 +20,7 @@ from donewhen.wire.halt import shown_halt
 
 SCHEMA_VERSION = 1
 MAX_LOCATIONS = 20
+MAX_CHANGED = 20
 
 
 class Wire(BaseModel):
@@ -131,6 +132,17 @@ class WireLimits(Wire):
     token_budget: int | None
 
 
+class WireFreshness(Wire):
+    """Whether the workspace is still the one that the result was made at. `changed_files` are paths relative to the
+    workspace folder; None where only the revisions could be compared."""
+
+    fresh: bool
+    revision: str
+    changed_files: list[str] | None
+    changed_total: int | None
+    result_at: str
+
+
 class WireIteration(Wire):
     number: int
     started_at: str
@@ -181,6 +193,7 @@ class Snapshot(Wire):
     judge: str | None = None
     start: WireStart | None = None
     paused_by: PausedBy | None = None
+    freshness: WireFreshness | None = None
 
 
 def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
@@ -206,7 +219,7 @@ def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
         elapsed_seconds=round(state.elapsed if now is None else state.elapsed_at(now), 3),
         revision=state.revision,
         score=round((counts.met + counts.waived) / total, 4) if total else 0.0,
-        complete=_complete(state),
+        complete=_complete(view),
         missing=missing(view),
         counts=counts,
         requirements=requirements,
@@ -223,6 +236,7 @@ def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
         judge=state.options.judge,
         start=_start(state),
         paused_by=state.paused_by if state.status == "paused" else None,
+        freshness=freshness_of(view),
     )
 
 
@@ -233,11 +247,30 @@ def missing(view: RunView) -> str:
     return "; ".join(parts)
 
 
-def _complete(state: RunState) -> bool:
-    """By the soundness rule, and never otherwise: a run that ended so, or a bare audit that proves everything."""
+def _complete(view: RunView) -> bool:
+    """By the soundness rule, and never otherwise: a run that ended so, or a bare audit that proves everything, as long
+    as nothing of it is stale."""
+    state = view.state
+    if state.ended and any(one.status not in ("met", "waived") for one in view.views):
+        return False
     if state.mode == "audit":
         return state.ended and state.reason != "" and satisfied(state) and not state.audit_due
     return state.end_status == "complete" or (state.active and proven(state) and state.confirmed)
+
+
+def freshness_of(view: RunView) -> WireFreshness | None:
+    """Whether the result still holds in the present workspace; None where that isn't known."""
+    present, state = view.present, view.state
+    if present is None:
+        return None
+    changed = present.changed
+    return WireFreshness(
+        fresh=not view.stale,
+        revision=present.revision,
+        changed_files=None if changed is None else list(changed[:MAX_CHANGED]),
+        changed_total=None if changed is None else len(changed),
+        result_at=wire_time(state.updated_at),
+    )
 
 
 def _counts(view: RunView) -> WireCounts:

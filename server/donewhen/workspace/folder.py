@@ -15,6 +15,8 @@ from donewhen.workspace.ignoring import Coverage, IgnoreRules, Rules
 from donewhen.workspace.manifest import NESTED, Entry, Manifest
 from donewhen.workspace.outputs import Outputs
 from donewhen.workspace.reading import read_entry
+from donewhen.workspace.remembered import keep as keep_remembered
+from donewhen.workspace.remembered import load as load_remembered
 from donewhen.workspace.repository import Repository, find_repository
 from donewhen.workspace.scanning import Scanner
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
@@ -49,6 +51,7 @@ class FolderWorkspace:
         self._root = root.absolute()
         self._state = state.absolute()
         self._excluded = (self._state, *excluded)
+        self._watched = watch
         self._watcher: Watcher = watcher(self._root, self._state) if watch else NoWatcher()
         self._quiet = quiet or Quiet()
         self._outputs = Outputs()
@@ -58,6 +61,7 @@ class FolderWorkspace:
         self._coverage: Coverage | None = None
         self._scanner: Scanner | None = None
         self._checkpoints: Checkpoints | None = None
+        self._base: Manifest | None = None
         self._watching = self._unsure = False
         self._one_at_a_time = asyncio.Lock()
         self._pulse = Pulse()
@@ -110,23 +114,62 @@ class FolderWorkspace:
         await wait_settled(self._settling_look, base, self._pulse, self._quiet, lambda: self._watcher.polls)
         return self._hand_out(base)
 
+    async def moved(self) -> TreeState:
+        at_once = Quiet(0.0, 0.0, self._quiet.gather, self._quiet.poll)
+        await wait_settled(self._settling_look, self._handed, self._pulse, at_once, lambda: self._watcher.polls)
+        return self._hand_out()
+
     async def _settling_look(self) -> Manifest:
         await undisturbed(self._update())
         return self._manifest
 
+    async def remember(self, name: str) -> None:
+        coverage = self._coverage
+        if coverage is not None:
+            place, kept, written = self._state / "results", self._handed, self._outputs.written
+            await asyncio.to_thread(keep_remembered, place, name, kept, coverage, written)
+            self._base = kept
+
+    async def recall(self, name: str, revision: str, named: Sequence[str], frozen: str) -> TreeState:
+        return await undisturbed(self._recall(name, revision, named, frozen))
+
+    def departed(self) -> tuple[str, ...] | None:
+        return None if self._base is None else self._handed.changed_since(self._base)
+
+    async def _recall(self, name: str, revision: str, named: Sequence[str], frozen: str) -> TreeState:
+        kept = await asyncio.to_thread(load_remembered, self._state / "results", name, revision)
+        if kept is None:
+            rules = await asyncio.to_thread(load, self._rules_place, frozen)
+            return await self._open(named, None if rules is None else frozen)
+        async with self._one_at_a_time:
+            # Who only compares reads no index of git's.
+            repository = await self._begun() if self._watched else None
+            self._outputs = Outputs(kept.written)
+            scanner = self._use(Coverage(kept.rules, kept.tracked, kept.named, _within(self._root, self._excluded)))
+            self._watch_and_keep(repository)
+            self._manifest = self._handed = self._base = kept.manifest
+            self._replace(await asyncio.to_thread(self._first_walk, scanner, kept.rules))
+            return self._hand_out()
+
+    async def _begun(self) -> Repository | None:
+        if not self._root.is_dir():
+            raise WorkspaceError(f"{self._root} is no folder: open an existing one")
+        return await find_repository(self._root)
+
+    def _watch_and_keep(self, repository: Repository | None) -> None:
+        if not self._watching:
+            self._watcher.start(self._pulse.beat)
+            self._watching = True
+        self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
+
     async def _open(self, named: Sequence[str], frozen: str | None) -> TreeState:
         async with self._one_at_a_time:
-            if not self._root.is_dir():
-                raise WorkspaceError(f"{self._root} is no folder: open an existing one")
-            repository = await find_repository(self._root)
+            repository = await self._begun()
             kept = await asyncio.to_thread(load, self._rules_place, frozen) if frozen else None
             rules = kept.rules if kept else IgnoreRules(above=_above(repository))
             tracked = kept.tracked if kept else frozenset(repository.tracked if repository else ())
             scanner = self._use(Coverage(rules, tracked, named, _within(self._root, self._excluded)))
-            if not self._watching:
-                self._watcher.start(self._pulse.beat)
-                self._watching = True
-            self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
+            self._watch_and_keep(repository)
             first = self._manifest is _UNOPENED
             self._replace(await asyncio.to_thread(self._first_walk, scanner, rules))
             if frozen and kept is None:

@@ -51,6 +51,15 @@ class MemoryWorkspace:
         self._found = self._handed
         self._pulse = Pulse()
         self._checkpoints: dict[str, dict[str, Content]] = {}
+        self._remembered: dict[str, tuple[Manifest, Outputs, Coverage]] = {}
+        self._base: Manifest | None = None
+
+    def again(self) -> MemoryWorkspace:
+        """The same files, opened once more: with a revision, named files and declared outputs of its own."""
+        other = MemoryWorkspace(root=self._root, ignored=self._ignored, tracked=self._tracked, quiet=self._quiet)
+        for shared in ("_files", "_times", "_saves", "_pulse", "_checkpoints", "_remembered"):
+            setattr(other, shared, getattr(self, shared))
+        return other
 
     @property
     def root(self) -> Path:
@@ -105,6 +114,27 @@ class MemoryWorkspace:
         base = self._handed
         await wait_settled(self._settling_look, base, self._pulse, self._quiet, lambda: False)
         return self._hand_out(base)
+
+    async def moved(self) -> TreeState:
+        self._opened()
+        await wait_settled(self._settling_look, self._handed, self._pulse, Quiet(0.0, 0.0, 0.0), lambda: False)
+        return self._hand_out(self._handed)
+
+    async def remember(self, name: str) -> None:
+        self._remembered[name] = (self._handed, Outputs(self._outputs.written), self._opened())
+        self._base = self._handed
+
+    async def recall(self, name: str, revision: str, named: Sequence[str], frozen: str) -> TreeState:
+        kept = self._remembered.get(name)
+        if kept is None or kept[0].revision != revision:
+            return await self.open(named)
+        self._base = self._handed = self._found = kept[0]
+        self._outputs, self._coverage = Outputs(kept[1].written), kept[2]
+        self._look()
+        return self._hand_out(self._handed)
+
+    def departed(self) -> tuple[str, ...] | None:
+        return None if self._base is None else self._handed.changed_since(self._base)
 
     async def _settling_look(self) -> Manifest:
         self._look()

@@ -38,11 +38,20 @@ def looks_like_source(path: str) -> bool:
     return not (name[dot:] in _REPORT_SUFFIXES and _REPORT.search(name[:dot]))
 
 
+Written = tuple[str, bytes]
+"""The check that wrote a file, by id, and the digest of what it wrote."""
+
+
 class Outputs:
     """Which content of which files was last written by a check running alone."""
 
-    def __init__(self) -> None:
-        self._written: dict[str, tuple[str, bytes]] = {}
+    def __init__(self, written: Mapping[str, Written] | None = None) -> None:
+        self._written: dict[str, Written] = dict(written or {})
+
+    @property
+    def written(self) -> Mapping[str, Written]:
+        """What was last written, by path."""
+        return dict(self._written)
 
     def counted(self, path: str, entry: Entry) -> Entry:
         """The entry as it counts: by the check's token while its content is what that check last wrote."""

@@ -1,0 +1,82 @@
+"""What a result was made of, kept beyond the process that made it: the covered files with their stat, the rules that
+said which count, and which of them were a check's output. Comparing with it costs a stat per file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from donewhen.workspace.ignoring import Coverage, IgnoreRules
+from donewhen.workspace.manifest import Entry, Folder, Manifest
+from donewhen.workspace.outputs import Written
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A manifest, and what makes it comparable: frozen rules, the paths that git tracked, the globs of named files,
+    and what checks had written by then."""
+
+    manifest: Manifest
+    rules: IgnoreRules
+    tracked: frozenset[str]
+    named: tuple[str, ...]
+    written: Mapping[str, Written]
+
+
+def load(place: Path, name: str, revision: str) -> Remembered | None:
+    """What was kept under this name for this revision; None where there is nothing, or nothing that can be read."""
+    try:
+        kept: Any = json.loads((place / f"{name}.json").read_text(encoding="utf-8"))
+        if kept["revision"] != revision:
+            return None
+        folders = {
+            at: Folder({file: _entry(entry) for file, entry in files.items()}) for at, files in kept["folders"].items()
+        }
+        return Remembered(
+            Manifest(folders, bytes.fromhex(kept["digest"])),
+            IgnoreRules.thawed(kept["above"], kept["below"]),
+            frozenset(kept["tracked"]),
+            tuple(kept["named"]),
+            {path: (check, bytes.fromhex(digest)) for path, (check, digest) in kept["written"].items()},
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written: Mapping[str, Written]) -> None:
+    """Keeps it under this name, instead of what was there. Raises OSError where that can't be written."""
+    above, below = coverage.rules.texts()
+    document = {
+        "revision": manifest.revision,
+        "digest": manifest.rules.hex(),
+        "above": above,
+        "below": below,
+        "tracked": sorted(coverage.tracked),
+        "named": coverage.named,
+        "written": {path: (check, digest.hex()) for path, (check, digest) in written.items()},
+        "folders": {
+            at: {file: _plain(entry) for file, entry in folder.files.items()} for at, folder in manifest.folders.items()
+        },
+    }
+    place.mkdir(parents=True, exist_ok=True)
+    unfinished = place / f".{name}.tmp"
+    # Escaped, so that names of files that are no UTF-8 keep their bytes.
+    unfinished.write_text(json.dumps(document, ensure_ascii=True, separators=(",", ":")), encoding="utf-8")
+    unfinished.replace(place / f"{name}.json")
+
+
+def _plain(entry: Entry) -> list[Any]:
+    counted = None if entry.counted == entry.digest else entry.counted.hex()
+    return [entry.mode, entry.digest.hex(), counted, entry.blob.hex(), entry.key, entry.racy]
+
+
+def _entry(kept: list[Any]) -> Entry:
+    mode, digest, counted, blob, (size, mtime, ctime, inode, bits), racy = kept
+    content = bytes.fromhex(digest)
+    key = (size, mtime, ctime, inode, bits)
+    return Entry(
+        mode, content, content if counted is None else bytes.fromhex(counted), bytes.fromhex(blob), key, bool(racy)
+    )
