@@ -103,6 +103,8 @@ class FakeRuns:
         """What a person edited: `revert` keeps it unless forced."""
         self.wrong: tuple[str, ...] = ()
         """Kinds of answers that no interrupt takes."""
+        self.unreadable: tuple[RunSummary, ...] = ()
+        """Newer runs that can't be read."""
         self.closed = False
         self._views = list(views)
         self._error = error
@@ -194,9 +196,12 @@ class FakeRuns:
 
     async def summaries(self) -> Sequence[RunSummary]:
         if self._shown is None:
-            return []
+            return list(self.unreadable)
         state = self._shown.state
-        return [RunSummary(state.run_id, state.mode, state.goal.title, "GOAL.md", state.status, 0.0, 1.5)]
+        return [
+            *self.unreadable,
+            RunSummary(state.run_id, state.mode, state.goal.title, "GOAL.md", state.status, 0.0, 1.5),
+        ]
 
     async def iteration(self, run_id: str, number: int) -> IterationDetail:
         raise NotImplementedError

@@ -11,6 +11,7 @@ import pytest
 from donewhen.core.errors import AlreadyRunning, GoalFileError, HeldElsewhere, LedgerTooNew, NotResumable
 from donewhen.core.work import Answer
 from donewhen.engine.api import LimitChanges
+from donewhen.ports import RunSummary
 from tests.cli.fakes import GOAL, RUN, complete, desk, lines, question, view
 
 
@@ -48,7 +49,25 @@ def test_status_and_list_show_what_is_on_record(tmp_path: Path) -> None:
         "startedAt": "1970-01-01T00:00:00.000Z",
         "updatedAt": "1970-01-01T00:00:01.500Z",
         "freshness": None,
+        "unreadable": None,
     }
+
+
+def test_runs_that_can_not_be_read_are_named_and_passed_over(tmp_path: Path) -> None:
+    why = "entry 3: not the JSON of an event; start a new run"
+    call = desk(tmp_path, complete())
+    call.runs.unreadable = (RunSummary("bad", "pursue", "Old", None, "unreadable", 9.0, 9.0, why),)
+    assert call("list") == 0
+    assert [line.split()[:2] for line in call.out.splitlines()] == [["bad", "unreadable"], [RUN, "complete"]]
+    assert call.err == f"run bad can't be read: {why}\n"
+    assert call("list", "--json") == 0
+    assert [(one["status"], one["unreadable"]) for one in json.loads(call.out)] == [
+        ("unreadable", why), ("complete", None)
+    ]  # fmt: skip
+    assert call("status", "--json") == 0
+    assert (lines(call.out)[0]["runId"], call.err) == (RUN, f"run bad can't be read: {why}\n")
+    assert call("resume", "--max-iterations", "20") == 0
+    assert f"run bad can't be read: {why}\n" in call.err
 
 
 def test_resume_keeps_the_worker(tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ async def test_one_unreadable_entry_is_named(path: Path) -> None:
     await filled(path, 2)
     execute(path, 'UPDATE entries SET body = \'{"type":"Warned"}\' WHERE sequence = 2')
     ledger = await SqliteLedger.open(path)
-    with pytest.raises(LedgerError, match=r"entry 2 of run run-1 can't be read: .*Warned lacks code, message"):
+    with pytest.raises(LedgerError, match=r"run run-1 can't be read: entry 2: .*Warned lacks code, message"):
         await ledger.entries("run-1")
     assert [entry.sequence for entry in await ledger.entries("run-1", 2)] == [3]
     await ledger.close()

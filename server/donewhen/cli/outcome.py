@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from donewhen.core.errors import DoneWhenError, LedgerError, LedgerTooNew, PersonNeeded, WorkerFailed
+from donewhen.core.errors import DoneWhenError, LedgerError, LedgerTooNew, PersonNeeded, UnreadableRun, WorkerFailed
 
 if TYPE_CHECKING:  # a run's records cost start-up time, which `serve` must not pay
     from donewhen.core.state import RunState
@@ -42,6 +42,6 @@ def error_text(error: DoneWhenError) -> str:
     text = str(error) or type(error).__name__
     if isinstance(error, LedgerTooNew):
         return f"{text}; update donewhen, or use another folder with --state-dir"
-    if isinstance(error, LedgerError) and "--state-dir" not in text:
+    if isinstance(error, LedgerError) and not isinstance(error, UnreadableRun) and "--state-dir" not in text:
         return f"{text}; free or repair it, or use another folder with --state-dir"
     return text

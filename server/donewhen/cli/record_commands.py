@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +27,7 @@ async def status(call: Call) -> int:
 async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -> int:
     """One run as it is; without any run `null` and 1."""
     async with call.runs() as runs:
-        view = await runs.view(run_id) if run_id else await newest(runs)
+        view = await runs.view(run_id) if run_id else await newest(call, runs)
         if view is None:
             call.terminal.result("null") if call.json else call.say_no_run()
             return 1
@@ -68,12 +69,25 @@ async def _follow(call: Call, runs: Runs, view: RunView) -> int:
     return await Pursuit(call, runs, display_for(call), supervised=False).follow(begin)
 
 
-async def newest(runs: Runs) -> RunView | None:
-    """The newest run; the newest audit where nothing was pursued yet."""
+async def newest(call: Call, runs: Runs) -> RunView | None:
+    """The newest run that can be read; the newest audit where nothing was pursued yet."""
     summaries = await runs.summaries()
-    pursued = [summary for summary in summaries if summary.mode == "pursue"]
-    first = next(iter(pursued or summaries), None)
-    return await runs.view(first.run_id) if first is not None else None
+    for summary in readable(call, sorted(summaries, key=lambda one: one.mode == "audit")):
+        return await runs.view(summary.run_id)
+    return None
+
+
+def readable(call: Call, summaries: Iterable[RunSummary]) -> Iterator[RunSummary]:
+    """Those that can be read; one that can't is said when it would be its turn."""
+    for summary in summaries:
+        if summary.unreadable is None:
+            yield summary
+        else:
+            call.terminal.say(unreadable_line(summary))
+
+
+def unreadable_line(summary: RunSummary) -> str:
+    return f"run {summary.run_id} can't be read: {one_line(summary.unreadable or '', 500)}"
 
 
 def status_lines(view: RunView) -> list[str]:
@@ -111,6 +125,9 @@ async def list_runs(call: Call) -> int:
         view = standing.get(one.run_id)
         word = (one.status or "check") + (", stale" if view is not None and view.stale else "")
         call.terminal.result(f"{one.run_id}  {word:<15}  {when(one.started_at)}  {one_line(one.title, 80)}")
+    for one in summaries:
+        if one.unreadable is not None:
+            call.terminal.say(unreadable_line(one))
     if not summaries:
         call.say_no_run()
     return 0
@@ -131,6 +148,7 @@ def _summary(call: Call, summary: RunSummary, view: RunView | None) -> dict[str,
         "startedAt": _iso(summary.started_at),
         "updatedAt": _iso(summary.updated_at),
         "freshness": freshness.model_dump(mode="json", by_alias=True) if freshness is not None else None,
+        "unreadable": summary.unreadable,
     }
 
 

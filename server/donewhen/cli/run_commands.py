@@ -18,7 +18,7 @@ from donewhen.cli.goal_argument import (
     write_draft,
 )
 from donewhen.cli.pursuing import Pursuit
-from donewhen.cli.record_commands import newest, show_status
+from donewhen.cli.record_commands import newest, readable, show_status
 from donewhen.cli.wording import plain
 from donewhen.core.errors import AlreadyRunning, UsageError
 from donewhen.core.panel import panel
@@ -108,7 +108,7 @@ async def _refuse_other_models(call: Call, runs: Runs) -> None:
     """A run keeps its models and its judge (C20); variables that name others are for new runs. Raises UsageError."""
     model = getattr(call.arguments, "model", None)
     judges = panel(getattr(call.arguments, "judge_model", None) or "")
-    state = await _to_resume(call.arguments.run_id, runs) if model or judges else None
+    state = await _to_resume(call, runs)
     if state is None:
         return
     agent, judging = state.options.agent, state.options.judging
@@ -120,11 +120,12 @@ async def _refuse_other_models(call: Call, runs: Runs) -> None:
         raise UsageError(f"run {state.run_id} {was}, and that stays: leave --judge-model out, or start a new run")
 
 
-async def _to_resume(run_id: str | None, runs: Runs) -> RunState | None:
+async def _to_resume(call: Call, runs: Runs) -> RunState | None:
     """The run that `resume` would take; None where there is none, which the engine says better."""
+    run_id = call.arguments.run_id
     if run_id is not None:
         return (await runs.view(run_id)).state
-    for summary in await runs.summaries():
+    for summary in readable(call, await runs.summaries()):
         state = (await runs.view(summary.run_id)).state
         if resumable(state) or (state.mode == "pursue" and state.active):
             return state
@@ -171,7 +172,7 @@ async def _verb(call: Call, verb: Verb) -> int:
     async with call.runs() as runs:
         if verb == "resume":
             return await _resumed(call, runs, None, limit_changes(call.settings), resume_options(call))
-        view = await newest(runs)
+        view = await newest(call, runs)
         if view is None:
             raise UsageError(f"there is no run in {call.root}: nothing to {verb}")
         if verb == "clear":

@@ -15,6 +15,7 @@ DoneWhenError
 │   └── HeldElsewhere      another process owns the run and didn't give it up
 ├── LedgerError            the record of runs can't be read or written
 │   ├── LedgerTooNew       it was written by a newer version: refused, untouched
+│   ├── UnreadableRun      one run of it can't be read; all others can
 │   └── LedgerUnavailable  the state folder can't be written (full, read-only)
 ├── WorkspaceError         a file of the workspace can't be read or written
 │   ├── ChangedMeanwhile   a guarded write found other content than was read
@@ -145,6 +146,22 @@ class LedgerError(DoneWhenError):
 
 class LedgerTooNew(LedgerError):
     """The ledger was written by a newer version; it is left untouched."""
+
+
+CHANGED_BY_OTHERS = (
+    "the record was changed by something other than Done When. It is left as it is and stops nothing else: to pursue "
+    "its goal, start a new run"
+)
+
+
+class UnreadableRun(LedgerError):
+    """One run on record can't be read: an entry is damaged, missing or of a newer version. `why` says which and what
+    to do. Everything else goes on without it."""
+
+    def __init__(self, run_id: str, why: str) -> None:
+        super().__init__(f"run {run_id} can't be read: {why}")
+        self.run_id = run_id
+        self.why = why
 
 
 class LedgerUnavailable(LedgerError):

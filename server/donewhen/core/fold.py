@@ -8,7 +8,7 @@ from typing import Any
 from donewhen.core import events as e
 from donewhen.core import fold_calls, fold_plugging
 from donewhen.core.changing import replace
-from donewhen.core.errors import LedgerError
+from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
 from donewhen.core.fold_audit import (
     audit_abandoned,
     audit_finished,
@@ -38,6 +38,16 @@ def fold_all(entries: Iterable[e.Entry]) -> RunState:
     if state is None:
         raise LedgerError("the run has no entries")
     return state
+
+
+def fold_read(run_id: str, state: RunState | None, entry: e.Entry) -> RunState:
+    """The state after one more entry that was read from a record. Raises UnreadableRun for one that nothing can have
+    written after what is before it."""
+    try:
+        return begin(entry) if state is None else fold(state, entry)
+    except Exception as error:
+        problem = str(error) if isinstance(error, LedgerError) else f"{type(error).__name__}: {error}"
+        raise UnreadableRun(run_id, f"entry {entry.sequence}: {problem}; {CHANGED_BY_OTHERS}") from error
 
 
 def begin(entry: e.Entry) -> RunState:

@@ -19,6 +19,7 @@ from donewhen.core.errors import (
     UnknownInterrupt,
     UnknownName,
     UnknownRun,
+    UnreadableRun,
     UsageError,
 )
 from donewhen.core.fold import fold
@@ -111,8 +112,8 @@ class Control(Reading):
             run = self._active.get(owner.run_id)
             try:
                 state = run.state if run is not None else await self._records.state(owner.run_id)
-            except UnknownRun:
-                break  # it keeps its record elsewhere, in memory: it lives
+            except (UnknownRun, UnreadableRun):
+                break  # it keeps its record elsewhere, in memory, or only there it can be read: it lives
             if state.active:
                 break
             await asyncio.sleep(0.02)
@@ -343,7 +344,8 @@ class Control(Reading):
         with contextlib.suppress(LedgerError):
             for summary in await self._setup.ledger.runs():
                 if summary.status in ("running", "waiting") and summary.run_id not in self._active:
-                    await self._mark_interrupted(summary.run_id)
+                    with contextlib.suppress(UnreadableRun):
+                        await self._mark_interrupted(summary.run_id)
 
     async def _record_death(self, state: RunState) -> None:
         live = await self._setup.ledger.live(state.run_id)

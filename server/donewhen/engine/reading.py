@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
-from donewhen.core.errors import DoneWhenError
+from donewhen.core.errors import DoneWhenError, UnreadableRun
 from donewhen.core.evidence import Evidence
 from donewhen.core.freshness import Present
 from donewhen.engine.active import ActiveRun
@@ -87,7 +87,7 @@ class Reading:
 
     async def summaries(self) -> Sequence[RunSummary]:
         await self._find_dead()
-        return await self._setup.ledger.runs()
+        return await self._records.summaries()
 
     async def iteration(self, run_id: str, number: int) -> IterationDetail:
         return await self._records.iteration(run_id, number)
@@ -226,7 +226,10 @@ class Reading:
                 await self._tell(summary, known)
 
     async def _tell(self, summary: RunSummary, known: tuple[float, int, str | None] | None) -> None:
-        view = await self._records.view(summary.run_id)
+        try:
+            view = await self._records.view(summary.run_id)
+        except UnreadableRun:
+            return  # it is listed as that
         now = (summary.updated_at, view.state.sequence, view.live.activity)
         self._followed[summary.run_id] = now
         if known is not None and now != known:

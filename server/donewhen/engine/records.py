@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,10 +11,10 @@ from pathlib import Path
 
 from donewhen.core import events as e
 from donewhen.core.calls import CallFinished, CallStarted, ToolFinished
-from donewhen.core.errors import UnknownName, UnknownRun, UsageError
+from donewhen.core.errors import UnknownName, UnknownRun, UnreadableRun, UsageError
 from donewhen.core.evidence import CheckResult, Evidence, PastResult
 from donewhen.core.evidence_text import evidence_markdown
-from donewhen.core.fold import begin, fold
+from donewhen.core.fold import fold_read
 from donewhen.core.fold_audit import remembered
 from donewhen.core.freshness import Present, as_of
 from donewhen.core.proof import assess
@@ -22,9 +23,11 @@ from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Claim, TurnResult, WorkerStep
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail, RunView
 from donewhen.engine.places import locations
-from donewhen.ports import Ledger, Live
+from donewhen.ports import Ledger, Live, RunSummary
 
 PIECE = 100
+UNREADABLE = "unreadable"
+"""The status of a run on record that can't be read, in a list of runs."""
 MAX_STEPS = 200
 
 
@@ -36,12 +39,14 @@ class Records:
         self._folder = folder
         self._ledger = ledger
         self._states: dict[str, RunState] = {}
+        self._readable: dict[str, float] = {}
+        """Runs that were found readable, with the time of their last entry then."""
 
     async def state(self, run_id: str) -> RunState:
-        """Raises UnknownRun."""
+        """Raises UnknownRun and UnreadableRun."""
         known = self._states.get(run_id)
         async for entry in _in_pieces(await self._ledger.entries(run_id, known.sequence if known else 0)):
-            known = begin(entry) if known is None else fold(known, entry)
+            known = fold_read(run_id, known, entry)
         if known is None:
             raise UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
         kept = self._states.get(run_id)
@@ -54,15 +59,31 @@ class Records:
         return view_of(self._root, state, await self._ledger.live(run_id), owned=False, present=present)
 
     async def newest(self) -> Sequence[RunState]:
-        """The newest run and the newest audit of each goal, newest first; audits only where newer than the run."""
+        """The newest run and the newest audit of each goal, newest first; audits only where newer than the run. What
+        can't be read is passed over: see `summaries`."""
         found: list[RunState] = []
         seen: set[tuple[str | None, str]] = set()
         for summary in await self._ledger.runs():
             key = (summary.goal_path, summary.mode)
             superseded = summary.mode == "audit" and (summary.goal_path, "pursue") in seen
             if key not in seen and not superseded:
-                seen.add(key)
-                found.append(await self.state(summary.run_id))
+                with contextlib.suppress(UnreadableRun):
+                    found.append(await self.state(summary.run_id))
+                    seen.add(key)
+        return found
+
+    async def summaries(self) -> Sequence[RunSummary]:
+        """All runs, newest first; those that can't be read have the status `unreadable` and say why."""
+        found: list[RunSummary] = []
+        for summary in await self._ledger.runs():
+            why = None
+            if self._readable.get(summary.run_id) != summary.updated_at:
+                why = await self._ledger.unreadable(summary.run_id)
+            if why is None:
+                self._readable[summary.run_id] = summary.updated_at
+                found.append(summary)
+            else:
+                found.append(replace(summary, status=UNREADABLE, unreadable=why))
         return found
 
     async def test_runs(self, goal_path: str | None) -> frozenset[str]:
@@ -91,7 +112,7 @@ class Records:
         gathered = _Gathered(number)
         state: RunState | None = None
         async for entry in _in_pieces(await self._ledger.entries(run_id)):
-            state = begin(entry) if state is None else fold(state, entry)
+            state = fold_read(run_id, state, entry)
             gathered.add(entry)
             if gathered.current == number and isinstance(entry.event, e.AuditFinished | e.JudgeFinished):
                 gathered.verdict = assess(state)
@@ -105,7 +126,7 @@ class Records:
         state: RunState | None = None
         known: dict[int, IterationRecord] = {}
         async for entry in _in_pieces(await self._ledger.entries(run_id)):
-            state = begin(entry) if state is None else fold(state, entry)
+            state = fold_read(run_id, state, entry)
             known.update({record.number: record for record in state.iterations[-1:]})
         if state is None:
             raise UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
@@ -198,9 +219,9 @@ class Records:
         """When the results of a goal were last cleared (epoch seconds), by goal path."""
         try:
             found = json.loads((self._folder / "cleared.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return {str(key): float(value) for key, value in found.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
             return {}
-        return {str(key): float(value) for key, value in found.items()} if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # JSON
 
     def clear(self, goal_path: str, at: float) -> None:
         known = {**self.cleared(), goal_path: at}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from donewhen.core import events as e
-from donewhen.core.errors import AlreadyRunning, DoneWhenError, LedgerError, NotResumable, NotTrusted
+from donewhen.core.errors import AlreadyRunning, DoneWhenError, LedgerError, NotResumable, NotTrusted, UnreadableRun
 from donewhen.core.goal import Limits
 from donewhen.core.resume import check_resumable, resumable, tightened
 from donewhen.core.state import RunState
@@ -23,7 +23,7 @@ from donewhen.engine.loop import pursue
 from donewhen.engine.setup import Start
 from donewhen.engine.tasks import cancelled
 from donewhen.engine.watching import amend_if_saved, goal_file_gone, gone_text, named_globs
-from donewhen.ports import Live, Worker
+from donewhen.ports import Live, RunSummary, Worker
 
 CLOSES_WITHIN = 2.0
 
@@ -123,12 +123,15 @@ class Supervisor(Control):
                 continue
             if summary.run_id in self._active or (owner is not None and owner.run_id == summary.run_id):
                 continue
-            if summary.status != "interrupted":
-                await self._mark_interrupted(summary.run_id)
-            view = await self.view(summary.run_id)
-            if view.state.interrupted is not None:
-                found.append(view)
+            with contextlib.suppress(UnreadableRun):
+                found += await self._recovered(summary)
         return found
+
+    async def _recovered(self, summary: RunSummary) -> list[RunView]:
+        if summary.status != "interrupted":
+            await self._mark_interrupted(summary.run_id)
+        view = await self.view(summary.run_id)
+        return [view] if view.state.interrupted is not None else []
 
     async def close(self, reason: str) -> None:
         """Cancels every task, whose steps end their processes, then records the active runs as interrupted."""
@@ -165,9 +168,10 @@ class Supervisor(Control):
                 raise NotResumable(f"run {run_id} is {state.status} already")
             return state
         for summary in await self._setup.ledger.runs():
-            state = await self._records.state(summary.run_id)
-            if resumable(state) or (state.mode == "pursue" and state.active):
-                return state
+            with contextlib.suppress(UnreadableRun):
+                state = await self._records.state(summary.run_id)
+                if resumable(state) or (state.mode == "pursue" and state.active):
+                    return state
         raise NotResumable("no run here can be resumed: `donewhen list` shows all")
 
     async def _take(self, run_id: str, token: str) -> bool:

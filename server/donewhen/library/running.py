@@ -293,7 +293,8 @@ async def resume_run(
 async def _known(session: Session, run_id: str | None, parts: RunParts) -> str:
     """The run that is meant, which what the caller gave again has to fit. Raises UsageError."""
     if run_id is None:
-        summaries = [one for one in await session.runs.summaries() if one.mode == "pursue"]
+        summaries = await session.runs.summaries()
+        summaries = [one for one in summaries if one.mode == "pursue" and one.unreadable is None]
         if not summaries:
             raise UnknownRun(f"there is no run to resume in {parts.workspace}")
         run_id = summaries[0].run_id

@@ -138,14 +138,29 @@ async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
     """Newest first; a goal's newest run and audit, or those of every goal."""
     if argument.run_id is not None:
         folder = await folder_of(session, argument.run_id)
-        return {"snapshots": [shown(session, folder, await folder.runs.view(argument.run_id))]}
+        return {"snapshots": [shown(session, folder, await folder.runs.view(argument.run_id))], "unreadable": []}
+    path, folders = None, None
     if argument.goal_uri is not None:
         place = goal_place(session, argument.goal_uri)
-        folder = await session.folder(place.root)
-        return {"snapshots": [shown(session, folder, view) for view in await folder.runs.views(place.path)]}
-    found = [(folder, view) for folder in await session.all_folders() for view in await folder.runs.views()]
+        path, folders = place.path, [await session.folder(place.root)]
+    folders = folders or await session.all_folders()
+    found = [(folder, view) for folder in folders for view in await folder.runs.views(path)]
     found.sort(key=lambda pair: pair[1].state.started_at, reverse=True)
-    return {"snapshots": [shown(session, folder, view) for folder, view in found]}
+    unreadable = [one for folder in folders for one in await _unreadable(session, folder, path)]
+    return {"snapshots": [shown(session, folder, view) for folder, view in found], "unreadable": unreadable}
+
+
+async def _unreadable(session: Session, folder: Folder, path: str | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "runId": one.run_id,
+            "title": one.title,
+            "goalUri": session.texts.uri(folder.root / one.goal_path) if one.goal_path else None,
+            "reason": one.unreadable,
+        }
+        for one in await folder.runs.summaries()
+        if one.unreadable is not None and path in (None, one.goal_path)
+    ]
 
 
 # ------------------------------------------------------------------------------------- what they need

@@ -51,6 +51,16 @@ async def show_folder(session: Session, root: Path) -> None:
     for view in reversed(folder.board.newest_first()):
         session.showing.run_changed(folder, view)
     offer_to_resume(session, folder)
+    await _tell_unreadable(session, folder)
+
+
+async def _tell_unreadable(session: Session, folder: Folder) -> None:
+    """Runs that can't be read, newest first; once, and all of them where somebody asks (`donewhen.run.status`)."""
+    found = [summary for summary in await folder.runs.summaries() if summary.unreadable is not None]
+    for summary in found[:1]:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        said = f"Done When can't read run {summary.run_id} of {folder.root.name}{more}: {summary.unreadable}"
+        session.protocol.notify("window/showMessage", {"type": 2, "message": said})
 
 
 def offer_to_resume(session: Session, folder: Folder) -> None:

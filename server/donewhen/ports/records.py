@@ -24,7 +24,8 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One line of `donewhen list`. `status` is None for a bare audit that ended."""
+    """One line of `donewhen list`. `status` is None for a bare audit that ended. `unreadable` says why the run can't
+    be read, and what to do, where somebody asked for that."""
 
     run_id: str
     mode: Literal["pursue", "audit"]
@@ -33,6 +34,7 @@ class RunSummary:
     status: str | None
     started_at: float
     updated_at: float
+    unreadable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ class Ledger(Protocol):
         ...
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
-        """All entries of a run with a sequence greater than `after`, in order; empty for an unknown run."""
+        """All entries of a run with a sequence greater than `after`, in order; empty for an unknown run. Raises
+        UnreadableRun where one of them is damaged, missing or of a newer version."""
         ...
 
     async def runs(self) -> Sequence[RunSummary]:
@@ -88,6 +91,10 @@ class Ledger(Protocol):
         ...
 
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None: ...
+
+    async def unreadable(self, run_id: str) -> str | None:
+        """Why a run that is on the list can't be read, with what to do; None where it can."""
+        ...
 
     async def set_live(self, run_id: str, live: Live) -> None: ...
 

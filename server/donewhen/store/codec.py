@@ -56,7 +56,7 @@ def encode(event: Event) -> str:
     return _write(_events().write(event))
 
 
-def decode(text: str, version: int = CODEC_VERSION) -> Event:
+def decode(text: str | bytes, version: int = CODEC_VERSION) -> Event:
     """The event that `encode` of that version wrote. Raises UnreadableEvent and LedgerTooNew."""
     try:
         data = json.loads(text, parse_constant=_no_constant, parse_float=_finite)

@@ -95,6 +95,10 @@ class MemoryLedger:
         self._check_open()
         return self._record.evidence.get((run_id, evidence_id))
 
+    async def unreadable(self, run_id: str) -> str | None:
+        self._check_open()
+        return None
+
     async def set_live(self, run_id: str, live: Live) -> None:
         self._check_open()
         self._record.live[run_id] = live

@@ -98,6 +98,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     # Made before SQLite does, which would let others read it, its journal too.
     path.touch(mode=0o600)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    connection.text_factory = _text
     try:
         _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
         connection.execute("PRAGMA synchronous = FULL")
@@ -107,6 +108,11 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _text(data: bytes) -> str:
+    """One name that is not UTF-8 must not keep everything else from being read."""
+    return data.decode("utf-8", errors="replace")
 
 
 def _patiently(action: Callable[[], object]) -> None:

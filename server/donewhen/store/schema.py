@@ -32,7 +32,12 @@ def _index_evidence(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Migration, ...] = (_create, _index_evidence)
+def _sum_bodies(connection: sqlite3.Connection) -> None:
+    """An entry that is as it was written is known to be readable without decoding it. Older ones have no sum."""
+    connection.execute("ALTER TABLE entries ADD COLUMN checksum INTEGER")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_create, _index_evidence, _sum_bodies)
 
 SCHEMA_VERSION = len(MIGRATIONS)
 

@@ -72,6 +72,9 @@ class SqliteLedger:
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
         return await self._in_thread(tables.evidence, run_id, evidence_id)
 
+    async def unreadable(self, run_id: str) -> str | None:
+        return await self._in_thread(tables.unreadable, run_id)
+
     async def set_live(self, run_id: str, live: Live) -> None:
         await self._in_thread(self._set_live, run_id, live)
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
+import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
-from donewhen.core.events import CheckFinished, Entry, Event, EvidenceRecorded
+from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerTooNew, UnreadableRun
+from donewhen.core.events import END_STATUSES, CheckFinished, Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
+from donewhen.core.fold import fold_read
+from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary
 from donewhen.store.codec import CODEC_VERSION, UnreadableEvent, decode, encode
 from donewhen.store.summary import RunRecord, updated
@@ -40,8 +45,18 @@ def append(connection: sqlite3.Connection, run_id: str, event: Event, at: float)
         (last,) = connection.execute("SELECT MAX(sequence) FROM entries WHERE run_id = ?", (run_id,)).fetchone()
         sequence = (last or 0) + 1
         connection.execute(
-            "INSERT INTO entries (run_id, sequence, at, version, type, body, evidence_id) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (run_id, sequence, at, CODEC_VERSION, type(event).__name__, body, evidence_id),
+            "INSERT INTO entries (run_id, sequence, at, version, type, body, evidence_id, checksum) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                run_id,
+                sequence,
+                at,
+                CODEC_VERSION,
+                type(event).__name__,
+                body,
+                evidence_id,
+                zlib.crc32(body.encode("ascii")),
+            ),
         )
         record = updated(_record(connection, run_id), event, at)
         if record is not None:
@@ -50,16 +65,24 @@ def append(connection: sqlite3.Connection, run_id: str, event: Event, at: float)
 
 
 def entries(connection: sqlite3.Connection, run_id: str, after: int) -> list[Entry]:
-    rows = connection.execute(
-        "SELECT sequence, at, version, body FROM entries WHERE run_id = ? AND sequence > ? ORDER BY sequence",
+    """Raises UnreadableRun, which names the first entry that is damaged, missing or of a newer version."""
+    found: list[Entry] = []
+    for sequence, at, version, body in connection.execute(
+        f"SELECT sequence, at, version, {_BODY} FROM entries WHERE run_id = ? AND sequence > ? ORDER BY sequence",  # noqa: S608  # constant
         (run_id, after),
-    )
-    return [Entry(sequence, at, _event(run_id, sequence, body, version)) for sequence, at, version, body in rows]
+    ):
+        expected = after + len(found) + 1
+        if sequence != expected:
+            raise UnreadableRun(run_id, f"entry {expected} is missing; {CHANGED_BY_OTHERS}")
+        found.append(Entry(sequence, _time(run_id, sequence, at), _event(run_id, sequence, body, version)))
+    if not found and not after and _is_listed(connection, run_id):
+        raise UnreadableRun(run_id, f"it has no entries; {CHANGED_BY_OTHERS}")
+    return found
 
 
 def evidence(connection: sqlite3.Connection, run_id: str, evidence_id: str) -> Evidence | None:
     row = connection.execute(
-        "SELECT sequence, version, body FROM entries WHERE run_id = ? AND evidence_id = ? "
+        f"SELECT sequence, version, {_BODY} FROM entries WHERE run_id = ? AND evidence_id = ? "  # noqa: S608  # constant
         "ORDER BY sequence DESC LIMIT 1",
         (run_id, evidence_id),
     ).fetchone()
@@ -70,11 +93,57 @@ def evidence(connection: sqlite3.Connection, run_id: str, evidence_id: str) -> E
     return event.evidence if isinstance(event, CheckFinished | EvidenceRecorded) else None
 
 
-def _event(run_id: str, sequence: int, body: str, version: int) -> Event:
+def unreadable(connection: sqlite3.Connection, run_id: str) -> str | None:
+    """Why a run that is on the list can't be read; None where it can."""
+    if _is_as_written(connection, run_id):
+        return None
     try:
+        state: RunState | None = None
+        for entry in entries(connection, run_id, 0):
+            state = fold_read(run_id, state, entry)
+    except UnreadableRun as error:
+        return error.why
+    return None
+
+
+def _is_as_written(connection: sqlite3.Connection, run_id: str) -> bool:
+    """True where each entry of the run is as this version wrote it: then it can be read, and nothing needs decoding."""
+    rows = connection.execute(
+        f"SELECT sequence, at, version, checksum, {_BODY} FROM entries WHERE run_id = ? ORDER BY sequence",  # noqa: S608  # constant
+        (run_id,),
+    )
+    count = 0
+    for count, (sequence, at, version, checksum, body) in enumerate(rows, 1):
+        if (sequence, version, checksum) != (count, CODEC_VERSION, body and zlib.crc32(body)):
+            return False
+        if not isinstance(at, float) or not math.isfinite(at):
+            return False
+    return count > 0
+
+
+def _is_listed(connection: sqlite3.Connection, run_id: str) -> bool:
+    return connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)).fetchone() is not None
+
+
+_BODY = "CAST(body AS BLOB)"
+"""Text that is not UTF-8 can't be read as text: one such entry is to be named, like any other that is damaged."""
+
+
+def _event(run_id: str, sequence: int, body: object, version: object) -> Event:
+    try:
+        if not isinstance(version, int) or not isinstance(body, bytes):
+            raise UnreadableEvent(f"its version is {version!r:.20} and its text {type(body).__name__}")
         return decode(body, version)
+    except LedgerTooNew as error:
+        raise UnreadableRun(run_id, f"entry {sequence}: {error}; other runs are not affected") from error
     except UnreadableEvent as error:
-        raise UnreadableEvent(f"entry {sequence} of run {run_id} can't be read: {error}") from error
+        raise UnreadableRun(run_id, f"entry {sequence}: {error}; {CHANGED_BY_OTHERS}") from error
+
+
+def _time(run_id: str, sequence: int, at: object) -> float:
+    if not isinstance(at, int | float) or not math.isfinite(at):
+        raise UnreadableRun(run_id, f"entry {sequence}: its time is {at!r:.30}; {CHANGED_BY_OTHERS}")
+    return float(at)
 
 
 # ------------------------------------------------------------------------------------------------- runs
@@ -83,20 +152,46 @@ _COLUMNS = "run_id, mode, title, goal_path, standing, started_at, updated_at, op
 
 
 def runs(connection: sqlite3.Connection) -> list[RunSummary]:
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY started_at DESC, rowid DESC")  # noqa: S608  # constant
-    return [_as_record(row).summary() for row in rows]
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY started_at DESC, rowid DESC").fetchall()  # noqa: S608  # constant
+    return [(_as_record(row) or _again(connection, row)).summary() for row in rows]
 
 
 def _record(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
     row = connection.execute(f"SELECT {_COLUMNS} FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
-    return None if row is None else _as_record(row)
+    return None if row is None else _as_record(row) or _again(connection, row)
 
 
-def _as_record(row: tuple[Any, ...]) -> RunRecord:
+_STANDINGS = frozenset({None, "running", "waiting", "paused", "interrupted", *END_STATUSES})
+
+
+def _as_record(row: tuple[Any, ...]) -> RunRecord | None:
+    """None where the row is not as it was written."""
     run_id, mode, title, goal_path, standing, started_at, updated_at, interrupts = row
-    return RunRecord(
-        run_id, mode, title, goal_path, standing, started_at, updated_at, frozenset(json.loads(interrupts))
-    )
+    texts = (run_id, title, "" if goal_path is None else goal_path)
+    if not all(isinstance(one, str) for one in texts) or mode not in ("pursue", "audit") or standing not in _STANDINGS:
+        return None
+    if not all(isinstance(one, int | float) and math.isfinite(one) for one in (started_at, updated_at)):
+        return None
+    try:
+        asked = cast("object", json.loads(interrupts))
+    except (TypeError, ValueError):
+        return None
+    if not isinstance(asked, list):
+        return None
+    ids = frozenset(map(str, cast("list[object]", asked)))
+    return RunRecord(run_id, mode, title, goal_path, standing, started_at, updated_at, ids)
+
+
+def _again(connection: sqlite3.Connection, row: tuple[Any, ...]) -> RunRecord:
+    """A run's line from its entries, as far as they can be read: the one on record is not as it was written."""
+    run_id = str(row[0])
+    record: RunRecord | None = None
+    try:
+        for entry in entries(connection, run_id, 0):
+            record = updated(record, entry.event, entry.at)
+    except UnreadableRun:
+        record = None
+    return record or RunRecord(run_id, "pursue", str(row[2]), None, None, 0.0, 0.0)
 
 
 def _put_record(connection: sqlite3.Connection, run_id: str, record: RunRecord) -> None:
@@ -129,7 +224,11 @@ def set_live(connection: sqlite3.Connection, run_id: str, live: Live) -> None:
 
 def live(connection: sqlite3.Connection, run_id: str) -> Live:
     row = connection.execute("SELECT activity, alive_at FROM live WHERE run_id = ?", (run_id,)).fetchone()
-    return Live() if row is None else Live(*row)
+    if row is None:
+        return Live()
+    activity, alive_at = row
+    known = isinstance(alive_at, int | float) and math.isfinite(alive_at)
+    return Live(None if activity is None else str(activity), float(alive_at) if known else 0.0)
 
 
 def data_version(connection: sqlite3.Connection) -> int:
@@ -162,7 +261,7 @@ def take_requests(connection: sqlite3.Connection, run_ids: Sequence[str]) -> lis
             f"UPDATE requests SET taken = 1 WHERE {open_ones} RETURNING id, run_id, operation, arguments",  # noqa: S608  # constant
             (wanted,),
         ).fetchall()
-    return [Request(id_, run_id, operation, json.loads(text)) for id_, run_id, operation, text in sorted(rows)]
+    return [Request(id_, run_id, operation, _object(text)) for id_, run_id, operation, text in sorted(rows)]
 
 
 def reply(connection: sqlite3.Connection, answer: Reply) -> None:
@@ -180,4 +279,13 @@ def reply_to(connection: sqlite3.Connection, request_id: int) -> Reply | None:
     if row is None:
         return None
     error, message, result = row
-    return Reply(request_id, None if error is None else (error, message), json.loads(result))
+    return Reply(request_id, None if error is None else (error, message), _object(result))
+
+
+def _object(text: object) -> dict[str, Any]:
+    """Of text that is not a JSON object, nothing: whoever reads it says what it lacks."""
+    try:
+        found = cast("object", json.loads(text)) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
