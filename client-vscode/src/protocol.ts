@@ -57,6 +57,7 @@ export interface Requirement {
   readonly decidedBy: 'check' | 'judge' | 'person' | null;
   readonly locations: readonly Location[];
   readonly renewing: boolean;
+  readonly external: boolean;
 }
 
 export interface Location {

@@ -27,6 +27,7 @@ export function requirement(given: Partial<Requirement> = {}): Requirement {
     decidedBy: 'check',
     locations: [],
     renewing: false,
+    external: false,
     ...given,
   };
 }

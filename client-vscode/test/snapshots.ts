@@ -60,6 +60,7 @@ export function makeRequirement(number: number, given: Partial<Requirement> = {}
     decidedBy: 'check',
     locations: [],
     renewing: false,
+    external: false,
     ...given,
   };
 }

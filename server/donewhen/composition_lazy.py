@@ -37,20 +37,18 @@ class LazyProbes:
         self._environment = environment
         self._real: Probes | None = None
 
-    async def facts(
+    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+        return await (await self._probes()).facts(goal, workspace, results)
+
+    async def addressing(
         self,
         goal: Goal,
         workspace: Workspace,
         results: Sequence[CheckResult],
         since: str | None = None,
         commands: Sequence[ObservedCommand] = (),
-    ) -> IntegrityFacts:
-        return await (await self._probes()).facts(goal, workspace, results, since, commands)
-
-    async def addressing(
-        self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
     ) -> tuple[AddressingFact, ...]:
-        return await (await self._probes()).addressing(goal, workspace, results)
+        return await (await self._probes()).addressing(goal, workspace, results, since, commands)
 
     async def _probes(self) -> Probes:
         """Imported in a thread: that takes longer than the loop may be held."""

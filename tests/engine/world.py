@@ -77,21 +77,19 @@ class MemoryChecker:
 class MemoryProbes:
     """Integrity facts of the goal file and the files named `protected*` only: enough for the engine."""
 
-    async def facts(
-        self,
-        goal: Goal,
-        workspace: Workspace,
-        results: Sequence[CheckResult],
-        since: str | None = None,
-        commands: Sequence[ObservedCommand] = (),
-    ) -> IntegrityFacts:
+    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
         paths = [path for path in workspace.files() if path.startswith("protected")]
         facts = tuple(FileFact(path, workspace.digest(path) or "") for path in paths)
         goal_file = FileFact(goal.path or "", workspace.digest(goal.path or "") or "")
         return IntegrityFacts(protected=facts, goal_file=goal_file)
 
     async def addressing(
-        self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
+        self,
+        goal: Goal,
+        workspace: Workspace,
+        results: Sequence[CheckResult],
+        since: str | None = None,
+        commands: Sequence[ObservedCommand] = (),
     ) -> tuple[AddressingFact, ...]:
         return ()
 

@@ -36,12 +36,18 @@ class Run:
 
     async def begin(self, *results: CheckResult) -> None:
         await self.workspace.confirm()
-        self.baseline = await self.probes.facts(GOAL, self.workspace, results)
+        self.baseline = await self._read(results)
         self.since = await self.workspace.checkpoint()
 
     async def facts(self, *results: CheckResult, commands: Sequence[ObservedCommand] = ()) -> IntegrityFacts:
         await self.workspace.confirm()
-        return await self.probes.facts(GOAL, self.workspace, results, self.since, commands)
+        return await self._read(results, self.since, commands)
+
+    async def _read(
+        self, results: Sequence[CheckResult], since: str | None = None, commands: Sequence[ObservedCommand] = ()
+    ) -> IntegrityFacts:
+        addressing = await self.probes.addressing(GOAL, self.workspace, results, since, commands)
+        return replace(await self.probes.facts(GOAL, self.workspace, results), addressing=addressing)
 
     async def found(
         self, *results: CheckResult, commands: Sequence[ObservedCommand] = ()
@@ -234,10 +240,10 @@ async def test_files_that_did_not_change_are_read_once(run: Run, write: Write) -
     digests = {path: run.workspace.digest(path) for path in run.workspace.files()}
     for number in range(30):
         (run.workspace.root / f"src/m{number}.py").write_text(INJECTION)
-    again = await run.probes.facts(GOAL, run.workspace, (), run.since)
+    again = await run.probes.addressing(GOAL, run.workspace, (), run.since)
 
     assert digests == {path: run.workspace.digest(path) for path in run.workspace.files()}
-    assert first.addressing == again.addressing == ()
+    assert first.addressing == again == ()
 
 
 async def test_an_audit_reads_so_much_and_the_next_one_goes_on(run: Run, write: Write) -> None:

@@ -163,6 +163,27 @@ def test_nested_items_bind_checks_and_files(
     assert list(requirement.details) == details
 
 
+@pytest.mark.parametrize(
+    ("nested", "external", "details"),
+    [
+        ("external: true", True, ()),
+        ("External: `True`", True, ()),
+        ("external: false", False, ()),
+        ("external: the page of our partner", False, ("external: the page of our partner",)),
+    ],
+)
+def test_what_is_outside_of_the_workspace_is_said(nested: str, external: bool, details: tuple[str, ...]) -> None:
+    requirement = only(f"- [ ] The site is up\n  - {nested}\n")
+    assert (requirement.external, requirement.details) == (external, details)
+
+
+@pytest.mark.parametrize("nested", ["external: yes", "external:"])
+def test_external_is_true_or_false(nested: str) -> None:
+    parsed = parse(f"- [ ] The site is up\n  - {nested}\n")
+    assert len(parsed.errors) == 1
+    assert parsed.goal is None
+
+
 def test_a_nested_check_may_expect_another_exit_code() -> None:
     assert only("- [ ] No TODO is left\n  - check: `grep -rq TODO src` exits 1").checks[0].expected_exit == 1
 

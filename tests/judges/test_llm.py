@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -292,6 +293,16 @@ async def test_the_same_evidence_is_judged_once() -> None:
     assert model.requests == []
     assert second.verdict is not None
     assert second.verdict.findings[0].evidence_ids == ("E77",)
+
+
+async def test_what_is_outside_of_the_workspace_is_judged_each_time() -> None:
+    cache = MemoryVerdicts()
+    for _ in range(2):
+        model = ScriptedModel(verdict(entry("R1"), entry("R2")))
+        asked = task(replace(TWO[0], external=True), TWO[1], evidence=[passed("pytest -q")])
+        reply = await LlmJudge(model, QUIET, cache=cache).judge(asked, readme())
+        assert (reply.cached, len(model.requests)) == (False, 1)
+        assert "  external: it is about something outside of the workspace" in model.prompts[0]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from donewhen.core.events import (
     AuditAbandoned,
@@ -181,10 +182,13 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
             return ()
         facts = await run.parts.probes.addressing(state.goal, run.parts.workspace, results)
         return shown_addressing(facts, state.goal.path, BY_A_PERSON if state.waits_for_person else STOOD_THERE)
-    commands = [e.observation for e in state.commands if isinstance(e.observation, ObservedCommand)]
-    now = await run.parts.probes.facts(
-        state.goal, run.parts.workspace, results, since=state.first_checkpoint, commands=commands
-    )
+    now = await run.parts.probes.facts(state.goal, run.parts.workspace, results)
+    if state.options.judge is not None:
+        commands = [e.observation for e in state.commands if isinstance(e.observation, ObservedCommand)]
+        addressing = await run.parts.probes.addressing(
+            state.goal, run.parts.workspace, results, since=state.first_checkpoint, commands=commands
+        )
+        now = replace(now, addressing=addressing)
     baseline = state.baseline
     if baseline is None:
         await run.append(BaselineTaken(now))

@@ -57,30 +57,23 @@ class WorkspaceProbes:
         self._unchecked = Unchecked()
         self._addressing: Addressing | None = None
 
-    async def facts(
+    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+        view = await self._view(goal, workspace)
+        return _with_runs(await asyncio.to_thread(self._read, goal, view), results)
+
+    async def addressing(
         self,
         goal: Goal,
         workspace: Workspace,
         results: Sequence[CheckResult],
         since: str | None = None,
         commands: Sequence[ObservedCommand] = (),
-    ) -> IntegrityFacts:
-        view = await self._view(goal, workspace)
-        read = await asyncio.to_thread(self._read, goal, view)
-        addressing = await self._addressed().facts(goal, workspace, results, since, commands)
-        return replace(_with_runs(read, results), addressing=addressing)
-
-    async def addressing(
-        self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
     ) -> tuple[AddressingFact, ...]:
-        return await self._addressed().facts(goal, workspace, results, None, ())
-
-    def _addressed(self) -> Addressing:
         if self._addressing is None:
             from donewhen.evidence.probes_addressing import Addressing  # lazy: an idle server's memory
 
             self._addressing = Addressing()
-        return self._addressing
+        return await self._addressing.facts(goal, workspace, results, since, commands)
 
     async def _view(self, goal: Goal, workspace: Workspace) -> _View:
         """What the workspace says, copied on the loop: its own state is never read from another thread."""

@@ -23,7 +23,9 @@ _MEMBER_TYPED = re.compile(r"""^\s*-\s*["']?([^"'\s]*)$""")
 _FLOW_TYPED = re.compile(r"""(?:\[|,)\s*["']?([^"',\[\s]*)$""")
 _TASK_TYPED = re.compile(r"^\s{0,3}(?:[-*+]|\d{1,9}[.)])\s+\[[ xX]\]\s+(`?[^`]*)$")
 _LABEL_TYPED = re.compile(r"^\s+[-*+]\s+([a-z]*)$")
-_NESTED_TYPED = re.compile(r"^\s+[-*+]\s+(check|file|problems)\s*:\s*(?:`[^`]*`\s*,\s*)*(`?[^`]*)$", re.IGNORECASE)
+_NESTED_TYPED = re.compile(
+    r"^\s+[-*+]\s+(check|file|problems|external)\s*:\s*(?:`[^`]*`\s*,\s*)*(`?[^`]*)$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +134,7 @@ def _yaml_globs(place: _Place, member: re.Match[str], files: Iterable[str]) -> I
 
 def _in_body(place: _Place, detected: Sequence[DetectedCheck], files: Iterable[str]) -> Iterator[CompletionChoice]:
     if nested := _NESTED_TYPED.match(place.before):
-        span = place.typed(len(nested[2]), "`")
-        if nested[1].casefold() == "check":
-            for check in detected:
-                yield CompletionChoice(check.command, code_span(check.command), span, "command", check.why)
-        else:
-            for glob, detail in _globs(nested[2].removeprefix("`"), files):
-                yield CompletionChoice(glob, code_span(glob), span, "file", detail)
+        yield from _nested(nested[1].casefold(), nested[2], place.typed(len(nested[2]), "`"), detected, files)
     elif label := _LABEL_TYPED.match(place.before):
         for name, meaning in _LABELS:
             yield CompletionChoice(f"{name}:", f"{name}: ", place.typed(len(label[1])), "label", meaning)
@@ -148,10 +144,25 @@ def _in_body(place: _Place, detected: Sequence[DetectedCheck], files: Iterable[s
             yield CompletionChoice(words, words, place.typed(len(task[1]), "`"), "command", check.why)
 
 
+def _nested(
+    label: str, typed: str, span: Span, detected: Sequence[DetectedCheck], files: Iterable[str]
+) -> Iterator[CompletionChoice]:
+    if label == "check":
+        for check in detected:
+            yield CompletionChoice(check.command, code_span(check.command), span, "command", check.why)
+    elif label == "external":
+        for value, meaning in (("true", "asked and checked again after every turn"), ("false", "files alone decide")):
+            yield CompletionChoice(value, value, span, "value", meaning)
+    else:
+        for glob, detail in _globs(typed.removeprefix("`"), files):
+            yield CompletionChoice(glob, code_span(glob), span, "file", detail)
+
+
 _LABELS = (
     ("check", "A command that must pass."),
     ("file", "Files that the requirement is about: its evidence."),
     ("problems", "Files in which the editor must show no error."),
+    ("external", "It is about something outside of the workspace: looked at again after every turn."),
 )
 
 

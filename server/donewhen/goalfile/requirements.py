@@ -92,6 +92,7 @@ def _requirement(layout: Layout, item: Item, number: int, seen: Counter[str], bo
         files=tuple(dict.fromkeys(value.text for value in bound.files)),
         problems=tuple(dict.fromkeys(value.text for value in bound.problems)),
         details=tuple(filter(None, bound.details)), ticked=not box[1].isspace(), line=checkbox.start_line,
+        external=bound.external,
     )  # fmt: skip
     text_span = passage.span(box.end(), len(passage.text))
     return _located(requirement, layout, item, text_span, checkbox, commands, bound)

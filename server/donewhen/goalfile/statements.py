@@ -1,4 +1,5 @@
-"""What the items of a goal file say: task boxes, commands, and the `check:`, `file:` and `problems:` lines."""
+"""What the items of a goal file say: task boxes, commands, and the `check:`, `file:`, `problems:` and `external:`
+lines."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from donewhen.goalfile.globs import glob_problem, plain_glob
 from donewhen.goalfile.layout import Passage
 from donewhen.goalfile.source import FileProblem, ProblemSeverity, Span, Value
 
-Label = Literal["check", "file", "problems"]
-LABELS: tuple[Label, ...] = ("check", "file", "problems")
+Label = Literal["check", "file", "problems", "external"]
+LABELS: tuple[Label, ...] = ("check", "file", "problems", "external")
 
 TASK = re.compile(r"\[([ \txX])\](?=\s|$)\s*")
 _ALMOST = re.compile(r"(\[(?:[ \t]*|[ xX✓✔vV*-])\])(?![(\[:])")
@@ -55,6 +56,7 @@ class Bound:
     checks: list[Command] = field(default_factory=list[Command])
     files: list[Value] = field(default_factory=list[Value])
     problems: list[Value] = field(default_factory=list[Value])
+    external: bool = False
     details: list[str] = field(default_factory=list[str])
     faults: list[FileProblem] = field(default_factory=list[FileProblem])
 
@@ -104,7 +106,7 @@ def almost_task(passage: Passage, bound: Bound) -> None:
 
 
 def is_labelled(passage: Passage) -> bool:
-    """True for a `check:`, `file:` or `problems:` line with its value between backticks."""
+    """True for a line such as `check:` or `file:` with its value between backticks."""
     label = _LABEL.match(passage.text)
     return label is not None and label[1].casefold() in LABELS and passage.text.startswith("`", label.end())
 
@@ -118,18 +120,31 @@ def read_line(passage: Passage, bound: Bound) -> None:
     """Reads a nested item: a labelled line is bound, anything else is detail."""
     label = _LABEL.match(passage.text)
     name = label[1].casefold() if label else ""
-    if label is None or name not in LABELS:
+    words = passage.text[label.end() :].split() if label else []
+    if label is None or name not in LABELS or (name == "external" and len(words) > 1):
         if label is not None:
             _suggest_label(passage, label, bound)
         bound.details.append(one_line(TASK.sub("", passage.text, count=1) if _is_task(passage) else passage.text))
         return
-    if not passage.text[label.end() :].strip():
-        example = "`python -m pytest -q`" if name == "check" else "`src/**`"
+    if not words:
+        example = {"check": "`python -m pytest -q`", "external": "true"}.get(name, "`src/**`")
         bound.fault(passage.span(0, label.end()), "error", f"empty-{name}", f"`{name}:` has no value: write {example}")
     elif name == "check":
         bound.checks.extend(_checks(passage, label.end(), bound))
+    elif name == "external":
+        _read_external(passage, label.end(), words[0].strip("`."), bound)
     else:
         (bound.files if name == "file" else bound.problems).extend(_globs(passage, label.end(), bound))
+
+
+def _read_external(passage: Passage, start: int, value: str, bound: Bound) -> None:
+    if value.casefold() in ("true", "false"):
+        bound.external = value.casefold() == "true"
+        return
+    message = (
+        f"`external:` is true or false, not {value}: true says that it is about something outside of the workspace"
+    )
+    bound.fault(passage.span(start, len(passage.text.rstrip())), "error", "bad-value", message, "true")
 
 
 def warn_of_rows(passage: Passage, start: int, bound: Bound) -> None:

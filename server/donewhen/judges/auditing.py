@@ -118,7 +118,9 @@ class Audit:
         )
         first = self._first(asked, form.instructions)
         key = self._key(first)
-        known = await self._remembered(key, form)
+        # What is outside of the workspace is another each time, though the prompt is the same.
+        kept = self.task.kept and not any(one.external for one in batch)
+        known = await self._remembered(key, form) if kept else None
         if known is not None:
             return _Part(known.verdict.findings, cached=True, shown=asked.paths)
         held, looking = await self._held(first, asked, citable, form, rooms)
@@ -127,7 +129,8 @@ class Audit:
             unusable = tuple(RequirementVerdict(r.id, "unverified", reason) for r in batch)
             return _Part(unusable, reason)
         if (
-            not held.problem
+            kept
+            and not held.problem
             and not looking.paths
             and not looking.roamed
             and len(citable.evidence) == len(asked.sources)
@@ -196,7 +199,7 @@ class Audit:
         return digest.hexdigest()
 
     async def _remembered(self, key: str, form: Form[ReadVerdict]) -> ReadVerdict | None:
-        raw = None if self.cache is None or not self.task.kept else await asyncio.to_thread(self.cache.get, key)
+        raw = None if self.cache is None else await asyncio.to_thread(self.cache.get, key)
         if raw is None:
             return None
         try:
@@ -206,7 +209,7 @@ class Audit:
         return None if read.faults else read
 
     async def _remember(self, key: str, raw: str) -> None:
-        if self.cache is not None and self.task.kept:
+        if self.cache is not None:
             await asyncio.to_thread(self.cache.put, key, raw)
 
     def _label(self, requirement_id: str) -> str:

@@ -131,6 +131,8 @@ def _requirement(requirement: Requirement, dispute: str | None, material: Materi
     if requirement.files:
         none = "" if any(any_matches(requirement.files, path) for path in material.files) else " (no file matches)"
         parts.append(f"  files: {', '.join(requirement.files)}{none}")
+    if requirement.external:
+        parts.append("  external: it is about something outside of the workspace, as it is now")
     if dispute:
         parts.append(f"  A person disputes an earlier verdict on it: {dispute}")
     text = fitted(neutralised(clean.text("\n".join(parts))), max(room - 8, 40))

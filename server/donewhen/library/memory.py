@@ -59,18 +59,16 @@ class NoCommands:
 class NoProbes:
     """`ports.Probes` where there are no files to read facts from."""
 
-    async def facts(
+    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+        return IntegrityFacts()
+
+    async def addressing(
         self,
         goal: Goal,
         workspace: Workspace,
         results: Sequence[CheckResult],
         since: str | None = None,
         commands: Sequence[ObservedCommand] = (),
-    ) -> IntegrityFacts:
-        return IntegrityFacts()
-
-    async def addressing(
-        self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
     ) -> tuple[AddressingFact, ...]:
         return ()
 

@@ -62,9 +62,9 @@ def requirement_text(
     if one is None or goal.view is None:
         checks = ", ".join(markup.code(check.command) for check in source.requirement.checks)
         how = f"decided by {checks}" if checks else "no check is bound: a judge or a person decides"
-        return f"{markup.strong(label)} · not examined yet · {how}"
+        return " · ".join([markup.strong(label), "not examined yet", how, *_external(source)])
     names = {name: markup.link(name, uris[name]) if name in uris else name for name in one.evidence_ids}
-    parts = [_heading(label, one, markup), markup.prose(one.reason)]
+    parts = [" · ".join([_heading(label, one, markup), *_external(source)]), markup.prose(one.reason)]
     for evidence in goal.evidence_of(one):
         parts.append(_evidence(evidence, names.pop(evidence.id), markup))
     parts += [f"Evidence: {', '.join(names.values())}"] if names else []
@@ -72,6 +72,10 @@ def requirement_text(
     parts += [f"Waived by a person: {markup.prose(note)}"] if note else []
     parts += [markup.aside(cost(goal.view.state))]
     return "\n\n".join(part for part in parts if part)
+
+
+def _external(source: RequirementSource) -> list[str]:
+    return ["external: looked at again after every turn"] if source.requirement.external else []
 
 
 def cost(state: RunState) -> str:

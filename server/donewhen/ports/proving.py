@@ -37,22 +37,21 @@ class Checker(Protocol):
 class Probes(Protocol):
     """Reads the facts that integrity is judged by."""
 
-    async def facts(
+    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+        """What there is now, but for `addressing`."""
+        ...
+
+    async def addressing(
         self,
         goal: Goal,
         workspace: Workspace,
         results: Sequence[CheckResult],
         since: str | None = None,
         commands: Sequence[ObservedCommand] = (),
-    ) -> IntegrityFacts:
-        """What there is now. `since` is the checkpoint before the worker's first turn, `commands` are those that the
-        worker ran through the server: with them, text that addresses the judge is told from what stood there."""
-        ...
-
-    async def addressing(
-        self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]
     ) -> tuple[AddressingFact, ...]:
-        """Of those facts only the text that addresses the judge: for an audit, which has nothing to compare with."""
+        """The text that addresses the judge, which only matters where there is one. `since` is the checkpoint before
+        the worker's first turn, `commands` are those that the worker ran through the server: with them, what came up
+        is told from what stood there."""
         ...
 
 

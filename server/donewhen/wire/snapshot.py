@@ -67,6 +67,7 @@ class WireRequirement(Wire):
     decided_by: Literal["check", "judge", "person"] | None
     locations: list[WireLocation]
     renewing: bool = False
+    external: bool = False
 
 
 class WireIntegrity(Wire):
@@ -294,6 +295,7 @@ def _requirement(view: RunView, root: Path, one: RequirementView) -> WireRequire
         decided_by=one.decided_by,
         locations=[location(root, place) for place in places[:MAX_LOCATIONS]],
         renewing=one.renewing,
+        external=requirement.external,
     )
 
 
