@@ -8,11 +8,14 @@ export interface Choice {
   readonly answer: Pick<RunAnswerArgument, 'response' | 'remember'>;
 }
 
-/** How an interrupt can be answered with a button; the first one says yes. `text`: in words as well; `open`: best so. */
+/**
+ * How an interrupt can be answered with a button; the first one says yes, `further` ones stand beside yes and no. `text`:
+ * in words as well; `open`: best so.
+ */
 export interface Choices {
   readonly yes: Choice;
   readonly no: Choice;
-  readonly kept: readonly Choice[];
+  readonly further: readonly Choice[];
   readonly edits: boolean;
   readonly text: boolean;
   readonly open: boolean;
@@ -27,10 +30,10 @@ export function choicesOf(interrupt: Interrupt, t: Translate): Choices {
   return {
     yes: { label: yes, answer: { response: 'approve' } },
     no: { label: no, answer: { response: 'deny' } },
-    kept: interrupt.remembers ? keptChoices(t) : [],
+    further: interrupt.remembers ? keptChoices(t) : aboutFindings(interrupt) ? [endChoice(t)] : [],
     edits: approval && editable(interrupt) !== undefined,
     text: interrupt.kind === 'question' && takesText(interrupt),
-    open: interrupt.kind === 'question' && takesText(interrupt) && !endsRun(interrupt),
+    open: interrupt.kind === 'question' && takesText(interrupt) && !endsRun(interrupt) && !aboutFindings(interrupt),
   };
 }
 
@@ -46,6 +49,9 @@ function labels(interrupt: Interrupt, t: Translate): [string, string] {
   }
   if (endsRun(interrupt)) {
     return [t('End the Run'), t('Go On')];
+  }
+  if (aboutFindings(interrupt)) {
+    return [t('Accept All'), t('Let the Worker Undo It')];
   }
   return interrupt.about === 'restore' ? [t('Keep Them'), t('Discard Them')] : [t('Yes'), t('No')];
 }
@@ -63,6 +69,19 @@ function keptChoices(t: Translate): Choice[] {
       answer: { response: 'approve', remember: 'workspace' },
     },
   ];
+}
+
+/** Changes of the proof itself are all that is left. */
+function aboutFindings({ about }: Interrupt): boolean {
+  return about === 'findings';
+}
+
+function endChoice(t: Translate): Choice {
+  return {
+    label: t('End the Run'),
+    detail: t('Nothing is accepted; the run can be resumed later'),
+    answer: { response: 'end' },
+  };
 }
 
 /** The worker has given up: to agree ends the run. */

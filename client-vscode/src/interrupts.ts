@@ -93,7 +93,7 @@ function allChoices(services: Services, open: Open): Item[] {
     ...(choice.detail === undefined ? {} : { detail: choice.detail }),
     perform: () => send(services, open, choice.answer),
   });
-  const items = [button(choices.yes), ...choices.kept.map(button)];
+  const items = [button(choices.yes), ...choices.further.map(button)];
   if (choices.edits) {
     items.push({ label: vscode.l10n.t('Edit…'), perform: () => edit(services, open) });
   }

@@ -113,7 +113,7 @@ async function showAndWait(services: Services, open: Open): Promise<void> {
   const choices = choicesOf(open.interrupt, vscode.l10n.t);
   const words = { label: vscode.l10n.t('Answer…'), perform: () => answerInWords(services, open) };
   const more = { label: vscode.l10n.t('More…'), perform: () => askAll(services, open) };
-  const further = choices.edits || choices.text || choices.kept.length > 0;
+  const further = choices.edits || choices.text || choices.further.length > 0;
   await show(services, {
     key: '',
     message: asked(open),

@@ -84,6 +84,7 @@ export interface Integrity {
   readonly message: string;
   readonly accepted: boolean;
   readonly reason: string;
+  readonly diff: string;
 }
 
 export interface Interrupt {
@@ -383,7 +384,7 @@ export interface RunResumeArgument {
 export interface RunAnswerArgument {
   readonly runId: string;
   readonly interruptId: string;
-  readonly response: 'approve' | 'deny' | 'edit' | 'text';
+  readonly response: 'approve' | 'deny' | 'edit' | 'text' | 'end';
   readonly input?: Readonly<Record<string, unknown>> | undefined;
   readonly text?: string | undefined;
   readonly reason?: string | undefined;
@@ -405,7 +406,8 @@ export interface RunDisputeArgument {
 
 export interface RunAcceptIntegrityArgument {
   readonly runId: string;
-  readonly findingId: string;
+  readonly findingId?: string | undefined;
+  readonly all?: boolean | undefined;
   readonly reason: string;
   readonly undo?: boolean | undefined;
 }

@@ -37,7 +37,7 @@ describe('goalTree', () => {
       counts: { met: 1, unmet: 1, unverified: 0, stale: 0, waived: 0, total: 2 },
       interrupts: [makeInterrupt('I1')],
       integrity: [
-        { id: 'F1', kind: 'test_skipped', uri: 'file:///w/t.py', range, message: 'skipped', accepted: false, reason: '' },
+        { id: 'F1', kind: 'test_skipped', uri: 'file:///w/t.py', range, message: 'skipped', accepted: false, reason: '', diff: '' },
       ],
       requirements: [
         makeRequirement(1, { status: 'met', reason: 'passed', evidenceIds: ['E3'] }),

@@ -10,6 +10,7 @@ describe('how an interrupt can be answered', () => {
     [{ about: 'tool:run_command', kind: 'approval' }, 'Approve', 'Deny'],
     [{ about: 'requirement:R2', kind: 'question' }, 'Waive', 'End Unproven'],
     [{ about: 'claim:blocked', kind: 'question' }, 'End the Run', 'Go On'],
+    [{ about: 'findings', kind: 'question' }, 'Accept All', 'Let the Worker Undo It'],
     [{ about: 'restore', kind: 'question' }, 'Keep Them', 'Discard Them'],
     [{ about: 'worker', kind: 'question' }, 'Yes', 'No'],
   ] as const)('%o', (given, yes, no) => {
@@ -19,8 +20,8 @@ describe('how an interrupt can be answered', () => {
   });
 
   test('an approval is kept only where the server offers it', () => {
-    expect(choicesOf(interrupt({ remembers: false }), same).kept).toEqual([]);
-    const kept = choicesOf(interrupt({ remembers: true }), same).kept.map((choice) => choice.answer.remember);
+    expect(choicesOf(interrupt({ remembers: false }), same).further).toEqual([]);
+    const kept = choicesOf(interrupt({ remembers: true }), same).further.map((choice) => choice.answer.remember);
     expect(kept).toEqual(['run', 'workspace']);
   });
 
@@ -36,6 +37,12 @@ describe('how an interrupt can be answered', () => {
 
   test.each(['claim:blocked', 'claim:impossible'])('%s is agreed to with a button, or answered in words', (about) => {
     const { open, text } = choicesOf(interrupt({ kind: 'question', about }), same);
+    expect([open, text]).toEqual([false, true]);
+  });
+
+  test('with changes of the proof left, the run can be ended as well, or the worker told what to do', () => {
+    const { further, open, text } = choicesOf(interrupt({ kind: 'question', about: 'findings' }), same);
+    expect(further.map((choice) => choice.answer)).toEqual([{ response: 'end' }]);
     expect([open, text]).toEqual([false, true]);
   });
 

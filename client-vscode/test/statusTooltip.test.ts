@@ -22,6 +22,7 @@ test('phase, what is unmet, what was waived, cost and time', () => {
         message: 'skipped',
         accepted: false,
         reason: '',
+        diff: '',
       },
     ],
   });

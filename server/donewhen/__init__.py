@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from donewhen.library.middleware import GoalMiddleware as GoalMiddleware
     from donewhen.library.outcomes import GoalOutcome as GoalOutcome
     from donewhen.library.outcomes import GoalStatus as GoalStatus
+    from donewhen.library.outcomes import IntegrityOutcome as IntegrityOutcome
     from donewhen.library.outcomes import RequirementOutcome as RequirementOutcome
     from donewhen.library.response import GoalAttempt as GoalAttempt
     from donewhen.library.response import GoalResult as GoalResult
@@ -81,7 +82,7 @@ _HOMES = {
     "library.judging": ("AuditTask", "JudgeConfig"),
     "library.loop": ("GoalLoop",),
     "library.middleware": ("GoalMiddleware",),
-    "library.outcomes": ("GoalOutcome", "GoalStatus", "RequirementOutcome"),
+    "library.outcomes": ("GoalOutcome", "GoalStatus", "IntegrityOutcome", "RequirementOutcome"),
     "library.response": ("GoalAttempt", "GoalResult", "ValidationOutcome"),
     "library.running": ("aresume_goal", "arun_goal", "resume_goal", "run_goal", "start_goal"),
     "library.workers": ("AgentConfig", "Blocked", "Impossible", "Question"),

@@ -123,9 +123,11 @@ def _chosen(goal: Goal, options: StartOptions, settings: Settings, plugged: Plug
     _refuse_unknown_worker(worker, plugged)
     judge = options.judge_model or given.judge_model or goal.judge_model
     judging = _judging(judge, options, settings) if judge not in plugged.judges else None
+    approve = options.approve or given.approve or configured.approve or "deny"
     return RunOptions(
         worker=None if options.audit else worker,
-        approve=options.approve or given.approve or configured.approve or "deny",
+        approve=approve,
+        askable=options.askable is not False and approve != "deny",
         worker_command=options.worker_command or given.worker_command or configured.worker_command,
         script=options.script or given.script or configured.script,
         agent=_agent(model, options, settings) if worker == "agent" and not options.audit else None,

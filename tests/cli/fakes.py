@@ -165,7 +165,7 @@ class FakeRuns:
     async def waive(self, run_id: str, requirement: str, reason: str, *, undo: bool = False) -> RunView:
         return self._called("waive", run_id, requirement, reason, undo)
 
-    async def accept(self, run_id: str, finding_id: str, reason: str, *, undo: bool = False) -> RunView:
+    async def accept(self, run_id: str, finding_id: str | None, reason: str, *, undo: bool = False) -> RunView:
         return self._called("accept", run_id, finding_id, reason, undo)
 
     async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView:

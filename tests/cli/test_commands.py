@@ -201,6 +201,7 @@ def test_options_reach_the_engine(tmp_path: Path) -> None:
         approve="auto",
         sandbox="auto",
         limits=LimitChanges("unlimited", 90.0, 5.0, None),
+        askable=False,
     )
 
 
@@ -216,6 +217,47 @@ def test_approval_is_asked_only_where_a_person_is(interactive: bool, approve: st
     call = desk(tmp_path, complete(), interactive=interactive)
     call("run")
     assert call.runs.calls[0][2].approve == approve
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("accept it was wrong", Answer("approve", reason="it was wrong")),
+        ("y", Answer("approve")),
+        ("undo", Answer("deny")),
+        ("end", Answer("end")),
+        ("put the second test back", Answer("text", text="put the second test back")),
+    ],
+)
+def test_findings_are_settled_at_the_terminal_with_their_changes_in_sight(
+    typed: str, answer: Answer, tmp_path: Path
+) -> None:
+    asked = Interrupt("I1", "question", "Accept that?", about="findings", preview="F1 test_weakened\n-assert 1")
+    call = desk(tmp_path, view(interrupts=(asked,)), interactive=True, typed=[typed])
+    assert call("run") == 0
+    assert call.runs.calls[1:] == [("answer", RUN, "I1", answer)]
+    assert "F1 test_weakened\n-assert 1\n`approve [REASON]` accepts it" in call.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "interactive", "askable"),
+    [(["run"], True, True), (["run"], False, False), (["run", "--json"], True, False), (["resume"], True, True),
+     (["resume"], False, False), (["resume", "--approve", "deny"], True, False)],
+)  # fmt: skip
+def test_the_engine_knows_whether_a_person_can_be_asked(
+    argv: list[str], interactive: bool, askable: bool, tmp_path: Path
+) -> None:
+    call = desk(tmp_path, complete(), interactive=interactive)
+    call(*argv)
+    options = next(each for each in call.runs.calls[-1] if isinstance(each, StartOptions))
+    assert options.askable is askable
+
+
+def test_a_run_that_ended_with_findings_says_how_they_are_accepted(tmp_path: Path) -> None:
+    finding = KnownFinding("F1", IntegrityFinding("k", "test_skipped", "tests/test_x.py", 4, "a test is skipped now"))
+    call = desk(tmp_path, view(findings=(finding,), ended=True, end_status="blocked"))
+    assert call("run") == 1
+    assert f"accept F1, or undo what was changed, and go on:\n  donewhen accept {RUN} --all --reason TEXT" in call.err
 
 
 @pytest.mark.conformance("C1")

@@ -97,6 +97,9 @@ def test_following_watches_and_changes_nothing(tmp_path: Path) -> None:
         (["waive", RUN, "R2", "--reason", "not here"], ("waive", RUN, "R2", "not here", False)),
         (["waive", RUN, "R2", "--undo"], ("waive", RUN, "R2", "", True)),
         (["accept", RUN, "F1", "--reason", "meant"], ("accept", RUN, "F1", "meant", False)),
+        (["accept", RUN, "--all", "--reason", "meant"], ("accept", RUN, None, "meant", False)),
+        (["accept", RUN, "--all", "--undo"], ("accept", RUN, None, "", True)),
+        (["answer", RUN, "I1", "end", "not", "so"], ("answer", RUN, "I1", Answer("end", reason="not so"))),
         (["dispute", RUN, "R1", "--reason", "look again"], ("dispute", RUN, "R1", "look again")),
     ],
 )
@@ -105,6 +108,13 @@ def test_a_person_reaches_the_run(argv: list[str], call_made: tuple[object, ...]
     assert call(*argv, "--json") == 0
     assert call.runs.calls == [call_made]
     assert lines(call.out)[0]["runId"] == RUN
+
+
+@pytest.mark.parametrize("which", [[], ["F1", "--all"]])
+def test_what_is_accepted_is_one_finding_or_all(which: list[str], tmp_path: Path) -> None:
+    call = desk(tmp_path, view())
+    assert call("accept", RUN, *which, "--reason", "meant") == 2
+    assert ("F1" in call.err, "--all" in call.err, call.runs.calls) == (True, True, [])
 
 
 @pytest.mark.parametrize("argv", [["waive", RUN, "R1"], ["accept", RUN, "F1"], ["dispute", RUN, "R1", "--reason", " "]])

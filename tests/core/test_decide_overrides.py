@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from donewhen.core import events as e
-from donewhen.core.decide import Ask, AskJudge, Confirm, Pause, RunAudit, RunWorker, Stop, decide
+from donewhen.core.decide import Ask, AskJudge, AwaitPerson, Confirm, Pause, RunAudit, RunWorker, Stop, decide
 from donewhen.core.errors import NotResumable
 from donewhen.core.evidence import Evidence, ObservedResponse
 from donewhen.core.fold import fold_all
@@ -16,7 +16,7 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
 from donewhen.core.resume import check_resumable
 from donewhen.core.verdict import RequirementVerdict, Verdict
-from donewhen.core.work import Answer, Claim, ResponseKind
+from donewhen.core.work import Answer, Claim, Interrupt, ResponseKind
 from tests.core.builders import R0, Story, failing, goal, passing, requirement
 
 CHECK = "pytest -q"
@@ -37,11 +37,11 @@ def statuses(story: Story) -> list[str]:
 @pytest.mark.conformance("A10")
 def test_a10_an_open_integrity_finding_blocks_completion_until_it_is_accepted() -> None:
     story = Story().audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,))
-    assert next_of(story) == RunWorker(2)
+    assert isinstance(next_of(story), Ask)
     story.then(e.FindingAccepted("F1", "meant"))
     assert next_of(story) == Confirm()
     story.then(e.FindingAccepted("F1", "", undo=True))
-    assert next_of(story) == RunWorker(2)
+    assert isinstance(next_of(story), Ask)
 
 
 @pytest.mark.conformance("A10")
@@ -55,10 +55,123 @@ def test_a10_an_acceptance_holds_for_the_fact_that_was_accepted_only() -> None:
     assert story.state.findings[0].id == "F1"
 
 
+OTHER = IntegrityFinding("k2", "test_deleted", "tests/test_b.py", 0, "test_b is gone", "fact2", diff="-def test_b():")
+
+
+def asked(story: Story) -> Interrupt:
+    """The one question that comes next, which is put on record."""
+    action = next_of(story)
+    assert isinstance(action, Ask)
+    (interrupt,) = action.interrupts
+    story.then(e.InterruptOpened(interrupt))
+    assert next_of(story) == AwaitPerson()
+    return interrupt
+
+
+def answered(story: Story, response: ResponseKind, text: str = "") -> Story:
+    return story.then(e.InterruptAnswered(story.state.interrupts[-1].id, Answer(response, reason=text)))
+
+
+def cheated(*findings: IntegrityFinding, **limits: object) -> Story:
+    """Everything is met, and the proof was changed."""
+    of = goal(requirement(1, "it works", CHECK, sole=True), **limits)
+    return Story(of).audit(BAD).turn(edits="rev1").audit(GOOD, findings=findings or (FINDING,))
+
+
+@pytest.mark.conformance("A10")
+def test_findings_that_are_all_that_is_left_are_one_question_for_a_person() -> None:
+    story = cheated(FINDING, OTHER)
+    question = asked(story)
+    assert (question.kind, question.about) == ("question", "findings")
+    assert "F1 test_skipped at tests/test_a.py:4: test_a is skipped" in question.preview
+    assert "-def test_b():" in question.preview
+    answered(story, "approve", "both are meant")
+    assert next_of(story) == Confirm()
+    assert [(known.accepted, known.reason) for known in story.state.findings] == [(True, "both are meant")] * 2
+
+
+def test_what_was_accepted_is_never_asked_again_and_what_is_new_is() -> None:
+    story = cheated()
+    asked(story)
+    answered(story, "approve").then(e.RevisionChanged("rev2", ("a.py",), "worker", 1)).audit(GOOD, findings=(FINDING,))
+    assert next_of(story) == Confirm()
+    story.then(e.RevisionChanged("rev3", ("a.py",), "worker", 1)).audit(GOOD, findings=(FINDING, OTHER))
+    assert asked(story).input == {"findings": ["F2"]}
+
+
+def test_an_answer_accepts_what_was_asked_about_and_nothing_that_came_later() -> None:
+    story = cheated()
+    asked(story)
+    story.then(e.RevisionChanged("rev2", ("b.py",), "person", 1)).audit(GOOD, findings=(FINDING, OTHER))
+    assert not story.state.interrupts, "it asked about less than there is now"
+    assert asked(story).input == {"findings": ["F1", "F2"]}
+    story.then(e.FindingAccepted("F1", "meant"))
+    assert story.state.interrupts, "one of them is still open"
+    story.then(e.FindingAccepted("F2", "meant"))
+    assert next_of(story) == Confirm()
+
+
+@pytest.mark.parametrize("response", ["deny", "text"])
+def test_a_worker_that_is_to_undo_findings_gets_one_turn_per_answer(response: ResponseKind) -> None:
+    """And the limit on repetition does not take that turn away."""
+    story = cheated(stall_after=1)
+    for iteration in (2, 3):
+        asked(story)
+        answered(story, response, "put the test back")
+        assert next_of(story) == RunWorker(iteration)
+        assert any("put the test back" in said for said in story.state.answers)
+        story.turn(edits=f"rev{iteration}").audit(GOOD, findings=(FINDING,))
+    asked(story)
+
+
+def test_a_person_may_end_a_run_with_findings_left() -> None:
+    story = cheated()
+    asked(story)
+    ending = next_of(answered(story, "end"))
+    assert isinstance(ending, Stop)
+    assert (ending.status, "donewhen accept run1 --all" in ending.reason) == ("blocked", True)
+    story.then(e.RunEnded("blocked", ending.reason), e.RunResumed()).audit(GOOD, findings=(FINDING,))
+    asked(story)
+
+
+def test_where_nobody_can_be_asked_the_run_ends_blocked_and_says_how_to_accept() -> None:
+    story = cheated().then(e.RunPaused("x"), e.RunResumed(askable=False)).audit(GOOD, findings=(FINDING,))
+    ending = next_of(story)
+    assert isinstance(ending, Stop)
+    assert ending.status == "blocked"
+    assert 'Accept it with `donewhen accept run1 --all --reason "..."`' in ending.reason
+    assert ending.reason.endswith("F1 test_skipped at tests/test_a.py:4")
+    story.then(e.RunEnded("blocked", ending.reason), e.FindingAccepted("F1", "meant"), e.RunResumed(askable=False))
+    assert next_of(story.audit(GOOD, findings=(FINDING,))) == Confirm()
+
+
+def test_a_worker_that_has_something_left_to_do_goes_on_with_findings_open() -> None:
+    story = Story().audit(BAD).turn(edits="rev1").audit(BAD, findings=(FINDING,))
+    assert next_of(story) == RunWorker(2)
+    story.turn(edits="rev2", error="rate limit").audit(GOOD, findings=(FINDING,))
+    assert next_of(story) == RunWorker(3), "a turn that failed may have been about to undo it"
+    story.turn(edits="rev3").audit(GOOD, findings=(FINDING,))
+    asked(story)
+
+
+def test_findings_come_before_the_end_by_a_limit_and_the_question_says_that_no_turn_is_left() -> None:
+    story = cheated(max_iterations=1)
+    assert "no turn left" in asked(story).title
+    assert next_of(answered(story, "deny")) == Stop("capped", "the limit of 1 iterations is reached")
+
+
+def test_findings_come_before_what_only_a_person_can_decide() -> None:
+    mixed = goal(requirement(1, "it works", CHECK, sole=True), requirement(2, "it reads well"))
+    story = Story(mixed).audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,))
+    assert asked(story).about == "findings"
+    answered(story, "approve")
+    assert asked(story).about.startswith("requirement:")
+
+
 def judged(story: Story, finding: str, *evidence_ids: str, revision_after: str | None = None) -> Story:
-    asked = next_of(story)
-    assert isinstance(asked, AskJudge)
-    ids = tuple(one.id for one in asked.requirements)
+    action = next_of(story)
+    assert isinstance(action, AskJudge)
+    ids = tuple(one.id for one in action.requirements)
     verdict = Verdict(tuple(RequirementVerdict(one, finding, "because", evidence_ids) for one in ids))  # type: ignore[arg-type]
     revision = story.state.revision
     return story.then(
@@ -75,7 +188,9 @@ def story_for_the_judge() -> Story:
 
 def test_the_judge_is_not_asked_while_a_finding_is_open() -> None:
     story = Story(JUDGED, judge="model").audit(BAD).turn(edits="rev1").audit(GOOD, findings=(FINDING,))
-    assert next_of(story) == RunWorker(2)
+    asked(story)
+    story.then(e.FindingAccepted("F1", "meant"))
+    assert next_of(story) == AskJudge((JUDGED.requirements[1],))
 
 
 def test_a_verdict_with_fresh_evidence_decides() -> None:

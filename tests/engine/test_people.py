@@ -10,9 +10,9 @@ import pytest
 from donewhen.core.errors import GoalFileError, NotTrusted, UsageError, WrongAnswer
 from donewhen.core.evidence import Problem
 from donewhen.core.feedback import MASK
-from donewhen.core.work import Claim, Interrupt, TurnResult, Usage
+from donewhen.core.work import Answer, Claim, Interrupt, TurnResult, Usage
 from donewhen.engine.answering import checked_answer
-from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.runs import Supervisor
 from tests.core.builders import failing, goal, passing, requirement
 from tests.engine.world import GOAL, World, contains, ended, idle, pursue, returns, until, writes
@@ -159,6 +159,62 @@ async def test_a_revert_can_be_undone(world: World) -> None:
     assert world.workspace.read("a.py") == b"bad"
     await supervisor.revert(run_id, None)
     assert world.workspace.read("a.py") == b"good"
+
+
+async def cheated(world: World, *, askable: bool = True) -> tuple[Supervisor, RunView]:
+    """A run whose worker met everything, and changed two protected files for it."""
+    for path in ("protected_a.py", "protected_b.py"):
+        world.workspace.edit(path, b"assert strict\n", by="person")
+
+    def cheats(turn: object, context: object, of: World) -> None:
+        of.workspace.edit("a.py", b"good")
+        of.workspace.edit("protected_a.py", b"assert lax\n")
+        of.workspace.edit("protected_b.py", b"")
+
+    world.worker.plays = [cheats, writes("protected_a.py", "assert strict\n")]  # type: ignore[list-item]
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL, StartOptions(askable=askable))).state.run_id
+    return supervisor, await until(supervisor, run_id, lambda view: bool(view.state.interrupts) or view.state.ended)
+
+
+@pytest.mark.conformance("A10")
+async def test_a10_a_person_is_asked_once_about_all_findings_and_sees_what_changed(world: World) -> None:
+    supervisor, view = await cheated(world)
+    (asked,) = view.state.interrupts
+    assert (asked.kind, asked.about) == ("question", "findings")
+    for line in ("F1 protected_file", "F2 protected_file", "-assert strict", "+assert lax", "+++ b/protected_a.py"):
+        assert line in asked.preview
+    await supervisor.answer(view.state.run_id, asked.id, Answer("approve", reason="it was wrong"))
+    last = await ended(supervisor, view.state.run_id)
+    assert (last.state.status, last.state.iteration, len(world.worker.turns)) == ("complete", 1, 1)
+    assert {one.reason for one in last.state.findings} == {"it was wrong"}
+
+
+async def test_a_worker_that_is_to_undo_findings_is_told_and_what_it_leaves_is_asked_again(world: World) -> None:
+    supervisor, view = await cheated(world)
+    run_id = view.state.run_id
+    await supervisor.answer(run_id, "I1", Answer("deny", reason="put both back"))
+    again = await until(supervisor, run_id, lambda view: any(one.id == "I2" for one in view.state.interrupts))
+    assert "put both back" in world.worker.turns[1].answers[0]
+    assert "protected_a.py" not in again.state.interrupts[0].preview
+    await supervisor.answer(run_id, "I2", Answer("end"))
+    last = await ended(supervisor, run_id)
+    assert (last.state.status, len(world.worker.turns)) == ("blocked", 2)
+
+
+async def test_unattended_findings_end_the_run_and_accepting_all_of_them_completes_it(world: World) -> None:
+    supervisor, view = await cheated(world, askable=False)
+    run_id = view.state.run_id
+    assert (view.state.status, len(world.worker.turns)) == ("blocked", 1)
+    assert f"donewhen accept {run_id} --all" in view.state.reason
+    await supervisor.accept(run_id, None, "agreed")
+    with pytest.raises(UsageError, match="is open"):
+        await supervisor.accept(run_id, None, "agreed")
+    await supervisor.accept(run_id, None, "", undo=True)
+    await supervisor.accept(run_id, None, "agreed")
+    await supervisor.resume(run_id, options=StartOptions(askable=False))
+    last = await ended(supervisor, run_id)
+    assert (last.state.status, len(world.worker.turns)) == ("complete", 1)
 
 
 async def with_a_finding(world: World, *more: object) -> tuple[Supervisor, str]:

@@ -232,7 +232,9 @@ class World:
     def settle(self, goal: Goal, options: StartOptions) -> Start:
         limits = changed_limits(goal.limits, options.limits)
         judge = self.judge.identity if self.judge is not None else None
-        return Start(replace(goal, limits=limits), RunOptions(worker=self.worker.name, judge=judge))
+        return Start(
+            replace(goal, limits=limits), RunOptions(self.worker.name, judge, askable=options.askable is not False)
+        )
 
     def _worker(self, options: RunOptions) -> Worker:
         return self.worker

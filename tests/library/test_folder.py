@@ -224,6 +224,64 @@ def test_a02_a_question_outlives_the_program_and_is_answered_by_id(workspace: Pa
     assert (outcome.status, outcome.iterations, len(prompts)) == ("complete", 2, 2)
 
 
+def cheats(workspace: Path) -> tuple[Path, Any]:
+    """A goal with a file that is agreed on, and a worker that changes it."""
+    (workspace / "agreed.txt").write_text("strict\n")
+    (workspace / "GOAL.md").write_text(f"---\nprotect: [agreed.txt]\n---\n# Write it\n\n- [ ] `{HOLDS}` passes\n")
+
+    def worker(prompt: str) -> None:
+        (workspace / "out.txt").write_text("good")
+        (workspace / "agreed.txt").write_text("lax\n")
+
+    return workspace / "GOAL.md", worker
+
+
+@pytest.mark.conformance("A10")
+def test_a10_findings_are_data_and_end_a_run_that_can_ask_nobody(workspace: Path, places: dict[str, Any]) -> None:
+    goal, worker = cheats(workspace)
+    outcome = run_goal(goal, worker, **places)
+    assert (outcome.status, outcome.iterations) == ("blocked", 1)
+    (found,) = outcome.findings
+    assert (found.id, found.kind, found.path, found.line) == ("F1", "protected_file", "agreed.txt", 1)
+    assert ("-strict\n+lax" in found.diff, found.accepted, outcome.as_dict()["findings"][0]["id"]) == (
+        True,
+        False,
+        "F1",
+    )
+    assert f"donewhen accept {outcome.run_id} --all" in outcome.reason
+
+
+@pytest.mark.conformance("A10")
+async def test_a10_a_program_accepts_findings_with_a_reason(workspace: Path, places: dict[str, Any]) -> None:
+    goal, worker = cheats(workspace)
+    async with await start_goal(goal, worker, **places) as run:
+        assert (await run.outcome()).status == "blocked"
+        with pytest.raises(UsageError, match="reason"):
+            await run.accept(" ")
+        await run.accept("it is meant")
+        await run.resume()
+        outcome = await run.outcome()
+    assert (outcome.status, outcome.findings[0].accepted, outcome.findings[0].reason) == (
+        "complete",
+        True,
+        "it is meant",
+    )
+
+
+@pytest.mark.conformance("A10")
+def test_a10_a_caller_that_answers_is_asked_about_all_findings_at_once(workspace: Path, places: dict[str, Any]) -> None:
+    goal, worker = cheats(workspace)
+    asked: list[Any] = []
+
+    def answer(interrupt: Any) -> bool:
+        asked.append(interrupt)
+        return True
+
+    outcome = run_goal(goal, worker, on_interrupt=answer, **places)
+    assert (outcome.status, [one.about for one in asked]) == ("complete", ["findings"])
+    assert "+lax" in asked[0].preview
+
+
 @pytest.mark.conformance("C23")
 @pytest.mark.parametrize("point", ["after_turn", "before_audit", "after_verdict"])
 @pytest.mark.parametrize("text", [True, False])

@@ -284,6 +284,10 @@ def test_named_files_are_linked_and_nothing_outside_of_the_workspace(tmp_path: P
         (Interrupt("I1", "approval", "Run?"), [("Deny", "deny"), ("Approve", "approve")]),
         (Interrupt("I1", "question", "?", "requirement:r-1"), [("Leave it", "deny"), ("Waive", "approve")]),
         (Interrupt("I1", "question", "?", "claim:blocked"), [("Go on", "deny"), ("End the run", "approve")]),
+        (
+            Interrupt("I1", "question", "?", "findings"),
+            [("Let the worker undo it", "deny"), ("End the run", "end"), ("Accept all", "approve")],
+        ),
         (Interrupt("I1", "question", "Keep?", "restore"), [("Keep them", "approve"), ("Discard them", "deny")]),
         (Interrupt("I1", "question", "?", "claim:question"), [("No", "deny"), ("Yes", "approve")]),
     ],

@@ -81,6 +81,8 @@ def test_an_unknown_run_is_said_to_be_unknown(editor: Editor, command: str, more
         ("override", {"requirementId": "R9", "reason": "x"}, "R9"),
         ("dispute", {"requirementId": "R9", "reason": "x"}, "R9"),
         ("acceptIntegrity", {"findingId": "F9", "reason": "x"}, "F9"),
+        ("acceptIntegrity", {"reason": "x"}, "all"),
+        ("acceptIntegrity", {"findingId": "F1", "all": True, "reason": "x"}, "all"),
         ("revert", {"findingId": "F9"}, "F9"),
         ("revert", {"iteration": 99}, "99"),
         ("evidence", {"evidenceId": "E9"}, "E9"),

@@ -15,6 +15,8 @@ _WORDS: Mapping[str, ResponseKind] = {
     "edit": "edit", "e": "edit",
     "text": "text", "t": "text",
 }  # fmt: skip
+_OF_FINDINGS: Mapping[str, ResponseKind] = {"accept": "approve", "undo": "deny", "end": "end"}
+"""What can be typed besides where integrity findings are asked about."""
 _KEPT: Mapping[str, Remember] = {"r": "run", "run": "run", "w": "workspace", "workspace": "workspace"}
 
 
@@ -25,7 +27,8 @@ def typed_answer(line: str, interrupt: Interrupt) -> Answer:
         return Answer("deny")  # enter changes nothing
     if interrupt.remembers and word.casefold() in _KEPT:
         return worded_answer("approve", rest.strip(), interrupt, _KEPT[word.casefold()])
-    response = _WORDS.get(word.casefold())
+    known: Mapping[str, ResponseKind] = {**_WORDS, **_OF_FINDINGS} if interrupt.about == "findings" else _WORDS
+    response = known.get(word.casefold())
     if interrupt.about == "start" and response not in ("approve", "deny"):
         raise UsageError(f"answer with {choices(interrupt)}")
     if interrupt.kind == "question" and response == "edit":
@@ -42,9 +45,9 @@ def typed_answer(line: str, interrupt: Interrupt) -> Answer:
 def worded_answer(
     response: ResponseKind, text: str | None, interrupt: Interrupt | None, remember: Remember = ""
 ) -> Answer:
-    """An answer of a kind with its text: the reason of `approve` and `deny`, the input of `edit`. None is no text; an
-    empty one is a text like any other (C23)."""
-    if response in ("approve", "deny"):
+    """An answer of a kind with its text: the reason of `approve`, `deny` and `end`, the input of `edit`. None is no
+    text; an empty one is a text like any other (C23)."""
+    if response in ("approve", "deny", "end"):
         return Answer(response, reason=text or "", remember=remember)
     if text is None or (response == "edit" and not text):
         raise UsageError(f"`{response}` needs a text: `{response} TEXT`")
@@ -62,6 +65,8 @@ def choices(interrupt: Interrupt) -> str:
         return "`approve [REASON]` to waive it, `deny` to leave it unproven, or a check below it in the goal file"
     if topic == "restore":
         return "`approve` to keep them, or `deny` to put the files back"
+    if topic == "findings":
+        return "`approve [REASON]` accepts it, `deny [WHAT TO DO]` lets the worker undo it, `end` ends the run"
     if topic == "claim":
         return "`approve`, `deny [REASON]`, or a text for the worker"
     if interrupt.kind == "question":

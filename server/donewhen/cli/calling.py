@@ -137,7 +137,7 @@ def _here(environ: Mapping[str, str]) -> Path:
         return Path(environ.get("PWD", "."))
 
 
-def start_options(settings: Settings) -> StartOptions:
+def start_options(settings: Settings, *, askable: bool | None = None) -> StartOptions:
     """What a person said on the command line and in the environment, with the safety settings as they hold."""
     from donewhen.engine.api import StartOptions
 
@@ -153,6 +153,7 @@ def start_options(settings: Settings) -> StartOptions:
         approve=settings.approve,
         sandbox=settings.sandbox,
         limits=limit_changes(settings),
+        askable=askable,
     )
 
 

@@ -12,7 +12,7 @@ from donewhen.core.errors import UsageError
 from donewhen.version import __version__
 
 FORMATS = ("markdown", "json", "junit", "sarif", "html")
-RESPONSES = ("approve", "deny", "edit", "text")
+RESPONSES = ("approve", "deny", "edit", "text", "end")
 REMEMBERED = ("run", "workspace")
 
 COMMANDS = {
@@ -27,7 +27,7 @@ COMMANDS = {
     "stop": "end a run as cancelled",
     "answer": "answer an open interrupt of a run",
     "waive": "take a requirement out of a run, with a reason",
-    "accept": "accept an integrity finding, with a reason",
+    "accept": "accept an integrity finding, or all of them, with a reason",
     "dispute": "have a requirement judged again, with a note",
     "report": "print the receipt of a run",
     "revert": "put files back as they were after an iteration",
@@ -155,7 +155,8 @@ def _person_arguments(commands: dict[str, Parser]) -> None:
     answer.add_argument("--for", dest="remember", choices=REMEMBERED, metavar="|".join(REMEMBERED), help=remembered)
     for name in ("waive", "dispute"):
         commands[name].add_argument("requirement", metavar="R3")
-    commands["accept"].add_argument("finding", metavar="F1")
+    commands["accept"].add_argument("finding", nargs="?", metavar="F1")
+    commands["accept"].add_argument("--all", action="store_true", help="every finding that is open")
     for name in ("waive", "accept", "dispute"):
         commands[name].add_argument("--reason", help="why; kept with the run")
     for name in ("waive", "accept"):

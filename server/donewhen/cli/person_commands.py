@@ -53,6 +53,8 @@ async def waive(call: Call) -> int:
 
 async def accept(call: Call) -> int:
     given = call.arguments
+    if (given.finding is None) != given.all:
+        raise UsageError("say which finding is accepted, such as F1, or --all of them")
     async with call.runs() as runs:
         return _goes_on(call, await runs.accept(given.run_id, given.finding, _reason(call), undo=given.undo))
 

@@ -17,6 +17,7 @@ from donewhen.cli.signals import Ending, ending_signals
 from donewhen.cli.terminal import OutputClosed
 from donewhen.cli.wording import one_line
 from donewhen.core.errors import DoneWhenError
+from donewhen.core.proof import findings_alone
 from donewhen.core.steering import PausedBy
 from donewhen.engine.api import Runs, RunView
 
@@ -159,6 +160,11 @@ def what_next(view: RunView) -> list[str]:
         spent = "--budget USD" if state.goal.limits.budget is not None else "--token-budget N"
         option = {"capped": "--max-iterations N", "timed_out": "--timeout T"}.get(state.status, spent)
         return [f"nothing is lost; raise the limit to go on:\n  donewhen resume {run_id} {option}"]
+    if state.status == "blocked" and findings_alone(state):
+        accept = f"donewhen accept {run_id} --all --reason TEXT"
+        listed = ", ".join(one.id for one in state.open_findings)
+        go_on = f"nothing is lost; accept {listed}, or undo what was changed, and go on:"
+        return [f"{go_on}\n  {accept}\n  donewhen resume {run_id}"]
     unproven = [r.label for r in state.goal.requirements if f"requirement:{r.id}" in state.dismissed]
     if state.status == "blocked" and unproven:
         waive = "".join(f"\n  donewhen waive {run_id} {one} --reason TEXT" for one in unproven)

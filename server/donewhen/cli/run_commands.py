@@ -94,7 +94,8 @@ def resume_options(call: Call) -> StartOptions:
     UsageError."""
     refuse_missing_sandbox(call)
     approve = call.settings.given.approve
-    return replace(start_options(call.settings), worker=None, worker_command=None, script=None, approve=approve)
+    options = start_options(call.settings, askable=call.interactive and approve != "deny")
+    return replace(options, worker=None, worker_command=None, script=None, approve=approve)
 
 
 def _refuse_agent_without_model(call: Call, options: StartOptions) -> None:
@@ -135,7 +136,7 @@ async def _to_resume(call: Call, runs: Runs) -> RunState | None:
 def checked_options(call: Call) -> StartOptions:
     """The options of `run`, complete and possible. Raises UsageError."""
     refuse_missing_sandbox(call)
-    options = start_options(call.settings)
+    options = start_options(call.settings, askable=call.interactive)
     if options.worker is None and options.worker_command and call.settings.given.worker_command:
         options = replace(options, worker="command")
     if options.worker is None and options.script and call.settings.given.script:

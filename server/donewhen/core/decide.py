@@ -5,10 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from donewhen.core.events import EndStatus
+from donewhen.core.findings import findings_preview, unaccepted
 from donewhen.core.goal import Requirement
-from donewhen.core.proof import assess, needed_judgements, proven, satisfied, undecidable, unmet_signature
+from donewhen.core.proof import (
+    assess,
+    findings_alone,
+    needed_judgements,
+    proven,
+    satisfied,
+    undecidable,
+    unmet_signature,
+)
 from donewhen.core.state import MAX_OUTAGES, RunState
 from donewhen.core.steering import PausedBy
+from donewhen.core.verdict import PROVEN
 from donewhen.core.work import Interrupt
 
 MAX_FAILURES = 3
@@ -81,6 +91,7 @@ def decide(state: RunState, now: float) -> Action:
         or _judgement(state)
         or _bare(state)
         or _person(state)
+        or _findings(state)
         or _given_up(state)
         or _questions(state)
         or _next_turn(state)
@@ -173,6 +184,16 @@ def _person(state: RunState) -> Action | None:
     return None
 
 
+def _findings(state: RunState) -> Action | None:
+    """Once only integrity findings remain, the worker is not called again: a person decides about all of them at once.
+    A worker whose last turn failed may still be at it."""
+    if state.redo is not None or state.failures or state.undoing or not findings_alone(state):
+        return None
+    if not state.options.askable:
+        return Stop("blocked", unaccepted(state))
+    return Ask((_findings_question(state),))
+
+
 def _given_up(state: RunState) -> Action | None:
     """At equal counts the cap wins over the stall (A14)."""
     cap, stall = state.limit("max_iterations"), state.limit("stall_after")
@@ -184,7 +205,14 @@ def _given_up(state: RunState) -> Action | None:
         return Stop("crashed", f"the worker failed {state.failures} times in a row: {state.last_error}")
     if cap is not None and state.iteration >= cap:
         return Stop("capped", f"the limit of {cap} iterations is reached")
-    if stall is not None and state.turns_ended > 0 and not state.outages and _repeats(state) >= stall:
+    # A person who wants the findings undone has granted a turn for that.
+    if (
+        stall is not None
+        and not state.undoing
+        and state.turns_ended > 0
+        and not state.outages
+        and _repeats(state) >= stall
+    ):
         return Stop("stalled", f"{stall} iterations in a row ended with the same files and the same unmet requirements")
     return None
 
@@ -233,6 +261,25 @@ def _claim_question(state: RunState) -> Interrupt:
 def _start_question(state: RunState) -> Interrupt:
     return Interrupt(
         f"I{state.interrupt_count + 1}", "approval", "Start this run?", about="start", preview=state.options.summary
+    )
+
+
+def _findings_question(state: RunState) -> Interrupt:
+    known, cap = state.open_findings, state.limit("max_iterations")
+    unsettled = any(view.status not in PROVEN for view in assess(state))
+    rest = "Nothing else is left for the worker" if unsettled else "Everything else is proven"
+    ids = ", ".join(one.id for one in known)
+    accept = "Accept that" if len(known) == 1 else f"Accept all {len(known)} changes"
+    title = f"{rest}, but the proof itself was changed ({ids}). {accept}, have the worker undo it, or end the run?"
+    if cap is not None and state.iteration >= cap:
+        title += f" The worker has no turn left: the limit of {cap} iterations is reached."
+    return Interrupt(
+        f"I{state.interrupt_count + 1}",
+        "question",
+        title,
+        about="findings",
+        input={"findings": [one.id for one in known]},
+        preview=findings_preview(known),
     )
 
 

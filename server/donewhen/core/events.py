@@ -94,6 +94,8 @@ class RunOptions:
     """What the start summary says; empty: there is nothing to accept."""
     attended: bool = True
     """False: nobody answers questions about requirements that only a person could decide; the worker goes on."""
+    askable: bool = True
+    """False: nobody is there to be asked about integrity findings. Where they are all that is left, the run ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,9 +331,10 @@ class LimitsRaised:
 @dataclass(frozen=True, slots=True)
 class RunResumed:
     """A person lets a paused, interrupted or limited run go on; nothing is reset (C20). `approve` tightens the run's
-    approval, None leaves it."""
+    approval, `askable` says whether somebody is there to be asked now; None leaves them."""
 
     approve: Approve | None = None
+    askable: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

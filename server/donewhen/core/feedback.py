@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from donewhen.core.evidence import CheckResult, Evidence, Problem
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.integrity import IntegrityFinding
-from donewhen.core.verdict import RequirementView
+from donewhen.core.verdict import PROVEN, RequirementView
 
 MASK = "[masked]"
 """What stands for a secret in whatever is stored, shown or sent."""
 
-PROVEN = ("met", "waived")
 MAX_LOCATIONS = 20
 MAX_MESSAGE = 400
 MAX_REASON = 2_000

@@ -9,6 +9,7 @@ from donewhen.core import events as e
 from donewhen.core import fold_calls, fold_plugging
 from donewhen.core.changing import replace
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
+from donewhen.core.findings import unaccepted
 from donewhen.core.fold_audit import (
     audit_abandoned,
     audit_finished,
@@ -19,13 +20,14 @@ from donewhen.core.fold_audit import (
     judge_failed,
     judge_finished,
     judge_started,
+    without_settled_question,
 )
 from donewhen.core.fold_turn import cut_off, turn_abandoned, turn_finished, turn_restored, turn_started
 from donewhen.core.freshness import outdated
 from donewhen.core.goal import Goal
 from donewhen.core.proof import undecidable
 from donewhen.core.state import SIGN_OF_LIFE, Judged, KnownFinding, RunState
-from donewhen.core.work import RunWarning
+from donewhen.core.work import Answer, Interrupt, RunWarning
 
 MAX_WARNINGS = 50
 
@@ -173,7 +175,7 @@ def _finding_accepted(state: RunState, event: e.FindingAccepted, at: float) -> R
             accepted.pop(known.finding.key, None)
         else:
             accepted[known.finding.key] = (known.finding.fact, event.reason)
-    return replace(state, findings=tuple(findings), accepted=accepted)
+    return without_settled_question(replace(state, findings=tuple(findings), accepted=accepted))
 
 
 def _requirement_waived(state: RunState, event: e.RequirementWaived, at: float) -> RunState:
@@ -216,6 +218,8 @@ def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) 
         return replace(closed, edits_kept=(asked.asked_at, event.answer.response != "deny"))
     if topic == "start":
         return _start_answered(closed, event)
+    if topic == "findings":
+        return _findings_answered(closed, asked, event.answer)
     return replace(closed, late_answers={**state.late_answers, asked.subject: event.answer})
 
 
@@ -236,6 +240,20 @@ def _requirement_answered(state: RunState, requirement_id: str, event: e.Interru
         disputed = e.RequirementDisputed(requirement_id, note)
         return _requirement_disputed(state, disputed, state.updated_at)
     return replace(state, dismissed=state.dismissed | {f"requirement:{requirement_id}"})
+
+
+def _findings_answered(state: RunState, asked: Interrupt, answer: Answer) -> RunState:
+    """Approving accepts what was asked about, and nothing that came later; ending leaves it to whoever comes next."""
+    note = answer.text or answer.reason
+    if answer.response == "end":
+        return replace(state, ending=("blocked", f"{note or 'a person ended it'}: {unaccepted(state)}"))
+    if answer.response != "approve":
+        said = f": {note}" if note else ""
+        return replace(state, undoing=True, answers=(*state.answers, f"a person wants the changed proof undone{said}"))
+    for finding_id in asked.input.get("findings", ()):
+        accepted = e.FindingAccepted(finding_id, note or "a person accepts it")
+        state = _finding_accepted(state, accepted, state.updated_at)
+    return state
 
 
 def _claim_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
@@ -326,7 +344,11 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
         outages=0,
         dropped=0,
         audit_due=state.audit_due or state.redo is None,
-        options=state.options if event.approve is None else replace(state.options, approve=event.approve),
+        options=replace(
+            state.options,
+            approve=state.options.approve if event.approve is None else event.approve,
+            askable=state.options.askable if event.askable is None else event.askable,
+        ),
     )
     if not state.ended:
         return resumed

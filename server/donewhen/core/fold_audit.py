@@ -130,10 +130,13 @@ def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
 def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunState:
     ids = dict(state.finding_ids)
     known = tuple(_known(state, finding, ids) for finding in event.findings)
+    before = {(one.finding.key, one.finding.fact) for one in state.open_findings}
+    changed = {(one.finding.key, one.finding.fact) for one in known if not one.accepted} != before
     finished = replace(
         state,
         audit=None,
         audits=state.audits + 1,
+        interrupts=tuple(i for i in state.interrupts if not changed or i.about != "findings"),
         audit_due=event.revision != state.revision or (state.audit is not None and state.audit.amended),
         findings=known,
         finding_ids=ids,
@@ -141,13 +144,21 @@ def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunSta
     return recount(finished)
 
 
+def without_settled_question(state: RunState) -> RunState:
+    """The question about findings goes with the last of them that is open."""
+    if state.open_findings:
+        return state
+    return replace(state, interrupts=tuple(i for i in state.interrupts if i.about != "findings"))
+
+
 def _known(state: RunState, finding: IntegrityFinding, ids: dict[str, str]) -> KnownFinding:
     """The same finding keeps its id; an acceptance holds for the fact that was accepted only."""
+    before = state.tree_before(finding)
     identity = ids.setdefault(finding.key, f"F{len(ids) + 1}")
     fact, reason = state.accepted.get(finding.key, (None, ""))
     if fact == finding.fact and finding.key in state.accepted:
-        return KnownFinding(identity, finding, True, reason)
-    return KnownFinding(identity, finding, bool(finding.standing), finding.standing)
+        return KnownFinding(identity, finding, True, reason, before)
+    return KnownFinding(identity, finding, bool(finding.standing), finding.standing, before)
 
 
 def audit_abandoned(state: RunState, event: e.AuditAbandoned, at: float) -> RunState:

@@ -77,6 +77,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         late_answers={},
         unfinished_usage=Usage(),
         failures=state.failures + 1 if failed else 0,
+        undoing=state.undoing and failed,
         last_error=result.error,
         fatal=result.error if result.final else None,
         response_digest=result.response_digest,

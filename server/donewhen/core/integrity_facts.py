@@ -52,7 +52,8 @@ class IntegrityFinding:
     """One way in which the proof was changed. `key` is its identity: the same finding again has the same key.
 
     `path` is relative to the workspace, `line` 0-based. `fact` is a digest of what is found now: an acceptance holds
-    for that fact only. `standing` says why it is shown but nobody's doing in this run: it counts as accepted.
+    for that fact only. `standing` says why it is shown but nobody's doing in this run: it counts as accepted. `diff`
+    is how its file changed since the last tree that was kept before it, bounded; empty where that isn't known.
     """
 
     key: str
@@ -62,6 +63,7 @@ class IntegrityFinding:
     message: str
     fact: str = ""
     standing: str = ""
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)

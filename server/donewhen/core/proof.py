@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.state import MAX_DROPPED, RunState
-from donewhen.core.verdict import DecidedBy, RequirementStatus, RequirementView
+from donewhen.core.verdict import PROVEN, DecidedBy, RequirementStatus, RequirementView
 
 STABLE_PASSES = 3
 NOT_AFTER_A_FAILURE = "the last turn failed: the judge is asked once a turn ends without an error"
@@ -43,7 +43,7 @@ def proven(state: RunState) -> bool:
         and settled
         and not state.audit_due
         and not state.open_findings
-        and all(view.status in ("met", "waived") for view in assess(state))
+        and all(view.status in PROVEN for view in assess(state))
         and not needed_checks(state)
         and not needed_editor_reports(state)
     )
@@ -51,7 +51,7 @@ def proven(state: RunState) -> bool:
 
 def satisfied(state: RunState) -> bool:
     """As `proven`, for a bare audit: nothing is unmet, unverified or stale."""
-    return not state.open_findings and all(view.status in ("met", "waived") for view in assess(state))
+    return not state.open_findings and all(view.status in PROVEN for view in assess(state))
 
 
 def needed_checks(state: RunState) -> tuple[Check, ...]:
@@ -78,7 +78,23 @@ def needed_editor_reports(state: RunState) -> tuple[Requirement, ...]:
 def needed_judgements(state: RunState) -> tuple[Requirement, ...]:
     """What the judge is to be asked about: never before the first turn, never on a turn that failed, whatever it left
     behind (C8, A4), never while a check fails or an integrity finding is open (cheaper, and safer)."""
-    if state.options.judge is None or state.open_findings or (state.mode == "pursue" and state.turns_ended == 0):
+    return () if state.open_findings else _for_the_judge(state)
+
+
+def findings_alone(state: RunState) -> bool:
+    """True where open integrity findings are all that a person can settle now, and nothing is left that a worker could
+    do: every requirement is met or waived, waits for the judge, who isn't asked before (A10), or for a person."""
+    if not state.open_findings:
+        return False
+    unsettled = {view.requirement_id for view in assess(state) if view.status not in PROVEN}
+    waiting = {requirement.id for requirement in _for_the_judge(state)}
+    left = [one for one in state.goal.requirements if one.id in unsettled and one.id not in waiting]
+    return all(undecidable(state, requirement) for requirement in left)
+
+
+def _for_the_judge(state: RunState) -> tuple[Requirement, ...]:
+    """What only the judge's verdict is missing for."""
+    if state.options.judge is None or (state.mode == "pursue" and state.turns_ended == 0):
         return ()
     if state.last_error is not None or state.dropped >= MAX_DROPPED:
         return ()
@@ -112,7 +128,7 @@ def _in_doubt(state: RunState, requirement: Requirement) -> bool:
 
 def unmet_signature(state: RunState) -> str:
     """Identity of what an iteration ended with: the same one `stall_after` times in a row is a stall (A14)."""
-    views = [f"{v.requirement_id}\0{v.status}\0{v.reason}" for v in assess(state) if v.status not in ("met", "waived")]
+    views = [f"{v.requirement_id}\0{v.status}\0{v.reason}" for v in assess(state) if v.status not in PROVEN]
     findings = [known.finding.key for known in state.open_findings]
     parts = [state.revision, state.response_digest, state.last_error or "", *views, *findings]
     return hashlib.sha256("\1".join(parts).encode("utf-8", "replace")).hexdigest()

@@ -97,12 +97,14 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class KnownFinding:
-    """An open integrity finding with the id that people use (`F1`), and whether a person accepted it."""
+    """An open integrity finding with the id that people use (`F1`), and whether a person accepted it. `before` is the
+    last tree that was kept before it was there."""
 
     id: str
     finding: IntegrityFinding
     accepted: bool = False
     reason: str = ""
+    before: str | None = None
 
 
 @dataclass(frozen=True)  # its fields are in a dict: it is copied as a whole (`changing.replace`)
@@ -214,6 +216,8 @@ class RunState:
     finding_ids: Mapping[str, str] = field(default_factory=dict[str, str])
     accepted: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """Accepted findings: key to (fact, reason). Another fact under the same key is a new finding."""
+    undoing: bool = False
+    """A person wants the worker to undo the findings: it has one turn for that before they are asked about again."""
 
     interrupts: tuple[Interrupt, ...] = ()
     interrupt_count: int = 0
@@ -289,6 +293,11 @@ class RunState:
     @property
     def open_findings(self) -> tuple[KnownFinding, ...]:
         return tuple(known for known in self.findings if not known.accepted)
+
+    def tree_before(self, finding: IntegrityFinding) -> str | None:
+        """The last tree that was kept before a finding was there; for a new one that is the latest."""
+        known = next((one.before for one in self.findings if one.finding.key == finding.key), None)
+        return known or (self.last_checkpoint[1] if self.last_checkpoint is not None else self.first_checkpoint)
 
     def limit(self, name: str) -> float | int | None:
         """A limit as it applies: for worker `human` three of them only where a person set them."""

@@ -10,6 +10,7 @@ DecidedBy = Literal["check", "judge", "person"]
 RequirementStatus = Literal["met", "unmet", "unverified", "stale", "waived"]
 
 FINDINGS: tuple[Finding, ...] = ("met", "unmet", "unverified")
+PROVEN: tuple[RequirementStatus, ...] = ("met", "waived")
 
 
 @dataclass(frozen=True, slots=True)

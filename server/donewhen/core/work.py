@@ -11,7 +11,7 @@ TurnState = Literal["finished", "blocked", "impossible", "question"]
 TURN_STATES: tuple[TurnState, ...] = ("finished", "blocked", "impossible", "question")
 
 InterruptKind = Literal["approval", "question"]
-ResponseKind = Literal["approve", "deny", "edit", "text"]
+ResponseKind = Literal["approve", "deny", "edit", "text", "end"]
 Remember = Literal["", "run", "workspace"]
 Actor = Literal["person", "worker", "check"]
 
@@ -114,7 +114,7 @@ class Interrupt:
     >>> run_goal("Choose", worker, lambda task: task.response == "blue", on_interrupt=answer).iterations
     2
 
-    `about` names what it concerns: `requirement:<id>`, `claim:<state>`, `start`, `restore`, `tool:<name>`,
+    `about` names what it concerns: `requirement:<id>`, `claim:<state>`, `findings`, `start`, `restore`, `tool:<name>`,
     `plugin:<name>`, or `worker`. `remembers`: an approval of it may be kept (`Answer.remember`).
     """
 
@@ -137,7 +137,8 @@ class Interrupt:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A person's answer to an interrupt. `input` replaces a tool's input where `response` is `edit`. `remember`: the
-    same approval holds for the rest of the run, or always in this workspace.
+    same approval holds for the rest of the run, or always in this workspace. `end` ends the run where integrity
+    findings are all that is left.
 
     >>> from donewhen import Answer
     >>> Answer("deny", reason="not on a Friday").response

@@ -14,6 +14,8 @@ def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reaso
     kinds = {"approve", "deny", "text", "edit"} if asked.kind == "approval" else {"approve", "deny", "text"}
     if asked.about == "start":
         kinds = {"approve", "deny"}
+    if asked.about == "findings":
+        kinds = {*kinds, "end"}
     if response not in kinds:
         raise WrongAnswer(f"{asked.id} is answered with {', '.join(sorted(kinds))}, not {response!r}")
     if response == "edit" and not isinstance(given, dict):

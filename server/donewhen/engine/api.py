@@ -47,7 +47,7 @@ class LimitChanges:
 @dataclass(frozen=True, slots=True)
 class StartOptions:
     """What a person says at the start of a run, over the goal file and the settings (protocol.md, "Options"). `audit`:
-    of a bare audit, in which nobody works."""
+    of a bare audit, in which nobody works. `askable`: somebody is there to be asked."""
 
     worker: str | None = None
     worker_command: str | None = None
@@ -60,6 +60,7 @@ class StartOptions:
     sandbox: Literal["auto", "on", "off"] | None = None
     limits: LimitChanges = field(default_factory=LimitChanges)
     audit: bool = False
+    askable: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,9 @@ class Runs(Protocol):
         """`requirement` is an id or a label (`R3`)."""
         ...
 
-    async def accept(self, run_id: str, finding_id: str, reason: str, *, undo: bool = False) -> RunView: ...
+    async def accept(self, run_id: str, finding_id: str | None, reason: str, *, undo: bool = False) -> RunView:
+        """None: all that are open, or with `undo` all that a person accepted."""
+        ...
 
     async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView: ...
 

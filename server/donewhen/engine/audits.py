@@ -12,6 +12,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from donewhen.core.errors import WorkspaceError
 from donewhen.core.events import (
     AuditAbandoned,
     AuditFinished,
@@ -21,6 +22,7 @@ from donewhen.core.events import (
     CheckStarted,
 )
 from donewhen.core.evidence import CheckResult, Evidence, ObservedCommand
+from donewhen.core.findings import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.goal import Check
 from donewhen.core.integrity import IntegrityFinding, compare, moved
 from donewhen.core.integrity_addressing import BY_A_PERSON, STOOD_THERE, shown_addressing
@@ -29,7 +31,7 @@ from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.editor import read_editor, withdraw_questions
 from donewhen.engine.halting import audit_ahead, report
-from donewhen.ports import TreeState
+from donewhen.ports import TreeState, Workspace
 
 MAX_ROUNDS = 6
 
@@ -196,4 +198,30 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
     if state.person_paths:
         baseline = moved(baseline, now, state.person_paths)
         await run.append(BaselineTaken(baseline))
-    return compare(baseline, now)
+    return await _with_diffs(run, compare(baseline, now))
+
+
+async def _with_diffs(run: ActiveRun, findings: Sequence[IntegrityFinding]) -> tuple[IntegrityFinding, ...]:
+    """The findings with what happened to their files, so that whoever is asked sees it."""
+    workspace, left = run.parts.workspace, MAX_DIFFS
+    made: dict[tuple[str, str], str] = {}
+    found: list[IntegrityFinding] = []
+    for finding in findings:
+        before = run.state.tree_before(finding)
+        if before is None or not finding.path or finding.standing:
+            found.append(finding)
+            continue
+        key = (before, finding.path)
+        if key not in made:
+            made[key] = await _diff(workspace, *key, min(MAX_DIFF, left))
+            left -= len(made[key])
+        found.append(replace(finding, diff=run.parts.mask(made[key])))
+    return tuple(found)
+
+
+async def _diff(workspace: Workspace, before: str, path: str, limit: int) -> str:
+    try:
+        old = await workspace.file_at(before, path)
+        return await asyncio.to_thread(lambda: finding_diff(path, old, workspace.read(path), limit))
+    except (WorkspaceError, OSError):  # a tree that can't be read any more: the finding stands without its diff
+        return ""

@@ -30,7 +30,7 @@ from donewhen.engine.active import ActiveRun
 from donewhen.engine.answering import checked_answer
 from donewhen.engine.api import RevertOutcome, RunView
 from donewhen.engine.reading import Reading
-from donewhen.engine.watching import amend
+from donewhen.engine.watching import amend, take_accepted_goal
 from donewhen.ports import Owner, Reply, Request
 
 REPLY_WITHIN = 10.0
@@ -64,7 +64,7 @@ class Control(Reading):
     async def waive(self, run_id: str, requirement: str, reason: str, *, undo: bool = False) -> RunView:
         return await self._do(run_id, "waive", {"requirement": requirement, "reason": reason, "undo": undo})
 
-    async def accept(self, run_id: str, finding_id: str, reason: str, *, undo: bool = False) -> RunView:
+    async def accept(self, run_id: str, finding_id: str | None, reason: str, *, undo: bool = False) -> RunView:
         return await self._do(run_id, "accept", {"finding_id": finding_id, "reason": reason, "undo": undo})
 
     async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView:
@@ -222,6 +222,7 @@ class Control(Reading):
             raise UnknownInterrupt(f"somebody answered {interrupt_id} of run {run_id} first")
         if run_id in self._active:
             self._active[run_id].deliver(interrupt_id, answer)
+            await take_accepted_goal(self._active[run_id])
 
     async def _waive(self, run_id: str, requirement: str, reason: str, undo: bool) -> None:
         found = await self._requirement(run_id, requirement)
@@ -235,13 +236,12 @@ class Control(Reading):
             raise UsageError("there is no judge to ask again: checks decide here; change the check, or waive it")
         await self._record(run_id, e.RequirementDisputed(found, reason))
 
-    async def _accept(self, run_id: str, finding_id: str, reason: str, undo: bool) -> None:
-        found = _finding(await self._steerable(run_id), finding_id)
-        await self._record(run_id, e.FindingAccepted(finding_id, reason, undo))
-        run = self._active.get(run_id)
-        if run is not None and found.finding.kind == "goal_file" and not undo:
-            # Accepting a changed goal file makes it the goal.
-            await amend(run, found.finding.path)
+    async def _accept(self, run_id: str, finding_id: str | None, reason: str, undo: bool) -> None:
+        state = await self._steerable(run_id)
+        for found in _all(state, undo=undo) if finding_id is None else [_finding(state, finding_id)]:
+            await self._record(run_id, e.FindingAccepted(found.id, reason, undo))
+        if run_id in self._active and not undo:
+            await take_accepted_goal(self._active[run_id])
 
     async def _revert(self, run_id: str, iteration: int | None, paths: list[str] | None, force: bool) -> dict[str, Any]:
         if iteration is None:
@@ -368,6 +368,14 @@ def _finding(state: RunState, finding_id: str) -> KnownFinding:
     if found is None:
         known = ", ".join(one.id for one in state.findings) or "there is none"
         raise UnknownName(f"run {state.run_id} has no integrity finding {finding_id} (known: {known})")
+    return found
+
+
+def _all(state: RunState, *, undo: bool) -> list[KnownFinding]:
+    """What is accepted, or taken back, as a whole. Raises UsageError where that is nothing."""
+    found = [one for one in state.findings if (one.finding.key in state.accepted if undo else not one.accepted)]
+    if not found:
+        raise UsageError(f"no integrity finding of run {state.run_id} is {'accepted' if undo else 'open'}")
     return found
 
 

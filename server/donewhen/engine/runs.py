@@ -22,7 +22,7 @@ from donewhen.engine.halting import go_on
 from donewhen.engine.loop import pursue
 from donewhen.engine.setup import Start
 from donewhen.engine.tasks import cancelled
-from donewhen.engine.watching import amend_if_saved, goal_file_gone, gone_text, named_globs
+from donewhen.engine.watching import amend_if_saved, goal_file_gone, gone_text, named_globs, take_accepted_goal
 from donewhen.ports import Live, RunSummary, Worker
 
 CLOSES_WITHIN = 2.0
@@ -96,7 +96,8 @@ class Supervisor(Control):
             await self._unhalted(run, halt)
             if raised != state.goal.limits:
                 await run.append(e.LimitsRaised(raised))
-            await run.append(e.RunResumed(approve))
+            await run.append(e.RunResumed(approve, options.askable if options is not None else None))
+            await take_accepted_goal(run)
         except BaseException:
             self._setup.lock.release()
             raise

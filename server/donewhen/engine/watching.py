@@ -72,6 +72,13 @@ async def _take(run: ActiveRun, goal: Goal) -> None:
     await run.parts.workspace.name(named_globs(run.state.goal))
 
 
+async def take_accepted_goal(run: ActiveRun) -> None:
+    """A changed goal file that a person accepted is the goal."""
+    for known in run.state.findings:
+        if known.accepted and known.finding.kind == "goal_file" and not known.finding.standing:
+            await amend(run, known.finding.path)
+
+
 def goal_file_gone(run: ActiveRun) -> bool:
     """True where the goal file, as the workspace was last looked at, isn't there any more."""
     path = run.state.goal.path

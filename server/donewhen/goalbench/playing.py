@@ -145,7 +145,8 @@ async def _set_up(command: str, root: Path, laboratory: Laboratory) -> None:
 async def _to_its_end(case: Case, runs: Runs, script: Path) -> RunView:
     options = case.options
     limits = LimitChanges(options.max_iterations, options.timeout or 90.0, token_budget=options.token_budget)
-    start = StartOptions(worker="scripted", script=str(script), approve=options.approve, limits=limits)
+    askable = options.answer is not None
+    start = StartOptions(worker="scripted", script=str(script), approve=options.approve, limits=limits, askable=askable)
     last = await runs.start(GOAL, start)
     answered: set[str] = set()
     async for view in runs.follow(last.state.run_id):

@@ -77,6 +77,7 @@ class RunParts:
             agent=None if agent is None else _agent_options(agent),
             judging=judging,
             attended=self.attended,
+            askable=self.attended,
         )
         warnings = (*unlimited_warnings(self.goal.limits), *_not_independent(agent, judging and judging.models))
         return Start(self.goal, options, warnings, accepted="auto")

@@ -97,6 +97,14 @@ class GoalRun:
         self._session.steered(await self._session.runs.answer(self.run_id, interrupt_id, answer_of(answer)))
         return self.status()
 
+    async def accept(self, reason: str, finding_id: str | None = None) -> GoalOutcome:
+        """Accepts one of `outcome.findings`, or all that are open. A run that ended with them open then needs `resume`.
+        Raises UsageError where there is none, or no reason."""
+        if not reason.strip():
+            raise UsageError("accepting an integrity finding needs a reason")
+        self._session.steered(await self._session.runs.accept(self.run_id, finding_id, reason))
+        return self.status()
+
     async def resume(
         self,
         plugin: str | None = None,

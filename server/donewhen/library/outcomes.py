@@ -10,12 +10,10 @@ from typing import Any, cast
 
 from donewhen.core.plugging import Halted
 from donewhen.core.proof import assess
-from donewhen.core.state import RunState
-from donewhen.core.verdict import RequirementStatus, RequirementVerdict, RequirementView
+from donewhen.core.state import KnownFinding, RunState
+from donewhen.core.verdict import PROVEN, RequirementStatus, RequirementVerdict, RequirementView
 from donewhen.core.work import Interrupt, Usage
 from donewhen.judges.alone import GoalVerdict
-
-PROVEN = ("met", "waived")
 
 
 class GoalStatus(StrEnum):
@@ -65,11 +63,32 @@ class RequirementOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class IntegrityOutcome:
+    """A change of the proof itself, and whether a person accepted it (`reason` says why). `line` counts from 1; `diff`
+    is what happened to the file, as a unified diff, bounded, empty where that isn't known. `kind`: docs/protocol.md.
+
+    >>> from donewhen import IntegrityOutcome
+    >>> IntegrityOutcome("F1", "test_weakened", "tests/test_a.py", 3, "asserts less").accepted
+    False
+    """
+
+    id: str
+    kind: str
+    path: str
+    line: int
+    message: str
+    diff: str = ""
+    accepted: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GoalOutcome:
     """What a run came to, or where it stands. `iterations` are audit rounds, at least 1 once it stands still.
 
     `verdict` is where the whole goal stands: None before the first audit. `response` is what the worker returned last
-    (its text where the run was resumed). `halt` and `interrupts` say what a run that is no further waits for:
+    (its text where the run was resumed). `findings` are the changes of the proof itself: an open one blocks completion
+    until a person accepts it or it is undone. `halt` and `interrupts` say what a run that is no further waits for:
     `resume_goal(outcome.run_id, ...)` goes on. Costs are US dollars, None where a model's price is unknown.
 
     >>> from donewhen import run_goal
@@ -93,6 +112,7 @@ class GoalOutcome:
     halt: Halted | None = None
     interrupts: tuple[Interrupt, ...] = ()
     warnings: tuple[str, ...] = ()
+    findings: tuple[IntegrityOutcome, ...] = ()
 
     @property
     def usage(self) -> Usage:
@@ -128,6 +148,7 @@ def outcome_of(state: RunState, response: Any = None, judge_score: float | None 
         halt=state.halt,
         interrupts=state.interrupts,
         warnings=tuple(warning.message for warning in state.warnings),
+        findings=tuple(_integrity(known) for known in state.findings),
     )
 
 
@@ -166,6 +187,13 @@ def _requirement(state: RunState, view: RequirementView) -> RequirementOutcome:
     label = f"R{view.number}"
     return RequirementOutcome(
         view.requirement_id, label, text, view.status, view.reason, view.evidence_ids, view.decided_by
+    )
+
+
+def _integrity(known: KnownFinding) -> IntegrityOutcome:
+    found = known.finding
+    return IntegrityOutcome(
+        known.id, found.kind, found.path, found.line + 1, found.message, found.diff, known.accepted, known.reason
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from donewhen.core.errors import UnknownRun, UsageError
 from donewhen.core.events import Approve
 from donewhen.core.goal import Goal
-from donewhen.engine.api import HaltAnswer, LimitChanges
+from donewhen.engine.api import HaltAnswer, LimitChanges, StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.library import arguments
 from donewhen.library.arguments import Time, duration
@@ -283,7 +283,7 @@ async def resume_run(
         known = await _known(session, run_id, parts)
         for interrupt_id, said in (answers or {}).items():
             await session.runs.answer(known, interrupt_id, answer_of(said))
-        await session.resume(known, limits, halt)
+        await session.resume(known, limits, halt, StartOptions(askable=on_interrupt is not None))
     except BaseException:
         await session.close()
         raise

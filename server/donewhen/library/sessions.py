@@ -11,7 +11,7 @@ from donewhen.core.errors import UsageError
 from donewhen.core.events import Entry, InterruptOpened, RunOptions
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
-from donewhen.engine.api import HaltAnswer, LimitChanges, RunView
+from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
 from donewhen.engine.records import Records
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
@@ -79,12 +79,18 @@ class Session:
         self._run = self.runs.supervised(view.state.run_id)
         return view.state
 
-    async def resume(self, run_id: str | None, limits: LimitChanges, halt: HaltAnswer | None = None) -> RunState:
+    async def resume(
+        self,
+        run_id: str | None,
+        limits: LimitChanges,
+        halt: HaltAnswer | None = None,
+        options: StartOptions | None = None,
+    ) -> RunState:
         """Lets a run of this workspace go on. Raises NotResumable, UnknownRun, UsageError."""
         if run_id is not None and self.checker.response is NOTHING:
             kept = _returned((await self.runs.view(run_id)).state)
             self.checker.response = NOTHING if kept is None else kept
-        view = await self.runs.resume(run_id, limits, halt=halt)
+        view = await self.runs.resume(run_id, limits, options, halt)
         self._run = self.runs.supervised(view.state.run_id)
         return view.state
 

@@ -60,7 +60,7 @@ class RunResume(RunLimits):
 class RunAnswer(Strict):
     run_id: str
     interrupt_id: str
-    response: Literal["approve", "deny", "edit", "text"]
+    response: Literal["approve", "deny", "edit", "text", "end"]
     input: dict[str, Any] | None = None
     text: str | None = None
     reason: str | None = None
@@ -81,8 +81,11 @@ class RunDispute(Strict):
 
 
 class RunAcceptIntegrity(Strict):
+    """Either one finding, or all."""
+
     run_id: str
-    finding_id: str
+    finding_id: str | None = None
+    all: bool = False
     reason: str = Field(min_length=1)
     undo: bool = False
 

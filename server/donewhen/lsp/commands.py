@@ -86,7 +86,8 @@ async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
     limits = LimitChanges(argument.max_iterations, argument.timeout_seconds, argument.budget_usd, argument.token_budget)
     told = argument.plugin is not None or argument.data is not None
     halt = HaltAnswer(argument.plugin, argument.data) if told else None
-    return shown(session, folder, await folder.runs.resume(argument.run_id, limits, StartOptions(limits=limits), halt))
+    options = StartOptions(limits=limits, askable=True)  # whoever resumes it in an editor is there
+    return shown(session, folder, await folder.runs.resume(argument.run_id, limits, options, halt))
 
 
 async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
@@ -112,6 +113,8 @@ async def dispute(session: Session, argument: a.RunDispute) -> dict[str, Any]:
 
 
 async def accept_integrity(session: Session, argument: a.RunAcceptIntegrity) -> dict[str, Any]:
+    if (argument.finding_id is None) != argument.all:
+        raise InvalidParams("findingId: it is required, unless all is true")
     folder = await folder_of(session, argument.run_id)
     view = await folder.runs.accept(argument.run_id, argument.finding_id, argument.reason, undo=argument.undo)
     return shown(session, folder, view)

@@ -148,6 +148,8 @@ def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
         return (Choice("Deny", "deny"), Choice("Approve", "approve"), *(kept if interrupt.remembers else ()))
     if interrupt.about.startswith("requirement:"):
         return (Choice("Leave it", "deny"), Choice("Waive", "approve"))
+    if interrupt.about == "findings":
+        return (Choice("Let the worker undo it", "deny"), Choice("End the run", "end"), Choice("Accept all", "approve"))
     if interrupt.about in ("claim:blocked", "claim:impossible"):
         return (Choice("Go on", "deny"), Choice("End the run", "approve"))
     if interrupt.about == "restore":
@@ -158,7 +160,7 @@ def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
 def text(interrupt: Interrupt) -> str:
     """What is asked, with as much of the preview as a message can hold."""
     title, preview = (_CONTROL.sub("�", one).strip() for one in (interrupt.title, interrupt.preview))
-    most = MAX_SUMMARY if interrupt.about == "start" else MAX_PREVIEW
+    most = MAX_SUMMARY if interrupt.about in ("start", "findings") else MAX_PREVIEW
     if len(preview) > most:
         # What a long command does is often at its end: nobody approves it by its beginning.
         cut = len(preview) - most

@@ -78,6 +78,7 @@ class WireIntegrity(Wire):
     message: str
     accepted: bool
     reason: str
+    diff: str = ""
 
 
 class WireInterrupt(Wire):
@@ -318,6 +319,7 @@ def _integrity(state: RunState, root: Path) -> list[WireIntegrity]:
             uri=(root / known.finding.path).as_uri(),
             range=_range(known.finding.line),
             message=known.finding.message,
+            diff=known.finding.diff,
             accepted=known.accepted,
             reason=known.reason,
         )
