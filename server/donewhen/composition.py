@@ -98,8 +98,9 @@ def engine_setup(
     from donewhen.workspace.folder import FolderWorkspace
     from donewhen.workspace.locks import FileRunLock
     from donewhen.workspace.processes import SystemProcesses
+    from donewhen.workspace.sharing import SharedWatcher
 
-    lock, editor = FileRunLock(folder), EditorDiagnostics(around.editor)
+    lock, editor, watching = FileRunLock(folder), EditorDiagnostics(around.editor), SharedWatcher()
     processes = SystemProcesses(lock.inherited_descriptors)
     where, kept = (root, folder / "scratch", around.environment), folder / "checkpoints"
     checker = CommandChecker(processes, *where, editor, secrets=around.secrets.values, bytecode=bytecode)
@@ -114,7 +115,9 @@ def engine_setup(
         clock=SystemClock(),
         ledger=ledger,
         lock=lock,
-        workspace=lambda: FolderWorkspace(root, kept, watch=around.watch, excluded=(folder.parents[1],)),
+        workspace=lambda: FolderWorkspace(
+            root, kept, watch=around.watch, excluded=(folder.parents[1],), watcher=watching.share
+        ),
         glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=CheckerWithPlugins(root, checker, plugins),
         probes=LazyProbes(variables),

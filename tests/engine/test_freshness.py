@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from donewhen.composition import Surroundings, open_engine
@@ -13,6 +15,7 @@ from donewhen.core.proof import assess
 from donewhen.core.state import Judged, RunState
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.engine.api import RunView, StartOptions
+from donewhen.engine.runs import Supervisor
 from tests.core.builders import goal, requirement
 from tests.engine.world import GOAL, World, ended, pursue, until, writes
 
@@ -52,6 +55,29 @@ async def test_a_paused_run_is_compared_and_a_waived_requirement_does_not_age(wo
     await runs.waive(started.state.run_id, "R2", "I like it")
     world.workspace.edit("b.py", b"another file")
     assert statuses(await runs.view(started.state.run_id)) == ["stale", "waived"]
+
+
+async def seen_by(runs: Supervisor, reached: Callable[[RunView], bool]) -> RunView:
+    """The first view that a subscriber is told of which `reached` is true."""
+    told: asyncio.Future[RunView] = asyncio.get_running_loop().create_future()
+    unsubscribe = runs.subscribe(lambda view: None if told.done() or not reached(view) else told.set_result(view))
+    try:
+        return await told
+    finally:
+        unsubscribe()
+
+
+async def test_a_server_says_within_moments_what_turned_stale_and_what_is_fresh_again(world: World) -> None:
+    server = world.supervisor()
+    await server.watch()
+    done = await pursue(world, writes("a.py", "good"))  # in another process, which ends
+    await seen_by(server, lambda view: view.present is not None and not view.stale)
+    world.workspace.edit("a.py", b"bad")
+    view = await seen_by(server, lambda view: view.stale)
+    assert (view.state.run_id, view.state.status, statuses(view)) == (done.state.run_id, "complete", ["stale"])
+    world.workspace.edit("a.py", b"good")
+    assert statuses(await seen_by(server, lambda view: not view.stale)) == ["met"]
+    assert world.checker.ran.count("check") == 2  # nothing was executed for it
 
 
 def test_a_judged_requirement_ages_with_the_files_that_it_is_about_only() -> None:

@@ -144,7 +144,7 @@ async def test_a09_a_diff_shows_the_revision_that_is_judged_and_no_other(world: 
     world.goals[GOAL] = goal(requirement(1, "it reads well"))
     workspace = FlippedWhileCompared({"GOAL.md": b"goal", "a.py": b"bad"}, root=world.folder)
     workspace.flipping, workspace.back = False, back
-    world.workspace = workspace
+    world.workspace, world.opening = workspace, lambda: workspace
     seen: list[tuple[str, Sequence[str]]] = []
 
     async def judges(task: JudgeTask, context: AuditContext) -> Judgement:

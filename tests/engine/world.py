@@ -193,6 +193,8 @@ class World:
     def __init__(self, folder: Path, files: dict[str, bytes] | None = None, ignored: str = "") -> None:
         self.folder = folder
         self.workspace = MemoryWorkspace(files or {"GOAL.md": b"goal", "a.py": b"bad"}, root=folder, ignored=ignored)
+        self.opening: Callable[[], Workspace] | None = None
+        """What opens the workspace for a run, where it isn't to be an opening of its own."""
         self.ledger = MemoryLedger()
         self.checker = MemoryChecker(self)
         self.worker: Player = Player(self, [idle])
@@ -215,8 +217,8 @@ class World:
             clock=SystemClock(),
             ledger=self.ledger.connected(),
             lock=MemoryLock(self.held, last=self.owners),
-            workspace=lambda: self.workspace,
-            glance=self.workspace.again,
+            workspace=lambda: (self.opening or self.workspace.again)(),
+            glance=lambda: self.workspace.again(),
             checker=self.checker,
             probes=MemoryProbes(),
             goal_files=self,

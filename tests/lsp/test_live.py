@@ -36,6 +36,30 @@ def test_a_human_run_from_start_to_complete(editor: Editor, goal: Path) -> None:
     assert "complete" in report["text"]
 
 
+def test_a_goal_that_is_met_turns_stale_with_an_edit_and_is_met_again_when_it_is_undone(
+    editor: Editor, goal: Path
+) -> None:
+    uri = editor.open(goal)
+    for name in ("done.txt", "words.txt"):
+        (goal.parent / name).write_text("hi\n")
+    run_id = editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
+    editor.snapshot(run_id, lambda s: s["status"] == "complete" and s["freshness"] is not None)
+    editor.inbox.clear()
+    (goal.parent / "words.txt").write_text("ho\n")
+    last = editor.snapshot(run_id, lambda s: s["counts"]["stale"] > 0)
+    assert (last["status"], last["complete"], last["freshness"]["changedFiles"]) == ("complete", False, ["words.txt"])
+    lenses = editor.result("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert any(one["command"]["title"].startswith("R2 stale · was met") for one in lenses)
+    where = {"textDocument": {"uri": uri}, "position": {"line": 3, "character": 8}}
+    assert "`words.txt`" in editor.result("textDocument/hover", where)["contents"]["value"]
+    asked = editor.execute("donewhen.run.status", {"goalUri": uri})["snapshots"][0]
+    assert asked["freshness"]["fresh"] is False
+    published = [m["params"] for m in editor.inbox if m["method"] == "textDocument/publishDiagnostics"]
+    assert [params["diagnostics"] for params in published if params["diagnostics"]] == []
+    (goal.parent / "words.txt").write_text("hi\n")
+    assert editor.snapshot(run_id, lambda s: s["freshness"]["fresh"])["complete"] is True
+
+
 def test_a_failing_test_has_its_diagnostic_on_the_asserting_line(editor: Editor, tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text("def test_it():\n    word = '🎯'\n    assert word == 'x'\n", encoding="utf-8")
     goal = tmp_path / "GOAL.md"

@@ -232,6 +232,11 @@ class Runs(Protocol):
         """Calls back after each change of any run of this workspace, whoever owns it; returns the unsubscriber."""
         ...
 
+    async def watch(self) -> None:
+        """From now on, until `close`, compares the files with every goal's newest results as they change, and tells
+        subscribers what turns stale, or fresh again. Executes nothing; costs nothing while nothing changes."""
+        ...
+
     async def amend(self, goal_path: str) -> None:
         """The goal file was saved by a person: amends the active run of that goal, if there is one."""
         ...

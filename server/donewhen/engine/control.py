@@ -325,9 +325,8 @@ class Control(Reading):
         state = await self._records.state(run_id)
         entry = await self._setup.ledger.append(run_id, event, self._setup.clock.now())
         fold(state, entry)  # it must fold, or nobody could read the run again
-        view = await self._records.view(run_id)
-        for listener in list(self._listeners):
-            listener(view)
+        await self._tell_listeners(run_id)
+        self._watch_again()
         return entry.sequence
 
     async def _mark_interrupted(self, run_id: str) -> None:

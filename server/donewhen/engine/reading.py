@@ -7,15 +7,17 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
-from donewhen.core.errors import DoneWhenError, UnreadableRun
+from donewhen.core.errors import DoneWhenError, LedgerError, UnreadableRun
 from donewhen.core.evidence import Evidence
 from donewhen.core.freshness import Present
+from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import IterationDetail, RunView
 from donewhen.engine.comparing import comparable, glanced
 from donewhen.engine.records import Records, view_of
 from donewhen.engine.setup import EngineSetup
 from donewhen.engine.tasks import cancelled
+from donewhen.engine.vigils import Vigils
 from donewhen.ports import Live, RunSummary, Workspace
 
 ATTEND_AGAIN = 0.5
@@ -33,6 +35,10 @@ class Reading:
         self._waiting: dict[str, int] = {}
         self._listeners: list[Callable[[RunView], None]] = []
         self._background: asyncio.Task[None] | None = None
+        self._vigils: Vigils | None = None
+        self._telling: set[asyncio.Future[None]] = set()
+        self._watching_again: asyncio.Task[None] | None = None
+        self._watch_due = False
         self._answering: set[tuple[str, str]] = set()
         """Interrupts (run, id) whose answer is on its way to the ledger: another one comes too late (A3)."""
         self._followed: dict[str, tuple[float, int, str | None]] = {}
@@ -50,7 +56,7 @@ class Reading:
     async def _view(self, run_id: str) -> RunView:
         """The run as it is known, without a look at the workspace."""
         run = self._active.get(run_id)
-        return self._own_view(run) if run is not None else await self._records.view(run_id)
+        return self._own_view(run) if run is not None else self._known(await self._records.view(run_id))
 
     async def view(self, run_id: str) -> RunView:
         run = self._active.get(run_id)
@@ -67,17 +73,64 @@ class Reading:
         glance = self._setup.glance
         if glance is None or not comparable(view.state):
             return view
-        present = await glanced(view.state, glance())
+        present = await self._vigils.looked_at(view.state) if self._vigils is not None else None
+        return self._seen(view, present or await glanced(view.state, glance()))
+
+    def _seen(self, view: RunView, present: Present | None) -> RunView:
+        """The view in a workspace that was looked at; unchanged where it wasn't."""
+        if present is None or not comparable(view.state):
+            return view
         return view_of(self._setup.root, view.state, view.live, owned=view.owned, present=present)
+
+    def _known(self, view: RunView) -> RunView:
+        """The view in the workspace as far as it is watched."""
+        return self._seen(view, self._vigils.present(view.state) if self._vigils is not None else None)
+
+    # ------------------------------------------------------------------------------------ watching
+
+    async def watch(self) -> None:
+        if self._vigils is None:
+            self._vigils = Vigils(self._setup.workspace, self._looked_different)
+            self._watch_again()
+
+    def _watch_again(self) -> None:
+        """The results that stand may be others now."""
+        self._watch_due = True
+        if self._vigils is not None and (self._watching_again is None or self._watching_again.done()):
+            self._watching_again = asyncio.ensure_future(self._watch_results(self._vigils))
+
+    async def _watch_results(self, vigils: Vigils) -> None:
+        with contextlib.suppress(LedgerError):
+            while self._watch_due:
+                self._watch_due = False
+                await vigils.keep(await self._results())
+
+    async def _results(self) -> list[RunState]:
+        newest = await self._records.newest()
+        return [state for state in newest if comparable(state) and state.audits and not self._cleared(state)]
+
+    def _cleared(self, state: RunState) -> bool:
+        """True where its result is no longer shown."""
+        return state.updated_at <= self._records.cleared().get(state.goal.path or "", 0.0)
+
+    def _looked_different(self, run_id: str) -> None:
+        self._telling.add(telling := asyncio.ensure_future(self._tell_listeners(run_id)))
+        telling.add_done_callback(self._telling.discard)
+
+    async def _tell_listeners(self, run_id: str) -> None:
+        with contextlib.suppress(DoneWhenError):
+            view = await self._view(run_id)
+            if view.state.active or not self._cleared(view.state):
+                for listener in list(self._listeners):
+                    listener(view)
 
     async def views(self, goal_path: str | None = None, *, compare: bool = True) -> Sequence[RunView]:
         await self._find_dead()
-        cleared = self._records.cleared()
         found: list[RunView] = []
         for state in await self._records.newest():
             if goal_path is not None and state.goal.path != goal_path:
                 continue
-            if state.goal.path and state.updated_at <= cleared.get(state.goal.path, 0.0) and not state.active:
+            if self._cleared(state) and not state.active:
                 continue
             found.append(await (self.view(state.run_id) if compare else self._view(state.run_id)))
         return found
@@ -112,6 +165,7 @@ class Reading:
 
     async def forget(self, goal_path: str) -> None:
         self._records.clear(goal_path, self._setup.clock.now())
+        self._watch_again()
 
     async def follow(self, run_id: str) -> AsyncIterator[RunView]:
         """The view now, then after every change, until the run ends, is paused or interrupted."""
@@ -153,6 +207,8 @@ class Reading:
     def saved_by_client(self, path: str, text: str) -> None:
         for run in self._active.values():
             run.parts.workspace.saved_by_client(path, text)
+        if self._vigils is not None:
+            self._vigils.saved_by_client(path, text)
 
     def editor_changed(self) -> None:
         self._setup.news.came()
@@ -195,8 +251,10 @@ class Reading:
             self._background = asyncio.ensure_future(self._attend())
 
     async def _end_background(self) -> None:
-        if self._background is not None:
-            await cancelled(self._background)
+        ending = [task for task in (self._background, self._watching_again, *self._telling) if task is not None]
+        await cancelled(*ending)
+        if self._vigils is not None:
+            await self._vigils.close()
 
     async def _attend(self) -> None:
         while True:
@@ -217,6 +275,7 @@ class Reading:
     async def _tell_of_others(self) -> None:
         """Runs of other processes: those that are pursued, and those that changed since the last look."""
         await self._find_dead()
+        self._watch_again()
         for summary in await self._setup.ledger.runs():
             if summary.run_id in self._active or summary.mode == "audit":
                 continue
@@ -227,7 +286,7 @@ class Reading:
 
     async def _tell(self, summary: RunSummary, known: tuple[float, int, str | None] | None) -> None:
         try:
-            view = await self._records.view(summary.run_id)
+            view = self._known(await self._records.view(summary.run_id))
         except UnreadableRun:
             return  # it is listed as that
         now = (summary.updated_at, view.state.sequence, view.live.activity)

@@ -293,6 +293,7 @@ class Supervisor(Control):
         with contextlib.suppress(LedgerError):
             await self._setup.ledger.set_live(run.run_id, Live(None, self._setup.clock.now()))
         run.touch()
+        self._watch_again()
 
     async def _bare_audit(self, goal_path: str) -> RunView:
         start = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True))
@@ -307,6 +308,7 @@ class Supervisor(Control):
             await remember(run.state, run.parts.workspace)
             self._active.pop(run.run_id, None)
             await run.parts.workspace.close()
+            self._watch_again()
 
     async def _next_audit(self, run: ActiveRun) -> RunView:
         """The run's next audit; where nothing has changed since the last one, that is what it found."""

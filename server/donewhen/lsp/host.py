@@ -111,8 +111,9 @@ class Host:
         self._unsubscribe.append(runs.subscribe(lambda view: self._changed(folder, view)))
         with contextlib.suppress(asyncio.CancelledError):
             await runs.recover()
-        folder.board.replace(await runs.views())
+        folder.board.replace(await runs.views(compare=False))
         self._folders[wanted.root] = folder
+        await runs.watch()
         return folder
 
     def _opened(self, root: Path, done: asyncio.Task[Folder]) -> None:

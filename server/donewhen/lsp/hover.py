@@ -18,8 +18,10 @@ from donewhen.lsp.markup import MARKDOWN, PLAIN, Markup
 from donewhen.wire.halt import halt_text, shown_halt
 
 if TYPE_CHECKING:
+    from donewhen.engine.api import RunView
     from donewhen.lsp.session import Session
 
+MAX_CHANGED = 5
 TAIL_LINES = 15
 TAIL_CHARACTERS = 1500
 NOWHERE: Mapping[str, str] = MappingProxyType({})
@@ -47,7 +49,7 @@ def goal_hover(
     if source is not None:
         text, span = requirement_text(goal, source, markup, uris), source.text_span
     elif goal.parsed.title_span is not None and goal.parsed.title_span.start_line == line and goal.view is not None:
-        text, span = _run_text(goal.view.state, markup), goal.parsed.title_span
+        text, span = _run_text(goal.view, markup), goal.parsed.title_span
     else:
         return None
     return types.Hover(types.MarkupContent(markup.kind, text), goal.range(span))
@@ -68,6 +70,7 @@ def requirement_text(
     for evidence in goal.evidence_of(one):
         parts.append(_evidence(evidence, names.pop(evidence.id), markup))
     parts += [f"Evidence: {', '.join(names.values())}"] if names else []
+    parts += [_stale(goal.view, markup)] if one.status == "stale" and goal.view.stale else []
     note = goal.view.state.waived.get(one.requirement_id)
     parts += [f"Waived by a person: {markup.prose(note)}"] if note else []
     parts += [markup.aside(cost(goal.view.state))]
@@ -94,11 +97,23 @@ def _heading(label: str, one: RequirementView, markup: Markup) -> str:
     return f"{markup.strong(label)} · " + " · ".join(marks)
 
 
-def _run_text(state: RunState, markup: Markup) -> str:
+def _stale(view: RunView, markup: Markup) -> str:
+    """Of which content it was proven, and what changed since."""
+    changed = (view.present.changed or ()) if view.present is not None else ()
+    names = ", ".join(markup.code(path) for path in changed[:MAX_CHANGED])
+    more = f" and {len(changed) - MAX_CHANGED} more" if len(changed) > MAX_CHANGED else ""
+    since = f"; changed since: {names}{more}" if names else ""
+    return f"Was met at revision {markup.code(view.state.revision[:12])}{since}. Check now proves it again."
+
+
+def _run_text(view: RunView, markup: Markup) -> str:
+    state = view.state
     halt = shown_halt(state)
     told = halt_text(halt) if halt is not None else state.reason
-    status = markup.strong(state.status or "audit")
-    return status + (f" · {markup.prose(told)}" if told else "") + f"\n\n{markup.aside(cost(state))}"
+    status = markup.strong((state.status or "audit") + (", stale now" if view.stale else ""))
+    parts = [status + (f" · {markup.prose(told)}" if told else "")]
+    parts += [_stale(view, markup)] if view.stale else []
+    return "\n\n".join([*parts, markup.aside(cost(state))])
 
 
 def _evidence(evidence: Evidence, name: str, markup: Markup) -> str:

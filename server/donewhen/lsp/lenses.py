@@ -62,6 +62,8 @@ def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types
     line = source.text_span.start_line
     where = types.Range(goal.position(line, 0), goal.position(line, 0))
     parts = [f"{source.requirement.label} {one.status}"]
+    # Of a run that goes on it is proven again; here somebody has to ask.
+    parts += ["was met"] if one.status == "stale" and not one.renewing else []
     parts += ["judge"] if one.decided_by == "judge" else []
     parts += ["flaky"] if one.flaky else []
     parts += ["being proven again"] if one.renewing else []

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 from donewhen.core.evidence import CheckResult, EditorReport, Problem
+from donewhen.core.proof import satisfied
 from donewhen.core.verdict import RequirementStatus, RequirementView
 from donewhen.engine.api import RunView
 from donewhen.lsp.goal_text import FileProblem, ParsedGoal, RequirementSource, Span
@@ -55,6 +57,7 @@ class Remembered:
 
 Memory = Mapping[str, Remembered]
 """What is remembered of each requirement, by id."""
+NOTHING: Memory = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +81,11 @@ def collect(path: str, parsed: ParsedGoal, view: RunView | None, memory: Memory,
     """The marks of the goal file `path` and of the code that its latest evidence names."""
     problems = [_problem(path, problem) for problem in parsed.problems]
     by_id = {one.requirement_id: one for one in view.views} if view is not None else {}
-    ticked = _ticked(path, parsed, by_id, memory)
     if view is None or not shown(view):
-        return Collected((*problems, *ticked), {key: Remembered(one.status) for key, one in by_id.items() if _met(one)})
+        known = {key: Remembered("met") for key, one in by_id.items() if _met(one) or one.status == "stale"}
+        # What was proven and is stale since is told where nobody is alarmed: by lens, hint, hover and status bar.
+        return Collected((*problems, *_ticked(path, parsed, by_id, memory, known)), known)
+    ticked = _ticked(path, parsed, by_id, memory)
     marks: list[Mark] = []
     remembered: dict[str, Remembered] = {}
     for source in parsed.requirements:
@@ -103,8 +108,11 @@ def code_paths(memory: Memory) -> set[str]:
 
 
 def shown(view: RunView) -> bool:
-    """After `complete` and `cancelled` nothing of a run is shown any more."""
-    return view.state.end_status not in ("complete", "cancelled")
+    """After `complete` and `cancelled` nothing of a run is shown any more; nor of a check that proved everything."""
+    state = view.state
+    if state.mode == "audit" and state.ended and satisfied(state):
+        return False
+    return state.end_status not in ("complete", "cancelled")
 
 
 def _goal_file_only(view: RunView) -> bool:
@@ -230,12 +238,14 @@ def _findings(view: RunView) -> list[Mark]:
     ]
 
 
-def _ticked(path: str, parsed: ParsedGoal, by_id: Mapping[str, RequirementView], memory: Memory) -> Sequence[Mark]:
+def _ticked(
+    path: str, parsed: ParsedGoal, by_id: Mapping[str, RequirementView], memory: Memory, proven: Memory = NOTHING
+) -> Sequence[Mark]:
     """A ticked box is no proof: said where it stands, unless the requirement is proven, or was until its renewal."""
     marks: list[Mark] = []
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
-        if source.checkbox is None or not source.requirement.ticked:
+        if source.checkbox is None or not source.requirement.ticked or source.requirement.id in proven:
             continue
         if one is None or _standing(one, memory) not in ("met", "waived"):
             start, end = _ends(source.checkbox)

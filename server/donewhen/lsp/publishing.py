@@ -70,7 +70,7 @@ class Publisher:
         self._session.protocol.notify("donewhen/snapshot", snapshot_json(view, folder.root, self._session.texts))
         self.progress.show(folder, view)
         self.interrupts.show(folder, view)
-        look = (view.state.status, view.state.iteration, view.views, view.state.findings, view.state.halt)
+        look = (view.state.status, view.state.iteration, view.views, view.state.findings, view.state.halt, view.present)
         if self._shown.get(run_id) != look:
             self._shown[run_id] = look
             self._refresh.poke()

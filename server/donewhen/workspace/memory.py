@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
@@ -56,9 +57,10 @@ class MemoryWorkspace:
 
     def again(self) -> MemoryWorkspace:
         """The same files, opened once more: with a revision, named files and declared outputs of its own."""
-        other = MemoryWorkspace(root=self._root, ignored=self._ignored, tracked=self._tracked, quiet=self._quiet)
-        for shared in ("_files", "_times", "_saves", "_pulse", "_checkpoints", "_remembered"):
-            setattr(other, shared, getattr(self, shared))
+        other = copy.copy(self)  # what holds the files is shared
+        other._coverage = other._base = None
+        other._handed = other._found = _UNOPENED
+        other._outputs = Outputs()
         return other
 
     @property
