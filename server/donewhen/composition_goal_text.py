@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from donewhen.evidence.commandline import segments
+from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.surroundings import Surroundings
 from donewhen.goalfile.complete import completions
 from donewhen.goalfile.detect import DetectedCheck, detect, suggested
@@ -64,7 +64,7 @@ class GoalTexts:
         # Nothing is written there: its place is a variable, which nothing reads here.
         surroundings = Surroundings(root, root, lambda: os.environ, self._python(editor, root))
         path = surroundings.variables().get("PATH", os.defpath)
-        found = {command: next(iter(segments(command)), None) for command in commands}
+        found = {command: next(iter(read_line(command)), None) for command in commands}
         programs = {command: first.words[0] for command, first in found.items() if first is not None and first.words}
         return {
             command: program

@@ -14,7 +14,7 @@ from donewhen.core.errors import DoneWhenError
 from donewhen.core.goal import Check
 from donewhen.doctor_models import models_facts
 from donewhen.doctor_plugins import plugins_facts
-from donewhen.evidence.commandline import segments
+from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.runner import CommandChecker
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
 from donewhen.store.folders import state_folder
@@ -72,7 +72,7 @@ def _checks(root: Path, goals: Sequence[str], checker: CommandChecker) -> tuple[
 
 def _program(check: Check, checker: CommandChecker) -> str | None:
     """What the shell starts; for a word of the shell's own, the shell."""
-    words = {part.words[0] for part in segments(check.command) if part.words}
+    words = {part.words[0] for part in read_line(check.command) if part.words}
     return checker.program(check) or ("the shell" if words and words <= SHELL_WORDS else None)
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from donewhen.evidence.commandline import segments
-from donewhen.evidence.known_runners import what_runs
+from donewhen.evidence.known_runners import read_line, what_runs
 from donewhen.evidence.masking import Masker
 from donewhen.evidence.matchers import find_problems
 from donewhen.evidence.places import Places
@@ -276,7 +275,7 @@ def test_hostile_output_is_searched_in_bounded_time(root: Path, piece: str) -> N
 @given(st.text())
 def test_no_output_breaks_the_search(text: str) -> None:
     find_problems(text, Places(Path()))
-    what_runs(segments(text))
+    what_runs(read_line(text))
 
 
 def test_a_link_out_of_the_workspace_is_not_followed(root: Path, tmp_path: Path) -> None:

@@ -417,7 +417,44 @@ async def test_a_broken_report_proves_nothing(run: RunCheck, write: Write, text:
 )
 async def test_a_claim_in_the_output_counts_no_test(run: RunCheck, command: str) -> None:
     result = await run(command)
-    assert (result.totals, result.is_test_run) == (None, False)
+    assert (result.outcome, result.totals, result.passed) == (Outcome.NO_REPORT, None, False)
+    assert "its output is that of a test runner" in result.reason
+
+
+@pytest.mark.conformance("A8")
+async def test_a_script_that_prints_what_a_runner_prints_is_a_test_run(run: RunCheck, write: Write) -> None:
+    write("ci.sh", "printf '%s\\n' ' Test Files  1 skipped (1)' '      Tests  3 skipped (3)'\n")
+    skipped = await run("sh ci.sh")
+    assert (skipped.outcome, skipped.reason) == (Outcome.NO_TESTS, "no test was executed (3 skipped)")
+    write("ci.sh", "printf '%s\\n' ' Test Files  1 passed (1)' '      Tests  2 passed | 1 skipped (3)'\n")
+    passed = await run("sh ci.sh")
+    assert (passed.outcome, passed.reason, passed.is_test_run) == (Outcome.PASSED, "2 tests passed, 1 skipped", True)
+    write("ci.sh", "true\n")
+    assert (await run("sh ci.sh")).outcome is Outcome.NO_REPORT
+
+
+@pytest.mark.conformance("A8")
+async def test_where_a_check_has_written_reports_what_it_prints_is_no_proof(run: RunCheck, write: Write) -> None:
+    write("test_a.py", "def test_one(): pass\n")
+    write("ci.sh", "python -m pytest -q\n")
+    assert (await run("sh ci.sh")).passed
+    write("ci.sh", "echo '1 passed in 0.1s'\n")
+    assert (await run("sh ci.sh")).outcome is Outcome.NO_REPORT
+
+
+@pytest.mark.conformance("A8")
+async def test_go_is_asked_to_name_its_tests(
+    run: RunCheck, write: Write, root: Path, variables: dict[str, str]
+) -> None:
+    """Without `-v` a package whose tests were all skipped is `ok`, like any other."""
+    variables["PATH"] = f"{root / 'bin'}{os.pathsep}{variables['PATH']}"
+    variables["GOFLAGS"] = "-mod=mod"
+    write("bin/go", '#!/bin/sh\necho "flags $GOFLAGS"\ntest "$1" != vet || exit 0\nprintf "%s" "$SAYS"\n').chmod(0o755)
+    variables["SAYS"] = "=== RUN   TestA\n--- SKIP: TestA (0.00s)\nPASS\nok  \ta\t0.002s\n"
+    result = await run("go -C d test ./...")
+    assert (result.outcome, result.reason) == (Outcome.NO_TESTS, "no test was executed (1 skipped)")
+    assert "flags -mod=mod -v\n" in result.output
+    assert "flags -mod=mod\n" in (await run("go vet ./...")).output
 
 
 @pytest.mark.conformance("A8")

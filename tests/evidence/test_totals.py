@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from donewhen.evidence.commandline import segments
-from donewhen.evidence.known_runners import what_runs
+from donewhen.evidence.known_runners import read_line, what_runs
 from donewhen.evidence.printed_tests import printed_failures, printed_tests
-from donewhen.evidence.totals import printed_totals
 
 # command, output, (passed, failed, skipped) or None where nothing counts
 CASES: list[tuple[str, str, tuple[int, int, int] | None]] = [
@@ -75,7 +73,18 @@ CASES: list[tuple[str, str, tuple[int, int, int] | None]] = [
     ("echo 5 passed", "5 passed in 0.1s\n", None),
     ("npx jest; echo Tests: 5 passed", "Tests: 5 passed\n", None),
     ("cat log", "test result: ok. 3 passed; 0 failed; 0 ignored\n", None),
-    ("cargo build", "test result: ok. 3 passed; 0 failed; 0 ignored\n", None),
+    ("./ci.sh | cat; cat log", "test result: ok. 3 passed; 0 failed; 0 ignored\n", None),
+    ("./ci.sh && echo 'test result: ok. 3 passed; 0 failed; 0 ignored'", "test result: ok. 3 passed; 0 failed\n", None),
+    ("ruff check .", "test result: ok. 3 passed; 0 failed; 0 ignored\n", None),
+    # Programs that may run a runner: what it prints is believed as far as their exit code is, and not beyond.
+    ("./ci.sh | cat; echo done", "test result: ok. 3 passed; 0 failed; 0 ignored\n", (3, 0, 0)),
+    (
+        "./ci.sh",
+        "===== 2 passed in 0.1s =====\nok  \texample.com/a\t0.002s\n"
+        " Test Files  1 passed (1)\n      Tests  3 skipped (3)\n",
+        (3, 0, 3),
+    ),
+    ("./ci.sh", "===== 2 passed in 0.1s =====\nRunning 2 tests using 1 worker\n", None),
     ("cargo test | tee log", "test result: ok. 3 passed; 0 failed; 0 ignored\n", (3, 0, 0)),
     ("cd a && cargo test", "test result: ok. 3 passed; 0 failed; 0 ignored\n", (3, 0, 0)),
     ("cargo test 'unfinished", "test result: ok. 3 passed; 0 failed; 0 ignored\n", None),
@@ -84,7 +93,7 @@ CASES: list[tuple[str, str, tuple[int, int, int] | None]] = [
 
 @pytest.mark.parametrize(("command", "output", "expected"), CASES)
 def test_printed_totals(command: str, output: str, expected: tuple[int, int, int] | None) -> None:
-    found = printed_totals(output, what_runs(segments(command)).totals)
+    found = what_runs(read_line(command)).totals(output)
     assert (found and (found.passed, found.failed, found.skipped)) == expected
 
 
@@ -111,7 +120,77 @@ def test_printed_totals(command: str, output: str, expected: tuple[int, int, int
         ("go test ./...", "go test"),
         ("cargo test --all", "cargo test"),
         ("pytest.exe", "pytest"),
+        ("pnpm vitest run", "vitest"),
+        ("pnpm --filter web vitest run", "vitest"),
+        ("yarn vitest", "vitest"),
+        ("yarn --cwd web run vitest --run", "vitest"),
+        ("yarn workspace web jest", "jest"),
+        ("bun run vitest", "vitest"),
+        ("bunx --bun vitest", "vitest"),
+        ("npx -p jest jest", "jest"),
+        ("npx -c 'jest --ci'", "jest"),
+        ("npm exec --workspace web -- jest", "jest"),
+        ("cross-env CI=1 A=2 jest", "jest"),
+        ("cargo --locked test", "cargo test"),
+        ("cargo +nightly test", "cargo test"),
+        ("cargo --manifest-path a/Cargo.toml --locked t", "cargo test"),
+        ("rustup run nightly cargo test", "cargo test"),
+        ("nice -n 10 python -m unittest", "unittest"),
+        ("ionice -c 3 nice -10 python -m unittest", "unittest"),
+        ("chrt -f 10 stdbuf -oL setsid -w chronic pytest", "pytest"),
+        ("uv run --extra dev python -m unittest", "unittest"),
+        ("uv --directory d run -m pytest", "pytest"),
+        ("uv tool run --from pytest pytest", "pytest"),
+        ("uvx --with a pytest", "pytest"),
+        ("timeout -k 5 60 pytest", "pytest"),
+        ("timeout --signal=KILL 1m pytest", "pytest"),
+        ("env -u A -C d B=1 pytest", "pytest"),
+        ("env -i PATH=/bin pytest", "pytest"),
+        ("env -S 'A=1 pytest -q'", "pytest"),
+        ("bash -c 'pytest -q'", "pytest"),
+        ("bash -euo pipefail -c 'cd a && pytest -q'", "pytest"),
+        ("sh -lc \"timeout 9 bash -c 'pytest'\"", "pytest"),
+        ("eval 'pytest -q'", "pytest"),
+        ("watch 'pytest -q'", "pytest"),
+        ("flock -w 5 /tmp/lock -c 'pytest -q'", "pytest"),
+        ("poetry run -C d pytest", "pytest"),
+        ("poetry -C d run python -m pytest", "pytest"),
+        ("pdm run -p d pytest", "pytest"),
+        ("hatch -e test run pytest", "pytest"),
+        ("hatch env run -e test py3.12:pytest", "pytest"),
+        ("conda run -n env pytest", "pytest"),
+        ("pixi run -e test pytest", "pytest"),
+        ("tox exec -e py -- pytest", "pytest"),
+        ("go -C d test ./...", "go test"),
+        ("python -mpytest", "pytest"),
+        ("python -Im pytest", "pytest"),
+        ("py -3 -m pytest", "pytest"),
+        ("python -W error -m coverage run --source a -m pytest", "pytest"),
+        ("coverage run -p -m unittest discover", "unittest"),
+        ("python -m cProfile -o out -m pytest", "pytest"),
+        ("sudo -u me A=1 pytest", "pytest"),
+        ("xvfb-run -a -s '-screen 0' pytest", "pytest"),
+        ("docker compose -f x.yml run --rm -e A=1 app pytest -q", "pytest"),
+        ("docker run -v .:/w image go test ./...", "go test"),
+        ("mise exec python@3.12 -- pytest", "pytest"),
+        ("direnv exec . pytest", "pytest"),
+        ("nix develop -c pytest", "pytest"),
+        ("time -p pytest", "pytest"),
+        ("if ! pytest -q; then exit 1; fi", "pytest"),
+        ("pytest > log 2>&1; tail log", "pytest"),
         ("npm test", None),
+        ("yarn test", None),
+        ("pnpm run vitest:ci", None),
+        ("env -i echo pytest", None),
+        ("uv run --frozen ruff check pytest", None),
+        ("timeout 60 grep pytest a.txt", None),
+        ("bash pytest.sh -c pytest", None),
+        ("sudo cat pytest", None),
+        ("bash -c 'echo pytest'", None),
+        ("poetry run python pytest_helper.py", None),
+        ("cargo build --package test", None),
+        ("go vet ./test", None),
+        ("python -c 'import pytest' -m pytest", None),
         ("make test", None),
         ("tox -e lint", None),
         ("node server.js", None),
@@ -124,7 +203,7 @@ def test_printed_totals(command: str, output: str, expected: tuple[int, int, int
     ],
 )
 def test_which_commands_are_test_runs_by_their_name(command: str, runner: str | None) -> None:
-    found = what_runs(segments(command)).runner
+    found = what_runs(read_line(command)).runner
     assert (found.name if found else None) == runner
 
 
@@ -161,6 +240,83 @@ NAMED: list[tuple[str, str, list[tuple[str, str]]]] = [
 
 @pytest.mark.parametrize(("command", "output", "expected"), NAMED)
 def test_tests_are_named_where_all_are(command: str, output: str, expected: list[tuple[str, str]]) -> None:
-    forms = what_runs(segments(command)).totals
-    tests = printed_tests(output, forms, printed_totals(output, forms))
+    runs = what_runs(read_line(command))
+    tests = printed_tests(output, runs.all_forms(output), runs.totals(output))
     assert [(test.name, test.outcome) for test in tests] == expected
+
+
+# What runners print where no test ran, or all were skipped.
+NOTHING = [
+    "\n===== no tests ran in 0.01s =====\n",
+    "3 skipped in 0.02s\n",
+    "collected 0 items\n\n===== 1 warning in 0.01s =====\n",
+    "\n------\nRan 0 tests in 0.000s\n\nNO TESTS RAN\n",
+    "Ran 3 tests in 0.000s\n\nOK (skipped=3)\n",
+    "Ran 2 tests in 0.000s\n\nPASSED (skips=2)\n",
+    "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n",
+    "running 2 tests\ntest result: ok. 0 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out\n",
+    "?   \texample.com/a\t[no test files]\n",
+    "testing: warning: no tests to run\nPASS\nok  \texample.com/a\t0.002s [no tests to run]\n",
+    "=== RUN   TestA\n--- SKIP: TestA (0.00s)\nPASS\nok  \texample.com/a\t0.002s\n",
+    "--- PASS: TestA (0.00s)\n    --- SKIP: TestA/b (0.00s)\nPASS\nok  \texample.com/a\t0.002s\n",
+    "Test Suites: 1 skipped, 0 of 1 total\nTests:       3 skipped, 3 total\n",
+    "No tests found, exiting with code 0\n",
+    " Test Files  1 skipped (1)\n      Tests  3 skipped (3)\n",
+    "No test files found, exiting with code 0\n",
+    "  0 passing (1ms)\n  3 pending\n",
+    "# tests 3\n# pass 0\n# fail 0\n# skipped 3\n",
+    "TAP version 13\n1..0\n",
+    "  3 tests skipped\n",
+    " 0 pass\n 3 skip\n 0 fail\nRan 3 tests across 1 file. [5ms]\n",
+    "[INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 3\n",
+    "[INFO] No tests to run.\n",
+    "No tests were found!!!\n",
+    "OK, but some tests were skipped!\nTests: 3, Assertions: 0, Skipped: 3.\n",
+    "No tests executed!\n",
+    "3 examples, 0 failures, 3 pending\n",
+    "3 runs, 0 assertions, 0 failures, 0 errors, 3 skips\n",
+    "3 tests, 0 failures, 3 skipped\n",
+    "No test is available in /w/a.dll. Make sure that ...\n",
+]
+
+
+@pytest.mark.conformance("A8")
+@pytest.mark.parametrize("output", NOTHING)
+def test_output_of_a_runner_is_a_test_run_whatever_its_line(output: str) -> None:
+    runs = what_runs(read_line("./anything --at all"))
+    totals = runs.totals(output)
+    assert runs.form_of(output)
+    assert totals is not None
+    assert totals.executed == 0
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "Found 7 errors.\n[*] 3 fixable with the `--fix` option.\nAll checks passed!\n",
+        "Success: no issues found in 3 source files\n",
+        "0 errors, 0 warnings, 0 informations\n",
+        "✖ 3 problems (1 error, 2 warnings)\n",
+        "3 files would be left unchanged.\n",
+        "ruff.....................................................................Passed\n",
+        "   Compiling a v0.1.0\n    Finished `dev` profile in 0.10s\n",
+        "Name    Stmts   Miss  Cover\nTOTAL      10      0   100%\n",
+        "a.py:3: Ran 0 tests in 0.1s\n 12 | 5 passed in 0.1s\n",
+        "all tests passed, I think: 5 passed\nok then\nTests: fine\n",
+    ],
+)
+def test_other_output_is_no_runners(output: str) -> None:
+    assert what_runs(read_line("./anything")).form_of(output) == ()
+
+
+def test_a_runner_in_an_environment_of_its_own_gets_no_report_and_is_counted_by_what_it_prints() -> None:
+    for command in (
+        "docker run image pytest",
+        "env -i pytest",
+        "sudo pytest",
+        "tox exec -- pytest",
+        "ssh a 'pytest -q'",
+    ):
+        found = what_runs(read_line(command)).totals("5 passed in 0.1s\n")
+        assert found is not None, command
+        assert found.passed == 5

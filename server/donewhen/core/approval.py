@@ -9,8 +9,9 @@ from typing import Literal
 
 from donewhen.core.globs import literal, matches
 from donewhen.core.plugging import ToolUse
-from donewhen.core.risky_commands import Tracked, all_commands, always_asks
+from donewhen.core.risky_commands import Tracked, always_asks
 from donewhen.core.simple_commands import follows, is_pattern, simple, written
+from donewhen.core.wrapped_commands import all_commands
 
 Permit = Literal["allow", "ask", "deny"]
 Mode = Literal["ask", "auto", "deny"]

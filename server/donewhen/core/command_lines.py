@@ -1,6 +1,6 @@
-"""What a command line may run, read generously: every simple command in it, wherever the shell would find one.
+"""The simple commands in a command line, wherever the shell would find one.
 
-For asking a person, never for letting through: what is no command is taken for one rather than the other way round.
+Read generously: what is no command is taken for one rather than the other way round.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ MAX_COMMANDS = 2_000
 MAX_DEPTH = 20
 
 _ENDS_WORD = frozenset(" \t\n\r;&|()<>")
+_PAIRS = frozenset(("&&", "||", "|&"))
 _ESCAPED_WITHIN = frozenset('$`"\\\n')
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|.)", re.DOTALL)
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
@@ -20,11 +21,14 @@ _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f
 @dataclass(slots=True)
 class Command:
     """One simple command. `words` are without quotes and redirections; `piped`: something is fed to it; `unknown` are
-    the places of words that are only known once it runs."""
+    the places of words that are only known once it runs. `then` is the operator after it (`;` also for the end of a
+    line), empty at the end; `inner`: it stands in a substitution."""
 
     words: list[str] = field(default_factory=list[str])
     piped: bool = False
     unknown: set[int] = field(default_factory=set[int])
+    then: str = ""
+    inner: bool = False
 
 
 @dataclass(slots=True)
@@ -75,7 +79,7 @@ class _Reader:
         self._at = len(self._text)
 
     def _next(self, piped: bool) -> Command:
-        command = Command(piped=piped)
+        command = Command(piped=piped, inner=self._depth > 1)
         self._found.commands.append(command)
         if len(self._found.commands) > MAX_COMMANDS:
             self._give_up()
@@ -90,8 +94,11 @@ class _Reader:
             self._redirection(char, command)
             return command
         if char in "\n\r;&|()":
-            self._at += 1
-            return self._next(piped=char == "|" or (char == "&" and command.piped and not command.words))
+            both = self._text[self._at : self._at + 2]
+            operator = both if both in _PAIRS else char
+            self._at += len(operator)
+            command.then = ";" if char in "\n\r" else operator
+            return self._next(piped=char == "|")
         self._word(command)
         return command
 

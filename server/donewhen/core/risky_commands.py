@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from donewhen.core.command_lines import Command, command_line
 from donewhen.core.risky_programs import (
@@ -13,28 +12,29 @@ from donewhen.core.risky_programs import (
     DELETERS,
     FETCHERS,
     INTERPRETERS,
-    POSITIONAL,
-    PYTHON,
     READ_ONLY_FORGE,
-    SHELLS,
-    TEXTUAL,
     VERBS,
     VERDICTS,
     WORDS,
-    WRAPPERS,
 )
 from donewhen.core.simple_commands import simple
+from donewhen.core.wrapped_commands import (
+    MAX_NESTING,
+    MAX_STEPS,
+    PYTHON,
+    SHELLS,
+    bare,
+    program_name,
+    starts,
+    texts_run_by,
+    wrapped,
+)
 
 Tracked = Callable[[str], bool]
 """Whether git tracks the file with this path, relative to the workspace folder."""
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=.*", re.DOTALL)
-_CONTROL = frozenset(("if", "then", "else", "elif", "while", "until", "do", "!", "{", "}"))
 _WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.\.?|Scripts|bin)\\")
-_SOME_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhdkMG%]?")
 _WITH_VERBS = frozenset(name for programs in VERBS.values() for name in programs)
-_MAX_NESTING = 8
-_MAX_STEPS = 5_000
 _UNCLEAR = "it can't be understood, and speaks of something that always asks"
 
 
@@ -54,33 +54,13 @@ def always_asks(command: str, tracked: Tracked) -> str | None:
     return next((why for text in variants if (why := _Reading(tracked).text(text, 0)) is not None), None)
 
 
-def all_commands(command: str) -> tuple[tuple[str, ...], ...] | None:
-    """The words of every command that a line may run, behind wrappers too, more rather than fewer; None where it can't
-    be understood."""
-    if not command_line(command).whole:
-        return None
-    found = tuple(islice(_commands_in(command), _MAX_STEPS))
-    return found if len(found) < _MAX_STEPS else None
-
-
-def _commands_in(command: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
-    if depth > _MAX_NESTING:
-        return
-    for one in command_line(command).commands:
-        words = _bare(one)[0]
-        if words:
-            yield from _unwrapped(words, depth)
-
-
 def speaks_of_risk(text: str) -> bool:
     """Whether a text that is not understood has a word of such commands in it."""
     return WORDS.search(text) is not None
 
 
-def program_name(word: str) -> str:
-    """`/usr/bin/pip3` is `pip3`, `pip.exe` is `pip`."""
-    name = re.split(r"[/\\]", word)[-1].lower()
-    return re.sub(r"\.(?:exe|cmd|bat|ps1|com)$", "", name)
+def _name(word: str) -> str:
+    return program_name(word).lower()
 
 
 def _removes_tracked(command: str, tracked: Tracked) -> bool:
@@ -110,17 +90,17 @@ class _Reading:
 
     def text(self, text: str, depth: int) -> str | None:
         line = command_line(text)
-        if (not line.whole or depth > _MAX_NESTING) and speaks_of_risk(text):
+        if (not line.whole or depth > MAX_NESTING) and speaks_of_risk(text):
             return _UNCLEAR
-        if depth > _MAX_NESTING:
+        if depth > MAX_NESTING:
             return None
         return next((why for one in line.commands if (why := self._command(one, text, depth)) is not None), None)
 
     def _command(self, command: Command, text: str, depth: int) -> str | None:
-        words, unknown = _bare(command)
+        words, unknown = bare(command)
         if not words:
             return None
-        name = program_name(words[0])
+        name = _name(words[0])
         if (0 in unknown or (1 in unknown and (name == "git" or name in _WITH_VERBS))) and speaks_of_risk(text):
             return "what it does is only known once it runs"
         if command.piped and _reads_commands(words) and (speaks_of_risk(text) or FETCHERS.search(text)):
@@ -129,19 +109,19 @@ class _Reading:
 
     def _words(self, words: Sequence[str], depth: int) -> str | None:
         self.steps += 1
-        if depth > _MAX_NESTING or self.steps > _MAX_STEPS:
+        if depth > MAX_NESTING or self.steps > MAX_STEPS:
             return _UNCLEAR if speaks_of_risk(" ".join(words)) else None
         why = self._program(words)
         if why is not None:
             return why
-        for rest in _wrapped(words):
+        for rest in wrapped(words):
             if (why := self._words(rest, depth + 1)) is not None:
                 return why
-        nested = (self.text(text, depth + 1) for text in _texts_run_by(words))
+        nested = (self.text(text, depth + 1) for text in texts_run_by(words))
         return next((why for why in nested if why is not None), None)
 
     def _program(self, words: Sequence[str]) -> str | None:
-        name = program_name(words[0])
+        name = _name(words[0])
         if name == "git":
             return _git(words, self.tracked)
         if name.startswith("git-"):
@@ -151,98 +131,13 @@ class _Reading:
         return _special(name, words) or _verb(name, words)
 
 
-def _bare(command: Command) -> tuple[list[str], set[int]]:
-    """The words without assignments and control words before the program, and which of them are unknown."""
-    at = 0
-    while at < len(command.words):
-        word = command.words[at]
-        if not _ASSIGNMENT.fullmatch(word) and word not in _CONTROL:
-            break
-        at += 1
-    return command.words[at:], {place - at for place in command.unknown}
-
-
-def _unwrapped(words: Sequence[str], depth: int) -> Iterator[tuple[str, ...]]:
-    yield tuple(words)
-    if depth > _MAX_NESTING:
-        return
-    for rest in _wrapped(words):
-        yield from _unwrapped(rest, depth + 1)
-    for text in _texts_run_by(words):
-        yield from _commands_in(text, depth + 1)
-
-
 def _reads_commands(words: Sequence[str]) -> bool:
     """A shell, or an interpreter, that is given no script: it runs its input."""
     return any(
-        (program_name(one[0]) in (*SHELLS, ".", "source") or INTERPRETERS.fullmatch(program_name(one[0])))
+        (_name(one[0]) in (*SHELLS, ".", "source") or INTERPRETERS.fullmatch(_name(one[0])))
         and all(word.startswith("-") for word in one[1:])
-        for one in (words, *_wrapped(words))
+        for one in (words, *wrapped(words))
     )
-
-
-def _starts(words: Sequence[str], positional: int = 0) -> Iterator[Sequence[str]]:
-    """Where the verb of a program, or the command behind a wrapper, may begin: options may have values, so that more
-    than one place comes into question."""
-    spare = positional
-    for at in range(1, len(words)):
-        yield words[at:]
-        word = words[at]
-        if word.startswith(("-", "+")) or "=" in word or _SOME_NUMBER.fullmatch(word):
-            continue
-        if at > 1 and words[at - 1].startswith("-") and "=" not in words[at - 1]:
-            continue
-        if not spare:
-            return
-        spare -= 1
-
-
-def _wrapped(words: Sequence[str]) -> Iterator[Sequence[str]]:
-    """What else may run behind a wrapper such as `sudo`, `xargs`, `uv run`, `python -m`."""
-    name = program_name(words[0]) if words else ""
-    if PYTHON.fullmatch(name):
-        yield from _module(words)
-    for wrapper in WRAPPERS.get(name, ()):
-        inner: Sequence[str] | None = words
-        for verb in wrapper.split():
-            inner = next((rest for rest in _starts(inner) if rest[0].lower() == verb), None) if inner else None
-        if inner:
-            yield from _starts(inner, POSITIONAL.get(name, 0))
-    if name in ("find", "fd", "fdfind"):
-        for at, word in enumerate(words[:-1]):
-            if word in ("-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"):
-                yield words[at + 1 :]
-
-
-def _module(words: Sequence[str]) -> Iterator[Sequence[str]]:
-    """What Python runs: a module, or a script."""
-    for at, word in enumerate(words[1:], start=1):
-        if word == "-m" and at + 1 < len(words):
-            yield words[at + 1 :]
-            return
-        if word.startswith("-m"):
-            yield [word[2:], *words[at + 1 :]]
-            return
-        if not word.startswith("-") and words[at - 1] not in ("-X", "-W"):
-            yield words[at:]
-            return
-
-
-def _texts_run_by(words: Sequence[str]) -> Iterator[str]:
-    """Command lines that are words of this one: `sh -c TEXT`, `eval TEXT`, `cmd /c TEXT`."""
-    if not words:
-        return
-    name, rest = program_name(words[0]), words[1:]
-    if name in SHELLS:
-        for at, word in enumerate(rest):
-            if re.fullmatch(r"[-+]\w*c\w*|-Command|/[ck]", word, re.IGNORECASE):
-                yield from rest[at + 1 :]
-                yield " ".join(rest[at + 1 :])
-    elif name in TEXTUAL:
-        yield from (word for word in rest if " " in word)
-        yield " ".join(rest)
-    elif name == "git":
-        yield from _texts_run_by_git(rest)
 
 
 def _special(name: str, words: Sequence[str]) -> str | None:
@@ -305,7 +200,7 @@ def _verb(name: str, words: Sequence[str]) -> str | None:
 def _says(words: Sequence[str], verb: Sequence[str]) -> bool:
     if not verb:
         return True
-    return any(rest[0].lower() == verb[0] and _says(rest, verb[1:]) for rest in _starts(words))
+    return any(rest[0].lower() == verb[0] and _says(rest, verb[1:]) for rest in starts(words))
 
 
 # ------------------------------------------------------------------------------------------------- git
@@ -326,14 +221,12 @@ _DISCARDING = {
 }
 _FORCED = frozenset(("switch", "rm", "checkout-index"))
 """Where `-f` discards, also among other letters."""
-_RUNNING = frozenset(("foreach", "run"))
-_WITH_TEXTS = frozenset(("rebase", "filter-branch", "difftool", "mergetool", "submodule"))
 
 
 def _git(words: Sequence[str], tracked: Tracked) -> str | None:
     if _gives_alias(words):
         return "`git` is given an alias"
-    for rest in _starts(words):
+    for rest in starts(words):
         verb, options = rest[0], rest[1:]
         if verb in ("push", "send-pack", "send-email", "http-push") or [verb, *options[:1]] in _GIT_SENDS:
             return "`git push` sends work elsewhere"
@@ -349,17 +242,6 @@ def _gives_alias(words: Sequence[str]) -> bool:
         if re.match(r"alias\.", word, re.IGNORECASE) and (words[at - 1] == "-c" or "config" in words[:at]):
             return True
     return False
-
-
-def _texts_run_by_git(rest: Sequence[str]) -> Iterator[str]:
-    """What git is to run itself: for each commit or submodule, as an editor, a pager, a filter."""
-    for at, word in enumerate(rest):
-        if at and rest[at - 1] == "-c" and "=" in word:
-            yield word.partition("=")[2].lstrip("!")
-        elif word in _RUNNING and rest[at - 1] in ("submodule", "bisect"):
-            yield " ".join(one for one in rest[at + 1 :] if one not in ("--recursive", "-q", "--quiet"))
-    if _WITH_TEXTS & set(rest):
-        yield from (word.partition("=")[2] if word.startswith("--") else word for word in rest if " " in word)
 
 
 def _discards(verb: str, options: Sequence[str], tracked: Tracked) -> bool:

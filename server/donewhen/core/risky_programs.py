@@ -1,4 +1,4 @@
-"""The programs that `core.risky_commands` knows: what publishes, installs, deletes, and what runs something else."""
+"""The programs that `core.risky_commands` knows: what publishes, installs, deletes."""
 
 from __future__ import annotations
 
@@ -168,39 +168,7 @@ ANYWHERE: dict[str, tuple[tuple[str, str], ...]] = {
 DELETERS = _set("rm rmdir unlink shred srm truncate wipefs rimraf del-cli del erase rd remove-item deltree")
 READ_ONLY_FORGE = _set("view list status diff checks show search browse download watch --version --help version help")
 FETCHERS = re.compile(r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest|base64|xxd)\b", re.IGNORECASE)
-SHELLS = _set("sh bash dash zsh ksh mksh fish ash csh tcsh powershell pwsh cmd busybox")
-PYTHON = re.compile(r"(?:python|pypy)[0-9.]*w?|py")
 INTERPRETERS = re.compile(r"(?:python|pypy)[0-9.]*w?|py|node|deno|bun|perl[0-9.]*|ruby[0-9.]*|php[0-9.]*|lua[0-9.]*")
-
-_PLAIN_WRAPPERS = _set(
-    "env sudo doas nohup time timeout gtimeout xargs gxargs nice ionice chrt taskset command exec builtin setsid "
-    "stdbuf unbuffer chronic watch flock strace ltrace chroot parallel busybox toybox xvfb-run npx pnpx bunx uvx "
-    "dotenv direnv watchexec entr caffeinate catchsegv valgrind gdb script runuser su ssh winpty start call firejail "
-    "bwrap systemd-run unshare torchrun arch setarch prlimit cross-env dotenvx doppler aws-vault hyperfine faketime "
-    "coproc if and or not"
-)
-WRAPPERS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(_PLAIN_WRAPPERS, ("",)),
-    **dict.fromkeys(_set("uv poetry pipenv pdm hatch rye pixi conda mamba micromamba coverage op"), ("run",)),
-    "npm": ("exec", "x"),
-    "pnpm": ("exec", "dlx"),
-    "yarn": ("exec", "dlx", "run"),
-    "docker": ("run", "exec", "compose run", "compose exec"),
-    "podman": ("run", "exec"),
-    "mise": ("exec", "x"),
-    **dict.fromkeys(_set("asdf rbenv pyenv opam direnv bundle"), ("exec",)),
-    "nix": ("shell", "develop", "run"),
-}
-"""By program: the verbs behind which another command stands."""
-
-POSITIONAL = dict.fromkeys(_set("flock chroot ssh direnv docker podman su runuser script taskset setarch conda"), 1)
-"""How many words of their own they take before it."""
-
-TEXTUAL = _set(
-    "eval trap ssh watch parallel su runuser script flock entr env hyperfine concurrently watchexec start call iex "
-    "invoke-expression nodemon"
-)
-"""What may take a whole command line as one word."""
 
 WORDS = re.compile(
     r"(?<![\w-])(?:rm|rmdir|unlink|shred|del|erase|rd|remove-item|truncate|mkfs[.\w]*|rmtree|removedirs|os\.remove|"

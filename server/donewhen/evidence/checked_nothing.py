@@ -6,13 +6,9 @@ import re
 from collections.abc import Sequence
 
 from donewhen.core.evidence import TestTotals
-from donewhen.evidence.commandline import Segment
+from donewhen.core.wrapped_commands import Segment
+from donewhen.evidence.known_runners import LINTERS
 
-_LINTER_NAMES = (
-    "ruff mypy pyright basedpyright flake8 pylint black isort eslint prettier biome stylelint tsc golangci-lint "
-    "rubocop swiftlint bandit markdownlint markdownlint-cli2"
-)
-_LINTERS = frozenset(_LINTER_NAMES.split())
 _SAYS_SO = re.compile(
     r"^\W*(?:(?:warning|error|info|note|go)\W+)*(?P<said>"
     r"No Python files (?:found|are present)\b"  # ruff, black
@@ -32,7 +28,7 @@ _SAYS_SO = re.compile(
 def checked_nothing(output: str, parts: Sequence[Segment], totals: TestTotals | None) -> str | None:
     """The line in which a linter says so; None where none does. Where tests ran, it counts only if the command line
     names a linter: a test may print anything."""
-    linter = any(part.tool and part.tool[0] in _LINTERS for part in parts)
+    linter = any(part.tool and part.tool[0] in LINTERS for part in parts)
     if totals is not None and totals.executed and not linter:
         return None
     found = _SAYS_SO.search(output)

@@ -1,20 +1,28 @@
-"""The test runners that are known, as data.
+"""The test runners that are known by their command lines, as data; what any of them prints is in totals.py.
 
-A *runner* makes a check a test run by its name alone. A *carrier* (tox, npm test, make) may run one: what that one
-prints counts, but a carrier that reports no test is judged by its exit code.
+A *runner* makes a check a test run by its name alone. Any other command is one where its output is a test runner's.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from donewhen.evidence.commandline import Segment
+from donewhen.core.evidence import TestTotals
+from donewhen.core.wrapped_commands import Segment, segments, verbs_match
+from donewhen.evidence.totals import all_totals, printed_totals, recognised
+
+
+def read_line(command: str) -> tuple[Segment, ...]:
+    """The simple commands of a check's line, as the shell of this system splits it."""
+    return segments(command, windows=os.name == "nt")
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """`words` begin its command line. `totals` names the forms (totals.py) that it prints its totals in.
+    """`words` are its program and verbs, with any options between. `totals` names the forms (totals.py) that it prints
+    its totals in.
 
     `always_reports`: the report that the server asks for is written whenever it really ran, so that what is printed
     proves nothing. `no_tests_exit`: the exit code that says that there was no test.
@@ -38,6 +46,9 @@ RUNNERS: tuple[Runner, ...] = (
     Runner("cargo test", ("cargo", "test"), ("cargo",)),
     Runner("cargo test", ("cargo", "t"), ("cargo",)),
     Runner("cargo nextest", ("cargo", "nextest", "run"), ("nextest",)),
+    Runner("cargo nextest", ("cargo", "nextest", "r"), ("nextest",)),
+    *(Runner(f"cargo {tool} test", ("cargo", tool, "test"), ("cargo",)) for tool in ("miri", "hack", "careful")),
+    Runner("cross test", ("cross", "test"), ("cargo",)),
     Runner("go test", ("go", "test"), ("go",)),
     Runner("gotestsum", ("gotestsum",), ("gotestsum", "go")),
     Runner("jest", ("jest",), ("jest",)),
@@ -48,6 +59,7 @@ RUNNERS: tuple[Runner, ...] = (
     Runner("tap", ("tap",), ("tap",)),
     Runner("tape", ("tape",), ("tap",)),
     Runner("node --test", ("node",), ("node", "tap"), needs="--test"),
+    Runner("node --test", ("tsx",), ("node", "tap"), needs="--test"),
     Runner("bun test", ("bun", "test"), ("bun",)),
     Runner("deno test", ("deno", "test"), ("deno",)),
     Runner("playwright", ("playwright", "test"), ("playwright",)),
@@ -55,54 +67,119 @@ RUNNERS: tuple[Runner, ...] = (
     Runner("ctest", ("ctest",), ("ctest",)),
     Runner("rspec", ("rspec",), ("rspec",)),
     Runner("phpunit", ("phpunit",), ("phpunit",)),
+    Runner("pest", ("pest",), ("pest",)),
     Runner("mix test", ("mix", "test"), ("mix",)),
-    Runner("bats", ("bats",), ("tap", "bats")),
+    Runner("swift test", ("swift", "test"), ("swift",)),
+    Runner("dart test", ("dart", "test"), ("dart",)),
+    Runner("flutter test", ("flutter", "test"), ("dart",)),
+    Runner("behave", ("behave",), ("behave",)),
+    Runner("robot", ("robot",), ("robot",)),
+    Runner("cucumber", ("cucumber",), ("cucumber",)),
+    Runner("jasmine", ("jasmine",), ("jasmine",)),
+    Runner("bats", ("bats",), ("tap", "mix")),
     Runner("prove", ("prove",), ("prove", "tap")),
 )
 
-_ANY = ("pytest", "unittest", "cargo", "go", "jest", "vitest", "mocha", "node", "ava", "tap")
-_PYTHON = ("pytest", "unittest")
-CARRIERS: tuple[Runner, ...] = (
-    Runner("tox", ("tox",), _PYTHON),
-    Runner("nox", ("nox",), _PYTHON),
-    *(
-        Runner(f"{tool} {verb}", (tool, verb), _ANY)
-        for tool in ("npm", "pnpm", "yarn", "bun")
-        for verb in ("test", "run", "t")
-    ),
-    Runner("hatch test", ("hatch", "test"), _PYTHON),
-    Runner("just", ("just",), _ANY),
-    Runner("task", ("task",), _ANY),
-    Runner("make", ("make",), _ANY),
+_CARRIERS = frozenset(("tox", "nox", "npm", "pnpm", "yarn", "bun", "hatch", "rye", "just", "task", "make", "gmake"))
+"""They print what the runners print that they start, and nothing like it of their own."""
+_SILENT = frozenset(
+    {"cd", "export", "set", "unset", "source", ".", "ulimit", "umask", "mkdir", "rm", "true", "false", "sleep", "exit",
+     "return", "wait", "test", "[", "[[", ":", "for", "case", "pushd", "popd", "trap", "local", "declare", "touch"}
+)  # fmt: skip
+"""Words that print nothing of their own."""
+_FILTERS = frozenset({"tail", "head", "tee", "cat", "grep", "egrep", "sed", "less", "tr"})
+"""What is fed to them comes out of them. Without that they print files."""
+_READERS = frozenset({"cat", "sed", "awk", "head", "tail", "less", "more", "bat", "type"})
+_PRINTERS = _READERS | {"echo", "printf", "grep", "egrep", "rg", "ag", "jq", "xq", "yq", "diff", "git", "curl", "wget"}
+"""They print what a person or a file says: a claim, where it reads like a runner's totals."""
+_LINTER_NAMES = (
+    "ruff mypy pyright basedpyright flake8 pylint black isort eslint prettier biome stylelint tsc golangci-lint "
+    "rubocop swiftlint bandit markdownlint markdownlint-cli2 ty pyrefly clippy-driver hadolint shellcheck"
 )
-
-# Words that print nothing of their own, and so can't pretend to be a runner.
-_SILENT = frozenset({"cd", "export", "set", "unset", "source", ".", "ulimit", "umask", "mkdir", "rm", "true", "sleep"})
-_FILTERS = frozenset({"tail", "head", "tee", "cat"})
+LINTERS = frozenset(_LINTER_NAMES.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What a command line runs: `runner` where it names one (then it is a test run), `totals` the printed forms that
-    count, none where some other program of the line could have printed them."""
+    """What a command line runs. `runner`: it names one, and then it is a test run, `runners` how many. `forms` are the
+    printed totals that count for them, none where some other program of the line could have printed them.
+
+    `open`: no runner is named, but the line may run one. `hearsay`: it prints what stands in the line or in files, so
+    that no totals in its output count. `asked`: the report that the server asks for reaches the runner.
+    """
 
     runner: Runner | None
-    totals: tuple[str, ...]
+    forms: tuple[str, ...] = ()
     runners: int = 0
+    open: bool = False
+    hearsay: bool = False
+    asked: bool = True
+
+    def form_of(self, output: str) -> tuple[str, ...]:
+        """The forms of the runners whose output this is."""
+        return recognised(output) if self.open else ()
+
+    def totals(self, output: str) -> TestTotals | None:
+        """The totals that runners printed, as far as they count."""
+        if self.runner is not None:
+            return printed_totals(output, self.forms)
+        forms = self.form_of(output)
+        return all_totals(output, forms) if forms and not self.hearsay else None
+
+    def all_forms(self, output: str) -> tuple[str, ...]:
+        """The forms in which tests may be named in the output."""
+        if self.runner is not None:
+            return self.forms
+        return () if self.hearsay else self.form_of(output)
 
 
 def what_runs(parts: Sequence[Segment], *, asked: bool = True) -> Runs:
     """`asked` is false where runners can't be asked for a report: then even theirs is counted by what they print."""
-    runners = [runner for part in parts if (runner := _named(part, RUNNERS)) is not None]
-    known = [tool for part in parts if (tool := _named(part, RUNNERS) or _named(part, CARRIERS)) is not None]
-    quiet = sum(1 for part in parts if part.tool[:1] and part.tool[0] in _SILENT | _FILTERS)
-    trusted = len(known) + quiet == len(parts)
-    forms = dict.fromkeys(form for runner in known if not (asked and runner.always_reports) for form in runner.totals)
-    return Runs(runners[0] if runners else None, tuple(forms) if trusted else (), len(runners))
+    outer = [part for part in parts if part.tool and not part.inner]
+    named = {index: runner for index, part in enumerate(outer) if (runner := runner_of(part)) is not None}
+    runners = list(named.values())
+    asked = asked and not any(outer[index].apart for index in named)
+    if not runners:
+        linting = bool(outer) and all(part.tool[0] in LINTERS | _SILENT for part in outer)
+        return Runs(None, open=not linting, hearsay=_hearsay(outer), asked=asked)
+    trusted = all(index in named or _prints_nothing_of_its_own(outer, index) for index in range(len(outer)))
+    forms = dict.fromkeys(form for runner in runners for form in runner.totals if not (asked and runner.always_reports))
+    return Runs(runners[0], tuple(forms) if trusted else (), len(runners), asked=asked)
 
 
-def _named(part: Segment, table: Sequence[Runner]) -> Runner | None:
-    for runner in table:
-        if part.tool[: len(runner.words)] == runner.words and (not runner.needs or runner.needs in part.tool):
-            return runner
+def runner_of(part: Segment) -> Runner | None:
+    """The runner that a simple command names."""
+    for words in (part.tool, part.script):
+        for runner in RUNNERS:
+            if verbs_match(words, runner.words) and (not runner.needs or runner.needs in words):
+                return runner
     return None
+
+
+def _prints_nothing_of_its_own(parts: Sequence[Segment], index: int) -> bool:
+    name = parts[index].tool[0]
+    return name in _SILENT | _CARRIERS or (name in _FILTERS and _fed(parts, index))
+
+
+def _fed(parts: Sequence[Segment], index: int) -> bool:
+    return index > 0 and parts[index - 1].then in ("|", "|&")
+
+
+def _hearsay(parts: Sequence[Segment]) -> bool:
+    """Whether a program of the line prints what it was told, or what stands in a file, and that reads like totals; or
+    nothing else runs."""
+    names = [part.tool[0] for part in parts]
+    if all(name in _PRINTERS | _SILENT for name in names):
+        return True
+    said = ["\n".join(part.tool[1:]) for part in parts if part.tool[0] in ("echo", "printf")]
+    shown = any(name in _READERS and not _fed(parts, index) for index, name in enumerate(names))
+    return shown or any(map(recognised, said))
+
+
+def names_go_tests(parts: Sequence[Segment]) -> bool:
+    return any(runner is not None and runner.name == "go test" for runner in map(runner_of, parts))
+
+
+def with_verbose(flags: str) -> str:
+    """`GOFLAGS` with `-v`: without it a package whose tests were all skipped is printed like one whose tests passed."""
+    return flags if {"-v", "-v=true", "-json"} & set(flags.split()) else f"{flags} -v".strip()

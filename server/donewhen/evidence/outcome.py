@@ -23,7 +23,8 @@ class Observed:
     was written; `not_installed` what is missing and how to get it. `no_tests_exit`: the runner's exit code for
     "there was no test". `printed_failures` counts the failed tests that runs printed whose report a later run of the
     same command line has overwritten. `checked_nothing` is the line in which a linter says that it had no file.
-    `miscounted` says that the report holds another number of tests than its runner counted.
+    `printed_by` are the forms of the runners whose output it is where no runner was named or reported. `miscounted`
+    says that the report holds another number of tests than its runner counted.
     """
 
     process: ProcessResult
@@ -38,6 +39,7 @@ class Observed:
     printed_failures: int = 0
     checked_nothing: str | None = None
     miscounted: str = ""
+    printed_by: tuple[str, ...] = ()
 
 
 Decision = tuple[Outcome, str]
@@ -91,6 +93,10 @@ def _by_exit(seen: Observed) -> Decision:
         return Outcome.FAILED, "; ".join(filter(None, (_exit(seen), broken)))
     if broken:
         return Outcome.NO_REPORT, broken
+    if seen.printed_by:
+        whose = " and ".join(seen.printed_by)
+        unknown = "has no totals that count: whether any test ran is not known"
+        return Outcome.NO_REPORT, f"its output is that of a test runner ({whose}) and {unknown}"
     if seen.test_run:
         return Outcome.NO_REPORT, "it gave no test report and no totals: whether any test ran is not known"
     return Outcome.PASSED, _exit(seen)

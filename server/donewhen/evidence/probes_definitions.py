@@ -13,7 +13,8 @@ from pathlib import Path
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Goal
 from donewhen.core.integrity import DefinitionFact
-from donewhen.evidence.commandline import Segment, option_values, segments
+from donewhen.core.wrapped_commands import Segment, option_values
+from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.probes_configs import RUNNER_NAMES, SYNONYMS, python_part
 from donewhen.evidence.probes_tasks import Definition, tasks_of
 
@@ -32,7 +33,7 @@ _FILE = re.compile(r"[\w./-]+\.\w+|\.\w+")
 _WORD = re.compile(r"[A-Za-z][\w.-]*")
 
 
-_segments = lru_cache(maxsize=4096)(segments)  # the same few lines, audit after audit
+_segments = lru_cache(maxsize=4096)(read_line)  # the same few lines, audit after audit
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from donewhen.evidence.commandline import Segment, option_values
+from donewhen.core.wrapped_commands import Segment, option_values
 from donewhen.evidence.probes_configs import excerpt, python_part
 from donewhen.evidence.probes_makefile import makefile_definition
 

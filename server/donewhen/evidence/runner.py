@@ -10,13 +10,13 @@ from pathlib import Path
 
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem, TestCase, TestTotals
 from donewhen.core.goal import Check, Requirement
+from donewhen.core.wrapped_commands import Segment, folders
 from donewhen.evidence.bytecode import Bytecode
 from donewhen.evidence.checked_nothing import checked_nothing
-from donewhen.evidence.commandline import Segment, folders, segments
 from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.installed import not_installed
 from donewhen.evidence.junit import BrokenReport, Report, parse_junit, read_junit
-from donewhen.evidence.known_runners import Runs, what_runs
+from donewhen.evidence.known_runners import Runs, names_go_tests, read_line, what_runs, with_verbose
 from donewhen.evidence.masking import Masker
 from donewhen.evidence.matchers import find_problems
 from donewhen.evidence.outcome import Observed, decide_outcome
@@ -74,6 +74,7 @@ class CommandChecker:
         self._editor = editor or EditorDiagnostics()
         self._secrets = secrets
         self.known_test_runs = set(known_test_runs)
+        self._reporting: set[str] = set()
 
     def variables(self) -> dict[str, str]:
         """The environment that checks run in: without keys, the project's interpreter first on PATH."""
@@ -107,12 +108,12 @@ class CommandChecker:
 
     def program(self, check: Check) -> str | None:
         """The executable that the check's first word resolves to; None for the shell's own and for what is missing."""
-        return self._program(segments(check.command), self._surroundings.variables())
+        return self._program(read_line(check.command), self._surroundings.variables())
 
     def environment(self, check: Check) -> str:
         """Digest of what the check would run in."""
         variables = self._surroundings.variables()
-        return self._surroundings.digest(self._program(segments(check.command), variables), variables)
+        return self._surroundings.digest(self._program(read_line(check.command), variables), variables)
 
     async def editor_report(self, requirement: Requirement) -> EditorReport:
         """What the editor's own diagnostics say about the files of `requirement.problems`."""
@@ -121,10 +122,12 @@ class CommandChecker:
         return replace(report, problems=tuple(_masked_problem(p, masker) for p in report.problems))
 
     def _plan(self, check: Check, timeout: float) -> _Plan:
-        parts = segments(check.command)
+        parts = read_line(check.command)
         variables = self._surroundings.variables()
         inside = folders(parts)
         program = self._program(parts, variables)
+        if names_go_tests(parts) or any((self._root / folder / "go.mod").is_file() for folder in ("", *inside)):
+            variables["GOFLAGS"] = with_verbose(variables.get("GOFLAGS", ""))
         self._bytecode.sweep()
         reports = prepare_reports(self._root, self._scratch, parts, inside, variables)
         places = Places(self._root, inside)
@@ -145,9 +148,9 @@ class CommandChecker:
         self._bytecode.keep()
         output = strip_ansi(process.output)
         report, broken = _read_report(plan, output)
-        totals = _totals(report, output, plan)
-        test_run = self._is_test_run(plan, totals)
-        seen = self._observed(plan, process, output, report, totals, broken)
+        totals = self._totals(report, output, plan)
+        test_run = self._is_test_run(plan, output, report, totals)
+        seen = self._observed(plan, process, output, report, totals, broken, test_run)
         outcome, reason = decide_outcome(seen)
         result = CheckResult(
             check_id=plan.check.id,
@@ -170,10 +173,22 @@ class CommandChecker:
         )
         return _masked(result, self._masker())
 
-    def _is_test_run(self, plan: _Plan, totals: TestTotals | None) -> bool:
+    def _totals(self, report: Report | None, output: str, plan: _Plan) -> TestTotals | None:
+        if report is None:
+            # Where a check has written reports, what it prints instead is no proof.
+            return plan.runs.totals(output) if plan.check.id not in self._reporting or plan.runs.forms else None
+        outcomes = [test.outcome for test in report.tests]
+        failed = outcomes.count("failed") + outcomes.count("error")
+        return TestTotals(outcomes.count("passed"), failed, outcomes.count("skipped"), source="junit")
+
+    def _is_test_run(self, plan: _Plan, output: str, report: Report | None, totals: TestTotals | None) -> bool:
+        """By its line, by what it printed, or since it once was one."""
         if totals is not None and totals.executed:
             self.known_test_runs.add(plan.check.id)
-        return plan.runs.runner is not None or plan.check.id in self.known_test_runs
+        if report is not None:
+            self._reporting.add(plan.check.id)
+        known = plan.runs.runner is not None or plan.check.id in self.known_test_runs
+        return known or bool(plan.runs.form_of(output))
 
     def _observed(
         self,
@@ -183,6 +198,7 @@ class CommandChecker:
         report: Report | None,
         totals: TestTotals | None,
         broken: str | None,
+        test_run: bool,
     ) -> Observed:
         def which(name: str) -> str | None:
             return self._surroundings.which(name, plan.variables)
@@ -190,12 +206,13 @@ class CommandChecker:
         return Observed(
             process=process,
             expected_exit=plan.check.expected_exit,
-            test_run=self._is_test_run(plan, totals),
+            test_run=test_run,
             totals=totals,
-            tests=report.tests if report else printed_failures(output, plan.runs.totals),
+            tests=report.tests if report else printed_failures(output, plan.runs.all_forms(output)),
             broken_report=broken,
             not_installed=not_installed(output, process.exit_code, plan.parts, which),
             no_tests_exit=plan.runs.runner.no_tests_exit if plan.runs.runner else None,
+            printed_by=plan.runs.form_of(output) if report is None else (),
             timeout=plan.timeout,
             printed_failures=_overwritten_failures(report, output, plan),
             checked_nothing=checked_nothing(output, plan.parts, totals),
@@ -213,7 +230,7 @@ def _read_report(plan: _Plan, output: str) -> tuple[Report | None, str | None]:
     try:
         if path is not None:
             return read_junit(path, plan.places), None
-        if plan.runs.totals and (printed := _printed_report(output)):
+        if plan.runs.forms and (printed := _printed_report(output)):
             return parse_junit(printed.encode(), plan.places), None
     except BrokenReport as error:
         return None, str(error)
@@ -250,16 +267,8 @@ def _overwritten_failures(report: Report | None, output: str, plan: _Plan) -> in
     return printed.failed if printed is not None else 0
 
 
-def _totals(report: Report | None, output: str, plan: _Plan) -> TestTotals | None:
-    if report is None:
-        return printed_totals(output, plan.runs.totals)
-    outcomes = [test.outcome for test in report.tests]
-    failed = outcomes.count("failed") + outcomes.count("error")
-    return TestTotals(outcomes.count("passed"), failed, outcomes.count("skipped"), source="junit")
-
-
 def _tests(report: Report | None, output: str, totals: TestTotals | None, plan: _Plan) -> tuple[TestCase, ...]:
-    return report.tests if report is not None else printed_tests(output, plan.runs.totals, totals)
+    return report.tests if report is not None else printed_tests(output, plan.runs.all_forms(output), totals)
 
 
 def _problems(outcome: Outcome, report: Report | None, output: str, plan: _Plan) -> tuple[Problem, ...]:
