@@ -266,7 +266,7 @@ def test_the_live_view_shows_what_is_done_and_spent_now() -> None:
 
     shown = replace(spent(), live=Live("running `make test`"))
     out = io.StringIO()
-    Console(file=out, width=200).print(picture(shown, now=0.0))
+    Console(file=out, width=200).print(picture(shown, seconds=0.0))
     assert "running `make test`" in out.getvalue()
     assert "$0.12 · 54.7k tokens (30k cached)" in out.getvalue()
 

@@ -46,7 +46,7 @@ def test_a_message_is_broken_between_words_and_a_command_is_not() -> None:
 def test_what_a_low_terminal_cuts_off_is_not_what_the_run_does_now() -> None:
     def drawn(height: int) -> list[str]:
         out = io.StringIO()
-        Console(file=out, width=100).print(picture(view(red=True), now=0.0, height=height))
+        Console(file=out, width=100).print(picture(view(red=True), seconds=0.0, height=height))
         return out.getvalue().splitlines()
 
     assert "of 2 met" in drawn(40)[-1]

@@ -62,7 +62,7 @@ class Story:
             self.at += seconds
             self.sequence += 1
             self.events.append(event)
-            self.state = fold(self.state, e.Entry(self.sequence, self.at, event))
+            self.state = fold(self.state, e.Entry(self.sequence, self.at, event, seconds))
         return self
 
     def audit(

@@ -24,7 +24,7 @@ FINDING = IntegrityFinding("k1", "test_skipped", "tests/test_a.py", 3, "test_a i
 
 
 def next_of(story: Story) -> object:
-    return decide(story.state, story.at)
+    return decide(story.state)
 
 
 def statuses(story: Story) -> list[str]:
@@ -148,13 +148,13 @@ def test_different_results_at_one_revision_are_flaky_until_three_passes_in_a_row
 @pytest.mark.conformance("C4")
 def test_c04_the_timeout_is_for_the_whole_run() -> None:
     story = Story(goal(requirement(1, "it works", CHECK, sole=True), timeout=60.0)).audit(BAD)
-    assert decide(story.state, story.at + 100) == Stop("timed_out", "the time limit of 60 s is reached")
+    assert decide(story.state, 100) == Stop("timed_out", "the time limit of 60 s is reached")
 
 
 def test_waiting_for_a_person_costs_no_time() -> None:
     story = Story(goal(requirement(1, "it works", CHECK, sole=True), timeout=60.0)).audit(BAD)
     story.then(e.InterruptOpened(Interrupt("I1", "question", "which?")))
-    assert decide(story.state, story.at + 100) == AwaitPerson()
+    assert decide(story.state, 100) == AwaitPerson()
     story.then(e.InterruptAnswered("I1", Answer("text", "this")), seconds=500)
     assert story.state.elapsed < 10
 

@@ -221,7 +221,7 @@ def test_no_run_completes_without_fresh_proof_of_everything(steps: list[tuple[ob
     story = Telling()
     for step in steps:
         story.step(step)
-        action = decide(story.state, story.at)
+        action = decide(story.state)
         if isinstance(action, Stop) and action.status == "complete":
             completed.append(1)
             assert story.oracle.allows_completion(), story.events
@@ -231,6 +231,6 @@ def test_the_random_sequences_do_reach_completion() -> None:
     story = Telling()
     story.step(("prove",))
     story.step(("confirm", None))
-    assert isinstance(stop := decide(story.state, story.at), Stop)
+    assert isinstance(stop := decide(story.state), Stop)
     assert stop.status == "complete"
     assert story.oracle.allows_completion()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -62,8 +61,8 @@ class Call:
             await runs.close("the command ended")
 
     def show(self, view: RunView, root: Path | None = None) -> None:
-        """A snapshot as one JSON document, its clock at this moment."""
-        self.terminal.result(snapshot_text(view, root or self.root, time.time()))
+        """A snapshot as one JSON document."""
+        self.terminal.result(snapshot_text(view, root or self.root))
 
     def say_no_run(self) -> None:
         self.terminal.say(f"there is no run in {self.root}")
@@ -76,10 +75,10 @@ class Call:
             self.terminal.say(f"donewhen: warning: {warning.message}")
 
 
-def snapshot_text(view: RunView, root: Path, now: float | None = None) -> str:
+def snapshot_text(view: RunView, root: Path) -> str:
     from donewhen.wire.snapshot import snapshot  # lazy: pydantic costs start-up time
 
-    return snapshot(view, root, now).model_dump_json(by_alias=True)
+    return snapshot(view, root).model_dump_json(by_alias=True)
 
 
 def call_of(

@@ -25,10 +25,11 @@ class LiveDisplay:
         self._console = Console(file=terminal.stdout, force_terminal=True, highlight=False)
         self._live: Live | None = None
         self._view: RunView | None = None
+        self._shown_at = 0.0
         self._note: str | None = None
 
     def show(self, view: RunView) -> None:
-        self._view = view
+        self._view, self._shown_at = view, time.monotonic()
         if self._live is None:
             self._live = Live(
                 get_renderable=self._picture, console=self._console, refresh_per_second=4, redirect_stdout=False,
@@ -55,20 +56,20 @@ class LiveDisplay:
         if self._live is not None:
             self._live.stop()
             self._live = None
-        self._console.print(picture(view, now=None))
+        self._console.print(picture(view, seconds=None))
 
     def _picture(self) -> RenderableType:
         if self._view is None:
             return Text("")
-        shown = picture(self._view, now=time.time(), height=self._console.height)
+        shown = picture(self._view, time.monotonic() - self._shown_at, self._console.height)
         return Group(shown, Text(self._note, style="bold")) if self._note else shown
 
 
-def picture(view: RunView, now: float | None, height: int | None = None) -> RenderableType:
-    """All of a run as one renderable; `now` (epoch seconds) lets the clock run, None is its end. Where it may not fit
+def picture(view: RunView, seconds: float | None, height: int | None = None) -> RenderableType:
+    """All of a run as one renderable, so many seconds after the view was taken; None is its end. Where it may not fit
     into `height` lines, of which the last are cut, what it does now comes first."""
     questions = [Text(f"{i.id} {i.kind}: {one_line(i.title)}", style="cyan") for i in view.state.interrupts]
-    foot = [*questions, *_footer(view, now)]
+    foot = [*questions, *_footer(view, seconds)]
     if height is not None and 2 * len(view.views) + len(view.state.findings) + len(foot) + 2 > height:
         return Group(*foot, standing(view))
     return Group(standing(view), *foot)
@@ -98,18 +99,18 @@ def _requirement(view: RunView, one: RequirementView) -> tuple[Text, Text, Text]
     return Text(SYMBOLS[one.status], style=style), Text(f"R{one.number}"), told
 
 
-def _footer(view: RunView, now: float | None) -> list[Text]:
-    if now is None:
+def _footer(view: RunView, seconds: float | None) -> list[Text]:
+    if seconds is None:
         style = "bold green" if view.state.status == "complete" else "bold"
         return [Text(line, style=style if n == 0 else "") for n, line in enumerate(closing(view))]
-    return [Text(" · ".join(_doing(view, now)), style="dim")]
+    return [Text(" · ".join(_doing(view, seconds)), style="dim")]
 
 
-def _doing(view: RunView, now: float) -> list[str]:
+def _doing(view: RunView, seconds: float) -> list[str]:
     state = view.state
     cap = state.limit("max_iterations")
     parts = [] if state.mode == "audit" else [f"iteration {state.iteration}{f'/{cap}' if cap is not None else ''}"]
     parts += [state.phase or state.status or "checking"]
     parts += [one_line(view.live.activity, 60)] if view.live.activity else []
-    parts += [met_of_total(view), duration(state.elapsed_at(now))]
+    parts += [met_of_total(view), duration(view.elapsed + (seconds if state.time_counts else 0.0))]
     return [*parts, *spending(state.usage)]

@@ -80,12 +80,13 @@ class Stop:
 Action = RunWorker | RunAudit | AskJudge | Confirm | Ask | AwaitPerson | Pause | Stop
 
 
-def decide(state: RunState, now: float) -> Action:
-    """The next action of a run that is not ended. The order of the rules is the rule (C2, C9, A2, A6, A14, A15)."""
+def decide(state: RunState, seconds: float = 0.0) -> Action:
+    """The next action of a run that is not ended, so many seconds of work after its last entry. The order of the rules
+    is the rule (C2, C9, A2, A6, A14, A15)."""
     return (
         _asked_for(state)
         or _completed(state)
-        or _out_of(state, now)
+        or _out_of(state, seconds)
         or _audit(state)
         or _unaffordable(state)
         or _judgement(state)
@@ -118,10 +119,10 @@ def _completed(state: RunState) -> Action | None:
     return Stop("complete", f"every requirement is proven{waived}")
 
 
-def _out_of(state: RunState, now: float) -> Action | None:
+def _out_of(state: RunState, seconds: float) -> Action | None:
     """Time and money, whatever else is open (C4)."""
     timeout, budget, tokens = state.limit("timeout"), state.goal.limits.budget, state.goal.limits.token_budget
-    if timeout is not None and state.elapsed_at(now) >= timeout:
+    if timeout is not None and state.elapsed_after(seconds) >= timeout:
         return Stop("timed_out", f"the time limit of {timeout:g} s is reached")
     usage = state.usage
     if budget is not None and usage.usd is not None and usage.usd >= budget:

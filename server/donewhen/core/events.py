@@ -367,8 +367,11 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event as the ledger keeps it: `sequence` grows by one within a run, `at` is epoch seconds."""
+    """An event as the ledger keeps it: `sequence` grows by one within a run, `at` is epoch seconds, for people only.
+    `seconds` is how long the run was worked on since the entry before, None in entries of the first version, where only
+    the times can tell."""
 
     sequence: int
     at: float
     event: Event
+    seconds: float | None = None

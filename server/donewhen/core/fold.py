@@ -77,18 +77,22 @@ def begin(entry: e.Entry) -> RunState:
 def fold(state: RunState, entry: e.Entry) -> RunState:
     """The state after one more entry."""
     event = entry.event
-    at = entry.at
-    if isinstance(event, e.RunInterrupted):
-        # Nothing is known to have worked after its last sign of life.
-        at = max(state.updated_at, min(event.alive_until, entry.at))
     clocked = replace(
         state,
-        elapsed=state.elapsed_at(at),
+        elapsed=state.elapsed_after(_seconds_by_times(state, entry) if entry.seconds is None else entry.seconds),
         updated_at=entry.at,
         sequence=entry.sequence,
         confirmed=False,
     )
     return _FOLDS[type(event)](clocked, event, entry.at)
+
+
+def _seconds_by_times(state: RunState, entry: e.Entry) -> float:
+    at = entry.at
+    if isinstance(entry.event, e.RunInterrupted):
+        # Nothing is known to have worked after its last sign of life.
+        at = max(state.updated_at, min(entry.event.alive_until, at))
+    return at - state.updated_at
 
 
 Fold = Callable[[RunState, Any, float], RunState]

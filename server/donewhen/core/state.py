@@ -307,9 +307,9 @@ class RunState:
         value: float | int | None = getattr(self.goal.limits, name)
         return value
 
-    def elapsed_at(self, now: float) -> float:
-        """Seconds of work until `now`: waiting for a person is none."""
-        return self.elapsed + (max(0.0, now - self.updated_at) if self.time_counts else 0.0)
+    def elapsed_after(self, seconds: float) -> float:
+        """Seconds of work so many seconds after the last entry: waiting for a person is none."""
+        return self.elapsed + (max(0.0, seconds) if self.time_counts else 0.0)
 
     @property
     def time_counts(self) -> bool:

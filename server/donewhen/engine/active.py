@@ -19,6 +19,7 @@ from donewhen.core.work import Actor, Answer, Interrupt, Usage
 from donewhen.engine.editor_news import EditorNews
 from donewhen.engine.plugging import RunHost
 from donewhen.engine.preempting import Preemption
+from donewhen.engine.stopwatch import Stopwatch
 from donewhen.engine.tasks import came_of, cancelled
 from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Plugins, Probes, TreeState, Worker, Workspace
 
@@ -54,6 +55,7 @@ class ActiveRun:
         self.parts = parts
         self.token = token
         self.state = state
+        self.watch = Stopwatch(parts.clock)
         self.activity: str | None = None
         self.checkpointed: tuple[str, str] | None = None
         """The revision of the last checkpoint, and its id: an unchanged tree is not kept twice."""
@@ -85,7 +87,7 @@ class ActiveRun:
         cls, parts: Parts, token: str, on_change: Callable[[ActiveRun], None], started: RunStarted
     ) -> ActiveRun:
         """Puts a new run on record."""
-        entry = await parts.ledger.append(started.run_id, started, parts.clock.now())
+        entry = await parts.ledger.append(started.run_id, started, parts.clock.now(), seconds=0.0)
         run = cls(parts, token, on_change, begin(entry))
         parts.observe(started.run_id, entry)
         on_change(run)
@@ -105,13 +107,12 @@ class ActiveRun:
         on disk is always in the state too."""
         at_once = self.parts.ledger.append_at_once
         if at_once is not None:
-            return self._appended(at_once(self.run_id, event, self.parts.clock.now()))
+            return self._appended(at_once(self.run_id, event, self.parts.clock.now(), self.watch.lap()))
         return await asyncio.shield(asyncio.ensure_future(self._append(event, durable)))
 
     async def _append(self, event: Event, durable: bool) -> RunState:
-        return self._appended(
-            await self.parts.ledger.append(self.run_id, event, self.parts.clock.now(), durable=durable)
-        )
+        now, seconds = self.parts.clock.now(), self.watch.lap()
+        return self._appended(await self.parts.ledger.append(self.run_id, event, now, durable=durable, seconds=seconds))
 
     def _appended(self, entry: Entry) -> RunState:
         self.state = fold(self.state, entry)
@@ -232,7 +233,7 @@ class ActiveRun:
         """Does a step unless a stop, a pause or the time limit comes first: then the step is cancelled, and has ended
         with all its processes when this returns None (C4, C19, A3)."""
         task = asyncio.ensure_future(step)
-        self._preemption = preemption = Preemption(lambda: self.state, self.parts.clock)
+        self._preemption = preemption = Preemption(lambda: self.state, self.watch.look)
         try:
             await asyncio.wait({task, preemption.came}, return_when=asyncio.FIRST_COMPLETED)
             return came_of(task) if task.done() else None
@@ -243,16 +244,25 @@ class ActiveRun:
             if not task.cancelled():
                 task.exception()  # a step that fails while it is cut off has nobody left to tell
 
+    @property
+    def live(self) -> Live:
+        """What it does now, and the time of that."""
+        return Live(self.activity, self.parts.clock.now(), self.state.elapsed_after(self.watch.look()))
+
     async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
-        """Leaves a sign of life, and the activity for followers in other processes, until it is cancelled."""
+        """Keeps the time, and leaves a sign of life and the activity for followers in other processes, until it is
+        cancelled."""
         while True:
-            said = self.activity
+            live = self.live
             # Where it can't be left, the next append says so, and ends the run.
             with contextlib.suppress(LedgerError):
-                await self.parts.ledger.set_live(self.run_id, Live(said, self.parts.clock.now()))
+                await self.parts.ledger.set_live(self.run_id, live)
             for _ in range(10):
                 await asyncio.sleep(every / 10)
-                if self.activity != said:
+                self.watch.look()
+                if self._preemption is not None:
+                    self._preemption.look()
+                if self.activity != live.activity:
                     break
 
     def fail(self, error: Exception) -> None:

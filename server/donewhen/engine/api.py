@@ -80,6 +80,11 @@ class RunView:
     pursued, or where that isn't known."""
 
     @property
+    def elapsed(self) -> float:
+        """Seconds of work when the view was taken."""
+        return max(self.state.elapsed, self.live.elapsed) if self.state.time_counts else self.state.elapsed
+
+    @property
     def stale(self) -> bool:
         """True where the workspace is known to be another one than the run last looked at."""
         return self.present is not None and self.present.revision != self.state.revision

@@ -316,14 +316,15 @@ class Control(Reading):
             raise UnknownName(f"run {run_id} has no requirement {key} (there are {labels})")
         return found.id
 
-    async def _record(self, run_id: str, event: e.Event) -> int | None:
-        """Appends to a run of this process, or to one that nobody owns any more: then its number is returned."""
+    async def _record(self, run_id: str, event: e.Event, seconds: float | None = 0.0) -> int | None:
+        """Appends to a run of this process, or to one that nobody owns any more: then its number is returned, and
+        `seconds` is how long it had been worked on since its last entry."""
         run = self._active.get(run_id)
         if run is not None:
             await run.append(event)
             return None
         state = await self._records.state(run_id)
-        entry = await self._setup.ledger.append(run_id, event, self._setup.clock.now())
+        entry = await self._setup.ledger.append(run_id, event, self._setup.clock.now(), seconds=seconds)
         fold(state, entry)  # it must fold, or nobody could read the run again
         await self._tell_listeners(run_id)
         self._watch_again()
@@ -348,7 +349,8 @@ class Control(Reading):
 
     async def _record_death(self, state: RunState) -> None:
         live = await self._setup.ledger.live(state.run_id)
-        await self._record(state.run_id, e.RunInterrupted(DIED, max(live.alive_at, state.updated_at)))
+        seconds = max(0.0, live.elapsed - state.elapsed) if live.elapsed else None
+        await self._record(state.run_id, e.RunInterrupted(DIED, max(live.alive_at, state.updated_at)), seconds)
 
     async def _until(self, run_id: str, reached: Callable[[RunState], bool]) -> None:
         run = self._active.get(run_id)

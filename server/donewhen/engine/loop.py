@@ -46,7 +46,7 @@ async def pursue(run: ActiveRun) -> None:
 async def _step(run: ActiveRun) -> None:
     await amend_if_edited(run)
     since = run.state.sequence
-    action = decide(run.state, run.parts.clock.now())
+    action = decide(run.state, run.watch.look())
     match action:
         case RunWorker():
             await run.unless_preempted(work(run, action.iteration))

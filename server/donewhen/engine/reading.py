@@ -18,7 +18,7 @@ from donewhen.engine.records import Records, view_of
 from donewhen.engine.setup import EngineSetup
 from donewhen.engine.tasks import cancelled
 from donewhen.engine.vigils import Vigils
-from donewhen.ports import Live, RunSummary, Workspace
+from donewhen.ports import RunSummary, Workspace
 
 ATTEND_AGAIN = 0.5
 
@@ -164,7 +164,9 @@ class Reading:
         return await self._as_now(view_of(self._setup.root, state, live, owned=run_id in self._active))
 
     async def forget(self, goal_path: str) -> None:
-        self._records.clear(goal_path, self._setup.clock.now())
+        # Not before what it clears, however the time was set meanwhile.
+        known = [one.updated_at for one in await self._setup.ledger.runs() if one.goal_path == goal_path]
+        self._records.clear(goal_path, max([self._setup.clock.now(), *known]))
         self._watch_again()
 
     async def follow(self, run_id: str) -> AsyncIterator[RunView]:
@@ -233,11 +235,10 @@ class Reading:
             await workspace.close()
 
     def _own_view(self, run: ActiveRun) -> RunView:
-        live = Live(run.activity, self._setup.clock.now())
         # What it ends or pauses with is what it has just looked at.
         seen = run.state.ended or run.state.paused is not None
         present = Present(run.state.revision) if seen and comparable(run.state) else None
-        return view_of(self._setup.root, run.state, live, owned=True, present=present)
+        return view_of(self._setup.root, run.state, run.live, owned=True, present=present)
 
     def _run_changed(self, run: ActiveRun) -> None:
         if self._listeners:

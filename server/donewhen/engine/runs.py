@@ -23,7 +23,7 @@ from donewhen.engine.loop import pursue
 from donewhen.engine.setup import Start
 from donewhen.engine.tasks import cancelled
 from donewhen.engine.watching import amend_if_saved, goal_file_gone, gone_text, named_globs, take_accepted_goal
-from donewhen.ports import Live, RunSummary, Worker
+from donewhen.ports import RunSummary, Worker
 
 CLOSES_WITHIN = 2.0
 
@@ -291,7 +291,7 @@ class Supervisor(Control):
         self._tasks.pop(run.run_id, None)
         await run.parts.workspace.close()
         with contextlib.suppress(LedgerError):
-            await self._setup.ledger.set_live(run.run_id, Live(None, self._setup.clock.now()))
+            await self._setup.ledger.set_live(run.run_id, replace(run.live, activity=None))
         run.touch()
         self._watch_again()
 
@@ -299,10 +299,12 @@ class Supervisor(Control):
         start = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True))
         start = replace(start, options=replace(start.options, worker=None))
         run = await self._begin(new_run_id(), new_token(), "audit", start, None)
+        beat = asyncio.ensure_future(run.heartbeat())
         try:
             await pursue(run)
             return self._own_view(run)
         finally:
+            await cancelled(beat)
             if not run.state.ended:
                 await run.append(e.RunEnded(None, "the check was cancelled"))
             await remember(run.state, run.parts.workspace)

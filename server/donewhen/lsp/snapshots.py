@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 def snapshot_json(view: RunView, root: Path, texts: Texts) -> dict[str, Any]:
     """The snapshot of a run now."""
-    document = snapshot(view, root, time.time()).model_dump(mode="json", by_alias=True)
+    document = snapshot(view, root).model_dump(mode="json", by_alias=True)
     if view.state.goal.path is not None:
         document["goalUri"] = texts.uri(root / view.state.goal.path)
     for requirement in cast("list[dict[str, Any]]", document["requirements"]):

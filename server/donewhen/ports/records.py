@@ -11,14 +11,14 @@ from donewhen.core.evidence import Evidence
 
 
 class Clock(Protocol):
-    """Wall time; tests bring their own."""
+    """The time of day, for people, and the passing of time, for limits; tests bring their own."""
 
     def now(self) -> float:
-        """Epoch seconds."""
+        """Epoch seconds. They may jump either way: nothing is decided by their difference."""
         ...
 
-    async def sleep_until(self, at: float) -> None:
-        """Returns at or after the epoch time `at`."""
+    def monotonic(self) -> float:
+        """Seconds from some moment on, which setting the time doesn't change."""
         ...
 
 
@@ -58,10 +58,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Stream chatter of a run that is no event: what it does now, and the last sign of life of its supervisor."""
+    """Stream chatter of a run that is no event: what it does now, and the last sign of life of its supervisor: when
+    (epoch seconds), and the run's seconds of work by then."""
 
     activity: str | None = None
     alive_at: float = 0.0
+    elapsed: float = 0.0
 
 
 class Ledger(Protocol):
@@ -72,12 +74,15 @@ class Ledger(Protocol):
     LedgerUnavailable.
     """
 
-    async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True) -> Entry:
-        """Appends with the next sequence of that run. `durable=False` (NORMAL sync) is for what may be lost."""
+    async def append(
+        self, run_id: str, event: Event, at: float, *, durable: bool = True, seconds: float | None = None
+    ) -> Entry:
+        """Appends with the next sequence of that run; `at` and `seconds` are those of its `Entry`. `durable=False`
+        (NORMAL sync) is for what may be lost."""
         ...
 
     @property
-    def append_at_once(self) -> Callable[[str, Event, float], Entry] | None:
+    def append_at_once(self) -> Callable[[str, Event, float, float | None], Entry] | None:
         """As `append`, where that needs no waiting; None where it does."""
         ...
 

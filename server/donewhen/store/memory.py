@@ -53,19 +53,21 @@ class MemoryLedger:
         other._record = self._record
         return other
 
-    async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True) -> Entry:
-        return self._append(run_id, event, at)
+    async def append(
+        self, run_id: str, event: Event, at: float, *, durable: bool = True, seconds: float | None = None
+    ) -> Entry:
+        return self._append(run_id, event, at, seconds)
 
     @property
-    def append_at_once(self) -> Callable[[str, Event, float], Entry]:
+    def append_at_once(self) -> Callable[[str, Event, float, float | None], Entry]:
         return self._append
 
-    def _append(self, run_id: str, event: Event, at: float) -> Entry:
+    def _append(self, run_id: str, event: Event, at: float, seconds: float | None) -> Entry:
         self._check_open()
         encode(event)  # what couldn't be kept on disk isn't kept here either
         record = self._record
         record.lengths[run_id] += 1
-        entry = Entry(record.lengths[run_id], at, event)
+        entry = Entry(record.lengths[run_id], at, event, seconds)
         record.entries[run_id].append(entry)
         run = updated(record.runs.get(run_id), event, at)
         if run is not None:
@@ -87,9 +89,7 @@ class MemoryLedger:
 
     async def runs(self) -> Sequence[RunSummary]:
         self._check_open()
-        # Reversed first: of two that started at the same time, the later one is the newer.
-        newest = sorted(reversed(self._record.runs.values()), key=lambda run: run.started_at, reverse=True)
-        return [run.summary() for run in newest]
+        return [run.summary() for run in reversed(self._record.runs.values())]
 
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
         self._check_open()

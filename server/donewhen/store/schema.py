@@ -37,7 +37,13 @@ def _sum_bodies(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE entries ADD COLUMN checksum INTEGER")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_create, _index_evidence, _sum_bodies)
+def _keep_seconds(connection: sqlite3.Connection) -> None:
+    """How long a run was worked on is no difference of times of day, which jump."""
+    connection.execute("ALTER TABLE entries ADD COLUMN seconds REAL")
+    connection.execute("ALTER TABLE live ADD COLUMN elapsed REAL NOT NULL DEFAULT 0")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_create, _index_evidence, _sum_bodies, _keep_seconds)
 
 SCHEMA_VERSION = len(MIGRATIONS)
 

@@ -60,8 +60,10 @@ class SqliteLedger:
         """A disk is waited for."""
         return
 
-    async def append(self, run_id: str, event: Event, at: float, *, durable: bool = True) -> Entry:
-        return await self._in_thread(self._append, run_id, event, at, durable)
+    async def append(
+        self, run_id: str, event: Event, at: float, *, durable: bool = True, seconds: float | None = None
+    ) -> Entry:
+        return await self._in_thread(self._append, run_id, event, at, durable, seconds)
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
         return await self._in_thread(tables.entries, run_id, after)
@@ -117,9 +119,17 @@ class SqliteLedger:
     def _open(self) -> None:
         self._connection, self.notices = open_ledger(self._path)
 
-    def _append(self, connection: sqlite3.Connection, run_id: str, event: Event, at: float, durable: bool) -> Entry:
+    def _append(
+        self,
+        connection: sqlite3.Connection,
+        run_id: str,
+        event: Event,
+        at: float,
+        durable: bool,
+        seconds: float | None,
+    ) -> Entry:
         self._sync(connection, full=durable)
-        entry = tables.append(connection, run_id, event, at)
+        entry = tables.append(connection, run_id, event, at, seconds)
         if self._fault is not None:
             self._fault(type(event).__name__)
         return entry

@@ -37,44 +37,39 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
 # ---------------------------------------------------------------------------------------------- entries
 
 
-def append(connection: sqlite3.Connection, run_id: str, event: Event, at: float) -> Entry:
+def append(connection: sqlite3.Connection, run_id: str, event: Event, at: float, seconds: float | None = None) -> Entry:
     """Appends with the next sequence of the run and keeps its summary in step."""
     body = encode(event)
     evidence_id = event.evidence.id if isinstance(event, CheckFinished | EvidenceRecorded) else None
     with transaction(connection):
         (last,) = connection.execute("SELECT MAX(sequence) FROM entries WHERE run_id = ?", (run_id,)).fetchone()
         sequence = (last or 0) + 1
+        checksum = zlib.crc32(body.encode("ascii"))
         connection.execute(
-            "INSERT INTO entries (run_id, sequence, at, version, type, body, evidence_id, checksum) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                run_id,
-                sequence,
-                at,
-                CODEC_VERSION,
-                type(event).__name__,
-                body,
-                evidence_id,
-                zlib.crc32(body.encode("ascii")),
-            ),
+            "INSERT INTO entries (run_id, sequence, at, version, type, body, evidence_id, checksum, seconds) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (run_id, sequence, at, CODEC_VERSION, type(event).__name__, body, evidence_id, checksum, seconds),
         )
         record = updated(_record(connection, run_id), event, at)
         if record is not None:
             _put_record(connection, run_id, record)
-    return Entry(sequence, at, event)
+    return Entry(sequence, at, event, seconds)
 
 
 def entries(connection: sqlite3.Connection, run_id: str, after: int) -> list[Entry]:
     """Raises UnreadableRun, which names the first entry that is damaged, missing or of a newer version."""
     found: list[Entry] = []
-    for sequence, at, version, body in connection.execute(
-        f"SELECT sequence, at, version, {_BODY} FROM entries WHERE run_id = ? AND sequence > ? ORDER BY sequence",  # noqa: S608  # constant
+    for sequence, at, version, seconds, body in connection.execute(
+        f"SELECT sequence, at, version, seconds, {_BODY} FROM entries "  # noqa: S608  # constant
+        "WHERE run_id = ? AND sequence > ? ORDER BY sequence",
         (run_id, after),
     ):
         expected = after + len(found) + 1
         if sequence != expected:
             raise UnreadableRun(run_id, f"entry {expected} is missing; {CHANGED_BY_OTHERS}")
-        found.append(Entry(sequence, _time(run_id, sequence, at), _event(run_id, sequence, body, version)))
+        event = _event(run_id, sequence, body, version)
+        lasted = None if seconds is None else _time(run_id, sequence, seconds)
+        found.append(Entry(sequence, _time(run_id, sequence, at), event, lasted))
     if not found and not after and _is_listed(connection, run_id):
         raise UnreadableRun(run_id, f"it has no entries; {CHANGED_BY_OTHERS}")
     return found
@@ -109,14 +104,14 @@ def unreadable(connection: sqlite3.Connection, run_id: str) -> str | None:
 def _is_as_written(connection: sqlite3.Connection, run_id: str) -> bool:
     """True where each entry of the run is as this version wrote it: then it can be read, and nothing needs decoding."""
     rows = connection.execute(
-        f"SELECT sequence, at, version, checksum, {_BODY} FROM entries WHERE run_id = ? ORDER BY sequence",  # noqa: S608  # constant
+        f"SELECT sequence, at, seconds, version, checksum, {_BODY} FROM entries WHERE run_id = ? ORDER BY sequence",  # noqa: S608  # constant
         (run_id,),
     )
     count = 0
-    for count, (sequence, at, version, checksum, body) in enumerate(rows, 1):
+    for count, (sequence, at, seconds, version, checksum, body) in enumerate(rows, 1):
         if (sequence, version, checksum) != (count, CODEC_VERSION, body and zlib.crc32(body)):
             return False
-        if not isinstance(at, float) or not math.isfinite(at):
+        if not _is_time(at) or not (seconds is None or _is_time(seconds)):
             return False
     return count > 0
 
@@ -141,9 +136,13 @@ def _event(run_id: str, sequence: int, body: object, version: object) -> Event:
 
 
 def _time(run_id: str, sequence: int, at: object) -> float:
-    if not isinstance(at, int | float) or not math.isfinite(at):
-        raise UnreadableRun(run_id, f"entry {sequence}: its time is {at!r:.30}; {CHANGED_BY_OTHERS}")
-    return float(at)
+    if isinstance(at, float) and math.isfinite(at):
+        return at
+    raise UnreadableRun(run_id, f"entry {sequence}: its time is {at!r:.30}; {CHANGED_BY_OTHERS}")
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
 
 
 # ------------------------------------------------------------------------------------------------- runs
@@ -152,7 +151,7 @@ _COLUMNS = "run_id, mode, title, goal_path, standing, started_at, updated_at, op
 
 
 def runs(connection: sqlite3.Connection) -> list[RunSummary]:
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY started_at DESC, rowid DESC").fetchall()  # noqa: S608  # constant
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY rowid DESC").fetchall()  # noqa: S608  # constant
     return [(_as_record(row) or _again(connection, row)).summary() for row in rows]
 
 
@@ -217,18 +216,17 @@ def _put_record(connection: sqlite3.Connection, run_id: str, record: RunRecord) 
 
 def set_live(connection: sqlite3.Connection, run_id: str, live: Live) -> None:
     connection.execute(
-        "INSERT OR REPLACE INTO live (run_id, activity, alive_at) VALUES (?, ?, ?)",
-        (run_id, live.activity, live.alive_at),
+        "INSERT OR REPLACE INTO live (run_id, activity, alive_at, elapsed) VALUES (?, ?, ?, ?)",
+        (run_id, live.activity, live.alive_at, live.elapsed),
     )
 
 
 def live(connection: sqlite3.Connection, run_id: str) -> Live:
-    row = connection.execute("SELECT activity, alive_at FROM live WHERE run_id = ?", (run_id,)).fetchone()
+    row = connection.execute("SELECT activity, alive_at, elapsed FROM live WHERE run_id = ?", (run_id,)).fetchone()
     if row is None:
         return Live()
-    activity, alive_at = row
-    known = isinstance(alive_at, int | float) and math.isfinite(alive_at)
-    return Live(None if activity is None else str(activity), float(alive_at) if known else 0.0)
+    activity, *times = row
+    return Live(None if activity is None else str(activity), *(at if _is_time(at) else 0.0 for at in times))
 
 
 def data_version(connection: sqlite3.Connection) -> int:

@@ -198,8 +198,8 @@ class Snapshot(Wire):
     freshness: WireFreshness | None = None
 
 
-def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
-    """The snapshot of a run in the workspace `root`. `now` (epoch seconds) lets time go on between two changes."""
+def snapshot(view: RunView, root: Path) -> Snapshot:
+    """The snapshot of a run in the workspace `root`."""
     state = view.state
     requirements = [_requirement(view, root, one) for one in view.views]
     counts = _counts(view)
@@ -218,7 +218,7 @@ def snapshot(view: RunView, root: Path, now: float | None = None) -> Snapshot:
         reason=state.reason,
         iteration=state.iteration,
         max_iterations=_whole(state.limit("max_iterations")),
-        elapsed_seconds=round(state.elapsed if now is None else state.elapsed_at(now), 3),
+        elapsed_seconds=round(view.elapsed, 3),
         revision=state.revision,
         score=round((counts.met + counts.waived) / total, 4) if total else 0.0,
         complete=_complete(view),
