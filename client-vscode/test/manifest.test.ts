@@ -108,7 +108,7 @@ test('a file of a workspace sets models and limits, and nothing else', () => {
 
 test('nothing is taken from an untrusted workspace', () => {
   const restricted = [...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort();
-  const programs = ['serverPath', 'interpreter', 'workerCommand'];
+  const programs = ['serverPath', 'interpreter', 'workerCommand', 'passEnv'];
   expect(restricted).toEqual([...OF_WORKSPACES, ...programs].map((name) => `donewhen.${name}`).sort());
 });
 

@@ -11,7 +11,7 @@ test('what the workspace says stands apart from what the person says', () => {
   expect(said).toEqual({ model: 'openai/mine', approve: 'ask', workspace: { model: 'openai/theirs', protect: ['b'] } });
 });
 
-test.each(['serverPath', 'interpreter', 'workerCommand', 'apiBase', 'judgeApiBase', 'stateDir', 'approve', 'sandbox', 'other'])(
+test.each(['serverPath', 'interpreter', 'workerCommand', 'passEnv', 'apiBase', 'judgeApiBase', 'stateDir', 'approve', 'sandbox', 'other'])(
   '%s is never taken from a workspace',
   (name) => {
     expect(OF_WORKSPACES.has(name)).toBe(false);

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from donewhen.config import Settings
+from donewhen.core.agents import variables_of
 from donewhen.core.errors import UsageError
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from donewhen.composition_models import FolderModels
     from donewhen.composition_plugins import FolderPlugins
     from donewhen.engine.runs import Supervisor
+    from donewhen.evidence.masking import Masking
     from donewhen.evidence.runner import CommandChecker
     from donewhen.ports import EditorView, Ledger, Processes, Worker
     from donewhen.ports.tracing import Tracer
@@ -123,7 +125,9 @@ def engine_setup(
         probes=LazyProbes(variables),
         goal_files=LazyGoalFiles(root),
         settle=settled,
-        worker=lambda options: make_worker(options, processes, variables, models, plugins),
+        worker=lambda options: make_worker(
+            options, processes, passing(options, variables, around.environment, masking), models, plugins
+        ),
         judge=lambda options: models.judge(options) or plugins.judge(options),
         trusted=around.trusted,
         mask=masking.mask,
@@ -164,7 +168,7 @@ def _settling(
 ) -> Callable[[Goal, StartOptions], Start]:
     """`settle` with what the editor has selected and set by then."""
 
-    known = Knowledge(facts=facts_in(around.environment))
+    known = Knowledge(facts=facts_in(around.environment), environment=around.environment)
 
     def settled(goal: Goal, options: StartOptions) -> Start:
         checker.select_interpreter(around.interpreter())
@@ -190,6 +194,25 @@ def _plugged(plugins: FolderPlugins, *, needless: bool) -> tuple[Plugged, tuple[
     problem = plugins.problem
     warnings = (RunWarning("allowances", problem),) if problem else ()
     return Plugged(found.names, frozenset(found.workers), frozenset(found.judges), remembered), warnings
+
+
+def passing(
+    options: RunOptions,
+    variables: Callable[[], Mapping[str, str]],
+    environment: Callable[[], Mapping[str, str]],
+    masking: Masking,
+) -> Callable[[], Mapping[str, str]]:
+    """The variables of a worker: those of checks, and for a command those that its run passes. The values of those that
+    are named one by one are secrets from then on."""
+    if not options.pass_env:
+        return variables
+
+    def all_of_them() -> dict[str, str]:
+        passed = variables_of(options.pass_env, environment())
+        masking.hide(value for name, value in passed.items() if name in options.pass_env)
+        return {**variables(), **passed}
+
+    return all_of_them
 
 
 def make_worker(

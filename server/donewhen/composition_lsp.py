@@ -111,7 +111,7 @@ def _said(editor: Any) -> dict[str, Any]:
 
 def _written(setting: Setting, value: object) -> str:
     """A JSON value as it would be written on the command line."""
-    between = "," if setting.kind == "panel" else "\n"
+    between = "," if setting.kind in ("panel", "variables") else "\n"
     return between.join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)
 
 

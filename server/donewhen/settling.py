@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Any, Literal, TypeVar
 
 from donewhen.config import BY_NAME, ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
+from donewhen.core.agents import NOTHING, agents_in, held_back, passed_names, variables_of
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
@@ -23,6 +24,7 @@ from donewhen.core.work import RunWarning
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.engine.setup import Start
+from donewhen.evidence.masking import is_sensitive
 from donewhen.ports import ModelFacts, Price
 
 INSTALL = "pip install 'donewhen[models]'"
@@ -54,10 +56,11 @@ _here = facts_in(lambda: os.environ)
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What is known of models without asking one. `installed`: models can be used at all."""
+    """What is known of models without asking one, and of the environment. `installed`: models can be used at all."""
 
     installed: Callable[[], bool] = _installed
     facts: Facts = _here
+    environment: Callable[[], Mapping[str, str]] = lambda: os.environ
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ def settle(
     settled, notes = goal_with_settings(goal, settings)
     limits = changed_limits(settled.limits, options.limits)
     settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | _named(options.limits))
-    chosen = _chosen(settled, options, settings, plugged)
+    chosen = _chosen(settled, options, settings, plugged, known.environment())
     _refuse_impossible(settled, chosen, settings, known)
     chosen = replace(chosen, summary=_summary(settled, chosen, settings, known, plugged))
     warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
@@ -115,7 +118,9 @@ def judge_identity(judging: JudgeOptions) -> str:
 # ------------------------------------------------------------------------------------------- choosing
 
 
-def _chosen(goal: Goal, options: StartOptions, settings: Settings, plugged: Plugged) -> RunOptions:
+def _chosen(
+    goal: Goal, options: StartOptions, settings: Settings, plugged: Plugged, environment: Mapping[str, str]
+) -> RunOptions:
     given, configured = settings.given, settings.configured
     # The goal holds what is configured where its file is silent.
     model = options.model or given.model or goal.model
@@ -123,12 +128,15 @@ def _chosen(goal: Goal, options: StartOptions, settings: Settings, plugged: Plug
     _refuse_unknown_worker(worker, plugged)
     judge = options.judge_model or given.judge_model or goal.judge_model
     judging = _judging(judge, options, settings) if judge not in plugged.judges else None
+    command = options.worker_command or given.worker_command or configured.worker_command
+    passes = worker == "command" and not options.audit
     approve = options.approve or given.approve or configured.approve or "deny"
     return RunOptions(
         worker=None if options.audit else worker,
         approve=approve,
         askable=options.askable is not False and approve != "deny",
-        worker_command=options.worker_command or given.worker_command or configured.worker_command,
+        worker_command=command,
+        pass_env=passed_names(command or "", settings.pick("pass_env") or (), environment) if passes else (),
         script=options.script or given.script or configured.script,
         agent=_agent(model, options, settings) if worker == "agent" and not options.audit else None,
         judging=judging,
@@ -194,7 +202,28 @@ def _summary(goal: Goal, options: RunOptions, settings: Settings, known: Knowled
     if options.worker in ("human", None):
         return ""
     unpriced = _unpriced(options, settings, known)
-    return start_summary(goal, options, remembered=plugged.remembered, unpriced=unpriced)
+    environment = known.environment()
+    return start_summary(
+        goal,
+        options,
+        remembered=plugged.remembered,
+        unpriced=unpriced,
+        passed=[
+            n for n in sorted(variables_of(options.pass_env, environment)) if is_sensitive(n) or n in options.pass_env
+        ],
+        withheld=_withheld(options, settings, environment),
+    )
+
+
+def _withheld(options: RunOptions, settings: Settings, environment: Mapping[str, str]) -> Sequence[str]:
+    """What a command that is no agent we know doesn't get, though agents use to log in with it."""
+    if (
+        options.worker != "command"
+        or settings.pick("pass_env") == (NOTHING,)
+        or agents_in(options.worker_command or "")
+    ):
+        return ()
+    return held_back(options.pass_env, environment, is_sensitive)
 
 
 def _accepted(options: RunOptions) -> Literal["auto", "nobody"] | None:

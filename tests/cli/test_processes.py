@@ -68,6 +68,10 @@ class Place:
                 process.kill()
             process.communicate()
 
+    def kept(self) -> list[Path]:
+        """The files of the state folder."""
+        return [path for path in self._state.rglob("*") if path.is_file()]
+
     def newest(self) -> dict[str, Any]:
         shown = self.run("status", "--json")
         found: dict[str, Any] = json.loads(shown.stdout)
@@ -149,6 +153,34 @@ def test_what_was_proven_is_stale_once_the_code_changes_and_fresh_once_it_is_bac
     (place.root / "code.txt").write_text("good\n")
     again = place.newest()
     assert (again["complete"], again["freshness"]["fresh"], again["freshness"]["changedFiles"]) == (True, True, [])
+
+
+@posix
+@pytest.mark.conformance("C13")
+def test_a_command_worker_gets_the_keys_that_are_named_and_checks_and_the_record_do_not(place: Place) -> None:
+    place.goal('`test -s seen.txt -a -z "$OTHER_API_KEY$MY_LOGIN_TOKEN"` passes')
+    agent = place.root.parent / "agent.sh"
+    agent.write_text(
+        'echo "told $OTHER_API_KEY"\ntest "$OTHER_API_KEY" = "$1" -a -z "$MY_LOGIN_TOKEN" && echo y > $2\n'
+    )
+    keys = {"OTHER_API_KEY": "first-opaque-value", "MY_LOGIN_TOKEN": "another-opaque-value"}
+    command, once = f"sh {agent} second-opaque-value seen.txt", ("--max-iterations", "1")
+    capped = place.run("run", "--worker-command", command, "--pass-env", "OTHER_API_KEY", *once, **keys)
+    assert (capped.returncode, "Is passed, besides what checks get: OTHER_API_KEY" in capped.stderr) == (1, True)
+    assert "told [masked]" in capped.stdout
+    again = {**keys, "OTHER_API_KEY": "second-opaque-value"}
+    done = place.run("resume", "--max-iterations", "2", **again)
+    assert done.returncode == 0, "the name is on record, and its value is the present one"
+    told = (
+        capped.stdout
+        + capped.stderr
+        + done.stdout
+        + done.stderr
+        + place.run("report", "--json", place.newest()["runId"]).stdout
+    )
+    assert "first-opaque-value" not in told
+    assert all(key.encode() not in kept.read_bytes() for key in keys.values() for kept in place.kept())
+    assert "Is not passed, though set here" not in capped.stderr
 
 
 def test_a_worker_can_not_waive_what_it_is_to_prove(place: Place) -> None:

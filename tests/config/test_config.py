@@ -98,6 +98,8 @@ def test_every_option_has_its_variable(setting: Setting, tmp_path: Path) -> None
         '[tool.donewhen.prices."openai/a"]\ninput = 0\noutput = 0',
         'worker_command = "evil"',
         'worker-command = "evil"',
+        'pass_env = ["AWS_*"]',
+        'pass-env = ["AWS_*"]',
         'script = "evil.yaml"',
         'allow = ["rm"]',
         'environment = "all"',

@@ -39,6 +39,42 @@ def started(
     return settle(goal, options or StartOptions(), Settings(**sources), known)  # type: ignore[arg-type]
 
 
+# ------------------------------------------------------------------------------------------ what it is passed
+
+
+KEYS = Knowledge(
+    lambda: True, facts, lambda: {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "LOGIN": "l", "PATH": "p"}
+)
+
+
+def summary_of(command: str, **sources: object) -> list[str]:
+    start = started(CHECKED, StartOptions(worker="command", worker_command=command), KEYS, **sources)
+    return [line for line in start.options.summary.splitlines() if "passed" in line]
+
+
+def test_a_known_agent_is_passed_what_it_logs_in_with_and_the_summary_names_it() -> None:
+    assert summary_of("npx -y @anthropic-ai/claude-code -p") == [
+        "Is passed, besides what checks get: ANTHROPIC_API_KEY"
+    ]
+    assert summary_of("claude -p", given=Choices(pass_env=("none",))) == []
+
+
+def test_what_a_person_names_is_passed_and_what_looks_needed_is_said_with_the_option() -> None:
+    assert summary_of("./agent.sh", configured=Choices(pass_env=("LOGIN", "OPENAI_*"))) == [
+        "Is passed, besides what checks get: LOGIN, OPENAI_API_KEY",
+        "Is not passed, though set here: ANTHROPIC_API_KEY; to pass what it needs: --pass-env ANTHROPIC_API_KEY",
+    ]
+
+
+def test_the_names_are_on_record_and_no_value_is() -> None:
+    options = StartOptions(worker="command", worker_command="claude -p")
+    start = started(CHECKED, options, KEYS, given=Choices(pass_env=("LOGIN",)))
+    assert start.options.pass_env[:2] == ("LOGIN", "ANTHROPIC_API_KEY")
+    assert (
+        started(CHECKED, StartOptions(worker="human"), KEYS, given=Choices(pass_env=("LOGIN",))).options.pass_env == ()
+    )
+
+
 # --------------------------------------------------------------------------------------------- who works
 
 

@@ -25,6 +25,8 @@ from donewhen.lsp.interrupts import MAX_PREVIEW, choices, text
         ("judgePrompt", "Be strict.", "judge_prompt", "Be strict."),
         ("maxToolCalls", 5, "max_tool_calls", 5),
         ("judgeRule", "unanimity", "judge_rule", "unanimity"),
+        ("passEnv", ["OPENAI_API_KEY", "AWS_*"], "pass_env", ("OPENAI_API_KEY", "AWS_*")),
+        ("passEnv", [], "pass_env", None),
         ("judgeModel", [], "judge_model", None),
         ("model", "", "model", None),
     ],
@@ -39,7 +41,14 @@ def test_an_editors_settings_are_read(
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("judgePrompt", "@prompt.md"), ("judgeModel", "a b"), ("judgeTokens", 5), ("judgeModel", ["a", 1.5, ""])],
+    [
+        ("judgePrompt", "@prompt.md"),
+        ("judgeModel", "a b"),
+        ("judgeTokens", 5),
+        ("passEnv", ["A=b"]),
+        ("passEnv", ["DONEWHEN_*"]),
+        ("judgeModel", ["a", 1.5, ""]),
+    ],
 )
 def test_what_cant_be_is_refused(key: str, value: Any, tmp_path: Path) -> None:
     """A relative file would be the workspace's."""
@@ -70,6 +79,7 @@ HOSTILE = {
     "apiKey": "k",
     "prices": {"openai/m": {"input": 0}},
     "plugins": ["evil:Plugin"],
+    "passEnv": ["AWS_*"],
     "allow": ["*"],
     "approve": "auto",
     "sandbox": "off",

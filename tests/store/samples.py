@@ -89,6 +89,8 @@ OPTIONS = e.RunOptions(
     rules=(ApprovalRule("run_command", "pytest *", "allow"),),
     summary="worker agent",
     attended=False,
+    askable=False,
+    pass_env=("OPENAI_API_KEY", "CODEX_*"),
 )
 MESSAGE = Message("assistant", "I look", (ToolCall("t1", "run_command", '{"command": "ls"}'),))
 FACTS = IntegrityFacts(

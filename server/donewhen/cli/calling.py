@@ -86,7 +86,7 @@ def call_of(
 ) -> Call:
     """Finds the workspace and reads all settings. Raises UsageError and InvalidGoal."""
     root = workspace_of(getattr(arguments, "workspace", None), terminal.environ)
-    flags = {name: value for name, value in vars(arguments).items() if name in BY_NAME}
+    flags = {name: _one_text(value) for name, value in vars(arguments).items() if name in BY_NAME}
     asked = terminal.interactive and not getattr(arguments, "json", False)
     if arguments.command == "serve":
         settings = _server_settings(flags, terminal, user_file)
@@ -95,6 +95,11 @@ def call_of(
     call = Call(arguments, terminal, services, root, settings, user_file)
     _refuse_missing_folder(call)
     return call
+
+
+def _one_text(value: str | list[str] | None) -> str | None:
+    """An option that may be repeated is written as one text."""
+    return ",".join(value) if isinstance(value, list) else value
 
 
 def _refuse_missing_folder(call: Call) -> None:

@@ -16,6 +16,7 @@ from donewhen.cli.calling import Call
 from donewhen.cli.services import ConfiguredModel, DoctorFacts, ModelsFacts, PluginFacts
 from donewhen.cli.wording import plain, shown_path
 from donewhen.config import price_example, user_settings_file
+from donewhen.core.agents import AGENTS, agents_in, passed_names, variables_of
 from donewhen.version import __version__
 
 INSTALL = "pip install 'donewhen[models]'"
@@ -37,7 +38,7 @@ class Finding:
 def doctor(call: Call) -> int:
     """Always answers with 0; what doesn't work is in the answer."""
     facts = call.services.doctor_facts(call.root, call.settings)
-    findings = [*_installation(), *_record(call, facts), *_workers(facts.models), *_plugins(facts.plugins)]
+    findings = [*_installation(), *_record(call, facts), *_workers(facts.models, call), *_plugins(facts.plugins)]
     findings += _environment(facts)
     if call.json:
         call.terminal.document({"version": __version__, "findings": [asdict(finding) for finding in findings]})
@@ -102,7 +103,7 @@ def _folder(group: str, folder: str) -> Finding:
     return Finding(group, "state folder", "ok" if writable else "problem", folder, how)
 
 
-def _workers(models: ModelsFacts) -> Iterator[Finding]:
+def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
     group = "workers, judges and models"
     agents = [one.model for one in models.configured if one.role == "worker"]
     judges = [one.model for one in models.configured if one.role == "judge"]
@@ -110,7 +111,7 @@ def _workers(models: ModelsFacts) -> Iterator[Finding]:
     how = "" if agents else "set a model: --model PROVIDER/NAME, DONEWHEN_MODEL or `model` in your settings"
     yield Finding(group, "worker agent", usable if agents else "missing", ", ".join(agents) or "no model is set", how)
     yield Finding(group, "worker human", "ok", "you edit, the goal is checked after each change")
-    yield Finding(group, "worker command", "ok", "any program: --worker command --worker-command CMD")
+    yield Finding(group, "worker command", "ok", *_command_worker(call))
     yield Finding(group, "worker scripted", "ok", "a recording: --worker scripted --script FILE")
     yield Finding(group, "worker acp", "missing", "not available in this version")
     how = (
@@ -156,6 +157,19 @@ def _model(group: str, one: ConfiguredModel) -> Finding:
         lines = price_example(one.model).replace("\n", ", ")
         how = f"for a budget in dollars set its price in {user_settings_file()}: {lines}"
     return Finding(group, name, "ok", ", ".join(parts), how)
+
+
+def _command_worker(call: Call) -> tuple[str, str]:
+    """What it is, and which variables with keys it would get here."""
+    command, environ = call.settings.pick("worker_command") or "", call.terminal.environ
+    names = passed_names(command, call.settings.pick("pass_env") or (), environ)
+    passed = ", ".join(sorted(variables_of(names, environ))) or "no variable that holds a key"
+    if not command:
+        known = ", ".join(agent.name for agent in AGENTS)
+        how = f"--pass-env NAME passes a key to it; what these log in with is passed by itself: {known}"
+        return "any program: --worker command --worker-command CMD", how
+    agent = "".join(f" ({one.name})" for one in agents_in(command))
+    return f"`{command}`{agent} is passed {passed}", "" if names else "--pass-env NAME passes a key to it"
 
 
 def _environment(facts: DoctorFacts) -> Iterator[Finding]:

@@ -38,8 +38,8 @@ COMMANDS = {
     "bench": "measure judges: how often they accept what isn't done, and reject what is",
 }
 NOT_RESUMED = (
-    "worker", "worker_command", "script", "temperature", "window", "judge_rule", "judge_temperature", "judge_prompt",
-    "judge_calls", "judge_tokens",
+    "worker", "worker_command", "pass_env", "script", "temperature", "window", "judge_rule", "judge_temperature",
+    "judge_prompt", "judge_calls", "judge_tokens",
 )  # fmt: skip
 """A run keeps its worker and how it is judged: these options of `run` are none of `resume`."""
 
@@ -50,7 +50,7 @@ JUDGING: tuple[str, ...] = tuple(
     setting.name for setting in SETTINGS if setting.flag and setting.name.startswith("judge_")
 )
 
-_WORKING = ("worker", "worker_command", "script", "model", "api_base", "temperature", "window")
+_WORKING = ("worker", "worker_command", "pass_env", "script", "model", "api_base", "temperature", "window")
 GROUPS = {
     "who works": _WORKING,
     "who judges": JUDGING,
@@ -141,7 +141,8 @@ def _run_options(parser: Parser, names: Collection[str]) -> None:
             values = "|".join(setting.choices) or setting.name.rpartition("_")[2].upper()
             values += "|NAME" if setting.kind == "name" else ""
             described = f"{setting.meaning} [{setting.variable}]"
-            group.add_argument(setting.option, metavar=values, dest=setting.name, help=described)
+            repeated = "append" if setting.kind == "variables" else "store"
+            group.add_argument(setting.option, metavar=values, dest=setting.name, help=described, action=repeated)
 
 
 def _person_arguments(commands: dict[str, Parser]) -> None:

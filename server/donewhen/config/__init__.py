@@ -57,6 +57,7 @@ class Choices:
 
     worker: str | None = None
     worker_command: str | None = None
+    pass_env: tuple[str, ...] | None = None
     script: str | None = None
     model: str | None = None
     judge_model: str | None = None

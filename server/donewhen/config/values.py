@@ -10,13 +10,27 @@ from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
+from donewhen.core.agents import NOTHING, OUR_OWN
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Limits
 from donewhen.core.panel import MOST, panel
 
 Unlimited = Literal["unlimited"]
 Kind = Literal[
-    "choice", "name", "text", "url", "model", "panel", "prompt", "whole", "number", "duration", "money", "globs", "path"
+    "choice",
+    "name",
+    "text",
+    "url",
+    "model",
+    "panel",
+    "prompt",
+    "whole",
+    "number",
+    "duration",
+    "money",
+    "globs",
+    "path",
+    "variables",
 ]
 FromWorkspace = Literal["may", "tighten", "never"]
 
@@ -59,6 +73,12 @@ class Setting:
 SETTINGS = (
     Setting("worker", "name", "who works on the goal; plugins may add to these", choices=WORKERS),
     Setting("worker_command", "text", "the command of the workers `command` and `acp`", "never"),
+    Setting(
+        "pass_env",
+        "variables",
+        "a variable that the worker `command` gets though it holds a key (NAME or NAME_*)",
+        "never",
+    ),
     Setting("script", "text", "the recording that the worker `scripted` plays (YAML)", "never"),
     Setting("model", "model", "the model of the built-in agent, such as anthropic/NAME or openai/NAME"),
     Setting("judge_model", "panel", "the model that judges what no check decides; several: A,B,C or 3*A"),
@@ -91,6 +111,7 @@ CAPPED = tuple(setting.name for setting in SETTINGS if setting.ceiling)
 
 _DURATION = re.compile(r"(?:(\d{1,9}(?:\.\d+)?)h)?(?:(\d{1,9}(?:\.\d+)?)m)?(?:(\d{1,9}(?:\.\d+)?)s)?", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,99}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\*?")
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
 _EXPECTED: dict[Kind, str] = {
     "choice": "one of ",
@@ -106,6 +127,7 @@ _EXPECTED: dict[Kind, str] = {
     "money": "a number of US dollars greater than 0",
     "globs": 'a list of globs such as ["tests/**"]',
     "path": "a folder",
+    "variables": "names of variables such as OPENAI_API_KEY or OPENAI_*, without values; or none",
 }
 
 
@@ -124,7 +146,7 @@ def written(setting: Setting, value: object, where: str) -> str:
     raise _refused(setting, value, where)
 
 
-_JOINED: dict[Kind, str] = {"globs": "\n", "panel": ","}
+_JOINED: dict[Kind, str] = {"globs": "\n", "panel": ",", "variables": ","}
 """How the members of a list are written as one text."""
 
 
@@ -205,6 +227,13 @@ def _name(text: str) -> str | None:
     return text.strip() if _NAME.fullmatch(text.strip()) else None
 
 
+def _variables(text: str) -> tuple[str, ...] | None:
+    """Names of variables; what is Done When's own is none."""
+    names = tuple(dict.fromkeys(name for one in text.split(",") if (name := one.strip())))
+    fit = all(_VARIABLE.fullmatch(name) and not name.upper().startswith(OUR_OWN) for name in names)
+    return names if names and fit and (NOTHING not in names or len(names) == 1) else None
+
+
 def _number(text: str) -> float | None:
     try:
         return float(text)
@@ -237,6 +266,7 @@ _READERS: dict[Kind, Callable[[str], object]] = {
     "money": _number,
     "globs": lambda text: tuple(text.split("\n")),
     "path": lambda text: Path(text).expanduser(),
+    "variables": _variables,
 }
 
 

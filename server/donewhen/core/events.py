@@ -90,6 +90,9 @@ class RunOptions:
     plugins: tuple[str, ...] = ()
     """The plugins that were there when the run started, by name."""
     rules: tuple[ApprovalRule, ...] = ()
+    pass_env: tuple[str, ...] = ()
+    """Names of variables, `PREFIX_*` for all that begin so, that the worker `command` gets though they hold keys. Their
+    values are never on record: each turn takes them from the environment of whoever supervises it."""
     summary: str = ""
     """What the start summary says; empty: there is nothing to accept."""
     attended: bool = True

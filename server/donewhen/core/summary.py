@@ -23,11 +23,15 @@ def start_summary(
     *,
     remembered: Sequence[ApprovalRule] = (),
     unpriced: Sequence[str] = (),
+    passed: Sequence[str] = (),
+    withheld: Sequence[str] = (),
 ) -> str:
     """Lines for a person. `remembered` is what they allowed in this workspace before, `unpriced` are the models whose
-    price is unknown."""
+    price is unknown. `passed` are the names of variables with keys that the worker command gets, `withheld` those that
+    an agent might need and doesn't get."""
     lines = [
         f"Worker: {_worker(options)}",
+        *_keys(passed, withheld),
         f"Judge: {options.judge or 'none; what no check decides is asked of you'}",
         f"Ends after at most {_ceiling(goal)}",
         f"Costs {_cost(goal, options, unpriced)}",
@@ -49,6 +53,19 @@ def _worker(options: RunOptions) -> str:
     if options.worker == "scripted":
         return f"the recording {options.script or ''}".rstrip()
     return f"{options.worker}, which a plugin brings and which may do anything that you may"
+
+
+def _keys(passed: Sequence[str], withheld: Sequence[str]) -> list[str]:
+    lines = [f"Is passed, besides what checks get: {_names(passed)}"] if passed else []
+    if withheld:
+        options = " ".join(f"--pass-env {name}" for name in withheld[:SHOWN])
+        lines.append(f"Is not passed, though set here: {_names(withheld)}; to pass what it needs: {options}")
+    return lines
+
+
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {_counted(more, 'other')}" if more > 0 else "")
 
 
 def _ceiling(goal: Goal) -> str:

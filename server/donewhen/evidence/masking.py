@@ -78,6 +78,7 @@ class Masking:
         self._environment = environment
         self._secrets = secrets
         self._values: tuple[str, ...] | None = None
+        self._hidden: frozenset[str] = frozenset()
         self._known: tuple[str, ...] = ()
         self._looked = -_LOOKS_EVERY - 1.0
         self._masker = Masker()
@@ -89,8 +90,15 @@ class Masking:
             self._looked = now
         return self._masker.mask(text)
 
+    def hide(self, values: Iterable[str]) -> None:
+        """Masks these as well, from now on."""
+        if not self._hidden >= (wanted := frozenset(values)):
+            self._hidden |= wanted
+            self._looked = -_LOOKS_EVERY - 1.0
+
     def _look(self, secrets: tuple[str, ...]) -> None:
-        values = (*(value for name, value in self._environment().items() if is_sensitive(name)), *secrets)
+        sensitive = (value for name, value in self._environment().items() if is_sensitive(name))
+        values = (*sensitive, *secrets, *sorted(self._hidden))
         self._known = secrets
         if values != self._values:
             self._values, self._masker = values, Masker(values)

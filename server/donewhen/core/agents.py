@@ -1,0 +1,105 @@
+"""Which variables a worker command gets besides those that hold no secret: what a person names, and what the agent that
+it starts logs in with.
+
+The names are those of the agents' own documentation: Claude Code (code.claude.com, environment variables), Codex
+(developers.openai.com, environment variables), Gemini CLI (geminicli.com, authentication), Cursor CLI (cursor.com,
+authentication), Copilot CLI (docs.github.com), Aider (aider.chat, API keys), OpenCode (opencode.ai, providers),
+OpenHands (docs.openhands.dev, headless mode).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from donewhen.core.wrapped_commands import program_name, segments
+
+NOTHING = "none"
+"""Given instead of names: nothing is passed, what an agent is known to need neither."""
+OUR_OWN = "DONEWHEN_"
+"""Variables that begin so are for Done When itself, and go to nobody."""
+
+_AWS = ("AWS_*",)
+_GOOGLE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS")
+_ANY_PROVIDER = (
+    "ANTHROPIC_API_KEY", "AZURE_API_KEY", "AZURE_OPENAI_API_KEY", "CEREBRAS_API_KEY", "COHERE_API_KEY",
+    "DEEPSEEK_API_KEY", "FIREWORKS_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GROQ_API_KEY", "HF_TOKEN",
+    "MISTRAL_API_KEY", "MOONSHOT_API_KEY", "OLLAMA_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY",
+    "TOGETHER_API_KEY", "XAI_API_KEY", "ZAI_API_KEY",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A coding agent. `programs` are the names that it is started by, those of its packages included; `passes` are
+    names of variables, `PREFIX_*` for all that begin so; `where` are more of them, where a variable is set."""
+
+    name: str
+    programs: tuple[str, ...]
+    passes: tuple[str, ...]
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+AGENTS = (
+    Agent(
+        "Claude Code",
+        ("claude", "claude-code", "claude-agent-acp", "claude-code-acp"),
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_*"),
+        {
+            "CLAUDE_CODE_USE_BEDROCK": _AWS,
+            "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_APPLICATION_CREDENTIALS",),
+            "CLAUDE_CODE_USE_FOUNDRY": ("ANTHROPIC_FOUNDRY_API_KEY",),
+        },
+    ),
+    Agent("Codex", ("codex", "codex-acp"), ("OPENAI_API_KEY", "CODEX_*")),
+    Agent("Gemini CLI", ("gemini", "gemini-cli"), _GOOGLE),
+    Agent("Cursor CLI", ("cursor-agent",), ("CURSOR_API_KEY",)),
+    Agent("Copilot CLI", ("copilot",), ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")),
+    Agent("Aider", ("aider", "aider-chat"), (*_ANY_PROVIDER, "AIDER_*"), {"AWS_PROFILE": _AWS}),
+    Agent("OpenCode", ("opencode", "opencode-ai"), (*_ANY_PROVIDER, "OPENCODE_*"), {"AWS_PROFILE": _AWS}),
+    Agent("OpenHands", ("openhands", "openhands-ai", "openhands.core.main"), ("LLM_*",)),
+)
+
+
+def agents_in(command: str) -> tuple[Agent, ...]:
+    """The agents that a command line starts, behind wrappers such as `npx`, `uvx` or `env` too."""
+    programs = {_program(part.tool[0]) for part in segments(command) if part.tool}
+    return tuple(agent for agent in AGENTS if programs & set(agent.programs))
+
+
+def passed_names(command: str, named: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The names that go on record for a run: what the person named, then what its agents need. `NOTHING` alone is
+    none."""
+    if tuple(named) == (NOTHING,):
+        return ()
+    known = [name for agent in agents_in(command) for name in _needed(agent, environment)]
+    return tuple(dict.fromkeys((*named, *known)))
+
+
+def variables_of(names: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the environment that these names mean."""
+    wanted = tuple(names)
+    return {name: value for name, value in environment.items() if any(_means(one, name) for one in wanted)}
+
+
+def held_back(names: Sequence[str], environment: Mapping[str, str], is_sensitive: Callable[[str], bool]) -> list[str]:
+    """What is set, looks as if an agent needed it, and does not go with these names."""
+    keys = {name for agent in AGENTS for name in agent.passes}
+    looked_for = [name for name in environment if is_sensitive(name) and any(_means(one, name) for one in keys)]
+    return sorted(set(looked_for) - set(variables_of(names, environment)))
+
+
+def _program(word: str) -> str:
+    """`@openai/codex@latest` is `codex`."""
+    return program_name(word).partition("@")[0]
+
+
+def _needed(agent: Agent, environment: Mapping[str, str]) -> tuple[str, ...]:
+    more = [name for variable, names in agent.where.items() if environment.get(variable) for name in names]
+    return (*agent.passes, *more)
+
+
+def _means(one: str, name: str) -> bool:
+    if name.upper().startswith(OUR_OWN):
+        return False
+    return name.startswith(one[:-1]) if one.endswith("*") else name == one
