@@ -444,7 +444,7 @@ export interface RunEvidenceArgument {
 
 export interface RunReportArgument {
   readonly runId: string;
-  readonly format?: 'markdown' | 'json' | 'junit' | 'sarif' | 'html' | undefined;
+  readonly format?: 'markdown' | 'json' | 'junit' | undefined;
 }
 
 /** One iteration in full; its files are uris. */

@@ -245,4 +245,8 @@ def make_worker(
     registered = plugins.worker(options) if plugins is not None and name not in UNAVAILABLE_WORKERS else None
     if registered is not None:
         return registered
-    raise UsageError(UNAVAILABLE_WORKERS.get(name or "", f"unknown worker {name}: agent, human, command or scripted"))
+    raise UsageError(
+        UNAVAILABLE_WORKERS.get(
+            name or "", f"the worker {name} is not here: a plugin brings it, or the program that started the run"
+        )
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.cli.calling import workspace_of
-from donewhen.cli.parser import COMMANDS, parse
+from donewhen.cli.parser import COMMANDS, build, parse
 from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
 from tests.cli.fakes import complete, desk
@@ -112,8 +112,6 @@ def test_the_version_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     "argv",
     [
         ["mcp"],
-        ["report", "run-1", "--format", "html"],
-        ["report", "run-1", "--format", "sarif"],
         ["run", "--worker", "acp"],
     ],
 )
@@ -121,6 +119,14 @@ def test_what_this_version_lacks_is_said(argv: list[str], tmp_path: Path) -> Non
     call = desk(tmp_path, complete())
     assert call(*argv) == 2
     assert "not available in this version" in call.err
+
+
+@pytest.mark.parametrize("name", ["html", "sarif"])
+def test_a_format_that_does_not_exist_is_not_offered(name: str, tmp_path: Path) -> None:
+    call = desk(tmp_path, complete())
+    assert call("report", "run-1", "--format", name) == 2
+    assert "choose from" in call.err
+    assert all(name not in command.format_help() for command in build()[1].values())
 
 
 def test_a_sandbox_that_is_not_there_is_refused(tmp_path: Path) -> None:

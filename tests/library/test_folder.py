@@ -24,6 +24,8 @@ from donewhen import (
     run_goal,
     start_goal,
 )
+from donewhen.composition import open_engine
+from donewhen.config import Settings
 from donewhen.library.judging import AuditTask
 from donewhen.plugins import Halt, hookimpl
 from tests.library import halting_program
@@ -155,6 +157,25 @@ def test_c20_the_judge_stays_who_it_is(workspace: Path, places: dict[str, Any]) 
         resume_goal(capped.run_id, writes(workspace, "good"), max_iterations=5, **places)
     with pytest.raises(UsageError, match="that stays"):
         resume_goal(capped.run_id, writes(workspace, "good"), lambda task: True, max_iterations=5, **places)
+
+
+async def test_a_run_of_a_program_says_to_the_command_line_how_it_goes_on(
+    workspace: Path, places: dict[str, Any]
+) -> None:
+    def long_enough(response: object, agent: object) -> bool:
+        return False
+
+    run = await arun_goal("Write", writes(workspace, "bad"), checks=[HOLDS, long_enough], max_iterations=1, **places)
+    runs = await open_engine(workspace, places["state_dir"], Settings())
+    try:
+        with pytest.raises(NotResumable) as refused:
+            await runs.resume(run.run_id)
+    finally:
+        await runs.close("the test ended")
+    said = str(refused.value)
+    assert "only that has its worker and validators" in said
+    line = f"resume_goal('{run.run_id}', worker, workspace='{workspace}', checks=[...], max_iterations=11)"
+    assert said.splitlines()[-1].strip() == line
 
 
 def test_what_only_the_program_has_is_given_again(workspace: Path, places: dict[str, Any]) -> None:

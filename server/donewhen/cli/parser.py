@@ -11,7 +11,7 @@ from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
 from donewhen.version import __version__
 
-FORMATS = ("markdown", "json", "junit", "sarif", "html")
+FORMATS = ("markdown", "json", "junit")
 RESPONSES = ("approve", "deny", "edit", "text", "end")
 REMEMBERED = ("run", "workspace")
 

@@ -12,7 +12,7 @@ from donewhen.cli.outcome import COMPLETE, PERSON_NEEDED
 from donewhen.cli.progress import met_of_total
 from donewhen.cli.wording import one_line, shown_path
 from donewhen.core.errors import UsageError
-from donewhen.core.resume import resumable
+from donewhen.core.resume import of_a_program, resumable
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RevertOutcome, Runs, RunView
 
@@ -76,7 +76,8 @@ def _reason(call: Call) -> str:
 def _goes_on(call: Call, view: RunView) -> int:
     """Where nobody pursues the run, what was said to it comes to bear when it is resumed."""
     if resumable(view.state):
-        call.terminal.say(f"go on with: donewhen resume {view.state.run_id}")
+        told = of_a_program(view.state, str(call.root))
+        call.terminal.say(told or f"go on with: donewhen resume {view.state.run_id}")
     return _done(call, view)
 
 

@@ -12,7 +12,6 @@ from donewhen.cli.display import display_for
 from donewhen.cli.progress import closing, finding_line, preview_lines, requirement_line, stale_lines
 from donewhen.cli.pursuing import Pursuit, what_next
 from donewhen.cli.wording import one_line, status_word, when
-from donewhen.core.errors import UsageError
 from donewhen.core.state import RunState
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import Runs, RunView
@@ -161,8 +160,6 @@ async def report(call: Call) -> int:
     from donewhen.wire.report import cited, render  # lazy: pydantic costs start-up time
 
     asked = call.arguments.format or ("json" if call.json else "markdown")
-    if asked in ("sarif", "html"):
-        raise UsageError(f"the format {asked!r} is not available in this version: use markdown, json or junit")
     async with call.runs() as runs:
         view = await runs.report(call.arguments.run_id)
         found = [await runs.evidence(view.state.run_id, one) for one in cited(view)]

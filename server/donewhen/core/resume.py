@@ -26,6 +26,28 @@ def check_resumable(state: RunState, limits: Limits) -> None:
         raise NotResumable(f"run {state.run_id} is {status}: resume it with a higher {_LIMIT_OF[status]}")
 
 
+def of_a_program(state: RunState, workspace: str) -> str | None:
+    """What to do to let a run go on whose worker, judge or validators only the program has that started it; None for
+    any other run."""
+    options = state.options
+    validators = any(check.kind == "validator" for check in state.goal.checks)
+    judged = options.judge is not None and options.judging is None
+    missing = ["worker"] if options.worker == "callable" else []
+    missing += ["validators"] if validators else []
+    if not missing:
+        return None
+    given = ["worker"] if options.worker == "callable" else ["None"] if judged else []
+    given += ["judge"] if judged else []
+    more = [f"workspace={workspace!r}"]
+    more += ["checks=[...]"] if validators else []
+    more += [f"max_iterations={state.iteration + 10}"] if state.status == "capped" else []
+    call = f"resume_goal({', '.join([repr(state.run_id), *given, *more])})"
+    return (
+        f"run {state.run_id} was started by a Python program, and only that has its {' and '.join(missing)}. Let it go "
+        f"on from there, with the same state_dir if one was given:\n  from donewhen import resume_goal\n  {call}"
+    )
+
+
 _STRICTER: tuple[Approve, ...] = ("auto", "ask", "deny")
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from donewhen.core import events as e
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, LedgerError, NotResumable, NotTrusted, UnreadableRun
 from donewhen.core.goal import Limits
-from donewhen.core.resume import check_resumable, resumable, tightened
+from donewhen.core.resume import check_resumable, of_a_program, resumable, tightened
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
@@ -80,6 +80,7 @@ class Supervisor(Control):
     ) -> RunView:
         self._may_execute()
         state = await self._resumable(run_id)
+        await self._refuse_programs(state)
         changes = limits or LimitChanges()
         check_resumable(
             replace(state, interrupted=DIED) if state.active else state, changed_limits(state.goal.limits, changes)
@@ -103,6 +104,14 @@ class Supervisor(Control):
             raise
         self._launch(run)
         return self._own_view(run)
+
+    async def _refuse_programs(self, state: RunState) -> None:
+        why = None if self._setup.of_program else of_a_program(state, str(self._setup.root))
+        if why is None or state.status in ("complete", "cancelled"):
+            return
+        if state.active:
+            await self._refuse_second()
+        raise NotResumable(why)
 
     async def _refuse_without_goal_file(self, run: ActiveRun) -> None:
         if goal_file_gone(run):

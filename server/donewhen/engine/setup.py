@@ -60,5 +60,7 @@ class EngineSetup:
     """Told of every entry of every run of this process, for tracing."""
     closing: Callable[[], Awaitable[None]] | None = None
     """Awaited when the engine closes: ends what the workers and judges of all runs share."""
+    of_program: bool = False
+    """True where a program gives worker, judge and validators: elsewhere its runs can't go on."""
     news: EditorNews = field(default_factory=EditorNews)
     """When the editor last had another word on the files of this folder."""

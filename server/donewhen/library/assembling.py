@@ -99,6 +99,7 @@ async def _in_memory(parts: RunParts) -> Session:
     root = Path("/")
     space = MemoryWorkspace()  # one: a run that goes on finds its checkpoints
     setup = EngineSetup(
+        of_program=True,
         root=root,
         state_folder=root,
         clock=SystemClock(),
@@ -134,7 +135,7 @@ async def _in_folder(parts: RunParts, root: Path) -> Session:
     base = engine_setup(root, folder, private_folder(everything / "pycache"), ledger, settings, around, models)
     plugins = opened_plugins(parts, folder)
     checker = _checker(parts, _with_checks(base.checker, plugins, root))
-    setup = replace(base, checker=checker, worker=_worker_of(parts, checker, base.worker))
+    setup = replace(base, checker=checker, worker=_worker_of(parts, checker, base.worker), of_program=True)
     judge = parts.judge
     if judge is not None and not isinstance(judge, JudgeConfig):
         setup = replace(setup, judge=_always(judge))

@@ -128,8 +128,8 @@ class LibraryRuns(Supervisor):
 
     def __init__(self, setup: EngineSetup) -> None:
         super().__init__(setup)
-        self._known = _KnownRecords(setup.root, setup.state_folder, setup.ledger)
-        self._records = self._known
+        self._kept = _KnownRecords(setup.root, setup.state_folder, setup.ledger)
+        self._records = self._kept
 
     def supervised(self, run_id: str) -> ActiveRun:
         """The run, which this process has just begun to supervise."""
@@ -149,7 +149,7 @@ class LibraryRuns(Supervisor):
         return run.state
 
     async def _let_go(self, run: ActiveRun) -> None:
-        self._known.remember(run.state)
+        self._kept.remember(run.state)
         await super()._let_go(run)
 
 

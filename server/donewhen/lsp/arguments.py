@@ -126,4 +126,4 @@ class RunEvidence(Strict):
 
 class RunReport(Strict):
     run_id: str
-    format: Literal["markdown", "json", "junit", "sarif", "html"] = "markdown"
+    format: Literal["markdown", "json", "junit"] = "markdown"
