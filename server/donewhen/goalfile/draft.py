@@ -5,26 +5,20 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.goalfile.backticks import code_span
 from donewhen.goalfile.files import GOAL_FILE, GOAL_SUFFIX
 from donewhen.goalfile.parse import parse
+from donewhen.goalfile.stated import StatedCommand, stated_commands
 from donewhen.goalfile.statements import one_line
 
 _TITLE_LENGTH = 100
 _SLUG_LENGTH = 48
 _UNUSABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufeff]")
 _BOX = re.compile(r"^(?:[-*+]\s+)?\[[ xX]?\]\s*")
-_COMMAND = r"(?<!`)`[^`\n]+`(?!`)"
-_STATED = re.compile(
-    rf"({_COMMAND}(?:(?:\s*,|\s+and|\s*,\s+and)\s+{_COMMAND}){{0,9}})"
-    r"(?:\s+(?:both|all))?\s+(?:pass(?:es)?|succeeds?|(?:is|are)\s+clean|exits?(?:\s+with)?\s+0)"
-    r"(?=\s*(?:[.,;:!)]|and\b|\Z))",
-    re.IGNORECASE,
-)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _RESERVED = frozenset(["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))])
 
@@ -53,13 +47,16 @@ def draft(
     proposed, and marked so. Raises InvalidGoal for a blank objective.
     """
     title, prose = _title_and_prose(objective)
-    commands = [command for command in dict.fromkeys(_plain(each) for each in checks) if command]
+    commands = {command: 0 for command in map(_plain, checks) if command}
     wanted = [text for text in (_BOX.sub("", _plain(each)).strip() for each in requirements) if text]
     own = objective_counts or not commands
     if own and not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements):
         wanted = [_BOX.sub("", title).strip() or title]
     if objective_counts:
-        commands = list(dict.fromkeys([*_stated(objective, _assembled(title, prose, (), wanted, "")), *commands]))
+        stated = {
+            _plain(one.command): one.exit_code for one in _stated(objective, _assembled(title, prose, {}, wanted, ""))
+        }
+        commands = {**stated, **{command: 0 for command in commands if command not in stated}}
     note = _note(proposed_by) if proposed_by and requirements else ""
     text = _assembled(title, prose, commands, wanted, note)
     if _keeps(text, title, commands, wanted):
@@ -116,12 +113,11 @@ def _title_and_prose(objective: str) -> tuple[str, str]:
     return _without_closing_hashes(sentence), f"{first}\n\n{rest}".strip()
 
 
-def _stated(objective: str, text: str) -> list[str]:
+def _stated(objective: str, text: str) -> list[StatedCommand]:
     """The commands of sentences like "until `pytest` passes", but for those that the goal's text binds already."""
     boxes = [source.requirement for source in parse(text).requirements if source.checkbox]
     bound = {check.command for requirement in boxes for check in requirement.checks}
-    found = (span.strip("` ") for said in _STATED.finditer(objective) for span in re.findall(_COMMAND, said[1]))
-    return [command for command in map(_plain, found) if command and command not in bound]
+    return [one for one in stated_commands(objective) if _plain(one.command) not in bound]
 
 
 def _without_closing_hashes(title: str) -> str:
@@ -138,9 +134,9 @@ def _note(model: str) -> str:
     return f"<!-- Proposed by {name}: edit them, or take them out. What stays has to be proven. -->"
 
 
-def _assembled(title: str, prose: str, commands: Sequence[str], wanted: Sequence[str], note: str) -> str:
+def _assembled(title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[str], note: str) -> str:
     head = f"# {title}\n" + (f"\n{prose}\n" if prose else "")
-    items = [f"- [ ] {code_span(command)} passes" for command in commands]
+    items = [f"- [ ] {code_span(one)} {f'exits with {code}' if code else 'passes'}" for one, code in commands.items()]
     # A comment ends a list: blank lines keep it apart.
     items += [*([""] if items else []), note, ""] if note else []
     items += [f"- [ ] {text}" for text in wanted]
@@ -148,7 +144,7 @@ def _assembled(title: str, prose: str, commands: Sequence[str], wanted: Sequence
     return head + hint + ("\n" + "\n".join(items) + "\n" if items else "")
 
 
-def _keeps(text: str, title: str, commands: Sequence[str], wanted: Sequence[str]) -> bool:
+def _keeps(text: str, title: str, commands: Mapping[str, int], wanted: Sequence[str]) -> bool:
     parsed = parse(text)
     found = {check.command for requirement in parsed.outline for check in requirement.checks}
     texts = {requirement.text for requirement in parsed.outline}
