@@ -19,7 +19,7 @@ from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import baseline_warnings
 from donewhen.core.panel import panel
-from donewhen.core.summary import start_summary
+from donewhen.core.summary import start_summary, unkept_budgets
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.runs import changed_limits
@@ -93,7 +93,7 @@ def settle(
     warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
     said = {warning.code for warning in warnings}
     warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in said)]
-    warnings += _not_independent(chosen)
+    warnings += [*_not_independent(chosen), *unkept_budgets(settled.limits, chosen)]
     return Start(settled, chosen, tuple(dict.fromkeys(warnings)), _accepted(chosen))
 
 
@@ -143,7 +143,12 @@ def _chosen(
         judge=judge_identity(judging) if judging is not None else judge,
         plugins=plugged.names,
         rules=settings.rules,
+        metered=worker in _METERED,
     )
+
+
+_METERED = ("agent", "human", "scripted")
+"""Workers whose cost is accounted here, or told by the recording."""
 
 
 def _refuse_unknown_worker(worker: str, plugged: Plugged) -> None:
@@ -246,18 +251,18 @@ def _refuse_impossible(goal: Goal, options: RunOptions, settings: Settings, know
         instead = ", or work yourself with --worker human" if options.agent is not None else ""
         raise UsageError(f"{who} needs the models extra: {INSTALL}{instead}")
     if goal.limits.budget is not None:
-        _refuse_unknown_price(goal.limits.budget, options, settings, known)
+        refuse_unknown_price(goal.limits.budget, options, settings, known)
 
 
-def _refuse_unknown_price(budget: float, options: RunOptions, settings: Settings, known: Knowledge) -> None:
-    """A budget that nobody can keep is none."""
+def refuse_unknown_price(budget: float, options: RunOptions, settings: Settings, known: Knowledge) -> None:
+    """A budget that nobody can keep is none. Raises UsageError."""
     unknown = _unpriced(options, settings, known)
     if unknown:
         lines = "\n".join(price_example(model) for model in unknown)
         raise UsageError(
             f"a budget of ${budget:.2f} can't be kept: the price of {', '.join(unknown)} is unknown. "
             f"Set it in {user_settings_file()} (US dollars per million tokens):\n{lines}\n"
-            "or limit tokens instead: --token-budget N without a --budget"
+            "or limit tokens instead, without a budget in dollars: --token-budget N"
         )
 
 

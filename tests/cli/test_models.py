@@ -231,7 +231,7 @@ def test_a_run_without_a_judge_gets_none_by_resuming(tmp_path: Path) -> None:
         (Usage(), []),
         (WORKER, ["$0.10", "45.2k tokens (30k cached)"]),
         (Usage(900, 50, 0, None), ["cost unknown", "950 tokens"]),
-        (Usage(0, 0, 0, None), ["cost unknown", "0 tokens"]),
+        (Usage(0, 0, 0, None), ["cost unknown"]),
         (Usage(3_000_000, 0, 0, 0.0), ["$0.00", "3M tokens"]),
     ],
 )
@@ -240,7 +240,7 @@ def test_what_models_took_is_told_and_the_unknown_is_called_so(usage: Usage, tol
 
 
 def spent(worker: Usage = WORKER) -> RunView:
-    return view(options=OPTIONS, worker_usage=worker, judge_usage=JUDGE, iteration=1)
+    return view(options=OPTIONS, worker_spent=worker, judge_usage=JUDGE, iteration=1)
 
 
 def test_worker_and_judge_are_told_apart() -> None:

@@ -133,6 +133,20 @@ def test_the_summary_says_where_a_price_is_unknown() -> None:
     assert "the price of openai/own is not known; at most 5,000 tokens" in limited
 
 
+def test_a_budget_that_a_command_can_pass_unseen_is_warned_of_and_said() -> None:
+    goal = replace(GOAL, limits=Limits(budget=2.5))
+    start = started(goal=goal, worker="command", worker_command="aider --yes", judge_model="openai/priced")
+    assert not start.options.metered
+    assert (
+        "Costs at most $2.50 as far as it is reported, besides what the worker itself spends" in start.options.summary
+    )
+    assert [one.message for one in start.warnings if one.code == "cost_unknown"] == [
+        "what the worker costs is known only as far as reported: the budget of $2.50 counts nothing else"
+    ]
+    agent = started(goal=goal, model="openai/priced")
+    assert (agent.options.metered, [one.code for one in agent.warnings if one.code == "cost_unknown"]) == (True, [])
+
+
 def test_the_summary_says_what_may_run_without_asking() -> None:
     assert "Without asking: reading and editing in the workspace; no command" in said()
     kept = ApprovalRule("run_command", "npm test", "allow")

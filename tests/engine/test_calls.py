@@ -40,7 +40,7 @@ class Talker:
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         play = self.plays[min(turn.iteration, len(self.plays)) - 1]
-        return await play(turn, context, self.world) or TurnResult()
+        return await play(turn, context, self.world) or TurnResult(usage=Usage())
 
 
 async def call(context: TurnContext, text: str = "I look", usage: Usage = CENT, worst: Usage = DIME) -> None:
@@ -88,7 +88,8 @@ async def test_a16_costs_of_calls_add_up_worker_and_judge_apart(world: World) ->
             await context.calls.end(call_id, Usage(7, 3, 0, 0.005), Message("assistant", "secret thoughts"))
             file = await context.record(ObservedFile("a.py", "d", 1))
             found = next(verdicts)
-            return Judgement(Verdict((RequirementVerdict(task.requirements[0].id, found, "seen", (file.id,)),)))  # type: ignore[arg-type]
+            finding = RequirementVerdict(task.requirements[0].id, found, "seen", (file.id,))  # type: ignore[arg-type]
+            return Judgement(Verdict((finding,)), Usage())
 
     world.judge = Charging()
 

@@ -12,7 +12,7 @@ from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Problem
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import AddressingFact, FileFact, IntegrityFacts
-from donewhen.core.work import TurnResult
+from donewhen.core.work import TurnResult, Usage
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.clock import SystemClock
 from donewhen.engine.runs import Supervisor, changed_limits
@@ -156,13 +156,13 @@ class Player:
                 await self.gate.wait()
             if self.waits_for_person:
                 await context.settled()
-                return TurnResult()
+                return TurnResult(usage=Usage())
             await asyncio.sleep(0)
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
         play = self.plays[min(turn.iteration, len(self.plays)) - 1]
-        return play(turn, context, self.world) or TurnResult()
+        return play(turn, context, self.world) or TurnResult(usage=Usage())
 
 
 def writes(path: str, text: str) -> Play:

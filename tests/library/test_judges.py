@@ -103,7 +103,7 @@ def test_a_failed_verdict_reaches_the_worker_and_the_outcome() -> None:
 
     outcome = run_goal("Do it", worker, judge, max_iterations=2)
     assert outcome.verdict is not None
-    assert (outcome.verdict.score, outcome.verdict.missing) == (0.3, "R1: the second half")
+    assert (outcome.verdict.score, outcome.verdict.missing) == (0.3, "the second half")
     assert "the second half" in prompts[1]
 
 
@@ -156,7 +156,7 @@ async def test_c16_a_judge_asked_alone_gets_messages_as_claims() -> None:
 
     messages = [{"role": "user", "content": "Did you?"}, {"role": "assistant", "content": "I am done"}]
     verdict = await ajudge_goal(judge, "/goal It works", messages=messages, files={"a.py": "x = 1"})
-    assert (verdict.score, verdict.complete, verdict.missing) == (0.5, False, "R1: no proof")
+    assert (verdict.score, verdict.complete, verdict.missing) == (0.5, False, "no proof")
     assert [one.text for one in seen[0].messages] == ["Did you?", "I am done"]
     assert (seen[0].objective, seen[0].files) == ("It works", {"a.py": "x = 1"})
     with pytest.raises(UsageError, match="role"):

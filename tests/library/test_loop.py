@@ -8,6 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -592,11 +593,11 @@ def test_the_workers_own_model_is_the_judge_where_it_has_one(model: Any) -> None
 
     agent = Agent()
     agent.model = model  # type: ignore[attr-defined]
-    assert judge_from(agent.ask) == JudgeConfig("openai/worker")
+    assert judge_from(agent.ask, GoalLoop("x")) == JudgeConfig("openai/worker")
     strict = JudgeConfig(system_prompt="Be strict.")
     assert GoalLoop("x", judge=strict).judge == strict
-    assert judge_from(agent.ask, strict) == JudgeConfig("openai/worker", system_prompt="Be strict.")
-    assert judge_from(agent.ask, JudgeConfig("openai/judge")) == JudgeConfig("openai/judge")
+    assert judge_from(agent.ask, GoalLoop("x", judge=strict)) == replace(strict, model="openai/worker")
+    assert judge_from(agent.ask, GoalLoop("x", judge="openai/judge")) == JudgeConfig("openai/judge")
     with pytest.raises(UsageError, match="the judge needs a model here"):
         run_goal("Do it", agent.ask, strict)
 

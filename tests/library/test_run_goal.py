@@ -397,7 +397,7 @@ def test_an_outcome_is_json_whatever_the_worker_returned() -> None:
 
     outcome = run_goal("Do it", lambda prompt: Reply(), checks=[check])
     told = json.loads(json.dumps(outcome.as_dict(), allow_nan=False))
-    assert (told["status"], told["verdict"]["complete"], told["cost"]) == ("complete", True, 0.0)
+    assert (told["status"], told["verdict"]["complete"], told["cost"]) == ("complete", True, None)
     assert [one["status"] for one in told["requirements"]] == ["met"]
 
 

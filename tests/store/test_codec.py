@@ -20,7 +20,7 @@ from donewhen.core.evidence import Observation
 from donewhen.core.goal import Goal, Limits, Requirement
 from donewhen.core.plugging import Halted, PluginState
 from donewhen.core.verdict import RequirementVerdict, Verdict
-from donewhen.core.work import Answer, Interrupt, Usage
+from donewhen.core.work import UNKNOWN, Answer, Interrupt, Usage
 from donewhen.store.codec import CODEC_VERSION, EVENT_TYPES, UnreadableEvent, decode, encode, upgrade
 
 from .kept import GOLDEN, advice, differences, kept_shapes, seal_of, sealed, shapes_of
@@ -307,7 +307,7 @@ def test_unknown_fields_are_ignored_and_missing_ones_get_their_defaults() -> Non
     text = '{"type":"TurnFinished","iteration":2,"result":{"claim":{"state":"finished","mood":1},"new":[]},"extra":{}}'
     event = decode(text)
     assert isinstance(event, e.TurnFinished)
-    assert (event.iteration, event.changed, event.result.usage) == (2, (), Usage())
+    assert (event.iteration, event.changed, event.result.usage) == (2, (), UNKNOWN)
 
 
 def test_a_newer_version_is_refused() -> None:

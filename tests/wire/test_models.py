@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
+from donewhen.cli.progress import closing
+from donewhen.core import events as e
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
-from donewhen.core.work import Interrupt, Usage
+from donewhen.core.work import Interrupt, TurnResult, Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.report import ReportFormat, render
 from donewhen.wire.snapshot import snapshot
 from tests.cli.fakes import complete, view_of
+from tests.core.builders import Story, failing
 
 ROOT = Path("/w")
 OPTIONS = RunOptions(
@@ -26,7 +29,7 @@ JUDGE = Usage(9_000, 500, 0, 0.02)
 
 
 def run(worker: Usage = WORKER, judge: Usage = JUDGE, **changes: object) -> RunView:
-    state = replace(complete().state, options=OPTIONS, worker_usage=worker, judge_usage=judge)
+    state = replace(complete().state, options=OPTIONS, worker_spent=worker, judge_usage=judge)
     return view_of(replace(state, **changes))  # type: ignore[arg-type]
 
 
@@ -112,3 +115,25 @@ def test_an_approval_has_all_that_a_person_needs() -> None:
         "about": "tool:run_command",
         "remembers": False,
     }
+
+
+@pytest.mark.conformance("A16")
+def test_a_worker_that_nobody_accounts_for_costs_an_unknown_amount_from_its_first_turn_on() -> None:
+    story = Story()
+    started = replace(story.state, options=replace(story.state.options, metered=False))
+    story.state = started
+    assert snapshot(view_of(story.audit(failing("pytest -q")).state), ROOT).cost.usd == 0.0
+
+    story.then(e.TurnStarted(1, None))
+    assert snapshot(view_of(story.state), ROOT).cost.usd is None
+    story.then(e.TurnAbandoned(1, "paused"), e.TurnStarted(1, None), e.TurnFinished(1, TurnResult()))
+    found = snapshot(view_of(story.state), ROOT)
+    assert (found.cost.usd, found.cost.worker.usd, found.cost.judge.usd) == (None, None, 0.0)
+    assert [one.usd for one in found.iterations] == [None]
+
+    shown = rendered("markdown", view_of(story.state))
+    assert "cost unknown" in shown
+    assert "| worker |  | unknown | unknown | unknown | unknown |" in shown.replace("``", "")
+    assert "$0.00" not in shown
+    assert "cost unknown" in closing(view_of(story.then(e.RunEnded("capped", "the limit")).state))[1]
+    assert "donewhen.usd" not in rendered("junit", view_of(story.state))

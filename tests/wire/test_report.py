@@ -121,7 +121,7 @@ def test_text_from_files_stays_text() -> None:
 @pytest.mark.conformance("A16")
 def test_an_unknown_price_is_said() -> None:
     usage = Usage(input_tokens=1200, output_tokens=34, usd=None)
-    shown = rendered("markdown", view(worker_usage=usage))
+    shown = rendered("markdown", view(worker_spent=usage))
     assert "cost unknown (1,234 tokens)" in shown
     assert "$0.00 " not in shown.partition("###")[0]
 

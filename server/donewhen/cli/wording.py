@@ -59,8 +59,8 @@ def money(usd: float | None) -> str:
 
 def spending(usage: Usage) -> list[str]:
     """What models took: `$0.12`, `45.2k tokens (30k cached)`; nothing where none was asked."""
-    if not usage.tokens and usage.usd == 0:
-        return []
+    if not usage.tokens:
+        return [] if usage.usd == 0 else [money(usage.usd)]
     cached = f" ({_thousands(usage.cached_tokens)} cached)" if usage.cached_tokens else ""
     return [money(usage.usd), f"{_thousands(usage.tokens)} tokens{cached}"]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, cast
 
 from donewhen.core.work import Usage, WorkerStep
 
@@ -13,11 +15,19 @@ MessageRole = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to have a tool run. `arguments` is JSON text as the model wrote it: not checked yet."""
+    """A model's wish to have a tool run. `arguments` is JSON text as the model wrote it, not checked yet; a mapping is
+    taken, too, and kept as its JSON."""
 
     id: str
     name: str
     arguments: str
+
+    def __post_init__(self) -> None:
+        given: Any = self.arguments
+        if isinstance(given, Mapping):
+            object.__setattr__(
+                self, "arguments", json.dumps(dict(cast("Mapping[str, Any]", given)), ensure_ascii=False)
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,12 +77,22 @@ class Stop:
     reason: str
 
 
+_LIMITED = ("capped", "timed_out", "over_budget", "stalled")
+
 Action = RunWorker | RunAudit | AskJudge | Confirm | Ask | AwaitPerson | Pause | Stop
 
 
 def decide(state: RunState, seconds: float = 0.0) -> Action:
     """The next action of a run that is not ended, so many seconds of work after its last entry. The order of the rules
     is the rule (C2, C9, A2, A6, A14, A15)."""
+    action = _decided(state, seconds)
+    if isinstance(action, Stop) and action.status in _LIMITED and state.last_error is not None:
+        # Whichever limit came first: what the worker last ran into is why.
+        return Stop(action.status, f"{action.reason}; the worker's last turn failed: {state.last_error}")
+    return action
+
+
+def _decided(state: RunState, seconds: float) -> Action:
     return (
         _asked_for(state)
         or _completed(state)
@@ -124,10 +134,9 @@ def _out_of(state: RunState, seconds: float) -> Action | None:
     timeout, budget, tokens = state.limit("timeout"), state.goal.limits.budget, state.goal.limits.token_budget
     if timeout is not None and state.elapsed_after(seconds) >= timeout:
         return Stop("timed_out", f"the time limit of {timeout:g} s is reached")
-    usage = state.usage
-    if budget is not None and usage.usd is not None and usage.usd >= budget:
+    if budget is not None and state.known_usd >= budget:
         return Stop("over_budget", f"the budget of ${budget:.2f} is spent")
-    if tokens is not None and usage.tokens >= tokens:
+    if tokens is not None and state.usage.tokens >= tokens:
         return Stop("over_budget", f"the budget of {tokens:,} tokens is spent")
     return None
 

@@ -1,9 +1,9 @@
 """The errors that callers can expect.
 
 DoneWhenError
-├── InvalidGoal            the goal, or a setting, can't be what it says (exit 2)
+├── InvalidGoal            the goal, or a setting, can't be what it says (exit 2); a ValueError, too
 │   └── GoalFileError      ... and it is in a goal file: nothing was started
-├── UsageError             the call makes no sense here (exit 2)
+├── UsageError             the call makes no sense here (exit 2); a ValueError, too
 │   ├── AlreadyRunning     a run is active in this workspace folder
 │   ├── UnknownRun         no run of that id here
 │   ├── UnknownName        the run has no requirement, finding, evidence or iteration of that name
@@ -45,7 +45,7 @@ class DoneWhenError(Exception):
     """
 
 
-class InvalidGoal(DoneWhenError):
+class InvalidGoal(DoneWhenError, ValueError):
     """A goal or limit that can't be what it says; the message names the field (C1).
 
     >>> from donewhen import InvalidGoal, Limits
@@ -61,7 +61,7 @@ class GoalFileError(InvalidGoal):
     """The goal file can't be used; the message is the one that its diagnostics show."""
 
 
-class UsageError(DoneWhenError):
+class UsageError(DoneWhenError, ValueError):
     """The call makes no sense here; nothing happened.
 
     >>> from donewhen import UsageError, run_goal
@@ -211,7 +211,7 @@ class OverBudget(DoneWhenError):
 
 class JudgeOutage(DoneWhenError):
     """The judge couldn't be asked: an outage, never a verdict (A6). `final`: asking again is no use before a person
-    changed something. A callable judge may raise it.
+    changed something. `usage` is what asking cost all the same. A callable judge may raise it.
 
     >>> from donewhen import JudgeOutage, run_goal
     >>> def judge(task):
@@ -220,14 +220,16 @@ class JudgeOutage(DoneWhenError):
     paused
     """
 
-    def __init__(self, message: str, *, final: bool = False) -> None:
+    def __init__(self, message: str, *, final: bool = False, usage: Usage | None = None) -> None:
         super().__init__(message)
         self.final = final
+        self.usage = usage or Usage()
 
 
 class WorkerFailed(DoneWhenError):
     """The worker's turn ended with an error; the iteration is recorded with it (C8). `final`: another turn is no use
-    before a person changed something, and the run ends. A worker may raise it.
+    before a person changed something, and the run ends. `usage` is what the turn cost all the same, where that is
+    known. A worker may raise it.
 
     >>> from donewhen import WorkerFailed, run_goal
     >>> def worker(prompt):
@@ -237,6 +239,7 @@ class WorkerFailed(DoneWhenError):
     crashed no such account
     """
 
-    def __init__(self, message: str, *, final: bool = False) -> None:
+    def __init__(self, message: str, *, final: bool = False, usage: Usage | None = None) -> None:
         super().__init__(message)
         self.final = final
+        self.usage = usage

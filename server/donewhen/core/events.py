@@ -99,6 +99,8 @@ class RunOptions:
     """False: nobody answers questions about requirements that only a person could decide; the worker goes on."""
     askable: bool = True
     """False: nobody is there to be asked about integrity findings. Where they are all that is left, the run ends."""
+    metered: bool = True
+    """False: what the worker's turns cost is known only where it reports it (a command, a callable)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +261,8 @@ class JudgeFinished:
     """By requirement id, the files that the judge saw for it; without an entry it may have seen anything."""
     cached: bool = False
     """The same evidence had been judged before: no model was asked."""
+    score: float | None = None
+    """How far the judge says that it is, 0 to 1, where it says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +273,7 @@ class ClaimJudged:
     confirmed: bool | None
     reason: str
     evidence_ids: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)

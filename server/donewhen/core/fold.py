@@ -315,7 +315,8 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
 
 def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
     """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted (C21)."""
-    state = cut_off(fold_calls.written_off(fold_calls.written_off(state, "worker"), "judge"), event.reason)
+    written_off = fold_calls.written_off(fold_calls.written_off(state, "worker"), "judge")
+    state = cut_off(fold_calls.unreported(written_off), event.reason)
     return replace(
         state,
         iteration_open=False,
@@ -361,7 +362,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
 
 
 def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
-    state = fold_calls.written_off(state, "judge")
+    state = fold_calls.unreported(fold_calls.written_off(state, "judge"))
     return replace(
         state,
         iteration_open=False,

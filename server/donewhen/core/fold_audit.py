@@ -15,7 +15,7 @@ from donewhen.core.evidence import (
     PastResult,
     proves,
 )
-from donewhen.core.fold_calls import charged, written_off
+from donewhen.core.fold_calls import judge_paid, written_off
 from donewhen.core.fold_turn import recount
 from donewhen.core.globs import literal
 from donewhen.core.integrity import IntegrityFinding
@@ -171,15 +171,8 @@ def judge_started(state: RunState, event: e.JudgeStarted, at: float) -> RunState
 
 def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunState:
     """Takes a verdict in: strictly, and not at all where the revision moved meanwhile, even if it came back (A9)."""
-    state = written_off(state, "judge")
-    counted = replace(
-        state,
-        judging=(),
-        outages=0,
-        outage_reason="",
-        judge_usage=state.judge_usage + event.usage,
-        iterations=charged(state, event.usage),
-    )
+    state = judge_paid(written_off(state, "judge"), event.usage)
+    counted = replace(state, judging=(), outages=0, outage_reason="", judge_score=event.score)
     if state.disturbed is not None or not event.revision == event.revision_after == state.revision:
         return replace(counted, dropped=state.dropped + (state.disturbed != "person"))
     judged = dict(state.judged)
@@ -235,7 +228,8 @@ def _scope(state: RunState, event: e.JudgeFinished, finding: RequirementVerdict)
 
 def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
     """A confirmed claim ends the run; any other is for a person (C9)."""
-    state = replace(written_off(state, "judge"), judging=(), outages=0, outage_reason="")
+    state = judge_paid(written_off(state, "judge"), event.usage)
+    state = replace(state, judging=(), outages=0, outage_reason="")
     claim = state.claim
     if claim is None:
         return state
@@ -249,12 +243,10 @@ def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
 
 
 def judge_failed(state: RunState, event: e.JudgeFailed, at: float) -> RunState:
-    state = written_off(state, "judge")
+    state = judge_paid(written_off(state, "judge"), event.usage)
     return replace(
         state,
         judging=(),
         outages=MAX_OUTAGES if event.final else state.outages + 1,
         outage_reason=event.reason,
-        judge_usage=state.judge_usage + event.usage,
-        iterations=charged(state, event.usage),
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 from donewhen.core import calls as c
 from donewhen.core.changing import replace
-from donewhen.core.state import IterationRecord, RunState
-from donewhen.core.work import Usage
+from donewhen.core.state import RunState
+from donewhen.core.work import UNKNOWN, Usage
 
 
 def call_started(state: RunState, event: c.CallStarted, at: float) -> RunState:
@@ -53,24 +53,38 @@ def written_off(state: RunState, role: c.CallRole) -> RunState:
     return state
 
 
-def charged(state: RunState, usage: Usage) -> tuple[IterationRecord, ...]:
-    """The records with the judge's usage added to the latest iteration (A16)."""
-    if not state.iterations:
-        return state.iterations
-    latest = state.iterations[-1]
-    return (*state.iterations[:-1], replace(latest, usage=latest.usage + usage))
+def worker_paid(state: RunState, usage: Usage) -> RunState:
+    """What the worker's turn cost, or a part of it."""
+    return replace(
+        state,
+        worker_spent=state.worker_spent + usage,
+        unfinished_usage=state.unfinished_usage + usage,
+        known_usd=state.known_usd + (usage.usd or 0.0),
+    )
+
+
+def judge_paid(state: RunState, usage: Usage) -> RunState:
+    """What asking the judge cost: it is the latest iteration's (A16)."""
+    iterations = state.iterations
+    if iterations:
+        iterations = (*iterations[:-1], replace(iterations[-1], usage=iterations[-1].usage + usage))
+    return replace(
+        state,
+        judge_usage=state.judge_usage + usage,
+        known_usd=state.known_usd + (usage.usd or 0.0),
+        iterations=iterations,
+    )
+
+
+def unreported(state: RunState) -> RunState:
+    """An open turn ended without saying what it cost: that of a worker whom nobody accounts for is unknown."""
+    return state if state.turn is None or state.options.metered else worker_paid(state, UNKNOWN)
 
 
 def _spent(state: RunState, started: c.CallStarted, usage: Usage) -> RunState:
     left = {key: call for key, call in state.open_calls.items() if key != started.call_id}
-    if started.role == "judge":
-        return replace(state, open_calls=left, judge_usage=state.judge_usage + usage, iterations=charged(state, usage))
-    return replace(
-        state,
-        open_calls=left,
-        worker_usage=state.worker_usage + usage,
-        unfinished_usage=state.unfinished_usage + usage,
-    )
+    paid = judge_paid if started.role == "judge" else worker_paid
+    return paid(replace(state, open_calls=left), usage)
 
 
 FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {

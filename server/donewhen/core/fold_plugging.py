@@ -8,7 +8,7 @@ from typing import Any
 from donewhen.core import plugging as p
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.changing import replace
-from donewhen.core.fold_calls import written_off
+from donewhen.core.fold_calls import unreported, written_off
 from donewhen.core.state import OpenTurn, Resuming, RunState
 from donewhen.core.work import RunWarning
 
@@ -16,6 +16,8 @@ from donewhen.core.work import RunWarning
 def run_halted(state: RunState, event: p.RunHalted, at: float) -> RunState:
     """The loop stands still: an open turn goes on where it is, an audit that had begun is not counted (C21)."""
     state = written_off(written_off(state, "worker"), "judge")
+    if event.halt.stage == "turn":
+        state = unreported(state)
     turn = state.turn
     return replace(
         state,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from donewhen.core import events as e
 from donewhen.core.calls import Message
 from donewhen.core.changing import replace
-from donewhen.core.fold_calls import written_off
+from donewhen.core.fold_calls import unreported, worker_paid, written_off
 from donewhen.core.fold_plugging import cut_turn
 from donewhen.core.proof import assess, unmet_signature
 from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, OpenTurn, RunState
@@ -54,7 +54,7 @@ def _still_recorded(state: RunState) -> dict[str, str]:
 def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState:
     """A turn that failed is recorded with its error and is not audited as if it had answered (C8, A4)."""
     result = event.result
-    off = written_off(state, "worker")
+    off = worker_paid(written_off(state, "worker"), result.usage)
     failed = result.error is not None
     needs_person = not failed and result.claim.state != "finished"
     started = state.turn.started_at if state.turn is not None else at
@@ -62,7 +62,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         number=event.iteration,
         started_at=started,
         seconds=state.elapsed - state.iteration_began,
-        usage=result.usage + off.unfinished_usage,
+        usage=off.unfinished_usage,
         revision=state.revision,
         changed=event.changed,
         summary=result.summary or result.claim.text,
@@ -84,17 +84,13 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         response=None,
         returned=result.returned,
         judged={key: replace(one, stale=one.stale or one.one_turn) for key, one in state.judged.items()},
-        worker_usage=off.worker_usage + result.usage,
         audit_due=not failed or bool(event.changed),
         iterations=(*_without(state, event.iteration), record)[-KEPT_ITERATIONS:],
     )
 
 
 def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunState:
-    off = written_off(state, "worker")
-    spent = replace(
-        off, worker_usage=off.worker_usage + event.usage, unfinished_usage=off.unfinished_usage + event.usage
-    )
+    spent = unreported(worker_paid(written_off(state, "worker"), event.usage))
     if state.turn is None:
         return spent
     cut = cut_off(spent, event.reason)

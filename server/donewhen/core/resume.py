@@ -71,9 +71,8 @@ def _raised(state: RunState, limits: Limits) -> bool:
     if state.status == "timed_out":
         timeout = raised.limit("timeout")
         return timeout is None or timeout > state.elapsed
-    usage = state.usage
-    money = limits.budget is None or (usage.usd is not None and limits.budget > usage.usd)
-    tokens = limits.token_budget is None or limits.token_budget > usage.tokens
+    money = limits.budget is None or limits.budget > state.known_usd
+    tokens = limits.token_budget is None or limits.token_budget > state.usage.tokens
     return money and tokens
 
 

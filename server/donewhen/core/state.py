@@ -6,7 +6,7 @@ A `RunState` is a value: reading it needs no lock, and the same entries always g
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from donewhen.core.calls import CallStarted, Message
@@ -17,7 +17,7 @@ from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import Halted, PluginState, ResumeDirective
 from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import RequirementVerdict
-from donewhen.core.work import Actor, Answer, Claim, Interrupt, RunWarning, Usage
+from donewhen.core.work import UNKNOWN, Actor, Answer, Claim, Interrupt, RunWarning, Usage
 
 RunStatus = (
     Literal["running", "waiting", "paused", "interrupted"] | EndStatus
@@ -224,8 +224,13 @@ class RunState:
     dismissed: frozenset[str] = frozenset()
     """What a person was asked about and left as it is."""
 
-    worker_usage: Usage = field(default_factory=Usage)
+    worker_spent: Usage = field(default_factory=Usage)
+    """What is on record of the worker's cost; see `worker_usage`."""
     judge_usage: Usage = field(default_factory=Usage)
+    judge_score: float | None = None
+    """How far the judge said last that what it decides is, 0 to 1; None where it gave no score."""
+    known_usd: float = 0.0
+    """All of the cost that is known, in US dollars: what counts against a budget."""
     stall_signature: str = ""
     stall_count: int = 0
 
@@ -287,8 +292,19 @@ class RunState:
         return self.options.worker == "human"
 
     @property
+    def worker_usage(self) -> Usage:
+        """What the worker cost so far: unknown while one works whose cost nobody accounts for."""
+        open_cost = UNKNOWN if self.turn is not None and not self.options.metered else Usage()
+        return self.worker_spent + open_cost
+
+    @property
     def usage(self) -> Usage:
         return self.worker_usage + self.judge_usage
+
+    @property
+    def spent(self) -> Usage:
+        """What counts against the budgets: as much of the cost as is known."""
+        return replace(self.usage, usd=self.known_usd)
 
     @property
     def open_findings(self) -> tuple[KnownFinding, ...]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from donewhen.core.approval import COMMAND_TOOL, ApprovalRule
 from donewhen.core.events import RunOptions
-from donewhen.core.goal import Goal
+from donewhen.core.goal import Goal, Limits
+from donewhen.core.work import RunWarning
 
 SHOWN = 8
 """Rules of one kind that are named; of more, their number is told."""
@@ -78,17 +79,31 @@ def _ceiling(goal: Goal) -> str:
 def _cost(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> str:
     limits = goal.limits
     tokens = f" and {limits.token_budget:,} tokens" if limits.token_budget is not None else ""
-    if options.agent is None and options.judging is None:
+    if options.agent is None and (options.judging is None or not options.metered):
         known = "what the worker itself spends, which is not known here"
-        return (
-            known if limits.budget is None and not tokens else f"at most {_budget(limits.budget)}{tokens}, as reported"
-        )
+        if limits.budget is None and not tokens:
+            return known
+        most = f"at most {_budget(limits.budget)}{tokens}"
+        return f"{most}, as reported" if options.metered else f"{most} as far as it is reported, besides {known}"
     if limits.budget is not None:
         return f"at most {_budget(limits.budget)}{tokens}"
     if unpriced:
         price = f"an unknown amount: the price of {', '.join(unpriced)} is not known"
         return f"{price}; at most{tokens.removeprefix(' and')}" if tokens else f"{price}, and there is no limit"
     return f"at most{tokens.removeprefix(' and')}" if tokens else "whatever it takes: no limit is set"
+
+
+def unkept_budgets(limits: Limits, options: RunOptions) -> tuple[RunWarning, ...]:
+    """The warning of budgets that can't be kept in full: nobody here accounts for what worker or judge cost."""
+    whose = [] if options.metered else ["worker"]
+    whose += ["judge"] if options.judge is not None and options.judging is None else []
+    budgets = [] if limits.budget is None else [f"${limits.budget:.2f}"]
+    budgets += [] if limits.token_budget is None else [f"{limits.token_budget:,} tokens"]
+    if not whose or not budgets:
+        return ()
+    who = f"the {' and the '.join(whose)} {'cost' if len(whose) > 1 else 'costs'}"
+    message = f"what {who} is known only as far as reported: the budget of {' and '.join(budgets)} counts nothing else"
+    return (RunWarning("cost_unknown", message),)
 
 
 def _budget(budget: float | None) -> str:

@@ -58,6 +58,10 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
 
+UNKNOWN = Usage(usd=None)
+"""The cost of what nobody accounts for: a command, a callable, a service. Its tokens aren't counted either."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerStep:
     """One thing that a worker did in a turn, as the server saw it: for the reader of an iteration."""
@@ -70,7 +74,8 @@ class WorkerStep:
 @dataclass(frozen=True, slots=True)
 class TurnResult:
     """The end of a worker's turn. `error` is set where the turn failed; then nothing else of it counts (C8). `final`:
-    another turn is no use before a person changed something. `usage` is what was not accounted call by call.
+    another turn is no use before a person changed something. `usage` is what was not accounted call by call: unknown
+    unless the worker says so.
 
     `response_digest` identifies what a library worker returned (of a text it is the sha256), or the command worker's
     output. `response` is its text where the goal is about the response itself; it is evidence for such a goal only.
@@ -84,7 +89,7 @@ class TurnResult:
     """
 
     claim: Claim = field(default_factory=Claim)
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = UNKNOWN
     error: str | None = None
     response_digest: str = ""
     steps: tuple[WorkerStep, ...] = ()

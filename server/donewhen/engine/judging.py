@@ -37,7 +37,15 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
     verdict = _masked(reply.verdict, run.parts.mask)
     await run.append(
         JudgeFinished(
-            asked, revision, run.state.revision, verdict, reply.usage, reason, dict(reply.shown), reply.cached
+            asked,
+            revision,
+            run.state.revision,
+            verdict,
+            reply.usage,
+            reason,
+            dict(reply.shown),
+            reply.cached,
+            reply.score,
         )
     )
     await report(run)
@@ -60,7 +68,7 @@ async def _ask_about_claim(run: ActiveRun) -> None:
     if reply is not None:
         await _look(run)
         reason = run.parts.mask(reply.reason) or "the judge could not tell"
-        await run.append(ClaimJudged(reply.confirmed, reason, reply.evidence_ids))
+        await run.append(ClaimJudged(reply.confirmed, reason, reply.evidence_ids, reply.usage))
 
 
 async def _look(run: ActiveRun) -> None:
@@ -81,7 +89,7 @@ async def _asked(run: ActiveRun, task: JudgeTask, activity: str) -> Judgement | 
     try:
         return await judge.judge(task, RevisionView(run, task.revision))
     except JudgeOutage as outage:
-        await run.append(JudgeFailed(run.parts.mask(str(outage)), final=outage.final))
+        await run.append(JudgeFailed(run.parts.mask(str(outage)), outage.usage, final=outage.final))
     except OverBudget as reached:
         # The run ends for it (`decide`): that the judge was not asked is no outage.
         await run.append(JudgeFailed(str(reached)))

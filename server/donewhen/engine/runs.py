@@ -14,6 +14,7 @@ from donewhen.core.errors import AlreadyRunning, DoneWhenError, LedgerError, Not
 from donewhen.core.goal import Limits
 from donewhen.core.resume import check_resumable, of_a_program, resumable, tightened
 from donewhen.core.state import RunState
+from donewhen.core.summary import unkept_budgets
 from donewhen.engine.active import ActiveRun, Parts
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
 from donewhen.engine.comparing import remember
@@ -97,6 +98,8 @@ class Supervisor(Control):
             await self._unhalted(run, halt)
             if raised != state.goal.limits:
                 await run.append(e.LimitsRaised(raised))
+                for warning in unkept_budgets(raised, state.options):
+                    await run.append(e.Warned(warning.code, warning.message))
             await run.append(e.RunResumed(approve, options.askable if options is not None else None))
             await take_accepted_goal(run)
         except BaseException:

@@ -15,7 +15,7 @@ from donewhen.core.events import (
 from donewhen.core.feedback import feedback_text, outputs_of
 from donewhen.core.proof import assess
 from donewhen.core.state import OpenTurn
-from donewhen.core.work import Interrupt, TurnResult
+from donewhen.core.work import Interrupt, TurnResult, Usage
 from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.places import locations
 from donewhen.engine.watching import amend_if_saved
@@ -45,7 +45,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
     finished = False
     try:
         # What the person did while nobody watched is this turn.
-        result: TurnResult | None = TurnResult(summary="edited before the run went on")
+        result: TurnResult | None = TurnResult(usage=Usage(), summary="edited before the run went on")
         if not edited:
             result = await turn_result(run, worker, turn, resuming, suspended=suspended)
         if result is None:

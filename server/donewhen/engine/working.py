@@ -12,7 +12,7 @@ from donewhen.core.evidence import Evidence, ObservedResponse
 from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import Halt, Refine, ResumeDirective
 from donewhen.core.state import Resuming
-from donewhen.core.work import Claim, TurnResult
+from donewhen.core.work import UNKNOWN, Claim, TurnResult, Usage
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.halting import called_at, halted
 from donewhen.engine.turn_context import Context
@@ -100,15 +100,21 @@ async def _worked(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult | No
         return masked(await watched(run, worker.work(turn, context), by="worker"), mask)
     except WorkerFailed as failure:
         error = str(failure) or "the worker failed"
-        failed = TurnResult(Claim(), error=error, summary=f"failed: {error}", final=failure.final)
+        usage = _unsaid(run) if failure.usage is None else failure.usage
+        failed = TurnResult(Claim(), usage, error=error, summary=f"failed: {error}", final=failure.final)
         return masked(failed, mask)
     except OverBudget as reached:
         # What it did so far is audited: it may be enough.
-        return TurnResult(summary=f"stopped: {reached}")
+        return TurnResult(usage=_unsaid(run), summary=f"stopped: {reached}")
     except Halt as halt:
         await run.look("person" if worker.waits_for_person else "worker", everywhere=not worker.waits_for_person)
         await halted(run, halt, "turn")
         return None
+
+
+def _unsaid(run: ActiveRun) -> Usage:
+    """What a turn cost that ended without saying so, besides the calls on record."""
+    return Usage() if run.state.options.metered else UNKNOWN
 
 
 def masked(result: TurnResult, mask: Callable[[str], str]) -> TurnResult:

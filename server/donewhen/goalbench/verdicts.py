@@ -8,6 +8,7 @@ from pathlib import Path
 
 from donewhen.core.goal import Requirement
 from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.core.work import Usage
 from donewhen.goalbench.cases import Case, JudgeName
 from donewhen.judges.scripted import (
     CallableJudge,
@@ -43,7 +44,9 @@ def honest_judge(case: Case, root: Path) -> CallableJudge:
 
     def ask(task: JudgeTask) -> Reply:
         if task.claim is not None:
-            return Judgement(None, reason="the oracle says so", confirmed=case.claim, evidence_ids=_fresh(task))
+            return Judgement(
+                None, Usage(), reason="the oracle says so", confirmed=case.claim, evidence_ids=_fresh(task)
+            )
         return Verdict(tuple(_finding(case, r, root, _fresh(task)) for r in task.requirements))
 
     return CallableJudge(ask, "honest")
@@ -68,7 +71,7 @@ def credulous_judge() -> CallableJudge:
 
     def ask(task: JudgeTask) -> Reply:
         if task.claim is not None:
-            return Judgement(None, reason="the worker will know", confirmed=True, evidence_ids=_fresh(task))
+            return Judgement(None, Usage(), reason="the worker will know", confirmed=True, evidence_ids=_fresh(task))
         return uniform_verdict(task, "met", "it looks done")
 
     return CallableJudge(ask, "gullible")

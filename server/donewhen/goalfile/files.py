@@ -92,6 +92,8 @@ def _content(real: Path, relative: str) -> bytes:
         with real.open("rb") as file:
             # One byte more than is allowed shows that it is too large, whatever its size.
             return file.read(SIZE_LIMIT + 1)
+    except GoalFileError:
+        raise
     except FileNotFoundError:
         raise GoalFileError(f"there is no {relative} here: `donewhen init` drafts one") from None
     except (OSError, ValueError) as error:

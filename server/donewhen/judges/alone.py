@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from donewhen.core.errors import InvalidGoal, UsageError, WorkspaceError
@@ -17,9 +17,10 @@ from donewhen.core.evidence import (
     ObservedResponse,
     shows,
 )
+from donewhen.core.globs import literal
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.verdict import Finding, RequirementVerdict
-from donewhen.core.work import Usage
+from donewhen.core.work import UNKNOWN, Usage
 from donewhen.judges.account import Account
 from donewhen.judges.claims import messages_of
 from donewhen.ports import Judge, Judgement, JudgeTask
@@ -37,15 +38,15 @@ class GoalVerdict:
     >>> GoalVerdict(0.5, False, "R2: no test").complete
     False
 
-    The evidence ids of `findings` count what was given in `evidence`, diffs apart, in order (E1, E2, ...), then what
-    the judge was shown besides.
+    `usage` is what asking cost, unknown unless the judge says so. The evidence ids of `findings` count what was given
+    in `evidence`, diffs apart, in order (E1, E2, ...), then what the judge was shown besides.
     """
 
     score: float
     complete: bool
     missing: str
     findings: tuple[RequirementVerdict, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = UNKNOWN
 
 
 async def judge_goal(
@@ -65,18 +66,20 @@ async def judge_goal(
     evidence that can't be used, JudgeOutage where the judge can't be asked.
     """
     _check_files(files)
-    asked = _goal(goal, evidence or ())
+    asked = _showing(_goal(goal, evidence or ()), files or {})
     context = _Alone(evidence or (), files or {})
     claims = messages_of(messages or ())
     held_back = {one.id: found for one in asked.requirements if (found := _by_proof(one, context.given)) is not None}
     open_ones = tuple(one for one in asked.requirements if one.id not in held_back)
-    reply = Judgement(None)
+    reply = Judgement(None, Usage())
     if open_ones:
         task = JudgeTask("", asked, open_ones, _REVISION, context.given, messages=claims, kept=False)
         reply = await judge.judge(task, context)
     bare = not files and not any(shows(one) for one in evidence or ())
     findings = tuple(held_back.get(one.id) or _judged(one, reply, context, bare) for one in asked.requirements)
-    return _verdict(asked, findings, context.calls.total + reply.usage)
+    verdict = _verdict(asked, findings, context.calls.total + reply.usage)
+    # A score for the whole stands where the judge was asked about the whole.
+    return verdict if held_back or reply.score is None else replace(verdict, score=reply.score)
 
 
 def _goal(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
@@ -90,6 +93,14 @@ def _goal(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
     text = goal.strip()
     requirements = (Requirement(requirement_id(text), 1, text),) if text else ()
     return Goal("", text, requirements, about="response" if responses else "workspace")
+
+
+def _showing(goal: Goal, files: Mapping[str, str]) -> Goal:
+    """With every file shown for each requirement that names none: there is nothing else to look at."""
+    every = tuple(literal(path) for path in files)
+    return replace(
+        goal, requirements=tuple(one if one.files else replace(one, files=every) for one in goal.requirements)
+    )
 
 
 def _check_files(files: Any) -> None:
@@ -117,7 +128,10 @@ def check_evidence(evidence: Sequence[Observation], about: str) -> None:
 def _verdict(goal: Goal, findings: Sequence[RequirementVerdict], usage: Usage) -> GoalVerdict:
     labels = {one.id: one.label for one in goal.requirements}
     left = [one for one in findings if one.finding != "met"]
-    missing = "\n".join(f"{labels[one.requirement_id]}: {one.reason or one.finding}" for one in left)
+    several = len(findings) > 1
+    missing = "\n".join(
+        f"{f'{labels[one.requirement_id]}: ' if several else ''}{one.reason or one.finding}" for one in left
+    )
     return GoalVerdict((len(findings) - len(left)) / len(findings), not left, missing, tuple(findings), usage)
 
 

@@ -13,6 +13,7 @@ from donewhen.core.events import JudgeOptions
 from donewhen.core.evidence import Evidence
 from donewhen.core.goal import Requirement
 from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.core.work import Usage
 from donewhen.judges import prompts
 from donewhen.judges.conversation import Conversation, Form, Held
 from donewhen.judges.evidence_prompt import LEAST_OF_CLAIM, Asked, Question, batches, bytes_of, question
@@ -80,16 +81,17 @@ class Audit:
 
     async def verdict(self) -> Judgement:
         if not self.task.requirements:
-            return Judgement(Verdict(()))
+            return Judgement(Verdict(()), Usage())
         rooms = Rooms.of(self.options, prompts.REPLY)
         diff = await self.context.diff()
         parts = [await self._part(batch, rooms, diff) for batch in batches(self.task.requirements, rooms.evidence)]
         reasons = tuple(dict.fromkeys(part.reason for part in parts if part.reason))
         if all(part.reason for part in parts):
-            return Judgement(None, reason="; ".join(reasons))
+            return Judgement(None, Usage(), reason="; ".join(reasons))
         findings = tuple(finding for part in parts for finding in part.findings)
         return Judgement(
             Verdict(findings),
+            Usage(),
             reason="; ".join(reasons),
             shown=self._shown(parts),
             cached=all(part.cached for part in parts),
@@ -153,9 +155,9 @@ class Audit:
         )
         held, _ = await self._held(self._first(asked, form.instructions), asked, citable, form, rooms)
         if held.value is None:
-            return Judgement(None, reason=f"the judge's reply could not be used: {held.problem}")
+            return Judgement(None, Usage(), reason=f"the judge's reply could not be used: {held.problem}")
         said = held.value
-        return Judgement(None, reason=said.reason, confirmed=said.confirmed, evidence_ids=said.evidence_ids)
+        return Judgement(None, Usage(), reason=said.reason, confirmed=said.confirmed, evidence_ids=said.evidence_ids)
 
     async def _question(self, batch: tuple[Requirement, ...], rooms: Rooms, diff: str) -> Question:
         material = await gather(self.task, batch, self.context, self.normaliser, diff)

@@ -26,7 +26,8 @@ async def gather(
 ) -> Material:
     """The material for these requirements, the files that are worth showing read."""
     files, changed = tuple(context.files()), tuple(await context.changed())
-    chosen = await asyncio.to_thread(chosen_files, requirements, files, changed)
+    named = MAX_NAMED if task.kept else MAX_FILES  # a judge that is asked alone is shown what it was given
+    chosen = await asyncio.to_thread(chosen_files, requirements, files, changed, named)
     contents: dict[str, bytes] = {}
     for path in chosen:
         try:
@@ -52,30 +53,34 @@ def _usable(task: JudgeTask) -> tuple[Evidence, ...]:
     return tuple(one for one in task.evidence if not isinstance(one.observation, ObservedResponse))
 
 
-def chosen_files(requirements: Sequence[Requirement], files: Sequence[str], changed: Sequence[str]) -> tuple[str, ...]:
+def chosen_files(
+    requirements: Sequence[Requirement], files: Sequence[str], changed: Sequence[str], most: int = MAX_NAMED
+) -> tuple[str, ...]:
     """For each requirement the files that it names; those that changed; where neither gives one, the files whose paths
     share words with a requirement. Bounded, each requirement's first choice before any second one."""
     wanted = [requirement_words(requirement) for requirement in requirements]
     every = frozenset[str]().union(*wanted)
     covered = set(files)
     moved = _best([path for path in changed if path in covered], every, MAX_CHANGED)
-    choices = [_named(one, files, own, set(changed)) for one, own in zip(requirements, wanted, strict=True)]
+    choices = [_named(one, files, own, set(changed), most) for one, own in zip(requirements, wanted, strict=True)]
     if not moved:
         choices = [
             choice or _best([path for path in files if path_score(path, own)], own, MAX_GUESSED)
             for choice, own in zip(choices, wanted, strict=True)
         ]
-    in_turn = [choice[place] for place in range(MAX_NAMED) for choice in choices if place < len(choice)]
+    in_turn = [choice[place] for place in range(most) for choice in choices if place < len(choice)]
     return tuple(dict.fromkeys((*in_turn[: MAX_FILES - len(moved)], *moved)))
 
 
-def _named(requirement: Requirement, files: Sequence[str], wanted: frozenset[str], changed: set[str]) -> list[str]:
+def _named(
+    requirement: Requirement, files: Sequence[str], wanted: frozenset[str], changed: set[str], most: int
+) -> list[str]:
     said = mentioned(requirement)
     if not said and not requirement.files:
         return []
     found = [path for path in files if mentions(said, path) or any_matches(requirement.files, path)]
     found.sort(key=lambda path: (not mentions(said, path), path not in changed, -path_score(path, wanted), path))
-    return found[:MAX_NAMED]
+    return found[:most]
 
 
 def _best(paths: Sequence[str], wanted: frozenset[str], most: int) -> list[str]:

@@ -65,7 +65,7 @@ class PanelJudge:
             findings.append(self._agreed(requirement.id, said, outages))
         return Judgement(
             Verdict(tuple(findings)),
-            usage=sum((reply.usage for _, reply in votes), Usage()),
+            usage=_taken(votes),
             shown=_shown([reply for _, reply in votes]),
             cached=all(reply.cached for _, reply in votes) and not outages,
         )
@@ -98,10 +98,14 @@ class PanelJudge:
         said = "; ".join(f"{name}: {reply.reason}" for name, reply in votes)
         if count < self._needed:
             self._refuse_open(count, outages)
-            return Judgement(None, reason=f"the judges don't agree: {said}")
+            return Judgement(None, _taken(votes), reason=f"the judges don't agree: {said}")
         agreeing = [reply for _, reply in votes if reply.confirmed == confirmed]
         ids = tuple(dict.fromkeys(cited for reply in agreeing for cited in reply.evidence_ids))
-        return Judgement(None, reason=agreeing[0].reason, confirmed=confirmed, evidence_ids=ids)
+        return Judgement(None, _taken(votes), reason=agreeing[0].reason, confirmed=confirmed, evidence_ids=ids)
+
+
+def _taken(votes: Sequence[tuple[str, Judgement]]) -> Usage:
+    return sum((reply.usage for _, reply in votes), Usage())
 
 
 class _OnceRecorded:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.verdict import Finding, RequirementVerdict, Verdict
+from donewhen.core.work import Usage
 from donewhen.ports import AuditContext, Judgement, JudgeTask
 
 Reply = Judgement | Verdict
@@ -31,7 +32,7 @@ class CallableJudge:
         reply = self._ask(task)
         if inspect.isawaitable(reply):
             reply = await reply
-        return Judgement(reply) if isinstance(reply, Verdict) else reply
+        return Judgement(reply, Usage()) if isinstance(reply, Verdict) else reply
 
 
 class OutageJudge:
@@ -74,7 +75,7 @@ def undecided_judge(reason: str = "the evidence does not decide it") -> Callable
 
 def garbage_judge(reason: str = "the reply could not be read: '<<<yes!!'") -> CallableJudge:
     """Answers with something that is no verdict (C11)."""
-    return CallableJudge(lambda _: Judgement(None, reason=reason), "garbage")
+    return CallableJudge(lambda _: Judgement(None, Usage(), reason=reason), "garbage")
 
 
 def hostile_judge() -> CallableJudge:

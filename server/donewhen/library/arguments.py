@@ -46,6 +46,12 @@ def folder(name: str, value: Any) -> Path | None:
     return Path(named)
 
 
+def resolved(name: str, value: Any) -> Path | None:
+    """As `folder`, absolute, without links, and with `~` as the user's own."""
+    place = folder(name, value)
+    return None if place is None else place.expanduser().resolve()
+
+
 def flag(name: str, value: Any) -> bool:
     """Strictly: a text such as "no" would count as true."""
     if not isinstance(value, bool):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from donewhen.core.errors import UsageError
@@ -13,8 +12,8 @@ from donewhen.evidence.masking import Masking
 from donewhen.judges.alone import GoalVerdict
 from donewhen.judges.alone import judge_goal as ask_alone
 from donewhen.library.assembling import environment, judge_secrets, model_judge
-from donewhen.library.goals import without_prefix
-from donewhen.library.judging import JudgeLike, VerdictJudge, judge_of
+from donewhen.library.goals import asked_goal
+from donewhen.library.judging import JudgeLike, judge_of
 from donewhen.library.threads import run_sync
 
 
@@ -37,7 +36,7 @@ def judge_goal(
     ...     return {"score": 0.4, "complete": False, "missing": "no tests yet"}
     >>> verdict = judge_goal(judge, "The parser is tested", files={"parser.py": "def parse(): ..."})
     >>> verdict.complete, verdict.score, verdict.missing
-    (False, 0.4, 'R1: no tests yet')
+    (False, 0.4, 'no tests yet')
     """
     return run_sync(ajudge_goal(judge, goal, evidence, messages=messages, files=files))
 
@@ -62,13 +61,10 @@ async def ajudge_goal(
     asked, closing = model_judge(given, Masking(environment, secrets).mask, secrets)
     if asked is None:
         raise UsageError("a judge is needed: a model's name, a JudgeConfig or a callable")
-    wanted = without_prefix(goal) if isinstance(goal, str) else goal
+    wanted = asked_goal(goal) if isinstance(goal, str) else goal
     try:
         verdict = await ask_alone(asked, wanted, evidence, messages=messages, files=files)
     finally:
         if closing is not None:
             await closing()
-    # A score for the whole stands where the judge was asked about the whole.
-    whole = isinstance(goal, str) or not any(one.sole_check for one in goal.requirements)
-    score = given.score if whole and isinstance(given, VerdictJudge) else None
-    return verdict if score is None else replace(verdict, score=score)
+    return verdict

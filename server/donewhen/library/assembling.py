@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from donewhen.core.calls import Message
 from donewhen.core.errors import UsageError
 from donewhen.core.events import AgentOptions, Approve, Entry, RunOptions
 from donewhen.core.goal import Goal
+from donewhen.core.summary import unkept_budgets
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
 from donewhen.engine.clock import SystemClock
@@ -19,7 +21,7 @@ from donewhen.engine.setup import EngineSetup, Start
 from donewhen.evidence.validators import NOTHING, Validator
 from donewhen.library.checking import ResponseChecker
 from donewhen.library.goals import unlimited_warnings
-from donewhen.library.judging import JudgeConfig
+from donewhen.library.judging import HearingJudge, JudgeConfig
 from donewhen.library.memory import NoCommands, NoGoalFiles, NoProbes, SoleRunLock
 from donewhen.library.sessions import Session
 from donewhen.library.workers import AgentConfig, PromptTemplate
@@ -61,6 +63,8 @@ class RunParts:
     approve: Approve = "deny"
     plugins: Sequence[object] = ()
     attended: bool = False
+    said: Callable[[], Sequence[Message]] | None = None
+    """The conversation so far, which the judge of a goal about a response is shown as claims."""
 
     @property
     def start(self) -> Start:
@@ -78,8 +82,18 @@ class RunParts:
             judging=judging,
             attended=self.attended,
             askable=self.attended,
+            metered=agent is not None,
         )
-        warnings = (*unlimited_warnings(self.goal.limits), *_not_independent(agent, judging and judging.models))
+        if self.goal.limits.budget is not None and (agent is not None or judging is not None):
+            from donewhen.settling import Knowledge, refuse_unknown_price
+
+            if (known := Knowledge()).installed():
+                refuse_unknown_price(self.goal.limits.budget, options, user_settings(self.state_dir), known)
+        warnings = (
+            *unlimited_warnings(self.goal.limits),
+            *_not_independent(agent, judging and judging.models),
+            *unkept_budgets(self.goal.limits, options),
+        )
         return Start(self.goal, options, warnings, accepted="auto")
 
 
@@ -96,6 +110,8 @@ async def _in_memory(parts: RunParts) -> Session:
     ledger = MemoryLedger(keep=KEPT_ENTRIES)
     checker = _checker(parts, NoCommands())
     judge, closing = model_judge(parts.judge, mask, secrets)
+    if judge is not None and parts.said is not None:
+        judge = HearingJudge(judge, parts.said)
     root = Path("/")
     space = MemoryWorkspace()  # one: a run that goes on finds its checkpoints
     setup = EngineSetup(

@@ -14,7 +14,7 @@ from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementVerdict, RequirementView, Verdict
 from donewhen.core.work import TurnResult
 from donewhen.library.assembling import RunParts
-from donewhen.library.goals import wanted_goal
+from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.handles import OnInterrupt
 from donewhen.library.judging import AuditTask, JudgeConfig, JudgeLike, judge_of, verdict_from
 from donewhen.library.limiting import limits
@@ -31,9 +31,15 @@ COMMANDS = ("status", "pause", "resume", "stop", "clear")
 
 
 def goal_command(message: Any) -> tuple[str, str] | None:
-    """What a message asks for: `start` with its condition, or one of COMMANDS. None for one that is no goal (C22)."""
+    """What a message asks for, a text or a user's message object: `start` with its condition, or one of COMMANDS. None
+    for one that is no goal (C22)."""
     if not isinstance(message, str):
-        return None
+        named = isinstance(message, Mapping)
+        content: Any = message.get("content") if named else getattr(message, "content", None)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        role: Any = message.get("role") if named else getattr(message, "role", "user")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        if role not in ("user", "human") or not isinstance(content, str | list | tuple):
+            return None
+        message = as_text(content)
     text = message.strip()
     rest = text.removeprefix(PREFIX)
     if not text.startswith(PREFIX) or (rest and not rest[0].isspace()):
@@ -57,11 +63,17 @@ class Pursuing:
     state_dir: Path | None
     on_interrupt: OnInterrupt | None
 
-    def parts(self, condition: str, worker: GoalWorker, agent: Any) -> RunParts:
-        """One run of one condition. In a workspace the commands that it names are checks."""
+    def goal(self, condition: str, evaluated: int = 0) -> Goal:
+        """A condition as a goal: in a workspace the commands that it names are checks. `evaluated`: how often it was
+        judged before. Raises InvalidGoal."""
         root = self.workspace
-        bounds = limits(self.max_evaluations, self.timeout)
-        goal = _about_response(condition, bounds) if root is None else _about_files(condition, root, bounds)
+        left = None if self.max_evaluations is None else max(1, self.max_evaluations - evaluated)
+        bounds = limits(left, self.timeout)
+        return _about_response(condition, bounds) if root is None else _about_files(condition, root, bounds)
+
+    def parts(self, goal: Goal | None, worker: GoalWorker, agent: Any) -> RunParts:
+        """One run of one condition; None: of one that is on record."""
+        root = self.workspace
         return RunParts(
             goal=goal,
             worker=worker,
@@ -76,6 +88,7 @@ class Pursuing:
 
 
 def _about_response(condition: str, bounds: Limits) -> Goal:
+    refuse_without_workspace(condition, instead="GoalMiddleware(..., workspace=FOLDER)")
     requirement = Requirement(requirement_id(condition), 1, " ".join(condition.split()))
     return Goal("", condition, (requirement,), bounds, about="response")
 
@@ -90,14 +103,20 @@ class GoalWorker(LoopedWorker):
     evaluations and the last one's reason whenever there is a new one."""
 
     def __init__(
-        self, worker: Callable[..., Any], asked: Asked, told: Callable[[int, str], None], *, about_files: bool
+        self,
+        worker: Callable[..., Any],
+        asked: Asked,
+        told: Callable[[int, str], None],
+        *,
+        about_files: bool,
+        evaluations: int = 0,
     ) -> None:
         super().__init__(worker, asked, retry=_go_on)
         self._told = told
         self._about_files = about_files
         self._responses: list[str] = []
         self._counted = 0
-        self.evaluations = 0
+        self.evaluations = evaluations
         self.reason = ""
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
@@ -114,10 +133,6 @@ class GoalWorker(LoopedWorker):
         if whole and not state.outages:
             self._evaluated(assess(state))
 
-    def feedback(self, turn: Turn) -> str | None:
-        """In a workspace all that the checks printed."""
-        return turn.feedback if self._about_files and turn.feedback else super().feedback(turn)
-
     def _evaluated(self, views: Sequence[RequirementView]) -> None:
         """Counts the attempt that was evaluated since; a turn that failed was not."""
         if not self.attempts or self.attempts[-1].error is not None or self.attempts[-1].attempt == self._counted:
@@ -130,19 +145,11 @@ class GoalWorker(LoopedWorker):
     def _seen(self, response: str) -> str:
         """What the evaluator reads: the last messages where the agent shows them, else its last responses."""
         self._responses = [*self._responses, response][-MAX_SHOWN:]
-        messages = self.messages
-        if messages is not None:
-            return "\n\n".join(_line(one) for one in messages[-MAX_SHOWN:])
+        if self.messages is not None:
+            return "\n\n".join(f"{one.role}: {one.text}" for one in self.said[-MAX_SHOWN:])
         if len(self._responses) == 1:
             return response
         return "\n\n".join(f"response {number}:\n{one}" for number, one in enumerate(self._responses, 1))
-
-
-def _line(message: Any) -> str:
-    if isinstance(message, Mapping):
-        named = cast("Mapping[str, Any]", message)
-        return f"{named.get('role', 'message')}: {as_text(named)}"
-    return f"{getattr(message, 'role', 'message')}: {as_text(message)}"
 
 
 def _go_on(feedback: str | None) -> str:

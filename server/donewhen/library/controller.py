@@ -20,7 +20,7 @@ from donewhen.core.work import TurnResult
 from donewhen.judges.alone import GoalVerdict, check_evidence
 from donewhen.judges.claims import messages_of
 from donewhen.library.asking import judge_goal
-from donewhen.library.goals import without_prefix
+from donewhen.library.goals import refuse_without_workspace, with_stated, without_prefix
 from donewhen.library.judging import AuditTask, JudgeLike, judgement_of
 from donewhen.library.outcomes import GoalOutcome, outcome_of
 from donewhen.library.prompts import objective_of
@@ -59,6 +59,9 @@ class GoalDone:
     outcome: GoalOutcome
 
 
+_INSTEAD = "give a Goal with a check of it, whose results are evidence, or use run_goal(..., workspace=FOLDER)"
+
+
 class GoalController:
     """Decides whether a worker goes on, while the caller talks to it. It keeps no time and calls nobody: limits other
     than `max_iterations` (None: the goal's own, 10 where it says nothing) don't apply.
@@ -79,11 +82,10 @@ class GoalController:
         self._judge = judge
         wanted = _goal(goal, max_iterations)
         judged = any(not one.sole_check for one in wanted.requirements)
-        options = e.RunOptions(worker="callable", judge="the caller" if judged else None, attended=False)
+        options = e.RunOptions(worker="callable", judge="the caller" if judged else None, attended=False, metered=False)
         started = e.RunStarted("", "pursue", wanted, options, "turn 0")
         self._state = begin(e.Entry(1, 0.0, started))
         self._response: Any = None
-        self._score: float | None = None
         self._given: tuple[Observation, ...] = ()
         self._seen: list[Evidence] = []
         """What the turn that is being audited left, which alone can be cited."""
@@ -92,7 +94,7 @@ class GoalController:
     @property
     def outcome(self) -> GoalOutcome:
         """Where the goal stands."""
-        return outcome_of(self._state, self._response, self._score)
+        return outcome_of(self._state, self._response)
 
     def start(self) -> str:
         """The first prompt: the objective. Raises UsageError where it was started already."""
@@ -118,7 +120,7 @@ class GoalController:
         if state.turn is None:
             raise UsageError("no turn is open: start() first, and nothing comes after GoalDone")
         check_evidence(evidence, state.goal.about)
-        self._said, self._given, self._score, self._response = verdict, tuple(evidence), None, response
+        self._said, self._given, self._response = verdict, tuple(evidence), response
         # Nobody here sees files: each turn may have changed anything, and no older result counts.
         self._append(e.RevisionChanged(f"turn {state.turn.iteration}", (), "worker"))
         result = _result(response, error)
@@ -201,9 +203,12 @@ class GoalController:
         reply = Judgement(None, reason="no verdict was given")
         if self._said is not None:
             said = _cited(self._said, asked, tuple(one.id for one in known))
-            reply, self._score = judgement_of(said, AuditTask(state.goal, requirements, known))
+            reply = judgement_of(said, AuditTask(state.goal, requirements, known))
         self._append(e.JudgeStarted(asked, state.revision))
-        self._append(e.JudgeFinished(asked, state.revision, state.revision, reply.verdict, reply.usage, reply.reason))
+        revision = state.revision
+        self._append(
+            e.JudgeFinished(asked, revision, revision, reply.verdict, reply.usage, reply.reason, score=reply.score)
+        )
 
     def _followup(self) -> str:
         state = self._state
@@ -220,12 +225,17 @@ def _goal(goal: Goal | str, max_iterations: int | None) -> Goal:
     cap = limits.max_iterations if max_iterations is None else max_iterations
     limits = replace(limits, max_iterations=cap, timeout=None, budget=None, token_budget=None)
     if isinstance(goal, Goal):
-        return replace(goal, limits=limits)
+        if goal.about == "response":
+            for text in (goal.objective, *(one.text for one in goal.requirements)):
+                refuse_without_workspace(text, instead=_INSTEAD)
+            return replace(goal, limits=limits)
+        return replace(with_stated(goal), limits=limits)
     if not isinstance(goal, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
         raise InvalidGoal(f"goal must be a text or a Goal; it is {type(goal).__name__}")
     text = without_prefix(goal).strip()
     if not text:
         raise InvalidGoal("the objective must not be blank: say what shall be true when it is done")
+    refuse_without_workspace(text, instead=_INSTEAD)
     said = " ".join(text.split())
     return Goal("", text, (Requirement(requirement_id(said), 1, said),), limits, about="response")
 

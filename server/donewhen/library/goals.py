@@ -12,6 +12,7 @@ from typing import Any
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.work import RunWarning
+from donewhen.goalfile.stated import stated_commands, stated_files
 from donewhen.library.arguments import several
 
 CheckLike = str | Callable[..., Any]
@@ -21,8 +22,8 @@ GoalLike = Goal | str | os.PathLike[str]
 
 _PREFIX = re.compile(r"\s*/goal(?:\s+|$)")
 _TITLE = 100
-_MARKUP = re.compile(r"`|\[[ xX]?\]")
-_COMMAND = re.compile(r"`[^`\n]+`\s+(?:pass|succeed|is clean|exits)", re.IGNORECASE)
+_BOX = re.compile(r"\[[ xX]?\]")
+GIVE_WORKSPACE = "give workspace=FOLDER"
 UNDECIDABLE = "nothing can decide this goal: give a judge, or checks (commands, callables)"
 
 
@@ -58,6 +59,11 @@ def wanted_goal(
     Raises InvalidGoal for a blank objective and for a goal that nothing can decide, GoalFileError, UsageError.
     """
     checks = several("checks", checks)
+    if workspace is None:
+        for text in _said(given):
+            refuse_without_workspace(text, judged=judged)
+    elif isinstance(given, Goal):
+        given = with_stated(given)
     draft = _drafted(given, judged, workspace)
     validators = validators_of(one for one in checks if not isinstance(one, str))
     names = iter(validators)
@@ -81,6 +87,60 @@ def without_prefix(text: str) -> str:
     """The objective of `/goal OBJECTIVE`; any other text as it is (C22)."""
     found = _PREFIX.match(text)
     return text if found is None else text[found.end() :]
+
+
+def _said(given: GoalLike) -> tuple[str, ...]:
+    """What a goal says in words."""
+    if isinstance(given, Goal):
+        return (given.title, given.objective, *(one.text for one in given.requirements))
+    return (without_prefix(given),) if isinstance(given, str) else ()
+
+
+def refuse_without_workspace(text: str, *, judged: bool = True, instead: str = GIVE_WORKSPACE) -> None:
+    """The guard of every door: without a workspace nothing shows that a command passes, or what a file holds, but the
+    worker's word. Raises InvalidGoal for a text that names one, with what to do `instead`. `judged` false: nobody
+    decides on the text itself, and files may be named in it."""
+    said = next((one.said for one in stated_commands(text)), None) or _bound_in_list(text)
+    if said is not None:
+        raise InvalidGoal(f"the objective says {said!r}, and commands run in a workspace: {instead}")
+    files = stated_files(text) if judged else ()
+    if files:
+        raise InvalidGoal(f"the objective names {files[0]}, and files are in a workspace: {instead}")
+
+
+def asked_goal(text: str) -> Goal | str:
+    """A text that a judge is asked about on its own. One that names a command or a file is about a workspace, which no
+    response shows, and a command is proven by its result alone."""
+    text = without_prefix(text).strip()
+    if stated_commands(text) or _bound_in_list(text) is not None:
+        draft = _from_text(text, judged=True)
+        return draft.goal(draft.requirements)
+    if stated_files(text):
+        said = " ".join(text.split())
+        return Goal("", text, (Requirement(requirement_id(said), 1, said),))
+    return text
+
+
+def _bound_in_list(text: str) -> str | None:
+    """What a task list in the text binds, as in a goal file."""
+    if not _BOX.search(text):
+        return None
+    from donewhen.goalfile.parse import parse  # lazy: Markdown is needed for marked-up texts only
+
+    bound = [one for one in parse(text).requirements if one.requirement.checks or one.files or one.problems]
+    return bound[0].requirement.text if bound else None
+
+
+def with_stated(goal: Goal) -> Goal:
+    """The goal with the commands bound of which it says in words that they pass."""
+    known = {check.command for check in goal.checks}
+    requirements = list(goal.requirements)
+    for text in dict.fromkeys(_said(goal)):
+        for stated in stated_commands(text):
+            if stated.command not in known:
+                known.add(stated.command)
+                requirements.append(_requiring(Check.of(stated.command, stated.exit_code), len(requirements) + 1))
+    return replace(goal, requirements=tuple(requirements))
 
 
 def validators_of(callables: Iterable[Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
@@ -115,6 +175,8 @@ def unlimited_warnings(limits: Limits) -> tuple[RunWarning, ...]:
 
 def _requiring(check: Check, number: int) -> Requirement:
     text = f"`{check.command}` passes" if check.kind == "command" else f"{check.command} accepts the result"
+    if check.expected_exit:
+        text = f"`{check.command}` exits with {check.expected_exit}"
     return Requirement(requirement_id(text), number, text, (check,), sole_check=True)
 
 
@@ -129,11 +191,8 @@ def _drafted(given: GoalLike, judged: bool, root: Path | None) -> _Draft:
     text = without_prefix(given).strip()
     if not text:
         raise InvalidGoal("the objective must not be blank: say what shall be true when it is done")
-    if root is not None and _MARKUP.search(text):
+    if root is not None and ("`" in text or _BOX.search(text) or stated_commands(text)):
         return _from_text(text, judged)
-    stated = _COMMAND.search(text)
-    if stated is not None:
-        raise InvalidGoal(f"the objective says {stated[0]!r}, and commands run in a workspace: give workspace=FOLDER")
     line = text.splitlines()[0].strip()
     title = line if len(line) <= _TITLE else line[:_TITLE].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
     said = " ".join(text.split())

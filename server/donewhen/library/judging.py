@@ -14,7 +14,7 @@ from donewhen.core.evidence import CheckResult, Evidence, ObservedDiff, Observed
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.panel import panel
 from donewhen.core.verdict import RequirementVerdict, Verdict
-from donewhen.core.work import Claim, Usage
+from donewhen.core.work import UNKNOWN, Claim, Usage
 from donewhen.judges.alone import GoalVerdict
 from donewhen.library.arguments import choice, temperature, text_or_none, whole
 from donewhen.library.threads import called
@@ -108,14 +108,11 @@ class VerdictJudge:
 
     It is a program of the caller's, and may look at what the server can't see: a page, a database. Where the server
     has nothing to show, that it ran and what it answered is the evidence, as a validator's result is.
-
-    `score` is what it said last, None where it gave none.
     """
 
     def __init__(self, ask: Callable[..., Any], files: Mapping[str, str] | None = None) -> None:
         self._ask = ask
         self._files = files or {}
-        self.score: float | None = None
 
     @property
     def identity(self) -> str:
@@ -124,14 +121,13 @@ class VerdictJudge:
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
         """Its JudgeOutage is an outage, as is any other exception of it: it has not judged (A6)."""
         seen = replace(await _seen(task, context), files=self._files)
-        self.score = None
         started, begun = time.time(), time.perf_counter()
         try:
             said = await called(self._ask, seen)
         except (JudgeOutage, OverBudget):
             raise
         except Exception as error:
-            raise JudgeOutage(f"{type(error).__name__}: {error}") from error
+            raise JudgeOutage(f"{type(error).__name__}: {error}", usage=UNKNOWN) from error
         if isinstance(said, Judgement):
             wrong = _unusable_reply(said)
             return _unusable(wrong) if wrong else said
@@ -141,8 +137,25 @@ class VerdictJudge:
             seen = replace(seen, evidence=(await context.record(ran),))
         if task.claim is not None:
             return _on_claim(said, seen)
-        reply, self.score = judgement_of(said, seen)
-        return reply
+        return judgement_of(said, seen)
+
+
+class HearingJudge:
+    """`ports.Judge` around another one, which is told what was said so far, as claims, where the goal is about a
+    response."""
+
+    def __init__(self, judge: Judge, said: Callable[[], Sequence[Message]]) -> None:
+        self._judge = judge
+        self._said = said
+
+    @property
+    def identity(self) -> str:
+        return self._judge.identity
+
+    async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
+        if task.goal.about == "response":
+            task = replace(task, messages=tuple(self._said()))
+        return await self._judge.judge(task, context)
 
 
 async def _seen(task: JudgeTask, context: AuditContext) -> AuditTask:
@@ -169,16 +182,16 @@ def _provable(task: AuditTask) -> tuple[str, ...]:
     return tuple(one.id for one in task.evidence if proves(one.observation))
 
 
-def judgement_of(said: Any, task: AuditTask) -> tuple[Judgement, float | None]:
-    """What a judge's value says of the requirements of the task, and its score. Nothing is coerced: a value that isn't
-    exactly a verdict leaves them unverified (A1)."""
+def judgement_of(said: Any, task: AuditTask) -> Judgement:
+    """What a judge's value says of the requirements of the task. Nothing is coerced: a value that isn't exactly a
+    verdict leaves them unverified (A1)."""
     if isinstance(said, Verdict):
         wrong = _unusable_findings(said.findings)
-        return _unusable(wrong) if wrong else Judgement(said), None
+        return _unusable(wrong) if wrong else Judgement(said)
     verdict = verdict_from(said)
     if isinstance(verdict, str):
-        return _unusable(verdict), None
-    return Judgement(_mapped(verdict, task)), verdict.score
+        return _unusable(verdict)
+    return Judgement(_mapped(verdict, task), verdict.usage, score=verdict.score)
 
 
 def verdict_from(said: Any) -> GoalVerdict | str:
@@ -210,6 +223,8 @@ def _unusable_reply(reply: Judgement) -> str:
             return wrong
     if given.confirmed is not None and not isinstance(given.confirmed, bool):
         return f"confirmed must be True, False or None, not {given.confirmed!r:.80}"
+    if given.score is not None and (isinstance(given.score, bool) or not _share(given.score)):
+        return f"score must be a number from 0 to 1, not {given.score!r:.80}"
     expected: dict[str, Any] = {"reason": str, "usage": Usage, "evidence_ids": Sequence, "shown": Mapping}
     for name, kind in expected.items():
         if not isinstance(getattr(given, name), kind):
@@ -228,12 +243,14 @@ def _unusable_findings(findings: Any) -> str:
 
 def _contradiction(verdict: GoalVerdict) -> str:
     score = cast("Any", verdict.score)
-    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+    if isinstance(score, bool) or not _share(score):
         return f"score must be a number from 0 to 1, not {score!r}"
     if not isinstance(cast("Any", verdict.complete), bool):
         return f"complete must be True or False, not {verdict.complete!r}"
     if not isinstance(cast("Any", verdict.missing), str):
         return f"missing must be a text, not {verdict.missing!r}"
+    if not isinstance(cast("Any", verdict.usage), Usage):
+        return f"usage must be a Usage, not {verdict.usage!r:.80}"
     if wrong := _unusable_findings(verdict.findings):
         return wrong
     if verdict.complete and score == 0:
@@ -241,6 +258,10 @@ def _contradiction(verdict: GoalVerdict) -> str:
     if verdict.complete and verdict.missing.strip():
         return f"complete, and yet there is something missing: {verdict.missing.strip()}"
     return ""
+
+
+def _share(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 1
 
 
 def _mapped(said: GoalVerdict, task: AuditTask) -> Verdict:

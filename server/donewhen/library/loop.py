@@ -5,19 +5,22 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
-from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
+from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
-from donewhen.library.arguments import callback, flag, several
+from donewhen.goalfile.stated import stated_commands
+from donewhen.library.arguments import callback, flag, folder, resolved, several
 from donewhen.library.assembling import RunParts
 from donewhen.library.attaching import ByWorker, host_of, name_of
+from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.judging import JudgeConfig, JudgeLike, judge_of
 from donewhen.library.limiting import attempts, limits, seconds
 from donewhen.library.looped import Asked, LoopedWorker
-from donewhen.library.response import GoalResult, RetryPrompt, feedback_of, stop_reason_of
+from donewhen.library.response import GoalResult, RetryPrompt, feedback_of, fresh_prompt, retry_prompt, stop_reason_of
 from donewhen.library.standing import stood
 from donewhen.library.threads import is_async, run_sync
 from donewhen.library.workers import as_text
@@ -38,6 +41,10 @@ class GoalLoop:
     callable or a Judge; without one the model that the worker has as its attribute `model`), or a validator, called as
     `validator(response, agent, **kwargs)`, sync or async, which returns True, False, a ValidationOutcome or a dict
     with `passed` and `feedback` (C15).
+
+    With `workspace` the goal is about that folder: the commands that its text names are run there after each attempt
+    and decide, a judge sees their output and the files, and the response counts for nothing; the run is on record, in
+    `state_dir` where that is given. A text that names a command or a file is refused without one.
 
     `max_attempts` (10) and `timeout` (3600 seconds for the whole run) are finite unless they are infinite or
     "unlimited" on purpose, which warns (C1). With `preserve_context` False each retry starts from the original
@@ -70,8 +77,12 @@ class GoalLoop:
         preserve_context: bool = True,
         resume_prompt_template: RetryPrompt | None = None,
         plugins: Sequence[object] = (),
+        workspace: str | Path | None = None,
+        state_dir: str | Path | None = None,
     ) -> None:
-        self.goal = _checked_goal(goal)
+        self.workspace = resolved("workspace", workspace)
+        self.state_dir = folder("state_dir", state_dir)
+        self.goal = _checked_goal(goal, self.workspace)
         judging = _checked_judge(judge)
         self.judge = judging if isinstance(goal, str) else None
         self.limits = limits(attempts("max_attempts", max_attempts), seconds("timeout", timeout))
@@ -183,7 +194,8 @@ def _loop_of(worker: Any) -> GoalLoop | None:
 
 async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, latest: _Latest) -> Any:
     """One run, on the engine, with parts of its own. Its result is kept however it ends."""
-    goal = goal_of(loop.goal, asked.prompt, loop.limits)
+    judge = None if callable(loop.goal) else judge_from(worker, loop)
+    goal = goal_of(loop, asked.prompt, judged=judge is not None)
     checks = tuple(check.command for check in goal.checks)
     extras: dict[str, Any] = {}
     working = LoopedWorker(
@@ -193,18 +205,23 @@ async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, lat
         template=loop.template,
         checks=checks,
         extras=extras,
+        retry=retry_prompt if loop.preserve_context else fresh_prompt,
     )
     validators = {_CHECK: loop.goal} if callable(loop.goal) else {}
     parts = RunParts(
         goal=goal,
         worker=working,
-        judge=None if validators else judge_from(worker, loop.judge),
+        judge=judge,
         validators=validators,
         agent=host_of(worker),
         extras=extras,
         strict=True,
         preserve_context=loop.preserve_context,
         plugins=loop.plugins,
+        workspace=loop.workspace,
+        durable=loop.workspace is not None,
+        said=lambda: working.said,
+        state_dir=loop.state_dir,
     )
     state = await stood(parts, lambda state: _keep(latest, state, working, checks))
     if state.status == "crashed":
@@ -221,29 +238,36 @@ def _keep(latest: _Latest, state: RunState, working: LoopedWorker, checks: tuple
     latest.result = GoalResult(passed, stop_reason_of(state), list(working.attempts), reason, state.halt)
 
 
-def goal_of(wanted: str | Callable[..., Any], prompt: Any, limits: Limits) -> Goal:
-    """The goal of one run: about the response to the prompt."""
+def goal_of(loop: GoalLoop, prompt: Any, *, judged: bool) -> Goal:
+    """The goal of one run: about the response to the prompt, or about the workspace."""
     task = as_text(prompt).strip()
     if not task:
         raise UsageError("the prompt must not be blank: say what the worker is to do")
-    if isinstance(wanted, str):
-        requirement = Requirement(requirement_id(wanted), 1, wanted.strip())
+    wanted, root = loop.goal, loop.workspace
+    if isinstance(wanted, str) and root is not None:
+        requirements = wanted_goal(wanted, judged=judged, workspace=root).goal.requirements
+    elif isinstance(wanted, str):
+        requirements = (Requirement(requirement_id(wanted), 1, wanted.strip()),)
     else:
         name = str(getattr(wanted, "__name__", type(wanted).__name__))
         check = Check(_CHECK, "the validator" if name == "<lambda>" else name, kind="validator")
         text = f"{check.command} accepts the response"
-        requirement = Requirement(requirement_id(text), 1, text, (check,), sole_check=True)
-    return Goal("", task, (requirement,), limits, about="response")
+        requirements = (Requirement(requirement_id(text), 1, text, (check,), sole_check=True),)
+    return Goal("", task, requirements, loop.limits, about="response" if root is None else "workspace")
 
 
-def judge_from(worker: Callable[..., Any], wanted: Judge | JudgeConfig | None = None) -> Judge | JudgeConfig:
-    """Who was wanted; of the model that the worker has, where none was named. Raises UsageError where it has none."""
+def judge_from(worker: Callable[..., Any], loop: GoalLoop) -> Judge | JudgeConfig | None:
+    """Who was wanted; of the model that the worker has, where none was named. None where commands alone decide. Raises
+    UsageError where nobody can judge."""
+    wanted = loop.judge
     if wanted is not None and not (isinstance(wanted, JudgeConfig) and not wanted.model):
         return wanted
     model = getattr(host_of(worker), "model", None)
     for name in (model, *(getattr(model, key, None) for key in ("model", "model_id", "name"))):
         if isinstance(name, str) and name.strip():
             return JudgeConfig(name) if wanted is None else replace(wanted, model=name)
+    if loop.workspace is not None and isinstance(loop.goal, str) and stated_commands(loop.goal):
+        return None
     raise UsageError(
         f"a goal in words needs a judge, and {name_of(worker)} has no attribute `model` to take one from: "
         'GoalLoop(goal, judge=JudgeConfig("provider/model"))'
@@ -253,10 +277,12 @@ def judge_from(worker: Callable[..., Any], wanted: Judge | JudgeConfig | None = 
 # ------------------------------------------------------------------------------------------ settings
 
 
-def _checked_goal(goal: Any) -> str | Callable[..., Any]:
+def _checked_goal(goal: Any, workspace: Path | None) -> str | Callable[..., Any]:
     if isinstance(goal, str):
         if not goal.strip():
             raise InvalidGoal("goal must not be blank: say what has to be true of the response")
+        if workspace is None:
+            refuse_without_workspace(goal, instead="GoalLoop(..., workspace=FOLDER)")
         return goal
     if callable(goal):
         return goal

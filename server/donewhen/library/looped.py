@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from donewhen.core.errors import WorkerFailed
+from donewhen.core.calls import Message
+from donewhen.core.errors import UsageError, WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import TurnResult
+from donewhen.judges.claims import messages_of
 from donewhen.library.attaching import host_of
 from donewhen.library.prompts import retry_made_by
 from donewhen.library.response import (
@@ -70,6 +72,7 @@ class LoopedWorker:
         self.response: Any = None
         self.last: Any = None
         self.failure: BaseException | None = None
+        self._exchanged: list[Any] = []
 
     @property
     def name(self) -> str:
@@ -96,12 +99,25 @@ class LoopedWorker:
         return self._answered(turn, prompt, returned)
 
     @property
+    def _tried(self) -> bool:
+        """Whether there was a turn to be told about."""
+        return self.last is not None or any(one.error is None for one in self.attempts)
+
+    @property
     def messages(self) -> list[Any] | None:
         """The conversation so far, where it can be seen."""
         return self._conversation.messages
 
+    @property
+    def said(self) -> tuple[Message, ...]:
+        """What was said so far, as a judge reads it: the worker's own messages, else what went to and fro here."""
+        held = self.messages
+        return tuple(one for message in (self._exchanged if held is None else held) if (one := read_message(message)))
+
     def feedback(self, turn: Turn) -> str | None:
-        """What the worker is told of its last attempt."""
+        """What the worker is told of its last attempt: in a workspace all that the checks printed."""
+        if turn.goal.about == "workspace" and turn.feedback:
+            return turn.feedback
         return feedback_of(turn.views, self._checks)
 
     def found(self, feedback: str | None, passed: bool) -> None:
@@ -116,10 +132,14 @@ class LoopedWorker:
         self.attempts.append(attempt)
 
     def _answered(self, turn: Turn, prompt: Any, returned: Any) -> TurnResult:
-        result, response = result_of(returned), response_in(returned)
+        result, response = result_of(returned, silent=turn.goal.about == "workspace"), response_in(returned)
         self._attempt(GoalAttempt(turn.iteration, False, None, response, result.error))
         if result.error is None and result.response is not None:
             self.response = self.last = response
+            self._exchanged += [
+                {"role": "user", "content": as_text(prompt)},
+                {"role": "assistant", "content": result.response},
+            ]
             self._conversation.answered(prompt, response)
         return result
 
@@ -128,10 +148,13 @@ class LoopedWorker:
     def _prompt(self, turn: Turn) -> Any:
         """The caller's own prompt until there was an answer, then what was missing in it."""
         asked = self._asked.prompt
-        if self.last is None:
+        taken_up = not self._tried and turn.goal.about == "workspace" and bool(turn.feedback)
+        if not self._tried and not taken_up:
             return asked
         feedback = turn.feedback if turn.refinement else self.feedback(turn)
         retry: Any = self._retry(feedback) if self._template is None else self._templated(feedback)
+        if taken_up:
+            return joined(asked, retry)  # a run of another process: this worker was told nothing yet
         if not self._preserve:
             self._conversation.restore()
             return retry if self._conversation.given else joined(asked, retry)
@@ -148,6 +171,17 @@ class LoopedWorker:
 
     def _keywords(self, prompt: Any) -> dict[str, Any]:
         return {**self._asked.named, **self._conversation.keywords(prompt, self._preserve)}
+
+
+def read_message(message: Any) -> Message | None:
+    """A message of an agent's own, a mapping or an object with `role` and `content`, with the tools that it calls and
+    what they returned. None for a system message, and for what has no role."""
+    if not isinstance(message, Mapping):
+        message = {name: getattr(message, name, None) for name in ("role", "content", "tool_calls")}
+    try:
+        return next(iter(messages_of([cast("Mapping[str, Any]", message)])), None)
+    except UsageError:
+        return None
 
 
 def _noted(prompt: Any, notes: tuple[str, ...]) -> Any:

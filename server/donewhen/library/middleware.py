@@ -13,7 +13,7 @@ from donewhen.core.errors import DoneWhenError, JudgeOutage, UsageError, WorkerF
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
 from donewhen.engine.api import LimitChanges
-from donewhen.library.arguments import callback, folder, several
+from donewhen.library.arguments import callback, folder, resolved, several
 from donewhen.library.assembling import RunParts, open_session
 from donewhen.library.attaching import host_of, name_of
 from donewhen.library.conditions import GoalWorker, Pursuing, evaluator_of, goal_command, reason_of
@@ -80,7 +80,7 @@ class GoalMiddleware:
             evaluator_of(evaluator),
             attempts("max_evaluations", max_evaluations),
             seconds("timeout", timeout),
-            folder("workspace", workspace),
+            resolved("workspace", workspace),
             several("plugins", plugins),
             folder("state_dir", state_dir),
             callback("on_interrupt", on_interrupt),
@@ -133,20 +133,25 @@ class GoalAgent:
         return f"GoalAgent({name_of(self._worker)})"
 
     async def prompt(self, message: Any, /, *others: Any, **named: Any) -> Any:
-        """Any message that isn't a goal goes to the agent as it is. `/goal CONDITION` works until the condition holds
-        and returns the last response; `/goal`, `/goal status` and the other commands return the goal's state, None
-        where there is no goal; `/goal resume` goes on with a paused one and returns as `/goal CONDITION` does.
+        """Any message that isn't a goal goes to the agent as it is, and ends a goal that is under way: it takes its
+        place. `/goal CONDITION` works until the condition holds and returns the last response; `/goal`, `/goal status`
+        and the other commands return the goal's state, None where there is no goal. `/goal resume` goes on with a
+        paused one, also one that is on record in the workspace or in the agent's `state.extra`, and returns as
+        `/goal CONDITION` does.
 
         Raises UsageError for a command that makes no sense now, WorkerFailed where the agent failed three times in a
         row, JudgeOutage where the evaluator could not be asked (the goal is paused then)."""
         command = goal_command(message)
         if command is None:
+            await self._superseded()
             return await called(self._call, message, *others, **named)
         word, condition = command
         if word == "start":
             return await self._start(Asked(condition, others, named))
         if word == "resume":
             return await self._resume()
+        if word == "status" and self._goal is None:
+            await self._recorded()
         if word in ("pause", "stop"):
             await self._halt(word)
         elif word == "clear":
@@ -169,21 +174,14 @@ class GoalAgent:
 
     # ----------------------------------------------------------------------------------- the commands
 
-    async def _start(self, asked: Asked) -> Any:
+    async def _start(self, asked: Asked, evaluated: int = 0) -> Any:
         condition = cast("str", asked.prompt)
         if self._pursuit is not None:
             how = "under way" if self._pursuit.running else "paused"
             raise UsageError(f"a goal is {how}: `/goal stop` or `/goal clear` first")
-        pursuing = self._pursuing
-        working = GoalWorker(self._call, asked, self._evaluated, about_files=pursuing.workspace is not None)
-        parts = pursuing.parts(condition, working, host_of(self._worker))
-        self.state.extra[GOAL] = {
-            "status": "active",
-            "condition": condition,
-            "evaluations": 0,
-            "max_evaluations": pursuing.max_evaluations,
-            "last_reason": "",
-        }
+        working = self._working(asked, evaluated)
+        parts = self._pursuing.parts(self._pursuing.goal(condition, evaluated), working, host_of(self._worker))
+        self._told(condition, "active", evaluated)
         self._pursuit = _Pursuit(await self._opened(parts), working, running=True)
         try:
             await self._pursuit.session.start(parts.start)
@@ -192,6 +190,62 @@ class GoalAgent:
             self._set(status="failed")
             raise
         return await self._pursued(self._pursuit)
+
+    def _working(self, asked: Asked, evaluated: int) -> GoalWorker:
+        about_files = self._pursuing.workspace is not None
+        return GoalWorker(self._call, asked, self._evaluated, about_files=about_files, evaluations=evaluated)
+
+    def _told(self, condition: str, status: str, evaluations: int, reason: str = "") -> None:
+        self.state.extra[GOAL] = {
+            "status": status,
+            "condition": condition,
+            "evaluations": evaluations,
+            "max_evaluations": self._pursuing.max_evaluations,
+            "last_reason": reason,
+        }
+
+    async def _recorded(self) -> RunState | None:
+        """The goal that is on record in this workspace and can go on, begun by another process or another middleware;
+        its state is written down. None without one."""
+        if self._pursuing.workspace is None:
+            return None
+        session = await open_session(self._pursuing.parts(None, self._working(Asked(""), 0), host_of(self._worker)))
+        try:
+            newest = next((one for one in await session.runs.summaries() if one.mode == "pursue"), None)
+            state = None if newest is None else (await session.runs.view(newest.run_id)).state
+        finally:
+            await session.close()
+        if state is None or state.goal.path is not None or state.status not in (*_GOES_ON, "interrupted", "running"):
+            return None
+        self._told(state.goal.objective, "paused", _counted(state), reason_of(assess(state)))
+        return state
+
+    async def _take_up(self) -> Any:
+        """Goes on with a goal that is on record: in the workspace, else in the agent's own state."""
+        state = await self._recorded()
+        kept = self._goal
+        if state is None:
+            if self._pursuing.workspace is None and kept is not None and kept.get("status") in ("active", "paused"):
+                return await self._start(Asked(kept["condition"]), kept.get("evaluations", 0))
+            raise UsageError("no goal is paused here: nothing to resume")
+        working = self._working(Asked(state.goal.objective), _counted(state))
+        session = await self._opened(self._pursuing.parts(None, working, host_of(self._worker)))
+        self._pursuit = pursuit = _Pursuit(session, working, running=True)
+        self._set(status="active")
+        try:
+            await session.resume(state.run_id, LimitChanges())
+        except BaseException:
+            await self._closed(pursuit)
+            self._set(status="paused")
+            raise
+        return await self._pursued(pursuit)
+
+    async def _superseded(self) -> None:
+        """A message of a person's takes the place of a goal that is under way."""
+        pursuit = self._pursuit
+        if pursuit is not None and pursuit.running:
+            await pursuit.session.runs.stop(pursuit.session.state.run_id, "a message took the goal's place")
+            self._set(status="stopped")
 
     async def _opened(self, parts: RunParts) -> Session:
         try:
@@ -202,8 +256,10 @@ class GoalAgent:
 
     async def _resume(self) -> Any:
         pursuit = self._pursuit
-        if pursuit is None or pursuit.running:
-            raise UsageError("no goal is paused here: nothing to resume")
+        if pursuit is None:
+            return await self._take_up()
+        if pursuit.running:
+            raise UsageError("the goal is under way: nothing to resume")
         pursuit.running = True
         self._set(status="active")
         try:
@@ -264,6 +320,11 @@ class GoalAgent:
         await pursuit.session.close()
 
 
+def _counted(state: RunState) -> int:
+    """How often a goal on record was judged: turns that failed were not."""
+    return sum(one.error is None for one in state.iterations)
+
+
 def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
     """Writes down how it stands. `goal` is the record of this very goal, also where it was cleared meanwhile."""
     if goal is None:
@@ -279,6 +340,6 @@ def _settle(goal: dict[str, Any] | None, pursuit: _Pursuit) -> None:
 
 def _last_reason(state: RunState, working: GoalWorker) -> str:
     """What the evaluator said last; where that isn't why it ended, that."""
-    if state.status in ("complete", "capped", "paused") and not state.outages:
+    if state.status in ("complete", "capped", "paused") and not state.outages and state.last_error is None:
         return reason_of(assess(state)) if working.evaluations else working.reason
     return state.reason or state.paused or working.reason

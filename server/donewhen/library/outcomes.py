@@ -84,12 +84,14 @@ class IntegrityOutcome:
 
 @dataclass(frozen=True, slots=True)
 class GoalOutcome:
-    """What a run came to, or where it stands. `iterations` are audit rounds, at least 1 once it stands still.
+    """What a run came to, or where it stands. `iterations` are audit rounds: 0 before the first turn has ended, 1 where
+    all was proven before there was one. `objective` and `cap` (`max_iterations`, None: unlimited) are the goal's.
 
     `verdict` is where the whole goal stands: None before the first audit. `response` is what the worker returned last
     (its text where the run was resumed). `findings` are the changes of the proof itself: an open one blocks completion
     until a person accepts it or it is undone. `halt` and `interrupts` say what a run that is no further waits for:
-    `resume_goal(outcome.run_id, ...)` goes on. Costs are US dollars, None where a model's price is unknown.
+    `resume_goal(outcome.run_id, ...)` goes on. `error` is how the worker's last turn failed, where it did. Costs are US
+    dollars, None where they aren't known, as those of a callable that doesn't report its own.
 
     >>> from donewhen import run_goal
     >>> def greets(response, agent):
@@ -113,6 +115,9 @@ class GoalOutcome:
     interrupts: tuple[Interrupt, ...] = ()
     warnings: tuple[str, ...] = ()
     findings: tuple[IntegrityOutcome, ...] = ()
+    objective: str = ""
+    cap: int | None = None
+    error: str | None = None
 
     @property
     def usage(self) -> Usage:
@@ -129,15 +134,16 @@ class GoalOutcome:
         return {**told, "cost": self.cost}
 
 
-def outcome_of(state: RunState, response: Any = None, judge_score: float | None = None) -> GoalOutcome:
-    """A run as it stands. `judge_score` is what a judge said of the requirements that it decides, 0 to 1."""
+def outcome_of(state: RunState, response: Any = None) -> GoalOutcome:
+    """A run as it stands."""
     views = assess(state)
     still = not state.active
+    iterations = _rounds(state)
     held = state.response.observation if state.response is not None else None
     return GoalOutcome(
         status=GoalStatus(state.status or "complete"),
-        iterations=max(1, state.iteration) if still else state.iteration,
-        verdict=verdict_of(state, views, judge_score) if still or state.iteration else None,
+        iterations=iterations,
+        verdict=verdict_of(state, views) if still or iterations else None,
         reason=state.reason,
         run_id=state.run_id,
         response=getattr(held, "text", None) if response is None else response,
@@ -149,19 +155,29 @@ def outcome_of(state: RunState, response: Any = None, judge_score: float | None 
         interrupts=state.interrupts,
         warnings=tuple(warning.message for warning in state.warnings),
         findings=tuple(_integrity(known) for known in state.findings),
+        objective=state.goal.objective or state.goal.title,
+        cap=state.goal.limits.max_iterations,
+        error=state.last_error,
     )
 
 
-def verdict_of(state: RunState, views: tuple[RequirementView, ...], judge_score: float | None = None) -> GoalVerdict:
+def _rounds(state: RunState) -> int:
+    """A turn that is under way is no round yet."""
+    if state.status == "complete":
+        return max(1, state.iteration)
+    return state.iteration - 1 if state.active and state.turn is not None else state.iteration
+
+
+def verdict_of(state: RunState, views: tuple[RequirementView, ...]) -> GoalVerdict:
     """The verdict for the whole. The score is the share that is proven; what the judge decides counts as it scored it,
-    where it did."""
+    where it did. `missing` says which requirement is meant where there are several."""
     left = [view for view in views if view.status not in PROVEN]
     open_findings = [known.finding for known in state.open_findings]
     complete = state.status == "complete" if not state.active else not left and not open_findings
-    missing = [f"R{view.number}: {view.reason or view.status}" for view in left]
+    missing = [f"{f'R{view.number}: ' if len(views) > 1 else ''}{view.reason or view.status}" for view in left]
     missing += [f"{finding.path}: {finding.message}" for finding in open_findings]
     return GoalVerdict(
-        score=sum(_share(view, judge_score) for view in views) / len(views),
+        score=sum(_share(view, state.judge_score) for view in views) / len(views),
         complete=complete,
         missing="" if complete else "\n".join(missing) or state.reason,
         findings=tuple(_finding(view) for view in views),

@@ -114,6 +114,13 @@ def retry_prompt(feedback: str | None) -> str:
     )
 
 
+def fresh_prompt(feedback: str | None) -> str:
+    """As `retry_prompt`, for a worker whose earlier answers were taken away."""
+    if feedback is None:
+        return "An earlier answer did not meet the goal. Give one that does, complete in itself."
+    return f"An earlier answer did not meet the goal:\n{feedback}\n\nGive one that does, complete in itself."
+
+
 def joined(first: Any, then: Any) -> Any:
     """Two prompts as one: a text where both are, else content blocks."""
     if isinstance(first, str) and isinstance(then, str):

@@ -320,8 +320,7 @@ def parts_of(
     **others: Any,
 ) -> RunParts:
     """A caller's arguments as parts of a run; `others` are those of RunParts. Raises InvalidGoal, UsageError."""
-    place = arguments.folder("workspace", workspace)
-    root = None if place is None else place.expanduser().resolve()
+    root = arguments.resolved("workspace", workspace)
     judging = judge_of(judge)
     own = arguments.callback("resume_prompt_template", resume_prompt_template)
     template = None if own is None else PromptTemplate(own)

@@ -17,7 +17,7 @@ from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
 from donewhen.evidence.validators import NOTHING
 from donewhen.library.checking import ResponseChecker
-from donewhen.library.judging import JudgeConfig, VerdictJudge
+from donewhen.library.judging import JudgeConfig
 from donewhen.library.outcomes import GoalOutcome, outcome_of
 from donewhen.ports import Judge, Ledger
 
@@ -69,8 +69,7 @@ class Session:
     def told(self, state: RunState) -> GoalOutcome:
         """A state of the run, for the caller."""
         response = None if self.checker.response is NOTHING else self.checker.response
-        score = self._judge.score if isinstance(self._judge, VerdictJudge) else None
-        return outcome_of(state, response, score)
+        return outcome_of(state, response)
 
     async def start(self, start: Start) -> RunState:
         """Puts the run on record and lets it begin. Raises AlreadyRunning for a second one in the same workspace."""

@@ -292,6 +292,7 @@ def _of_sequence(values: Sequence[Any]) -> str:
     if blocks and len(blocks) == len(values) and all("role" in one for one in blocks):
         return as_text(blocks[-1])
     texts = [one["text"] for one in blocks if isinstance(one.get("text"), str)]
+    texts = texts or [one.text for one in values if isinstance(getattr(one, "text", None), str)]
     if texts:
         return "\n".join(texts)
     return _json(values) if values and len(blocks) < len(values) else ""

@@ -12,7 +12,7 @@ from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import AddressingFact, IntegrityFacts
 from donewhen.core.plugging import ResumeDirective, ToolOutcome, ToolUse
 from donewhen.core.verdict import RequirementView, Verdict
-from donewhen.core.work import Answer, Claim, Interrupt, TurnResult, Usage, WorkerStep
+from donewhen.core.work import UNKNOWN, Answer, Claim, Interrupt, TurnResult, Usage, WorkerStep
 from donewhen.ports.folder import TreeState, Workspace
 from donewhen.ports.plugging import PluginHost, PluginTool, ToolDoer
 
@@ -226,16 +226,18 @@ class Judgement:
     """A judge's reply: no verdict where it could not be used, and `reason` says why.
 
     `shown` are the files that it saw, by requirement id; without an entry it may have seen anything. `usage` is what
-    was not accounted call by call. `confirmed` answers a task with a claim, citing `evidence_ids`.
+    was not accounted call by call: unknown unless the judge says so. `confirmed` answers a task with a claim, citing
+    `evidence_ids`. `score` is how far the whole is, 0 to 1, where the judge says so.
     """
 
     verdict: Verdict | None
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = UNKNOWN
     reason: str = ""
     shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     cached: bool = False
     confirmed: bool | None = None
     evidence_ids: tuple[str, ...] = ()
+    score: float | None = None
 
 
 class AuditContext(Protocol):

@@ -15,7 +15,7 @@ from donewhen.core import calls as c
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult
 from donewhen.core.verdict import RequirementVerdict
-from donewhen.core.work import Usage
+from donewhen.core.work import UNKNOWN, Usage
 from donewhen.tracing.contents import Contents
 
 Attributes = dict[str, Any]
@@ -301,7 +301,7 @@ def _set(span: Span, attributes: Mapping[str, Any]) -> None:
 
 
 def _usage(usage: Usage | None) -> Attributes:
-    if usage is None:
+    if usage is None or usage == UNKNOWN:
         return {}
     return {
         n.INPUT_TOKENS: usage.input_tokens,

@@ -43,7 +43,7 @@ def _properties(suite: Element, state: RunState) -> None:
         "model": options.agent.model if options.agent is not None else None,
         "judge": options.judge,
         "tokens": str(usage.tokens) if usage.tokens else None,
-        "usd": f"{usage.usd:.6f}" if usage.tokens and usage.usd is not None else None,
+        "usd": f"{usage.usd:.6f}" if usage.usd is not None and (usage.tokens or usage.usd) else None,
         "halt": halt_text(halt) if halt is not None else None,
         "pluginsOff": ", ".join(state.plugins_off) or None,
         "startAcceptedBy": state.started if options.summary else None,

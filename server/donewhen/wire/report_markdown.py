@@ -96,7 +96,7 @@ def _facts(state: RunState) -> Iterator[str]:
 def _cost(state: RunState) -> str:
     usage = state.usage
     if usage.usd is None:
-        return f"cost unknown ({usage.tokens:,} tokens)"
+        return f"cost unknown ({usage.tokens:,} tokens)" if usage.tokens else "cost unknown"
     return _dollars(usage) if usage.tokens or usage.usd else "no model used"
 
 
@@ -110,7 +110,10 @@ def _costs(state: RunState) -> list[str]:
     rows = ["### Cost", "", "| | Model | Input | of it cached | Output | Cost |", "|---|---|---|---|---|---|"]
     for who, model, usage in used:
         if usage.tokens or usage.usd != 0:
-            counts = (f"{n:,}" for n in (usage.input_tokens, usage.cached_tokens, usage.output_tokens))
+            known = usage.tokens or usage.usd is not None
+            counts = (
+                f"{n:,}" if known else "unknown" for n in (usage.input_tokens, usage.cached_tokens, usage.output_tokens)
+            )
             rows.append(f"| {' | '.join(cell(c) for c in (who, code(model), *counts, _dollars(usage)))} |")
     return rows if len(rows) > 4 else []
 

@@ -13,7 +13,7 @@ from donewhen.core.events import AgentOptions
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold_plugging import pending_calls
 from donewhen.core.plugging import ResumeDirective, ToolOutcome
-from donewhen.core.work import Claim, TurnResult
+from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.accounting import ask
 from donewhen.ports import FilesOf, Model, ModelReply, Processes, Turn, TurnContext
 from donewhen.workers.activity import LiveOutput, activity_line
@@ -106,6 +106,7 @@ class _AgentTurn:
         prefix = "" if claim.state == "finished" else f"{claim.state}: "
         return TurnResult(
             Claim(claim.state, text),
+            Usage(),
             response_digest=hashlib.sha256(f"{claim.state}\0{claim.text}".encode("utf-8", "replace")).hexdigest(),
             steps=tuple(self._hands.steps),
             summary=activity_line(prefix + text.strip().partition("\n")[0]),

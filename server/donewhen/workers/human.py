@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from donewhen.core.work import Claim, TurnResult, WorkerStep
+from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
 from donewhen.ports import Turn, TurnContext
 
 WAITING = "waiting for your edits"
@@ -23,4 +23,4 @@ class HumanWorker:
         edited = "edited 1 file" if count == 1 else f"edited {count} files"
         summary = edited if count else "the editor's diagnostics changed"
         steps = tuple(WorkerStep("edit", path) for path in tree.changed[:MAX_STEPS])
-        return TurnResult(claim=Claim(), steps=steps, summary=summary)
+        return TurnResult(Claim(), Usage(), steps=steps, summary=summary)

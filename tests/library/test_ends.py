@@ -1,0 +1,95 @@
+"""What a run that ended says of its worker, and what stays over a resume."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from donewhen import GoalController, GoalLoop, GoalMiddleware, InvalidGoal, Limits, UsageError, resume_goal, run_goal
+
+
+def no(response: Any, agent: Any) -> bool:
+    return False
+
+
+def broken(prompt: str) -> str:
+    raise RuntimeError("out of credits")
+
+
+@pytest.mark.conformance("C8", "A15")
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [
+        ({"max_iterations": 1}, "capped"),
+        ({"max_iterations": 2}, "capped"),
+        ({"max_iterations": 9}, "crashed"),
+        ({"stall_after": 2, "max_iterations": 9}, "stalled"),
+    ],
+)
+def test_a_workers_error_is_in_the_outcome_whichever_limit_comes_first(limits: dict[str, Any], status: str) -> None:
+    outcome = run_goal("Do it", broken, checks=[no], **limits)
+    assert (outcome.status, outcome.error) == (status, "RuntimeError: out of credits")
+    assert "RuntimeError: out of credits" in outcome.reason
+    fine = run_goal("Do it", lambda prompt: "x", checks=[no], max_iterations=1)
+    assert (fine.error, fine.reason) == (None, "the limit of 1 iterations is reached")
+
+
+def test_a_loop_and_a_middleware_tell_it_too() -> None:
+    loop = GoalLoop(no, max_attempts=1)
+    worker = loop.attach(broken)
+    worker("Do it")
+    result = loop.last_result(worker)
+    assert result is not None
+    assert (result.stop_reason, "out of credits" in result.reason) == ("max_attempts", True)
+
+    agent = GoalMiddleware(lambda task: True, max_evaluations=1).attach(broken)
+    agent.prompt_sync("/goal it is polite")
+    assert "out of credits" in agent.state.extra["goal"]["last_reason"]
+
+
+def test_the_score_is_on_record_and_survives_a_resume(tmp_path: Path) -> None:
+    def judge(task: Any) -> dict[str, Any]:
+        return {"score": 0.2, "complete": False, "missing": "most of it"}
+
+    folder, state_dir = tmp_path / "w", tmp_path / "s"
+    folder.mkdir()
+    (folder / "a.txt").write_text("x")
+
+    def worker(prompt: str) -> str:
+        (folder / "a.txt").write_text("y")
+        return "done"
+
+    first = run_goal("Do it", worker, judge, workspace=folder, state_dir=state_dir, max_iterations=1)
+    assert first.verdict is not None
+    later = resume_goal(
+        first.run_id, lambda prompt: broken(prompt), judge, workspace=folder, state_dir=state_dir, max_iterations=2
+    )
+    assert later.verdict is not None
+    assert (first.verdict.score, later.verdict.score, later.iterations) == (0.2, 0.2, 2)
+
+
+def test_an_outcome_names_objective_and_cap_and_counts_rounds_that_ended() -> None:
+    controller = GoalController("Write a haiku", max_iterations=3)
+    assert controller.outcome.iterations == 0
+    controller.start()
+    begun = controller.outcome
+    assert (begun.iterations, begun.verdict, begun.objective, begun.cap) == (0, None, "Write a haiku", 3)
+    step = controller.on_turn_finished({"score": 0.5, "complete": False, "missing": "one line"}, response="a pond")
+    assert (step.outcome.iterations, step.outcome.verdict.missing) == (1, "one line")
+    outcome = run_goal(
+        "Say hi", lambda prompt: "hi", checks=[no], max_iterations="unlimited", timeout=60, stall_after=1
+    )
+    assert (outcome.objective, outcome.cap) == ("Say hi", None)
+
+
+def test_what_a_caller_gave_wrongly_is_a_value_error() -> None:
+    for wrong in (
+        lambda: Limits(max_iterations=0),
+        lambda: GoalLoop("", judge=no),
+        lambda: run_goal("Do it", "no worker", checks=[no]),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ValueError, match=r"must|worker") as caught:
+            wrong()
+        assert isinstance(caught.value, InvalidGoal | UsageError)
