@@ -15,6 +15,7 @@ import pytest
 from donewhen.core.evidence import Outcome, Problem
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import compare
+from donewhen.core.why import reason_lines
 from donewhen.evidence.probes import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
 from donewhen.workspace.processes import SystemProcesses
@@ -27,6 +28,10 @@ Write = Callable[[str, str], Path]
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the commands are written for a POSIX shell")
 
+NOTHING = (
+    "no test was executed; hint: no test is found there: look at the paths, at `-k` and `-m`, "
+    "and at what the configuration collects"
+)
 CALC = """
 import pytest
 
@@ -57,7 +62,7 @@ def test_with_database(broken):
 async def test_a_command_is_decided_by_its_exit_code(run: RunCheck) -> None:
     passed, failed = await run("echo fine"), await run("echo no >&2; exit 3")
     assert (passed.outcome, passed.reason, passed.output) == (Outcome.PASSED, "exit code 0", "fine\n")
-    assert (failed.outcome, failed.reason, failed.output) == (Outcome.FAILED, "exit code 3", "no\n")
+    assert (failed.outcome, failed.reason, failed.output) == (Outcome.FAILED, "exit code 3: no", "no\n")
     assert passed.passed
     assert not failed.passed
 
@@ -100,7 +105,8 @@ async def test_killed_by_a_signal(run: RunCheck) -> None:
 
 async def test_a_shell_tells_a_signal_by_an_exit_code(run: RunCheck) -> None:
     result = await run("sh -c 'kill -9 $$'; exit $?")
-    assert (result.outcome, result.reason) == (Outcome.FAILED, "exit code 137 (as after SIGKILL)")
+    assert result.outcome is Outcome.FAILED
+    assert result.reason.startswith("exit code 137 (as after SIGKILL)")
     assert (await run("exit 200")).reason == "exit code 200"
 
 
@@ -193,7 +199,10 @@ async def test_pytest_is_read_test_by_test(run: RunCheck, write: Write, tmp_path
     write("tests/test_calc.py", CALC)
     result = await run("python -m pytest -q")
     assert result.outcome is Outcome.FAILED
-    assert result.reason == "2 of 3 tests failed: TestGroup.test_multiplies, test_with_database"
+    assert result.reason == (
+        "2 of 3 tests failed: tests/test_calc.py:10: TestGroup.test_multiplies: assert 6 == 7; "
+        'tests/test_calc.py:18: test_with_database: failed on setup with "RuntimeError: no database"'
+    )
     assert {t.name.split("::", 1)[1]: (t.outcome, t.line) for t in result.tests} == {
         "test_adds": ("passed", 3),
         "TestGroup::test_multiplies": ("failed", 9),
@@ -222,6 +231,35 @@ async def test_a_file_that_can_not_be_collected_names_its_line(run: RunCheck, wr
     assert [(p.path, p.line) for p in result.problems] == [("test_calc.py", 1)]
 
 
+async def test_what_can_not_be_imported_is_said_and_how_to_install_it(run: RunCheck, write: Write) -> None:
+    for name in "abcd":
+        write(f"test_{name}.py", f"import no_such_module\n\ndef test_{name}(): pass\n")
+    result = await run("python -m pytest -q")
+    missing = "ModuleNotFoundError: No module named 'no_such_module'"
+    assert result.reason == (
+        f"4 test files could not be collected: test_a.py:1: {missing}; test_b.py:1: {missing}; test_c.py:1: {missing}; "
+        "and 1 more; hint: `no_such_module` is not installed here: `python -m pip install no_such_module` in the "
+        "workspace's environment; the project's own package with `python -m pip install -e .`"
+    )
+    assert reason_lines(result.reason, result)[:5] == [
+        "4 test files could not be collected",
+        *(f"test_{name}.py:1: {missing}" for name in "abc"),
+        "and 1 more",
+    ]
+    write("conftest.py", "import no_such_module\n")
+    assert (await run("python -m pytest -q")).reason.startswith(f"exit code 4: {missing}; hint: `no_such_module`")
+
+
+async def test_a_linter_says_what_is_wrong_and_where(run: RunCheck, write: Write) -> None:
+    write("app.py", "\n" * 9)
+    said = "".join(f"app.py:{line}:1: F401 `m{line}` imported but unused\\n" for line in range(1, 8))
+    result = await run(f"printf '{said}'; exit 1")
+    assert result.reason == (
+        "exit code 1: app.py:1: `m1` imported but unused (F401); app.py:2: `m2` imported but unused (F401); "
+        "app.py:3: `m3` imported but unused (F401); and 4 more"
+    )
+
+
 async def test_pytest_in_another_folder(run: RunCheck, write: Write) -> None:
     write("sub/pytest.ini", "[pytest]\n")
     write("sub/test_a.py", "def test_a():\n    assert 0\n")
@@ -233,10 +271,10 @@ async def test_pytest_in_another_folder(run: RunCheck, write: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "command", "reason"),
     [
-        ("", "python -m pytest -q", "no test was executed"),
-        ("def test_a(): pass\n", "python -m pytest -q -k nothing", "no test was executed"),
-        ("def test_a(): pass\n", "python -m pytest -q -k nothing; true", "no test was executed"),
-        ("def test_a(): pass\n", "python -m pytest -q --collect-only", "no test was executed"),
+        ("", "python -m pytest -q", NOTHING),
+        ("def test_a(): pass\n", "python -m pytest -q -k nothing", NOTHING),
+        ("def test_a(): pass\n", "python -m pytest -q -k nothing; true", NOTHING),
+        ("def test_a(): pass\n", "python -m pytest -q --collect-only", NOTHING),
         (
             "import pytest\n@pytest.mark.skip\ndef test_a(): pass\n",
             "python -m pytest -q",
@@ -256,7 +294,7 @@ async def test_a_masked_exit_code_masks_no_failure(run: RunCheck, write: Write) 
     write("test_a.py", "def test_a():\n    assert 0\n")
     result = await run("python -m pytest -q || true")
     assert (result.outcome, result.exit_code) == (Outcome.FAILED, 0)
-    assert result.reason == "1 of 1 test failed: test_a, although the exit code is 0"
+    assert result.reason == "1 of 1 test failed, although the exit code is 0: test_a.py:2: test_a: assert 0"
 
 
 async def test_a_passing_run_with_a_failing_exit_code_fails(run: RunCheck, write: Write) -> None:
@@ -568,7 +606,10 @@ async def test_unittest_counts_by_what_it_prints(run: RunCheck, write: Write) ->
         "    def test_two(self):\n        self.assertEqual(1, 2)\n",
     )
     result = await run("python -m unittest")
-    assert (result.outcome, result.reason) == (Outcome.FAILED, "1 of 2 tests failed: T.test_two")
+    assert (result.outcome, result.reason) == (
+        Outcome.FAILED,
+        "1 of 2 tests failed: test_a.py:8: test_two: AssertionError: 1 != 2",
+    )
     assert [(p.path, p.line, p.message) for p in result.problems] == [
         ("test_a.py", 7, "test_two: AssertionError: 1 != 2")
     ]

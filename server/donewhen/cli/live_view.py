@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from donewhen.cli.progress import closing, finding_line, met_of_total, requirement_of, short_reason
+from donewhen.cli.progress import closing, finding_line, met_of_total, reason_told, requirement_of
 from donewhen.cli.terminal import Terminal
 from donewhen.cli.wording import SYMBOLS, duration, one_line, spending
 from donewhen.core.verdict import RequirementView
@@ -70,7 +70,8 @@ def picture(view: RunView, seconds: float | None, height: int | None = None) -> 
     into `height` lines, of which the last are cut, what it does now comes first."""
     questions = [Text(f"{i.id} {i.kind}: {one_line(i.title)}", style="cyan") for i in view.state.interrupts]
     foot = [*questions, *_footer(view, seconds)]
-    if height is not None and 2 * len(view.views) + len(view.state.findings) + len(foot) + 2 > height:
+    lines = sum(1 + len(reason_told(view, one)) for one in view.views)
+    if height is not None and lines + len(view.state.findings) + len(foot) + 2 > height:
         return Group(*foot, standing(view))
     return Group(standing(view), *foot)
 
@@ -91,7 +92,7 @@ def _requirement(view: RunView, one: RequirementView) -> tuple[Text, Text, Text]
     style = STYLES[one.status]
     told = Text(one_line(requirement_of(view, one).text, 120))
     if one.status != "met" and one.reason:
-        told.append(f"\n{short_reason(view, one)}", style="dim")
+        told.append("\n" + "\n".join(reason_told(view, one)), style="dim")
     if one.renewing and one.status != "unverified":
         told.append(" (being proven again)", style="dim")
     cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""

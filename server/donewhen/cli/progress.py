@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from donewhen.cli.wording import SYMBOLS, bounded, count, duration, money, one_line, shown_path, spending
+from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Requirement
 from donewhen.core.state import IterationRecord, KnownFinding, RunState
 from donewhen.core.verdict import RequirementView
+from donewhen.core.why import reason_lines
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunView
 from donewhen.wire.halt import halt_text
 
+MAX_REASON = 300
+"""Characters of a line of a reason."""
 MAX_PREVIEW = 12
 """Lines of a preview beside other lines; a question shows more."""
 
@@ -96,24 +100,29 @@ def met_of_total(view: RunView) -> str:
 
 
 def requirement_line(view: RunView, one: RequirementView) -> str:
-    """`✓ R1 met: its text (its reason) [E3]`."""
+    """`✓ R1 met: its text (its reason) [E3]`; what is wrong stands on lines of its own after that."""
     text = requirement_of(view, one).text
     cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""
     flaky = " (flaky)" if one.flaky else ""
-    told = short_reason(view, one)
+    told, *wrong = reason_told(view, one)
     reason = f": {told}" if told else ""
-    return f"{SYMBOLS[one.status]} R{one.number} {one.status}{flaky} · {one_line(text, 100)}{reason}{cited}"
+    line = f"{SYMBOLS[one.status]} R{one.number} {one.status}{flaky} · {one_line(text, 100)}{reason}{cited}"
+    return "\n".join([line, *(f"    {each}" for each in wrong)])
 
 
 def requirement_of(view: RunView, one: RequirementView) -> Requirement:
     return next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
 
 
-def short_reason(view: RunView, one: RequirementView) -> str:
-    """The reason without the command of its only check: the requirement, or the evidence, names that already."""
+def reason_told(view: RunView, one: RequirementView) -> list[str]:
+    """The reason, without the command of its only check, which the requirement or the evidence names already; then
+    what a failed check says first, a line for each."""
     checks = requirement_of(view, one).checks
     command = f"`{checks[0].command}`: " if len(checks) == 1 else ""
-    return one_line(one.reason.removeprefix(command))
+    reason = one.reason.removeprefix(command)
+    cited = (evidence.observation for evidence in view.state.results.values() if evidence.id in one.evidence_ids)
+    failed = next((seen for seen in cited if isinstance(seen, CheckResult) and not seen.passed), None)
+    return [one_line(line, MAX_REASON) for line in (reason_lines(reason, failed) if failed is not None else [reason])]
 
 
 def finding_line(known: KnownFinding) -> str:

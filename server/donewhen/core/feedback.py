@@ -12,6 +12,7 @@ from donewhen.core.evidence import CheckResult, Evidence, Problem
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.verdict import PROVEN, RequirementView
+from donewhen.core.why import clipped
 
 MASK = "[masked]"
 """What stands for a secret in whatever is stored, shown or sent."""
@@ -98,10 +99,14 @@ def _requirement(requirement: Requirement, view: RequirementView, places: Sequen
     if view.evidence_ids:
         lines.append(f"  evidence: {', '.join(view.evidence_ids)}")
     lines.extend(f"  check: {check.command}" for check in requirement.checks)
-    lines.extend(f"  at {place}" for place in _bounded(places))
+    lines.extend(f"  at {place}" for place in _bounded([one for one in places if not _said(one, view.reason)]))
     if output.strip():
         lines.append(f"  printed:\n    {_indented(keep_ends(output.strip(), MAX_OUTPUT), 4)}")
     return "\n".join(lines)
+
+
+def _said(place: Problem, reason: str) -> bool:
+    return f"{place.path}:{place.line + 1}: {clipped(place.message)}" in reason
 
 
 def _bounded(places: Sequence[Problem]) -> list[str]:

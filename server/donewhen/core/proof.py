@@ -13,6 +13,7 @@ from donewhen.core.evidence import CheckResult, EditorReport, Evidence
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.state import MAX_DROPPED, RunState
 from donewhen.core.verdict import PROVEN, DecidedBy, RequirementStatus, RequirementView
+from donewhen.core.why import first_problems, told
 
 STABLE_PASSES = 3
 NOT_AFTER_A_FAILURE = "the last turn failed: the judge is asked once a turn ends without an error"
@@ -128,10 +129,22 @@ def _in_doubt(state: RunState, requirement: Requirement) -> bool:
 
 def unmet_signature(state: RunState) -> str:
     """Identity of what an iteration ended with: the same one `stall_after` times in a row is a stall (A14)."""
-    views = [f"{v.requirement_id}\0{v.status}\0{v.reason}" for v in assess(state) if v.status not in PROVEN]
+    views = [f"{v.requirement_id}\0{v.status}\0{_stable(state, v)}" for v in assess(state) if v.status not in PROVEN]
     findings = [known.finding.key for known in state.open_findings]
     parts = [state.revision, state.response_digest, state.last_error or "", *views, *findings]
     return hashlib.sha256("\1".join(parts).encode("utf-8", "replace")).hexdigest()
+
+
+def _stable(state: RunState, view: RequirementView) -> str:
+    """What is behind a view's reason, without what a check says differently each time: addresses, times, an order."""
+    cited = [evidence for evidence in state.results.values() if evidence.id in view.evidence_ids]
+    results = [one.observation for one in cited if isinstance(one.observation, CheckResult)]
+    if not any(not result.passed for result in results):
+        return view.reason
+    return repr([
+        (r.check_id, r.outcome, r.exit_code, len(r.problems), sorted(t.name for t in r.tests if t.outcome != "passed"))
+        for r in results
+    ])  # fmt: skip
 
 
 def _view(state: RunState, requirement: Requirement) -> RequirementView:
@@ -224,9 +237,8 @@ def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
 
 
 def _errors(report: EditorReport) -> str:
-    first, more = report.errors[0], len(report.errors) - 1
-    said = f"the editor reports {more + 1} error{'s' if more else ''}: {first.path}:{first.line + 1}: {first.message}"
-    return said.splitlines()[0]
+    count = len(report.errors)
+    return told(f"the editor reports {count} error{'s' if count > 1 else ''}", *first_problems((), report.errors))
 
 
 def _judged_view(state: RunState, requirement: Requirement, view: RequirementView) -> RequirementView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from donewhen.core.evidence import Problem, TestCase, TestOutcome
+from donewhen.core.why import COLLECTION
 from donewhen.evidence.places import Places
 from donewhen.evidence.stacks import frames
 from donewhen.evidence.text import counted, first_line, strip_ansi
@@ -195,8 +197,14 @@ def _number(text: str | None) -> int | None:
 
 
 def _message(detail: ElementTree.Element) -> str:
-    text = strip_ansi(detail.get("message") or detail.text or "").strip()
-    return text[:_LONGEST_MESSAGE]
+    said, text = strip_ansi(detail.get("message") or "").strip(), strip_ansi(detail.text or "").strip()
+    if said == COLLECTION and (raised := _RAISED.findall(text)):
+        said = f"{said}: {raised[-1].strip()}"
+    return (said or text)[:_LONGEST_MESSAGE]
+
+
+_RAISED = re.compile(r"^E  +(\S.*)$", re.MULTILINE)
+"""The lines of a traceback in which pytest says what was raised."""
 
 
 def _located(test: TestCase, text: str, places: Places) -> tuple[TestCase, list[Problem]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import signal
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from donewhen.core.evidence import Outcome, TestCase, TestTotals
+from donewhen.core.why import COLLECTION, short_name
 from donewhen.evidence.text import counted
 from donewhen.ports import ProcessResult
 
 _NAMED_FAILURES = 5
-_LONGEST_NAME = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,8 @@ class Observed:
     "there was no test". `printed_failures` counts the failed tests that runs printed whose report a later run of the
     same command line has overwritten. `checked_nothing` is the line in which a linter says that it had no file.
     `printed_by` are the forms of the runners whose output it is where no runner was named or reported. `miscounted`
-    says that the report holds another number of tests than its runner counted.
+    says that the report holds another number of tests than its runner counted. `located`: it names places, which say
+    what failed.
     """
 
     process: ProcessResult
@@ -40,6 +39,7 @@ class Observed:
     checked_nothing: str | None = None
     miscounted: str = ""
     printed_by: tuple[str, ...] = ()
+    located: bool = False
 
 
 Decision = tuple[Outcome, str]
@@ -74,9 +74,9 @@ def _by_totals(seen: Observed, totals: TestTotals) -> Decision:
         skipped = f" ({totals.skipped} skipped)" if totals.skipped else ""
         return Outcome.NO_TESTS, f"no test was executed{skipped}"
     if not _exit_as_expected(seen):
-        return Outcome.FAILED, _failures(totals, seen.tests) if totals.failed else _other_exit(seen, totals)
+        return Outcome.FAILED, _failures(seen, totals) if totals.failed else _other_exit(seen, totals)
     if totals.failed and seen.expected_exit == 0:
-        return Outcome.FAILED, f"{_failures(totals, seen.tests)}, although the exit code is 0"
+        return Outcome.FAILED, f"{_failures(seen, totals)}, although the exit code is 0"
     if seen.printed_failures and seen.expected_exit == 0:
         failed = counted(seen.printed_failures, "failed test")
         return Outcome.FAILED, f"its output shows {failed}, although the exit code is 0"
@@ -125,26 +125,19 @@ def _passes(totals: TestTotals) -> str:
     return f"{counted(totals.passed, 'test')} passed{skipped}"
 
 
-def _failures(totals: TestTotals, tests: Sequence[TestCase]) -> str:
-    names = [short_name(test.name) for test in tests if test.outcome in ("failed", "error")]
-    text = f"{totals.failed} of {counted(totals.executed, 'test')} failed"
-    if not names:
+def _failures(seen: Observed, totals: TestTotals) -> str:
+    """How many; which, where nothing else will be said of them."""
+    failed = [test for test in seen.tests if test.outcome in ("failed", "error")]
+    files = sum(test.message.startswith(COLLECTION) for test in failed)
+    parts = [f"{totals.failed - files} of {counted(totals.executed - files, 'test')} failed"]
+    parts = parts if totals.failed > files else []
+    parts += [f"{counted(files, 'test file')} could not be collected"] if files else []
+    text = " and ".join(parts)
+    names = [short_name(test.name) for test in failed]
+    if not names or seen.located or any(test.message for test in failed):
         return text
     more = f" and {len(names) - _NAMED_FAILURES} more" if len(names) > _NAMED_FAILURES else ""
     return f"{text}: {', '.join(names[:_NAMED_FAILURES])}{more}"
-
-
-_PRINTED_BY_UNITTEST = re.compile(r"(?P<name>\w+) \((?P<owner>[\w.]+)\)")
-
-
-def short_name(name: str) -> str:
-    """A test's name without its file or module."""
-    if (unit := _PRINTED_BY_UNITTEST.fullmatch(name)) is not None:
-        owner = unit["owner"].removesuffix(f".{unit['name']}").rpartition(".")[2]
-        short = f"{owner}.{unit['name']}"
-    else:
-        short = name.split("::", 1)[1].replace("::", ".") if "::" in name else name
-    return short if len(short) <= _LONGEST_NAME else short[: _LONGEST_NAME - 1] + "…"
 
 
 def signal_name(number: int) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from donewhen.core.evidence import CheckResult, ObservedCommand, Outcome, TestCase
 from donewhen.core.goal import Goal
 from donewhen.core.integrity import AddressingFact, CheckRunFact, FileFact, IntegrityFacts, TestFileFact
+from donewhen.core.why import COLLECTION
 from donewhen.evidence.probes_bindings import packaged
 from donewhen.evidence.probes_classify import FileKind, Layout, in_tests
 from donewhen.evidence.probes_configs import (
@@ -230,4 +231,4 @@ def _executed(result: CheckResult) -> int:
 
 def _uncollected(test: TestCase) -> bool:
     """pytest reports a module that can't be imported as if it were a test: no test of that name is missed later."""
-    return test.outcome == "error" and test.message.startswith("collection failure")
+    return test.outcome == "error" and test.message.startswith(COLLECTION)

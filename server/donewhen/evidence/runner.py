@@ -10,8 +10,10 @@ from pathlib import Path
 
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem, TestCase, TestTotals
 from donewhen.core.goal import Check, Requirement
+from donewhen.core.why import first_problems, told
 from donewhen.core.wrapped_commands import Segment, folders
 from donewhen.evidence.bytecode import Bytecode
+from donewhen.evidence.causes import NOTHING_COLLECTED, hint_for, telling_line
 from donewhen.evidence.checked_nothing import checked_nothing
 from donewhen.evidence.editor import EditorDiagnostics
 from donewhen.evidence.installed import not_installed
@@ -150,13 +152,15 @@ class CommandChecker:
         report, broken = _read_report(plan, output)
         totals = self._totals(report, output, plan)
         test_run = self._is_test_run(plan, output, report, totals)
+        bad = process.exit_code != plan.check.expected_exit or (totals is not None and totals.failed > 0)
+        problems = _problems(report, output, plan) if bad else ()
         seen = self._observed(plan, process, output, report, totals, broken, test_run)
-        outcome, reason = decide_outcome(seen)
+        outcome, reason = decide_outcome(replace(seen, located=bool(problems)))
         result = CheckResult(
             check_id=plan.check.id,
             command=plan.check.command,
             outcome=outcome,
-            reason=reason,
+            reason=_explained(outcome, reason, seen, problems, output, plan.check),
             exit_code=process.exit_code,
             started_at=process.started_at,
             seconds=process.seconds,
@@ -169,7 +173,7 @@ class CommandChecker:
             is_test_run=test_run and plan.check.expected_exit == 0,
             totals=totals,
             tests=_tests(report, output, totals, plan) if plan.check.expected_exit == 0 else (),
-            problems=_problems(outcome, report, output, plan),
+            problems=problems if outcome is not Outcome.PASSED else (),
         )
         return _masked(result, self._masker())
 
@@ -271,9 +275,23 @@ def _tests(report: Report | None, output: str, totals: TestTotals | None, plan: 
     return report.tests if report is not None else printed_tests(output, plan.runs.all_forms(output), totals)
 
 
-def _problems(outcome: Outcome, report: Report | None, output: str, plan: _Plan) -> tuple[Problem, ...]:
-    if outcome is Outcome.PASSED:
-        return ()
+def _explained(
+    outcome: Outcome, reason: str, seen: Observed, problems: tuple[Problem, ...], output: str, check: Check
+) -> str:
+    """The reason with what the check says first, and what helps where that is known."""
+    if outcome is Outcome.NO_TESTS and (seen.totals is None or not seen.totals.skipped):
+        return told(reason, (), 0, NOTHING_COLLECTED)
+    if outcome is not Outcome.FAILED:
+        return reason
+    failed = seen.totals.failed if seen.totals is not None else 0
+    first, more = first_problems(seen.tests, problems)
+    if not first and not failed and (line := telling_line(output, errors_only=seen.totals is not None)):
+        first = (line,)
+    messages = "\n".join(test.message for test in seen.tests if test.outcome in ("failed", "error"))
+    return told(reason, first, more, hint_for(f"{output}\n{messages}", check.command))
+
+
+def _problems(report: Report | None, output: str, plan: _Plan) -> tuple[Problem, ...]:
     if report is not None and report.problems:
         return report.problems
     return _sarif_problems(output, plan) or find_problems(output, plan.places)

@@ -1,0 +1,50 @@
+"""What a failed check's output says, and what helps."""
+
+from __future__ import annotations
+
+import pytest
+
+from donewhen.evidence.causes import hint_for, telling_line
+
+
+@pytest.mark.parametrize(
+    ("output", "command", "hint"),
+    [
+        ("E   ModuleNotFoundError: No module named 'yaml.reader'", "pytest", "`python -m pip install PyYAML`"),
+        ("ModuleNotFoundError: No module named 'a'", "uv run pytest", "`uv sync`, or `uv add a`"),
+        ("ModuleNotFoundError: No module named 'a'", "poetry run pytest", "`poetry install`, or `poetry add a`"),
+        ("/usr/bin/python3: No module named build", "python3 -m build", "`python -m pip install build`"),
+        ("Error: Cannot find module '@a/b/c'", "npm test", "`npm ci`, or `npm install @a/b`"),
+        ("Cannot find package 'a' imported from /x.js", "pnpm vitest run", "`pnpm install`, or `pnpm add a`"),
+        ("pytest: error: unrecognized arguments: --cov=src", "pytest", "`pytest-cov` is not installed here"),
+        ("pytest: error: unrecognized arguments: -n", "pytest -n 4", "`pytest-xdist` is not installed here"),
+        ("E       fixture 'mocker' not found", "pytest", "`pytest-mock` is not installed here"),
+        ("error: toolchain 'nightly' is not installed", "cargo +nightly test", "`rustup toolchain install nightly`"),
+        ("error: no such command: `nextest`", "cargo nextest run", "`cargo install cargo-nextest`"),
+        ("a.go:3:2: no required module provides package x.org/y; to add it:", "go test", "`go get x.org/y`"),
+        ("/bin/sh: 1: ./check.sh: Permission denied", "./check.sh", "`chmod +x ./check.sh`"),
+        ("Error: Cannot find module './own.js'", "node a.js", ""),
+        ("pytest: error: unrecognized arguments: --nonsense", "pytest", ""),
+        ("cat: secret: Permission denied", "cat secret", ""),
+        ("AssertionError: no", "pytest", ""),
+    ],
+)
+def test_a_known_cause_has_a_hint(output: str, command: str, hint: str) -> None:
+    found = hint_for(output, command)
+    assert hint in found
+    assert bool(found) == bool(hint)
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("Traceback (most recent call last):\n  File 'x'\nValueError: no\n\ndone\n", "ValueError: no"),
+        ("building\nfatal: not a git repository\nmake: *** [Makefile:2: x] Error 128\n", "fatal: not a git repository"),
+        ("npm error code 1\nsrc is dirty\nnpm error A complete log of this run: x\n", "src is dirty"),
+        ("3 files differ\n\n^^^^\n", "3 files differ"),
+        ("", ""),
+        ("x" * 500, "x" * 199 + "…"),
+    ],
+)
+def test_the_line_that_tells_most(output: str, line: str) -> None:
+    assert telling_line(output) == line
