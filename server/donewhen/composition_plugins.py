@@ -76,7 +76,10 @@ class FolderPlugins:
             return None
         found = self._of(options).judges.get(options.judge)
         if found is None:
-            raise UsageError(f"no plugin brings the judge {options.judge} any more: install it again")
+            raise UsageError(
+                f"no plugin here brings the judge {options.judge}: install it, or, where a program started the run, "
+                "let it go on there (donewhen.resume_goal)"
+            )
         from donewhen.library.judging import JudgeConfig, judge_of
 
         made = judge_of(found.record.make(options))

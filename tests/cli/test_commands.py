@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.core.events import EndStatus
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding, OpenTurn
 from donewhen.core.work import Answer, Interrupt
@@ -251,6 +252,22 @@ def test_the_engine_knows_whether_a_person_can_be_asked(
     call(*argv)
     options = next(each for each in call.runs.calls[-1] if isinstance(each, StartOptions))
     assert options.askable is askable
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("stalled", "the worker repeats itself: change the goal, the files or what it works with; then go on:"),
+        ("blocked", "clear away what it is blocked by; then go on:"),
+        ("crashed", "mend what failed; then go on:"),
+        ("capped", "raise the limit to go on:"),
+    ],
+)
+def test_the_end_says_what_is_open_and_what_to_do(status: EndStatus, said: str, tmp_path: Path) -> None:
+    call = desk(tmp_path, view(red=True, ended=True, end_status=status))
+    assert call("run") in (1, 4)
+    assert "still open: R1 unmet" in call.err
+    assert f"nothing is lost; {said}\n  donewhen resume {RUN}" in call.err
 
 
 def test_a_run_that_ended_with_findings_says_how_they_are_accepted(tmp_path: Path) -> None:

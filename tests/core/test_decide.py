@@ -91,7 +91,7 @@ def test_c02_a07_never_proven_stops_at_exactly_the_cap(cap: int) -> None:
     )
     while isinstance(next_of(story), RunWorker):
         story.turn(edits=f"rev{story.sequence}").audit(BAD)
-    assert next_of(story) == Stop("capped", f"the limit of {cap} iterations is reached")
+    assert next_of(story) == Stop("capped", f"the limit of {cap} iteration{'s' if cap > 1 else ''} is reached")
     assert story.state.iteration == cap
 
 

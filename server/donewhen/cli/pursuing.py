@@ -18,9 +18,12 @@ from donewhen.cli.terminal import OutputClosed
 from donewhen.cli.wording import one_line
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.proof import findings_alone
+from donewhen.core.state import RunState
 from donewhen.core.steering import PausedBy
+from donewhen.core.verdict import PROVEN
 from donewhen.engine.api import Runs, RunView
 
+MAX_OPEN = 12
 PAUSE_SECONDS = 15.0
 """How long a run may take to pause: its children get 2 s, a large workspace its last checkpoint."""
 
@@ -156,21 +159,44 @@ def what_next(view: RunView) -> list[str]:
             f"saved; go on with:{''.join(chr(10) + a for a in answers)}\n  donewhen resume {run_id}{data}",
             *takes,
         ]
+    if not state.ended or state.status in ("complete", "cancelled"):
+        return [f"receipt: donewhen report {run_id}"] if state.ended else []
+    return [_still_open(view), *_to_go_on(state), f"receipt: donewhen report {run_id}"]
+
+
+def _still_open(view: RunView) -> str:
+    """What keeps the goal from being complete, such as `R2 unmet, R3 unverified, F1 test_skipped`."""
+    left = [f"R{one.number} {one.status}" for one in view.views if one.status not in PROVEN]
+    left += [f"{known.id} {known.finding.kind}" for known in view.state.open_findings]
+    more = f" and {len(left) - MAX_OPEN} more" if len(left) > MAX_OPEN else ""
+    return f"still open: {', '.join(left[:MAX_OPEN]) or 'nothing'}{more}"
+
+
+def _to_go_on(state: RunState) -> list[str]:
+    """What a person can do about a run that ended without its goal, as commands."""
+    run_id, findings = state.run_id, state.open_findings
+    accept = f"\n  donewhen accept {run_id} --all --reason TEXT" if findings else ""
+    undo = f"accept {', '.join(one.id for one in findings)}, or undo what was changed" if findings else ""
+    resume = f"{accept}\n  donewhen resume {run_id}"
     if state.status in ("capped", "timed_out", "over_budget"):
         spent = "--budget USD" if state.goal.limits.budget is not None else "--token-budget N"
         option = {"capped": "--max-iterations N", "timed_out": "--timeout T"}.get(state.status, spent)
-        return [f"nothing is lost; raise the limit to go on:\n  donewhen resume {run_id} {option}"]
-    if state.status == "blocked" and findings_alone(state):
-        accept = f"donewhen accept {run_id} --all --reason TEXT"
-        listed = ", ".join(one.id for one in state.open_findings)
-        go_on = f"nothing is lost; accept {listed}, or undo what was changed, and go on:"
-        return [f"{go_on}\n  {accept}\n  donewhen resume {run_id}"]
+        also = f"; {undo}" if undo else ""
+        return [f"nothing is lost; raise the limit to go on{also}:{resume} {option}"]
     unproven = [r.label for r in state.goal.requirements if f"requirement:{r.id}" in state.dismissed]
     if state.status == "blocked" and unproven:
         waive = "".join(f"\n  donewhen waive {run_id} {one} --reason TEXT" for one in unproven)
         go_on = f"nothing is lost; write a check below {', '.join(unproven)} in the goal file, or waive it, and go on:"
-        return [f"{go_on}{waive}\n  donewhen resume {run_id}"]
-    return [f"receipt: donewhen report {run_id}"] if state.ended else []
+        return [f"{go_on}{waive}{resume}"]
+    if findings_alone(state):
+        return [f"nothing is lost; {undo}, and go on:{resume}"]
+    advice = {
+        "stalled": "the worker repeats itself: change the goal, the files or what it works with",
+        "blocked": "clear away what it is blocked by",
+        "impossible": "change the goal, if it can be done otherwise",
+        "crashed": "mend what failed",
+    }.get(state.status or "", "")
+    return [f"nothing is lost; {'; '.join(part for part in (advice, undo) if part)}; then go on:{resume}"]
 
 
 async def _ended(*tasks: asyncio.Task[Any]) -> None:

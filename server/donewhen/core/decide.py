@@ -214,7 +214,7 @@ def _given_up(state: RunState) -> Action | None:
     if state.failures >= MAX_FAILURES:
         return Stop("crashed", f"the worker failed {state.failures} times in a row: {state.last_error}")
     if cap is not None and state.iteration >= cap:
-        return Stop("capped", f"the limit of {cap} iterations is reached")
+        return Stop("capped", f"the limit of {_iterations(cap)} is reached")
     # A person who wants the findings undone has granted a turn for that.
     if (
         stall is not None
@@ -225,6 +225,10 @@ def _given_up(state: RunState) -> Action | None:
     ):
         return Stop("stalled", f"{stall} iterations in a row ended with the same files and the same unmet requirements")
     return None
+
+
+def _iterations(cap: float) -> str:
+    return "1 iteration" if cap == 1 else f"{cap} iterations"
 
 
 def _repeats(state: RunState) -> int:
@@ -282,7 +286,7 @@ def _findings_question(state: RunState) -> Interrupt:
     accept = "Accept that" if len(known) == 1 else f"Accept all {len(known)} changes"
     title = f"{rest}, but the proof itself was changed ({ids}). {accept}, have the worker undo it, or end the run?"
     if cap is not None and state.iteration >= cap:
-        title += f" The worker has no turn left: the limit of {cap} iterations is reached."
+        title += f" The worker has no turn left: the limit of {_iterations(cap)} is reached."
     return Interrupt(
         f"I{state.interrupt_count + 1}",
         "question",
