@@ -13,6 +13,7 @@ from tests.benchmarks import (
     bench_agent,
     bench_audit,
     bench_engine,
+    bench_judge,
     bench_ledger,
     bench_library,
     bench_lsp,
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "the ledger (bench_ledger)": bench_ledger.measure,
     "the Python library (bench_library)": bench_library.measure,
     "the start of the shortest commands (bench_start)": bench_start.measure,
+    "the prompts of a judge (bench_judge)": bench_judge.measure,
     "runs of the agent (bench_agent)": bench_agent.measure,
 }
 

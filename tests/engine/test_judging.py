@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from donewhen.core.errors import OverBudget, WorkspaceError
+from donewhen.core.events import JudgeOptions
 from donewhen.core.evidence import ObservedCommand, ObservedFile
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.audit_context import LARGEST
-from donewhen.ports import AuditContext, Judgement, JudgeTask, Turn, TurnContext
+from donewhen.judges.llm import LlmJudge
+from donewhen.ports import AuditContext, Judgement, JudgeTask, ModelRequest, Turn, TurnContext
 from donewhen.workspace.memory import MemoryWorkspace
+from tests.benchmarks.bench_judge import audits, sent_text
 from tests.core.builders import goal, requirement
 from tests.engine.test_calls import Play, pursued, starts
 from tests.engine.world import GOAL, World, ended, until
+from tests.judges.models import ScriptedModel, entry, looks
+from tests.judges.models import verdict as judged
 
 CENT = Usage(100, 10, 0, 0.01)
 
@@ -108,6 +115,73 @@ async def test_a09_a_verdict_is_dropped_where_files_changed_and_came_back_meanwh
     state = (await pursued(world, edits("a.py"), limits=LimitChanges(max_iterations=1))).state
     assert shown[0] == b"reads well"
     assert state.status == "capped"
+
+
+@pytest.mark.conformance("A18")
+async def test_what_was_proven_at_the_first_command_can_be_read_and_cited_100_commands_later(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "the export opens in a spreadsheet"))
+    proof = "".join(f"row {n}: quoted\n" for n in range(200)) + "200 rows\n"
+    ids: list[str] = []
+
+    def reads(request: ModelRequest) -> Any:
+        (line,) = re.findall(
+            r'^\| (E\d+) "python check_all.py": exit 0, ends .*200 rows"$', said(request), re.MULTILINE
+        )
+        ids.append(line)
+        return looks("read_evidence", id=line)
+
+    def decides(request: ModelRequest) -> str:
+        assert "| row 0: quoted\n" in said(request)
+        return judged(entry("R1", cited=ids))
+
+    world.judge = LlmJudge(ScriptedModel(reads, decides), JudgeOptions(("scripted/judge",)))
+
+    async def works(turn: Turn, context: TurnContext, world: World) -> None:
+        world.workspace.edit("app.py", b"done")
+        for number in range(101):
+            command = f"cat part-{number}" if number else "python check_all.py"
+            await context.observe(seen(ObservedCommand(command, 0, 0.1, "noise\n" * 300 if number else proof)))
+
+    state = (await pursued(world, works)).state
+    assert state.status == "complete"
+    (verdict,) = state.judged.values()
+    assert verdict.verdict.evidence_ids == ("E1",)
+
+
+async def test_a_command_may_be_cited_again_once_files_are_back_to_what_it_saw(world: World) -> None:
+    world.goals[GOAL] = goal(requirement(1, "it works"))
+
+    async def judges(task: JudgeTask, context: AuditContext) -> Judgement:
+        return Judgement(verdict(task, *(one.id for one in task.evidence if one.citable(task.revision))))
+
+    world.judge = Judging(judges)
+
+    async def works(turn: Turn, context: TurnContext, world: World) -> None:
+        world.workspace.edit("app.py", b"good")
+        await context.observe(seen(ObservedCommand("python app.py", 0, 0.1, "works")))
+        world.workspace.edit("app.py", b"broken for a moment")
+        await context.observe(seen(ObservedCommand("python app.py", 1, 0.1, "broken")))
+        world.workspace.edit("app.py", b"good")
+
+    state = (await pursued(world, works, limits=LimitChanges(max_iterations=1))).state
+    assert state.status == "complete"
+    assert [one.verdict.evidence_ids for one in state.judged.values()] == [("E1",)]
+
+
+@pytest.mark.conformance("A18")
+@pytest.mark.parametrize("every", [True, False])
+async def test_ten_audits_of_five_commands_each_take_at_most_15000_tokens(tmp_path: Path, every: bool) -> None:
+    sent = await audits(tmp_path, every=every)
+    assert len(sent) == 10
+    assert sum(len(sent_text(request)) for request in sent) <= 15_000 * 4  # characters: a token is four and more
+
+
+async def seen(command: ObservedCommand) -> ObservedCommand:
+    return command
+
+
+def said(request: ModelRequest) -> str:
+    return "\n".join(message.text for message in request.messages)
 
 
 class FlippedWhileCompared(MemoryWorkspace):

@@ -129,7 +129,7 @@ async def test_evidence_older_than_the_last_edit_cannot_be_cited() -> None:
     bad = verdict(entry("R1"))
     reply, model = await judged(bad, bad, asked=old)
     assert findings(reply) == {"r-1": "unverified"}
-    assert "older than the last edit: it can't be cited" in model.prompts[0]
+    assert "1 result older than the last edit, which can't be cited" in model.prompts[0]
 
 
 @pytest.mark.conformance("A19")
@@ -145,7 +145,7 @@ async def test_a_verdict_by_tool_call_is_taken_where_tools_are_offered() -> None
     assert findings(reply) == {"r-1": "met", "r-2": "met"}
     offered = {tool.name: tool.parameters for tool in model.requests[0].tools}
     assert offered["give_verdict"] == prompts.VERDICT_SCHEMA
-    assert set(offered) == {"give_verdict", "read_file", "search", "list_files", "run_check"}
+    assert set(offered) == {"give_verdict", "read_file", "search", "list_files", "read_evidence", "run_check"}
 
 
 @pytest.mark.conformance("A1", "C11")

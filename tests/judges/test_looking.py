@@ -9,12 +9,14 @@ import pytest
 
 from donewhen.core.calls import ToolCall
 from donewhen.core.events import JudgeOptions
-from donewhen.core.evidence import CheckResult, ObservedFile, Outcome
+from donewhen.core.evidence import CheckResult, Evidence, ObservedCommand, ObservedFile, Outcome
 from donewhen.core.goal import Check
 from donewhen.judges import prompts
 from donewhen.judges.llm import LlmJudge
 from donewhen.ports import Judgement, JudgeTask, ModelRequest
+from donewhen.store.verdicts import MemoryVerdicts
 from tests.judges.models import (
+    REVISION,
     Answer,
     MemoryAudit,
     ScriptedModel,
@@ -209,6 +211,30 @@ async def test_evidence_of_a_look_at_another_revision_cannot_be_cited() -> None:
     assert reply.verdict.findings[0].finding == "unverified"
 
 
+async def test_evidence_is_read_by_its_id_in_full() -> None:
+    output = "".join(f"row {n}\n" for n in range(500))
+    seen = Evidence("E9", REVISION, REVISION, 1, ObservedCommand("python -m app", 0, 1.0, output))
+    judged = task(R1, evidence=[passed("pytest -q", "E7", "ok\n"), seen])
+    model = ScriptedModel(
+        looks("read_evidence", id="E2"),
+        looks("read_evidence", id="E2", start=250),
+        looks("read_evidence", id="E3"),
+        verdict(entry("R1", cited=["E2"])),
+    )
+    reply = await LlmJudge(model, JudgeOptions(("m",)), cache=(cache := MemoryVerdicts())).judge(judged, MemoryAudit())
+    assert '| E2 "python -m app": exit 0, ends "row 498\\nrow 499"' in model.prompts[0]
+    head = r'id="E2" kind="the whole of it">\ncommand: "python -m app"\nexit code: 0\n'
+    assert re.search(head + r"\| row 0\n", answered(model))
+    assert "| row 249\n| row 250\n" in answered(model, 2)
+    assert "there is no evidence" in answered(model, 3)
+    assert reply.verdict is not None
+    assert reply.verdict.findings[0].evidence_ids == ("E9",)
+    # What was seen of it is no part of the question: the verdict is not remembered by that.
+    again = ScriptedModel(verdict(entry("R1")))
+    assert not (await LlmJudge(again, JudgeOptions(("m",)), cache=cache).judge(judged, MemoryAudit())).cached
+
+
 def test_the_tools_read_only() -> None:
-    assert {tool.name for tool in prompts.LOOKING_TOOLS} == {"read_file", "search", "list_files", "run_check"}
+    offered = {tool.name for tool in prompts.LOOKING_TOOLS}
+    assert offered == {"read_file", "search", "list_files", "read_evidence", "run_check"}
     assert ModelRequest(()).stream is False

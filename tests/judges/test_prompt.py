@@ -198,17 +198,45 @@ async def test_many_requirements_are_asked_in_several_calls_each_within_the_boun
 
 
 @pytest.mark.conformance("A18")
-async def test_the_prompt_does_not_grow_with_the_work() -> None:
+@pytest.mark.parametrize("calls", [0, 8])
+async def test_what_ran_since_the_last_edit_is_a_line_each_within_a_quarter_of_the_prompt(calls: int) -> None:
     sizes: list[int] = []
     for count in (10, 1_000):
-        commands = [command(f"step {n}", "output\n" * 290, f"E{n + 2}") for n in range(count)]
+        commands = [command(f"step {n}", "output\n" * 290 + f"done {n}\n", f"E{n + 2}") for n in range(count)]
         evidence = [passed("pytest -q", output="5 passed\n"), *commands]
-        prompts = await prompts_of(
-            task(requirement(1, "It works", checks=["pytest -q"]), evidence=evidence), MemoryAudit()
-        )
-        assert "| 5 passed" in prompts[0]
-        sizes.append(len(prompts[0]))
-    assert sizes[1] <= sizes[0] * 1.1
+        judged = task(requirement(1, "Step 3 is done", checks=["pytest -q"]), evidence=evidence)
+        (prompt,) = await prompts_of(judged, MemoryAudit(), JudgeOptions(("m",), calls=calls))
+        assert "| 5 passed" in prompt
+        told = re.findall(r'^\| E\d+ "step (\d+)": exit 0, ends "output\\ndone \1"$', prompt, re.MULTILINE)
+        full = re.findall(r'^command: "step (\d+)"$', prompt, re.MULTILINE)
+        # The whole of a few, of more where the judge can't ask for it; of the others the latest.
+        assert len(full) == (2 if calls else 8)
+        assert [int(n) for n in told] == [n for n in range(count - 1, -1, -1) if str(n) not in full][: len(told)]
+        assert len(told) + len(full) == count or " more: " in prompt
+        sizes.append(len(prompt))
+    assert sizes[1] - sizes[0] <= 24_000 * 3.5 / 4
+
+
+async def test_what_earlier_verdicts_cited_is_kept_where_not_all_has_room() -> None:
+    commands = [command(f"run {n}", f"end {n}\n", f"E{n}") for n in range(1, 901)]
+    judged = task(requirement(1, "It is fast"), evidence=commands, cited=frozenset({"E1"}))
+    (prompt,) = await prompts_of(judged, MemoryAudit(), JudgeOptions(("m",), calls=8))
+    assert 'command: "run 1"\n' in prompt
+    assert re.search(r"\[\.\.\. \d+ more: E\d+ to E900 are on record, too \.\.\.\]", prompt)
+
+
+async def test_a_new_file_is_shown_once() -> None:
+    diff = (
+        "diff --git a/new.py b/new.py\nnew file mode 100644\n--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+fresh = 1\n"
+        "diff --git a/old.py b/old.py\n--- a/old.py\n+++ b/old.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+    )
+    files = {"new.py": "fresh = 1\n", "old.py": "x = 2\n"}
+    (prompt,) = await prompts_of(
+        task(requirement(1, "It works")), MemoryAudit(files, changed=["new.py", "old.py"], diff=diff)
+    )
+    assert prompt.count("fresh = 1") == 1
+    assert "| diff --git a/new.py b/new.py\n| [a new file: its block shows it]\n| diff --git a/old.py" in prompt
+    assert "| +x = 2\n" in prompt
 
 
 texts = (

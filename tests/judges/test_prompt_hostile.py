@@ -53,6 +53,8 @@ async def test_nothing_of_the_workspace_opens_or_closes_a_block(text: str) -> No
     assert [bool(n % 2) == line.startswith("</") for n, line in enumerate(tags)] == [True] * len(tags)
     assert len(opened) == 8
     inside = re.sub(rf"^</?(?:evidence|claim)-{token[1]}.*$", "", body, flags=re.MULTILINE)
-    allowed = r"\||\d+\||command: |result: |reason: |exit code: |path: |content: |changed files: |files: |\[\.\.\.|$"
+    allowed = (
+        r"\||\d+\||command: |result: |reason: |exit code: |path: |content: |(?:changed )?files: |evidence: |\[\.\.\.|$"
+    )
     data = inside.split("\n# Question\n")[0].split("\n")
     assert all(re.match(allowed, line) for line in data), [line for line in data if not re.match(allowed, line)]

@@ -122,7 +122,7 @@ async def test_a11_a_response_neither_closes_its_block_nor_passes_for_a_verdict(
     inside = block.split("\n")[2:-1]
     assert all(line.startswith("| ") for line in inside), inside
     assert "</evidence" not in "\n".join(inside)
-    assert prompt.count(f"</evidence-{token[1]}>") == 2  # where the boundary is told, and the block's own end
+    assert prompt.count(f"</evidence-{token[1]}>") == 1
     assert not re.search(r"^\| (?:system|# Question)", prompt, re.MULTILINE)
 
 

@@ -20,7 +20,7 @@ from donewhen.core.fold_turn import recount
 from donewhen.core.globs import literal
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import NOT_AFTER_A_FAILURE, STABLE_PASSES
-from donewhen.core.state import KEPT_COMMANDS, MAX_OUTAGES, Judged, KnownFinding, OpenAudit, RunState
+from donewhen.core.state import KEPT_COMMANDS, KEPT_OLD_COMMANDS, MAX_OUTAGES, Judged, KnownFinding, OpenAudit, RunState
 from donewhen.core.verdict import RequirementVerdict
 
 
@@ -105,12 +105,19 @@ def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> 
     counted = _counted(state, event.evidence)
     commands = state.commands
     if isinstance(event.evidence.observation, ObservedCommand):
-        commands = (*commands, event.evidence)[-KEPT_COMMANDS:]
+        commands = _kept(state, (*commands, event.evidence))
     if not isinstance(event.evidence.observation, ObservedResponse):
         return replace(counted, recorded=_recorded(counted, event.evidence), commands=commands)
     if state.goal.about != "response":
         return counted  # what a worker says proves nothing about files, and can't be cited
     return replace(counted, recorded=_recorded(counted, event.evidence), response=event.evidence)
+
+
+def _kept(state: RunState, commands: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    """In their order: those of the present revision, and the latest of the others, each up to a bound."""
+    fresh = [at for at, one in enumerate(commands) if one.fresh(state.revision)]
+    old = [at for at, one in enumerate(commands) if not one.fresh(state.revision)]
+    return tuple(commands[at] for at in sorted((*fresh[-KEPT_COMMANDS:], *old[-KEPT_OLD_COMMANDS:])))
 
 
 def _counted(state: RunState, evidence: Evidence) -> RunState:
@@ -121,7 +128,9 @@ def _counted(state: RunState, evidence: Evidence) -> RunState:
 
 def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
     """What may be cited: evidence of the present revision only, and only while it lasts; never an empty one."""
-    kept = {key: revision for key, revision in state.recorded.items() if revision == state.revision}
+    # A command may be cited again where files came back to what they were when it ran.
+    ran = {one.id for one in state.commands}
+    kept = {key: revision for key, revision in state.recorded.items() if revision == state.revision or key in ran}
     if evidence.citable(state.revision):
         kept[evidence.id] = evidence.revision
     return kept

@@ -25,7 +25,9 @@ RunStatus = (
 Phase = Literal["working", "checking", "judging"]
 
 KEPT_ITERATIONS = 20
-KEPT_COMMANDS = 40
+KEPT_COMMANDS = 1_000
+"""Of the commands that the worker ran, those that may still be cited; of older ones KEPT_OLD_COMMANDS."""
+KEPT_OLD_COMMANDS = 40
 MAX_OUTAGES = 3
 """Times in a row that the judge can't be asked before the run pauses (A6)."""
 MAX_DROPPED = 3

@@ -28,7 +28,9 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
         return
     asked = tuple(requirement.id for requirement in requirements)
     revision = run.state.revision
-    task = JudgeTask(run.run_id, run.state.goal, requirements, revision, _evidence(run), dict(run.state.disputes))
+    cited = frozenset(key for one in run.state.judged.values() for key in one.verdict.evidence_ids)
+    disputes = dict(run.state.disputes)
+    task = JudgeTask(run.run_id, run.state.goal, requirements, revision, _evidence(run), disputes, cited=cited)
     reply = await _asked(run, task, f"judging {len(asked)} requirement{'s' if len(asked) > 1 else ''}")
     if reply is None:
         return

@@ -135,6 +135,7 @@ class Audit:
             and not held.problem
             and not looking.paths
             and not looking.roamed
+            and not looking.read
             and len(citable.evidence) == len(asked.sources)
         ):
             await self._remember(key, held.raw)
@@ -160,7 +161,7 @@ class Audit:
         return Judgement(None, Usage(), reason=said.reason, confirmed=said.confirmed, evidence_ids=said.evidence_ids)
 
     async def _question(self, batch: tuple[Requirement, ...], rooms: Rooms, diff: str) -> Question:
-        material = await gather(self.task, batch, self.context, self.normaliser, diff)
+        material = await gather(self.task, batch, self.context, self.normaliser, diff, self.options.calls > 0)
         asked = Asked(self.task.goal, self.task.disputes, self.task.claim, self.task.messages)
         return await asyncio.to_thread(question, asked, material, rooms.evidence)
 
@@ -172,7 +173,7 @@ class Audit:
             known = source.evidence
             evidence = known if isinstance(known, Evidence) else await self.context.record(known)
             real[source.id] = evidence.id
-            if not source.citable or not evidence.fresh(self.task.revision):
+            if not evidence.fresh(self.task.revision):
                 old.add(source.id)
         names = {name: one.id for one in asked.requirements for name in (one.label, one.id)}
         others = {name for one in self.task.goal.requirements for name in (one.label, one.id)} - set(names)
@@ -185,7 +186,8 @@ class Audit:
     async def _held(
         self, first: tuple[Message, ...], asked: Question, citable: Citable, form: Form[T], rooms: Rooms
     ) -> tuple[Held[T], Looking]:
-        looking = Looking(self.task, self.context, self.normaliser, asked.token, citable.evidence, citable.old)
+        sources = {source.id: source.evidence for source in asked.sources}
+        looking = Looking(self.task, self.context, self.normaliser, asked.token, citable.evidence, citable.old, sources)
         conversation = Conversation(
             self.model, self.options, self.context.calls, form, rooms.more, looking if self.options.calls else None
         )

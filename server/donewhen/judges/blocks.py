@@ -24,21 +24,26 @@ from donewhen.judges.normalising import Normaliser
 from donewhen.judges.relevance import diff_lines, mentioned, mentions, path_score, ranked, requirement_words, words
 from donewhen.judges.sharing import Block
 
+_FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
+_NEW = re.compile(r"(diff --git [^\n]*\n)new file mode [^\n]*\n(?:[^@\n][^\n]*\n)*?\+\+\+ b/([^\n]*)\n@@ ")
 _FAILURE = re.compile(r"error|fail|assert|traceback|warning", re.IGNORECASE)
 MAX_OTHERS = 6
 MAX_COMMANDS = 8
-MAX_COMMAND_LINES = 24
+"""Commands that are shown in full where the judge can't ask for more; else FEW_COMMANDS, if they have to do with the
+question. All others are a line each."""
+FEW_COMMANDS = 2
+MAX_COMMAND_LINES, FEW_COMMAND_LINES = 24, 8
 MAX_FAILED = 20
 MAX_TESTS = 3_000
 MAX_PROBLEMS = 40
 LARGEST_FILE = 400_000
-OLD = "older than the last edit: it can't be cited"
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
     """All that was read for one question, so that making the prompt needs nothing else. `contents` are the files that
-    may be shown; `files` all that the revision covers."""
+    may be shown; `files` all that the revision covers. `cited` is the evidence that earlier verdicts rested on;
+    `looks`: the judge can have the whole of what is a line."""
 
     requirements: tuple[Requirement, ...]
     revision: str
@@ -48,6 +53,13 @@ class Material:
     diff: str = ""
     contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     normaliser: Normaliser = field(default_factory=Normaliser)
+    cited: frozenset[str] = frozenset()
+    looks: bool = False
+
+    @property
+    def fresh(self) -> tuple[Evidence, ...]:
+        """What can be cited; the rest was made before the last edit, and is not shown."""
+        return tuple(one for one in self.evidence if one.fresh(self.revision))
 
 
 def blocks_of(material: Material) -> list[Block]:
@@ -69,7 +81,7 @@ def everyone(material: Material) -> frozenset[int]:
 def _results(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
     """Each requirement's own results, and of other checks a few that have to do with these requirements."""
     others: list[tuple[Evidence, CheckResult]] = []
-    for evidence in material.evidence:
+    for evidence in material.fresh:
         observation = evidence.observation
         if isinstance(observation, CheckResult):
             owners = _of_check(material, observation.check_id)
@@ -103,23 +115,19 @@ def _check(
     wanted: Sequence[frozenset[str]],
 ) -> Block:
     clean = material.normaliser
-    fresh = evidence.fresh(material.revision)
     head = [f"command: {label(clean.text(result.command), 600)}", f"result: {outcome(result)}"]
     if result.totals is not None:
         totals = result.totals
         head.append(f"tests: {totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
     if not result.passed and result.reason:
         head.append(f"reason: {label(clean.printed(result.reason))}")
-    if not fresh:
-        head.append(OLD)
     tests = _tests(result, frozenset[str]().union(*(wanted[at] for at in sorted(owners))), clean)
     output = Lines.of(bounded_output(clean.check_output(result))).raw
     body = [*tests, *([f"output, {len(output)} lines:"] if tests and output else []), *output]
     lines = Lines(body)
     return Block(
         "check", "check result", f"{result.command}\0{result.check_id}", owners, tuple(head), lines, evidence,
-        citable=fresh, rankings=rankings_of(lines, owners, wanted, lambda: _failures(body)),
-        head_share=0.2, tail_share=0.4,
+        rankings=rankings_of(lines, owners, wanted, lambda: _failures(body)), head_share=0.2, tail_share=0.4,
     )  # fmt: skip
 
 
@@ -162,54 +170,59 @@ def _editor(material: Material, evidence: Evidence, report: EditorReport, owners
     ]
     if len(problems) > MAX_PROBLEMS:
         lines.append(f"and {len(problems) - MAX_PROBLEMS} more")
-    fresh = evidence.fresh(material.revision)
     said = f"nothing is known: {clean.text(report.doubt)}" if report.doubt else f"{len(problems)} problems"
-    head = (f"result: {said}", *(() if fresh else (OLD,)))
-    return Block(
-        "editor", "editor diagnostics", "", owners, head, Lines(lines), evidence, citable=fresh and not report.doubt
-    )
+    head = (f"result: {said}",)
+    citable = evidence.citable(material.revision)
+    return Block("editor", "editor diagnostics", "", owners, head, Lines(lines), evidence, citable=citable)
 
 
 def _commands(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
-    """A bounded number of the commands that the server saw the worker run: fresh ones first, then the telling ones,
-    then the latest; of equal ones the latest alone."""
+    """The commands that are worth showing in full: what was cited before, the telling ones, then the latest."""
     every = frozenset[str]().union(*wanted)
-    latest: dict[tuple[str, int | None, bool], tuple[int, Evidence, ObservedCommand]] = {}
-    for at, evidence in enumerate(material.evidence):
-        if isinstance(command := evidence.observation, ObservedCommand):
-            latest[command.command, command.exit_code, evidence.fresh(material.revision)] = at, evidence, command
-    ordered = sorted(
-        latest.values(),
-        key=lambda one: (not one[1].fresh(material.revision), -len(words(one[2].command) & every), -one[0]),
-    )
-    for rank, (_, evidence, command) in enumerate(ordered[:MAX_COMMANDS]):
+    known = [(one, evidence) for one, evidence in commands_of(material) if evidence.citable(material.revision)]
+    scores = {
+        evidence.id: (evidence.id not in material.cited, -len(words(one.command) & every)) for one, evidence in known
+    }
+    ordered = sorted(known, key=lambda one: scores[one[1].id])
+    if material.looks:
+        ordered = [one for one in ordered if scores[one[1].id] < (True, 0)][:FEW_COMMANDS]
+    for rank, (command, evidence) in enumerate(ordered[:MAX_COMMANDS]):
         yield _command(material, evidence, command, rank)
 
 
+def commands_of(material: Material) -> list[tuple[ObservedCommand, Evidence]]:
+    """The commands that the server saw the worker run since the last edit, the latest first; of equal ones the latest
+    alone."""
+    latest: dict[tuple[str, int | None], tuple[ObservedCommand, Evidence]] = {}
+    for evidence in reversed(material.fresh):
+        if isinstance(command := evidence.observation, ObservedCommand):
+            latest.setdefault((command.command, command.exit_code), (command, evidence))
+    return list(latest.values())
+
+
 def _command(material: Material, evidence: Evidence, command: ObservedCommand, rank: int) -> Block:
-    fresh = evidence.fresh(material.revision)
     clean = material.normaliser
     head = [
         f"command: {label(clean.text(command.command), 300)}",
         f"exit code: {'none' if command.exit_code is None else command.exit_code}",
     ]
     output = Lines.of(clean.command_output(command)).raw
-    if len(output) > MAX_COMMAND_LINES:
-        half = MAX_COMMAND_LINES // 2
-        cut = f"[... {len(output) - 2 * half} lines cut ...]"
-        output = [*output[:half], cut, *output[-half:]]
-    name = f"{command.command}\0{command.exit_code}\0{fresh}"
+    most = FEW_COMMAND_LINES if material.looks else MAX_COMMAND_LINES
+    if len(output) > most:
+        first = most // 4 if material.looks else most // 2
+        last = most - first
+        output = [*output[:first], f"[... {len(output) - most} lines cut ...]", *output[-last:]]
+    name = f"{command.command}\0{command.exit_code}"
     return Block(
         "command", "command of the worker, as the server saw it", name, everyone(material),
-        (*head, *(() if fresh else (OLD,))), Lines(output), evidence,
-        rank=rank, citable=fresh, head_share=0.3, tail_share=0.6,
+        tuple(head), Lines(output), evidence, rank=rank, head_share=0.3, tail_share=0.6,
     )  # fmt: skip
 
 
 def _diff(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Block]:
     if not material.diff.strip():
         return
-    text = bounded_output(material.normaliser.text(material.diff))
+    text = bounded_output(material.normaliser.text(_without_new_files(material.diff, material.contents)))
     lines = Lines.of(text)
     owners = everyone(material)
     yield Block(
@@ -217,6 +230,15 @@ def _diff(material: Material, wanted: Sequence[frozenset[str]]) -> Iterator[Bloc
         ObservedDiff("baseline", material.changed, text),
         rankings=rankings_of(lines, owners, wanted, lambda: _starts(lines.raw)), paths=material.changed,
     )  # fmt: skip
+
+
+def _without_new_files(diff: str, shown: Mapping[str, bytes]) -> str:
+    """The diff, but for the lines of new files, which are shown as files."""
+    kept: list[str] = []
+    for part in _FILE.split(diff):
+        new = _NEW.match(part)
+        kept.append(f"{new[1]}[a new file: its block shows it]\n" if new and new[2] in shown else part)
+    return "".join(kept)
 
 
 def _starts(lines: Sequence[str]) -> list[int]:

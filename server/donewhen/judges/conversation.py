@@ -160,7 +160,7 @@ class Conversation(Generic[T]):
 
     def _correct(self, message: Message, problem: str) -> None:
         self.corrected = True
-        text = prompts.CORRECTION.format(problem=problem)
+        text = prompts.CORRECTION.format(problem=problem, form=self.form.instructions)
         room = max(self.room - size(text) - 200, 400)
         self._add(
             replace(

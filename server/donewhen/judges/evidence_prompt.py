@@ -12,16 +12,16 @@ from heapq import nsmallest
 from itertools import count
 
 from donewhen.core.calls import Message
-from donewhen.core.evidence import Evidence, Observation, ObservedDiff, ObservedFile
+from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedDiff, ObservedFile
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.work import Claim
-from donewhen.judges.blocks import Material, blocks_of
+from donewhen.judges.blocks import Material, blocks_of, commands_of, outcome
 from donewhen.judges.claims import fence_claims
 from donewhen.judges.excerpts import Lines, excerpt, fitted, size
 from donewhen.judges.fencing import boundary, label, neutralised
 from donewhen.judges.prompts import CLAIM_QUESTIONS, RESPONSE
-from donewhen.judges.relevance import path_score, requirement_words
+from donewhen.judges.relevance import path_score, requirement_words, words
 from donewhen.judges.responses import response_blocks
 from donewhen.judges.sharing import Block, shared
 
@@ -37,6 +37,9 @@ _TEXTS = 0.35
 _OBJECTIVE = 0.1
 _MESSAGES = 0.2
 _LIST = 0.06
+_RECORD = 0.25
+_FRAME_OF_RECORD = 360
+_SHORT = 80
 _TOKEN = "\0" * 16  # stands for the boundary until it is known; untrusted text can't hold a NUL
 
 
@@ -46,7 +49,6 @@ class Source:
 
     id: str
     evidence: Evidence | Observation
-    citable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,27 +92,105 @@ def question(asked: Asked, material: Material, room: int) -> Question:
     listing = _listing(material, int(room * _LIST))
     about = RESPONSE if asked.goal.about == "response" else ""
     rest = room - size(intro) - size(ending) - size(listing) - size(about) - 400
-    kept, dropped = shared([*response_blocks(material), *blocks_of(material)], rest)
+    blocks = [*response_blocks(material), *blocks_of(material)]
+    rows, most = _rows(material), int(room * _RECORD)
+    kept, dropped = shared(blocks, rest - _need(rows, blocks, most))
+    if dropped:  # what has no room for itself is a line
+        kept, dropped = shared(blocks, rest - _need(rows, [block for block, _ in kept], most))
     keys = _keys([block for block, _ in kept])
     shown = [(key, block, excerpt(block.lines, given, block.rankings, block.head_share, block.tail_share))
              for key, (block, given) in zip(keys, kept, strict=True)]  # fmt: skip
+    sources = [Source(key, _as_shown(block, body)) for key, block, body in shown if key]
+    record, recorded = _record(_others(rows, [block for block, _ in kept]), len(sources), most, material)
     pieces = [intro, _opening(about), *(_block(key, block, body, material) for key, block, body in shown)]
-    text = "\n".join([*pieces, *([listing] if listing else []), *_left_out(dropped), ending])
+    text = "\n".join([*pieces, *record, *([listing] if listing else []), *_left_out(dropped), ending])
     token = boundary([text])
     return Question(
         text.replace(_TOKEN, token),
         token,
         material.requirements,
-        tuple(Source(key, _as_shown(block, body), block.citable) for key, block, body in shown),
+        (*sources, *recorded),
         None if listing else tuple(dict.fromkeys(path for _, block, _ in shown for path in block.paths)),
     )
 
 
 def _keys(blocks: Sequence[Block]) -> list[str]:
-    """The ids of the prompt: E1, E2, ...; what can't be cited has none of these."""
+    """The ids of the prompt: E1, E2, ...; what can't be cited has none."""
     citable = count(1)
-    old = count(1)
-    return [f"E{next(citable)}" if block.citable else f"old-{next(old)}" for block in blocks]
+    return [f"E{next(citable)}" if block.citable else "" for block in blocks]
+
+
+# ------------------------------------------------------------------------------------- a line for each of the others
+
+
+def _rows(material: Material) -> list[tuple[Evidence, str]]:
+    """All that can be cited of what ran, each with its line: checks, then commands, the latest first."""
+    clean = material.normaliser
+    checks = [(one.observation, one) for one in material.fresh if isinstance(one.observation, CheckResult)]
+    checks.sort(key=lambda one: (one[0].command, one[0].check_id))
+    rows: list[tuple[Evidence, str]] = []
+    for result, one in checks:
+        end = clean.check_output(replace(result, output=_last(result.output)))
+        rows.append((one, _row(clean.text(result.command), outcome(result), end)))
+    for command, one in commands_of(material):
+        if one.citable(material.revision):
+            code = "none" if command.exit_code is None else command.exit_code
+            end = clean.command_output(replace(command, output=_last(command.output)))
+            rows.append((one, _row(clean.text(command.command), f"exit {code}", end)))
+    return rows
+
+
+def _row(command: str, how: str, end: str) -> str:
+    return f"{label(command, 100)}: {how}" + (f", ends {label(end.strip(), 100)}" if end.strip() else "")
+
+
+def _last(output: str) -> str:
+    """The last two lines that aren't blank, where they are short, else the last one."""
+    lines = [line for line in output.rstrip().rsplit("\n", 3)[-3:] if line.strip()][-2:]
+    return "\n".join(lines if sum(map(len, lines)) <= _SHORT else lines[-1:])
+
+
+def _others(rows: Sequence[tuple[Evidence, str]], blocks: Sequence[Block]) -> list[tuple[Evidence, str]]:
+    """The rows of what no block shows."""
+    shown = {block.source.id for block in blocks if isinstance(block.source, Evidence)}
+    return [row for row in rows if row[0].id not in shown]
+
+
+def _need(rows: Sequence[tuple[Evidence, str]], blocks: Sequence[Block], most: int) -> int:
+    others = _others(rows, blocks)
+    return min(sum(size(line) + 9 for _, line in others) + _FRAME_OF_RECORD, most) if others else 120
+
+
+def _record(
+    rows: Sequence[tuple[Evidence, str]], before: int, room: int, material: Material
+) -> tuple[list[str], list[Source]]:
+    """The block of these rows, in at most `room` bytes, and what its ids stand for. Where not all fit, what was cited
+    before, what has to do with the requirements and the latest are kept; a judge that can look can have the others."""
+    old = sum(not one.fresh(material.revision) for one in material.evidence)
+    after = [f"Not shown: {old} {'result' if old == 1 else 'results'} older than the last edit, which can't be cited."]
+    after = after if old else []
+    if not rows:
+        return after, []
+    wanted = frozenset[str]().union(*(requirement_words(requirement) for requirement in material.requirements))
+    order = sorted(
+        range(len(rows)),
+        key=lambda at: (rows[at][0].id not in material.cited, -min(len(words(rows[at][1]) & wanted), 1), at),
+    )
+    left, chosen = room - _FRAME_OF_RECORD, set[int]()
+    for at in order:
+        left -= size(rows[at][1]) + 9
+        if left < 0:
+            break
+        chosen.add(at)
+    rest = [at for at in range(len(rows)) if at not in chosen] if material.looks else []
+    sources = [Source(f"E{before + n}", rows[at][0]) for n, at in enumerate([*sorted(chosen), *rest], 1)]
+    lines = [f"| {source.id} {rows[at][1]}" for source, at in zip(sources, sorted(chosen), strict=False)]
+    if len(chosen) < len(rows):
+        more = f"E{before + len(chosen) + 1} to E{before + len(rows)} are on record, too" if rest else "left out"
+        lines.append(f"[... {len(rows) - len(chosen)} more: {more} ...]")
+    whole = "; `read_evidence` shows the whole of it" if material.looks else ""
+    head = [f"evidence: a line each, to be cited by the id that it begins with{whole}"]
+    return [fenced(_TOKEN, 'kind="what else ran"', head, "\n".join(lines)), *after], sources
 
 
 def _intro(asked: Asked, material: Material, room: int) -> str:
@@ -140,17 +220,15 @@ def _requirement(requirement: Requirement, dispute: str | None, material: Materi
 
 
 def _opening(about: str) -> str:
-    opening = (
-        f"\n# Evidence\nThe boundary is {_TOKEN}: each block starts with <evidence-{_TOKEN} and ends with "
-        f"</evidence-{_TOKEN}>."
-    )
+    opening = f"\n# Evidence\nThe boundary is {_TOKEN}:"
     return f"{opening}\n\n{about}" if about else opening
 
 
 def _block(key: str, block: Block, body: str, material: Material) -> str:
     everyone = len(block.owners) == len(material.requirements)
     owners = "all" if everyone else " ".join(material.requirements[at].label for at in sorted(block.owners))
-    return fenced(_TOKEN, f'id="{key}" kind="{block.title}" for="{owners}"', block.head, body)
+    identity = f'id="{key}" kind="{block.title}"' if key else f'kind="{block.title}; can\'t be cited"'
+    return fenced(_TOKEN, f'{identity} for="{owners}"', block.head, body)
 
 
 def fenced(token: str, attributes: str, head: Sequence[str], body: str) -> str:

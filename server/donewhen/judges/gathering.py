@@ -22,9 +22,14 @@ MAX_FILES = 60
 
 
 async def gather(
-    task: JudgeTask, requirements: tuple[Requirement, ...], context: AuditContext, normaliser: Normaliser, diff: str
+    task: JudgeTask,
+    requirements: tuple[Requirement, ...],
+    context: AuditContext,
+    normaliser: Normaliser,
+    diff: str,
+    looks: bool,
 ) -> Material:
-    """The material for these requirements, the files that are worth showing read."""
+    """The material for these requirements, the files that are worth showing read. `looks`: the judge may look."""
     files, changed = tuple(context.files()), tuple(await context.changed())
     named = MAX_NAMED if task.kept else MAX_FILES  # a judge that is asked alone is shown what it was given
     chosen = await asyncio.to_thread(chosen_files, requirements, files, changed, named)
@@ -43,6 +48,8 @@ async def gather(
         diff,
         contents,
         normaliser,
+        task.cited,
+        looks,
     )
 
 

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, cast
 
 from donewhen.core.calls import ToolCall
 from donewhen.core.errors import WorkspaceError
-from donewhen.core.evidence import CheckResult, Evidence, ObservedFile
+from donewhen.core.evidence import (
+    CheckResult,
+    EditorReport,
+    Evidence,
+    Observation,
+    ObservedCommand,
+    ObservedDiff,
+    ObservedFile,
+    ObservedResponse,
+)
 from donewhen.core.globs import matches
 from donewhen.core.goal import Check
 from donewhen.judges.blocks import bounded_output, file_lines, outcome
@@ -33,7 +42,8 @@ MAX_SEARCHED_FILE = 1_000_000
 @dataclass(slots=True)
 class Looking:
     """The looks of one conversation. `evidence` maps the ids that it gave to real ones and grows; `roamed` is true once
-    a look depended on which files there are; `paths` are the files that it read."""
+    a look depended on which files there are; `paths` are the files that it read. `sources` is what the ids of the
+    question stand for, `read` is true once more of it was shown than in the question."""
 
     task: JudgeTask
     context: AuditContext
@@ -41,8 +51,10 @@ class Looking:
     token: str
     evidence: dict[str, str]
     old: set[str]
+    sources: Mapping[str, Evidence | Observation]
     paths: list[str] = field(default_factory=list[str])
     roamed: bool = False
+    read: bool = False
 
     async def answer(self, call: ToolCall, room: int) -> str:
         """What the tool says, in at most about `room` bytes. What the model asks wrongly is told to it."""
@@ -56,6 +68,8 @@ class Looking:
                 return await self._search(arguments, room)
             if call.name == "list_files":
                 return self._list_files(arguments, room)
+            if call.name == "read_evidence":
+                return await self._read_evidence(arguments, room)
             if call.name == "run_check":
                 return await self._run_check(arguments, room)
         except (InvalidReply, WorkspaceError) as error:
@@ -64,9 +78,7 @@ class Looking:
 
     async def _read_file(self, arguments: Mapping[str, Any], room: int) -> str:
         path = _text(arguments, "path").removeprefix("./")
-        start = arguments.get("start", 1)
-        if isinstance(start, bool) or not isinstance(start, int) or start < 1:
-            raise InvalidReply("`start` must be a line number from 1")
+        start = _start(arguments)
         if path not in self.context.files():
             self.roamed = True  # that it isn't there may decide, and holds until any file changes
             raise InvalidReply(f"{label(path, 120)} is no file of the workspace; use list_files")
@@ -126,6 +138,39 @@ class Looking:
         head = (f"files: {len(found)}, shown: {len(shown)}",)
         return self._fenced('kind="names of files; can\'t be cited"', head, "\n".join(shown))
 
+    async def _read_evidence(self, arguments: Mapping[str, Any], room: int) -> str:
+        key, start = _text(arguments, "id").strip(), _start(arguments)
+        source = self.sources.get(key)
+        observed = source.observation if isinstance(source, Evidence) else source
+        if observed is None:
+            raise InvalidReply(f"there is no evidence {label(key, 20)} in the question; a file is read by read_file")
+        if isinstance(observed, ObservedFile):
+            return await self._read_file({"path": observed.path, "start": start}, room)
+        self.read = True
+        head, text = self._whole(observed)
+        lines = await asyncio.to_thread(lambda: Lines.of(bounded_output(text())))
+        if start > len(lines) > 0:
+            raise InvalidReply(f"it has {len(lines)} lines")
+        left = room - 300 - sum(size(line) for line in head)
+        body = excerpt(lines, left, head=0.2, tail=0.4) if start == 1 else _from(lines, start, left, "read_evidence")
+        return self._fenced(f'id="{key}" kind="the whole of it"', head, body)
+
+    def _whole(self, observed: Observation) -> tuple[tuple[str, ...], Callable[[], str]]:
+        """What is said of it first, and what makes its text."""
+        clean = self.normaliser
+        match observed:
+            case CheckResult():
+                head = f"command: {label(clean.text(observed.command), 600)}", f"result: {outcome(observed)}"
+                return head, lambda: clean.check_output(observed)
+            case ObservedCommand(command=command, exit_code=code):
+                head = f"command: {label(clean.text(command), 600)}", f"exit code: {'none' if code is None else code}"
+                return head, lambda: clean.command_output(observed)
+            case EditorReport(problems=problems):
+                said = [f"{one.path}:{one.line + 1}: {one.severity}: {one.message}" for one in problems]
+                return (f"problems: {len(problems)}",), lambda: clean.text("\n".join(said))
+            case ObservedDiff(text=text) | ObservedResponse(text=text) | ObservedFile(excerpt=text):
+                return (), lambda: clean.text(text)
+
     async def _run_check(self, arguments: Mapping[str, Any], room: int) -> str:
         wanted = _text(arguments, "check").strip().strip("`")
         checks = _checks(self.task, wanted)
@@ -181,6 +226,13 @@ def _arguments(call: ToolCall) -> Mapping[str, Any]:
     return cast("dict[str, Any]", value)
 
 
+def _start(arguments: Mapping[str, Any]) -> int:
+    start = arguments.get("start", 1)
+    if isinstance(start, bool) or not isinstance(start, int) or start < 1:
+        raise InvalidReply("`start` must be a line number from 1")
+    return start
+
+
 def _text(arguments: Mapping[str, Any], key: str) -> str:
     value = arguments.get(key)
     if not isinstance(value, str) or not value.strip():
@@ -188,18 +240,18 @@ def _text(arguments: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _from(lines: Lines, start: int, room: int) -> str:
+def _from(lines: Lines, start: int, room: int, tool: str = "read_file") -> str:
     """Lines from `start` on, as many as fit; the mark says where to read on."""
-    return _only(lines, range(start - 1, len(lines)), room)
+    return _only(lines, range(start - 1, len(lines)), room, tool)
 
 
-def _only(lines: Lines, wanted: range | list[int], room: int) -> str:
+def _only(lines: Lines, wanted: range | list[int], room: int, tool: str = "read_file") -> str:
     shown: list[str] = []
     left = room - 60
     for at in wanted:
         left -= size(lines.shown(at)) + 1
         if left < 0:
-            shown.append(f"[... cut: read_file from line {at + 1} shows more ...]")
+            shown.append(f"[... cut: {tool} from line {at + 1} shows more ...]")
             break
         shown.append(lines.shown(at))
     return "\n".join(shown)

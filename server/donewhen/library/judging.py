@@ -10,7 +10,16 @@ from typing import Any, Literal, cast, get_args
 from donewhen.core.calls import Message
 from donewhen.core.errors import InvalidGoal, JudgeOutage, OverBudget, UsageError
 from donewhen.core.events import JudgeOptions, PanelRule
-from donewhen.core.evidence import CheckResult, Evidence, ObservedDiff, ObservedResponse, Outcome, proves, shows
+from donewhen.core.evidence import (
+    CheckResult,
+    Evidence,
+    ObservedCommand,
+    ObservedDiff,
+    ObservedResponse,
+    Outcome,
+    proves,
+    shows,
+)
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.panel import panel
 from donewhen.core.verdict import RequirementVerdict, Verdict
@@ -19,6 +28,8 @@ from donewhen.judges.alone import GoalVerdict
 from donewhen.library.arguments import choice, temperature, text_or_none, whole
 from donewhen.library.threads import called
 from donewhen.ports import AuditContext, Judge, Judgement, JudgeTask
+
+CITED_COMMANDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +189,11 @@ def _says_yes(said: Any) -> bool:
 
 
 def _provable(task: AuditTask) -> tuple[str, ...]:
-    """What a verdict for the whole cites: all that it was shown, as far as it can carry one."""
-    return tuple(one.id for one in task.evidence if proves(one.observation))
+    """What a verdict for the whole cites: what it was shown, as far as it can carry one; of commands the latest."""
+    able = [one for one in task.evidence if proves(one.observation)]
+    ran = [one for one in able if isinstance(one.observation, ObservedCommand)]
+    left_out = {one.id for one in ran[:-CITED_COMMANDS]}
+    return tuple(one.id for one in able if one.id not in left_out)
 
 
 def judgement_of(said: Any, task: AuditTask) -> Judgement:

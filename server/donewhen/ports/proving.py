@@ -208,6 +208,7 @@ class JudgeTask:
 
     `messages` are what was said in a conversation, for a judge that is asked alone (C16); a run has none. They are
     shown as claims, and nothing can be proven by them. `kept` false: no verdict is taken from a cache or put into one.
+    `cited` is the evidence that earlier verdicts of the run rested on.
     """
 
     run_id: str
@@ -219,6 +220,7 @@ class JudgeTask:
     claim: Claim | None = None
     messages: tuple[Message, ...] = ()
     kept: bool = True
+    cited: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
