@@ -20,6 +20,7 @@ from donewhen.workspace.remembered import load as load_remembered
 from donewhen.workspace.repository import Repository, find_repository
 from donewhen.workspace.scanning import Scanner
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
+from donewhen.workspace.streams import own_streams
 from donewhen.workspace.undisturbed import undisturbed
 from donewhen.workspace.watchers import watcher_for
 from donewhen.workspace.watching import NoWatcher, Watcher
@@ -33,7 +34,8 @@ class FolderWorkspace:
     """A `ports.Workspace` on a folder; `state` is a folder outside of it where it keeps checkpoints.
 
     `watch=False` hears of nothing by itself: every look is a walk. `quiet` says how long content must stay the same
-    to be settled. `excluded` names more folders of ours that may lie inside of it and are no part of it. `warning`
+    to be settled. `excluded` names more folders of ours that may lie inside of it and are no part of it, `streams` the
+    files that this process prints to: they aren't either, in no process that goes on with the run. `warning`
     says why changes are noticed late, where they are; `not_captured` names the files that the last checkpoint left
     out: files that are too large or unreadable, nested repositories.
     """
@@ -47,10 +49,12 @@ class FolderWorkspace:
         quiet: Quiet | None = None,
         excluded: Sequence[Path] = (),
         watcher: Callable[[Path, Path], Watcher] = watcher_for,
+        streams: Callable[[Path], Sequence[str]] = own_streams,
     ) -> None:
         self._root = root.absolute()
         self._state = state.absolute()
         self._excluded = (self._state, *excluded)
+        self._streams = streams
         self._watched = watch
         self._watcher: Watcher = watcher(self._root, self._state) if watch else NoWatcher()
         self._quiet = quiet or Quiet()
@@ -145,7 +149,9 @@ class FolderWorkspace:
             # Who only compares reads no index of git's.
             repository = await self._begun() if self._watched else None
             self._outputs = Outputs(kept.written)
-            scanner = self._use(Coverage(kept.rules, kept.tracked, kept.named, _within(self._root, self._excluded)))
+            streams = kept.streams.union(self._streams(self._root))
+            inside = _within(self._root, self._excluded)
+            scanner = self._use(Coverage(kept.rules, kept.tracked, kept.named, inside, streams))
             self._watch_and_keep(repository)
             self._manifest = self._handed = self._base = kept.manifest
             self._replace(await asyncio.to_thread(self._first_walk, scanner, kept.rules))
@@ -168,12 +174,15 @@ class FolderWorkspace:
             kept = await asyncio.to_thread(load, self._rules_place, frozen) if frozen else None
             rules = kept.rules if kept else IgnoreRules(above=_above(repository))
             tracked = kept.tracked if kept else frozenset(repository.tracked if repository else ())
-            scanner = self._use(Coverage(rules, tracked, named, _within(self._root, self._excluded)))
+            # What another process of the run printed to stays out, too.
+            known = kept.streams if kept else frozenset[str]()
+            streams = known.union(self._streams(self._root))
+            scanner = self._use(Coverage(rules, tracked, named, _within(self._root, self._excluded), streams))
             self._watch_and_keep(repository)
             first = self._manifest is _UNOPENED
             self._replace(await asyncio.to_thread(self._first_walk, scanner, rules))
-            if frozen and kept is None:
-                await asyncio.to_thread(keep, self._rules_place, frozen, rules, tracked)
+            if frozen and (kept is None or streams != known):
+                await asyncio.to_thread(keep, self._rules_place, frozen, rules, tracked, streams)
             return self._hand_out(self._manifest if first else None)
 
     @property

@@ -16,26 +16,29 @@ KEPT = 20
 
 @dataclass(frozen=True)
 class FrozenRules:
-    """Rules, and the paths that git tracked, as they were when a run began."""
+    """Rules, the paths that git tracked, as they were when a run began, and the files that it printed to."""
 
     rules: IgnoreRules
     tracked: frozenset[str]
+    streams: frozenset[str] = frozenset()
 
 
 def load(place: Path, name: str) -> FrozenRules | None:
     """What was kept under this name; None where there is nothing, or nothing that can be read."""
     try:
         kept: Any = json.loads((place / f"{name}.json").read_text(encoding="utf-8", errors="surrogateescape"))
-        return FrozenRules(IgnoreRules.thawed(kept["above"], kept["below"]), frozenset(kept["tracked"]))
+        rules = IgnoreRules.thawed(kept["above"], kept["below"])
+        return FrozenRules(rules, frozenset(kept["tracked"]), frozenset(kept.get("streams", ())))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def keep(place: Path, name: str, rules: IgnoreRules, tracked: Collection[str]) -> None:
+def keep(place: Path, name: str, rules: IgnoreRules, tracked: Collection[str], streams: Collection[str] = ()) -> None:
     """Keeps them under this name. Raises OSError where that can't be written."""
     place.mkdir(parents=True, exist_ok=True)
     above, below = rules.texts()
-    text = json.dumps({"above": above, "below": below, "tracked": sorted(tracked)}, ensure_ascii=True)
+    document = {"above": above, "below": below, "tracked": sorted(tracked), "streams": sorted(streams)}
+    text = json.dumps(document, ensure_ascii=True)
     unfinished = place / f".{name}.tmp"
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(place / f"{name}.json")

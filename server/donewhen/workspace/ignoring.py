@@ -141,11 +141,18 @@ class Coverage:
     """Decides for each path whether the revision covers it; remembers what it decided."""
 
     def __init__(
-        self, rules: IgnoreRules, tracked: Collection[str], named: Sequence[str], excluded: Sequence[str]
+        self,
+        rules: IgnoreRules,
+        tracked: Collection[str],
+        named: Sequence[str],
+        excluded: Sequence[str],
+        streams: Collection[str] = (),
     ) -> None:
         self.rules = rules
         self.tracked = frozenset(tracked)
         self.named = tuple(named)
+        self.streams = frozenset(streams)
+        """The files that the run itself prints to: never part of it."""
         self._excluded = frozenset(excluded)
         self._tracked_folders = frozenset(_folders_of(self.tracked))
         self._hidden: dict[str, bool] = {"": False}
@@ -153,12 +160,14 @@ class Coverage:
 
     def renamed(self, named: Sequence[str]) -> Coverage:
         """The same coverage with other named files."""
-        coverage = Coverage(self.rules, self.tracked, named, tuple(self._excluded))
+        coverage = Coverage(self.rules, self.tracked, named, tuple(self._excluded), self.streams)
         coverage._nested = set(self._nested)
         return coverage
 
     def covers(self, path: str) -> bool:
         """Whether a file at this path counts."""
+        if path in self.streams:
+            return False
         if path in self.tracked:
             return True
         place, _, name = path.rpartition("/")

@@ -24,6 +24,7 @@ class Remembered:
     tracked: frozenset[str]
     named: tuple[str, ...]
     written: Mapping[str, Written]
+    streams: frozenset[str] = frozenset()
 
 
 def load(place: Path, name: str, revision: str) -> Remembered | None:
@@ -41,6 +42,7 @@ def load(place: Path, name: str, revision: str) -> Remembered | None:
             frozenset(kept["tracked"]),
             tuple(kept["named"]),
             {path: (check, bytes.fromhex(digest)) for path, (check, digest) in kept["written"].items()},
+            frozenset(kept.get("streams", ())),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -56,6 +58,7 @@ def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written
         "below": below,
         "tracked": sorted(coverage.tracked),
         "named": coverage.named,
+        "streams": sorted(coverage.streams),
         "written": {path: (check, digest.hex()) for path, (check, digest) in written.items()},
         "folders": {
             at: {file: _plain(entry) for file, entry in folder.files.items()} for at, folder in manifest.folders.items()
