@@ -33,6 +33,8 @@ def test_bodies_come_out_as_they_went_in_however_the_stream_is_cut(bodies: list[
         (b"Content-Length: -1\r\n\r\n", False),
         (b"Content-Length: 99999999999999\r\n\r\n", False),
         (b"Content-Length: \r\n\r\n", False),
+        (b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", False),
+        (b"Content-Length: " + b"0" * 5000 + b"\r\n\r\n", True),
         (b"x" * (MAX_HEADER + 1), False),
         (b"Origin: http://x\r\n", True),
         (b"GET / HTTP/1.1\r\n", True),
@@ -70,10 +72,10 @@ ANY_JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-METHODS = ["initialize", "shutdown", "echo", "fail", "textDocument/hover", "$/cancelRequest", "nothing", "initialized"]
+METHODS = ["initialize", "shutdown", "echo", "fail", "textDocument/hover", "$/cancelRequest", "nothing", 7, ["exit"]]
 MESSAGES = st.fixed_dictionaries(
     {"jsonrpc": st.sampled_from(["2.0", "2.0", "2.0", "1.0"])},
-    optional={"id": st.integers(0, 9) | st.none() | st.text(max_size=2), "method": st.sampled_from(METHODS),
+    optional={"id": st.integers(0, 9) | ANY_JSON | st.text(max_size=2), "method": st.sampled_from(METHODS),
               "params": ANY_JSON, "result": ANY_JSON, "error": ANY_JSON},
 )  # fmt: skip
 
@@ -93,8 +95,9 @@ async def _converse(messages: list[Any]) -> None:
     expected = 0
     for message in messages:
         conversation.receive(json.dumps(message).encode())
-        is_reply = isinstance(message, dict) and "method" not in message
-        is_notification = isinstance(message, dict) and "id" not in message
+        said = message if isinstance(message, dict) else {}
+        is_reply = "method" not in said and ("result" in said or "error" in said)
+        is_notification = isinstance(said.get("method"), str) and "id" not in said
         expected += not (is_reply or is_notification)
     await conversation.settled()
     assert len(link.sent) == expected

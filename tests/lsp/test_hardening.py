@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -137,7 +139,7 @@ def test_a_silent_client_is_not_waited_for_and_its_late_reply_is_ignored(shared:
     shared.reply(question, None)
     shared.send({"jsonrpc": "2.0", "id": "never-asked", "result": 1})
     shared.send({"jsonrpc": "2.0", "id": None, "error": {"code": 1, "message": "x"}})
-    assert shared.result("probe/echo", 1) == {"params": 1}
+    assert shared.result("probe/echo", [1]) == {"params": [1]}
 
 
 @pytest.mark.parametrize("result", [{"title": 3}, "text", 7])
@@ -151,7 +153,7 @@ def test_many_slow_requests_do_not_freeze_the_server(ready: RawClient) -> None:
     slow = [ready.begin("probe/slow") for _ in range(40)]
     for _ in slow:
         ready.expect("probe/started")
-    assert ready.result("probe/echo", "still there") == {"params": "still there"}
+    assert ready.result("probe/echo", ["still there"]) == {"params": ["still there"]}
     ready.notify("$/cancelRequest", {"id": slow[20]})
     assert ready.response(slow[20])["error"]["code"] == -32800
     ready.ignored = {"probe/cancelled"}
@@ -171,7 +173,7 @@ def test_a_closed_stdout_ends_the_server_quietly(ready: RawClient) -> None:
         os.close(null)
         started = time.monotonic()
         for _ in range(50):
-            client.begin("probe/echo", "x" * 1000)
+            client.begin("probe/echo", ["x" * 1000])
     except BrokenPipeError:
         pass
     assert client.wait_exit() == 1
@@ -182,7 +184,7 @@ def test_a_closed_stdout_ends_the_server_quietly(ready: RawClient) -> None:
 def test_a_failing_notification_is_logged_and_does_not_pop_up(shared: RawClient) -> None:
     shared.notify("probe/fail")
     shared.notify("textDocument/didChange", {"textDocument": 3})
-    assert shared.result("probe/echo", 1) == {"params": 1}
+    assert shared.result("probe/echo", [1]) == {"params": [1]}
     shared.wait_for_stderr("ZeroDivisionError")
     shared.wait_for_stderr("textDocument/didChange")
 
@@ -213,6 +215,10 @@ def test_stray_output_does_not_corrupt_the_protocol(shared: RawClient) -> None:
         (b'{"jsonrpc":"2.0","id":null,"method":"probe/echo"}', -32600),
         (b'{"jsonrpc":"2.0","id":1.5,"method":"probe/echo"}', -32600),
         (b'{"jsonrpc":"2.0","id":[1],"method":"probe/echo"}', -32600),
+        (b'{"jsonrpc":"2.0","id":true,"method":"probe/echo"}', -32600),
+        (b'{"jsonrpc":"2.0","method":["probe/echo"]}', -32600),
+        (b'{"jsonrpc":"2.0","method":null,"params":{}}', -32600),
+        (b"{}", -32600),
     ],
 )
 def test_what_is_no_request_is_refused_and_the_server_lives(shared: RawClient, body: bytes, code: int) -> None:
@@ -226,6 +232,49 @@ def test_a_request_of_another_protocol_version_is_refused(shared: RawClient) -> 
     shared.send({"jsonrpc": "2.0", "id": 92, "method": 7})
     for number in (90, 91, 92):
         assert shared.response(number)["error"]["code"] == -32600
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("probe/echo", "text"),
+        ("probe/echo", 7),
+        ("probe/echo", {"goalUri": "file:///a%00b.md"}),
+        ("probe/echo", {"uris": ["file:///ok", "file:///%ff"]}),
+        ("probe/echo", [{"path": "a\0b"}]),
+        ("textDocument/hover", {"textDocument": {"uri": "file:///\0"}, "position": {"line": 0, "character": 0}}),
+        ("textDocument/hover", {"textDocument": {"uri": "file:///\ud800"}, "position": {"line": 0, "character": 0}}),
+    ],
+)
+def test_what_no_method_can_take_is_an_error_of_the_protocol(shared: RawClient, method: str, params: object) -> None:
+    assert shared.error(method, params)["code"] == -32602
+
+
+@pytest.mark.parametrize("digits", [b"9" * 5000, b"0" * 5000])
+def test_a_header_of_thousands_of_digits_ends_the_server_with_a_message(probe: RawClient, digits: bytes) -> None:
+    probe.send_bytes(b"Content-Length: " + digits + b"\r\n\r\n")
+    assert probe.wait_exit() == 1
+    assert "Content-Length is not a usable number" in probe.stderr
+
+
+def test_the_server_ends_with_the_process_that_started_it(probe: RawClient) -> None:
+    """Although its input stays open, as where a child of an editor that died holds it."""
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        probe.initialize(processId=parent.pid)
+        assert probe.result("probe/echo") == {"params": None}
+        parent.kill()
+        parent.wait()
+        assert probe.wait_exit() == 1
+    finally:
+        parent.kill()
+        parent.communicate()
+
+
+@pytest.mark.parametrize("pid", ["7", 1.5, True, [7]])
+def test_a_process_id_that_is_none_is_refused(probe: RawClient, pid: object) -> None:
+    assert probe.error("initialize", {"processId": pid, "capabilities": {}})["code"] == -32602
+    probe.initialize(processId=-1)
 
 
 def test_input_that_is_no_lsp_at_all_ends_the_server_with_a_message(ready: RawClient) -> None:

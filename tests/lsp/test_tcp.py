@@ -73,6 +73,7 @@ def ended(connection: socket.socket) -> bool:
         b"Host: x\r\n",
         b"\r\n",
         b"x" * 20_000,
+        b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\n",
     ],
 )
 def test_what_a_browser_could_send_is_dropped_at_once(server: Listening, sent: bytes) -> None:
@@ -95,7 +96,7 @@ def test_a_second_client_is_turned_away_and_the_next_one_served(server: Listenin
         assert "result" in initialize(first, server.token)
         with server.connect() as second:
             assert ended(second)
-        assert ask(first, "probe/echo", 1)["result"] == {"params": 1}
+        assert ask(first, "probe/echo", [1])["result"] == {"params": [1]}
     with server.connect() as third:
         answer = initialize(third, server.token)
         assert "result" in answer

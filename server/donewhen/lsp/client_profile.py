@@ -44,6 +44,8 @@ class ClientProfile:
     markdown: bool = False
     """Whether hover may be Markdown; plain text is what every client can show."""
     related_information: bool = False
+    process_id: int | None = None
+    """The process that started the server: it ends with it."""
 
 
 def read_profile(params: object) -> ClientProfile:
@@ -55,6 +57,7 @@ def read_profile(params: object) -> ClientProfile:
     has = _Capabilities(params.get("capabilities"))
     return ClientProfile(
         folders=_folders(params),
+        process_id=_process_id(params),
         encoding=choose_encoding(has.sequence("general", "positionEncodings")),
         trusted=options.get("trusted") is True,
         token=options.get("token"),
@@ -116,6 +119,13 @@ def _options(params: JsonObject) -> JsonObject:
     if trusted is not None and not isinstance(trusted, bool):
         raise InvalidParams("initialize: initializationOptions.trusted must be true or false")
     return options
+
+
+def _process_id(params: JsonObject) -> int | None:
+    pid = params.get("processId")
+    if pid is not None and (not isinstance(pid, int) or isinstance(pid, bool)):
+        raise InvalidParams("initialize: processId must be a whole number or null")
+    return pid if pid is not None and 0 < pid < 2**31 else None
 
 
 def _folders(params: JsonObject) -> tuple[str, ...]:

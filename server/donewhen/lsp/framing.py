@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MAX_HEADER = 8 * 1024
 MAX_BODY = 256 * 1024 * 1024
+MAX_DIGITS = 20
 KNOWN_HEADERS = frozenset({b"content-length", b"content-type"})
 
 
@@ -69,6 +70,7 @@ class FrameReader:
         if name != b"content-length":
             return
         text = value.strip()
-        if not text.isdigit() or int(text) > MAX_BODY:
+        # Python itself refuses to read numbers of thousands of digits.
+        if not text.isdigit() or len(text) > MAX_DIGITS or int(text) > MAX_BODY:
             raise BrokenFrame("Content-Length is not a usable number")
         self._length = int(text)

@@ -28,6 +28,7 @@ from donewhen.core.errors import (
 from donewhen.lsp import failures
 from donewhen.lsp.failures import ClientSilent, Refused
 from donewhen.lsp.hardening_requests import ASK_SECONDS, ServerRequests
+from donewhen.lsp.hardening_uris import refuse_unusable
 
 if TYPE_CHECKING:
     from donewhen.lsp.hardening_params import LspTypes
@@ -84,19 +85,21 @@ class Conversation:
         self._end()
 
     def _take(self, message: JsonObject) -> None:
-        if "method" not in message:
+        if "method" not in message and ("result" in message or "error" in message):
             self._requests.take_reply(message)
         elif "id" in message:
             self._take_request(message)
-        else:
+        elif isinstance(message.get("method"), str):
             self._take_notification(message)
+        else:
+            self._refuse(None, Refused(failures.INVALID_REQUEST, "a notification has a method, which is text"))
 
     def _take_request(self, message: JsonObject) -> None:
         number = message["id"]
         try:
             route = self._admit(message)
         except Refused as refusal:
-            self._refuse(number if isinstance(number, int | str) else None, refusal)
+            self._refuse(number if _is_id(number) else None, refusal)
             return
         task = asyncio.get_running_loop().create_task(self._perform(route, message))
         self._calls[number] = task
@@ -104,9 +107,13 @@ class Conversation:
 
     def _admit(self, message: JsonObject) -> Route:
         """Where this request leads, if it may be made now. Raises Refused."""
-        number, method = message["id"], message["method"]
-        well_formed = isinstance(number, int | str) and isinstance(method, str) and message.get("jsonrpc") == "2.0"
-        if not well_formed or number in self._calls:
+        number, method = message["id"], message.get("method")
+        if (
+            not _is_id(number)
+            or not isinstance(method, str)
+            or message.get("jsonrpc") != "2.0"
+            or number in self._calls
+        ):
             raise Refused(failures.INVALID_REQUEST, "a request has jsonrpc 2.0, a method and an id not in use")
         if self.phase == "shut":
             raise Refused(failures.INVALID_REQUEST, "the server is shutting down")
@@ -135,6 +142,7 @@ class Conversation:
             task.add_done_callback(lambda done: self._note(method, done))
 
     async def _perform(self, route: Route, message: JsonObject) -> Any:
+        refuse_unusable(message.get("params"))
         params = message.get("params") if route.raw else (await self.types()).params(message)
         result = route.handle(params)
         return await result if inspect.isawaitable(result) else result
@@ -238,6 +246,10 @@ class Conversation:
             return known.result(method, result)
         except Exception as problem:
             raise ClientSilent(f"the client's answer to {method} makes no sense") from problem
+
+
+def _is_id(number: object) -> bool:
+    return isinstance(number, int | str) and not isinstance(number, bool)
 
 
 def _import_types() -> LspTypes:

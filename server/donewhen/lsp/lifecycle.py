@@ -20,7 +20,17 @@ def initialize(session: Session, params: object) -> dict[str, Any]:
         session.dismiss()
         raise Refused(failures.INVALID_REQUEST, "initializationOptions.token is not the token that was printed")
     session.introduce(profile)
+    if profile.process_id is not None and session.doorkeeper is None:  # over TCP runs outlive the client
+        session.later(_end_with(session, profile.process_id), f"process {profile.process_id}")
     return initialize_result(profile.encoding, pull=profile.diagnostic_refresh)
+
+
+async def _end_with(session: Session, pid: int) -> None:
+    """As if the client's end of the streams had closed, which a child of it may keep open."""
+    from donewhen.lsp.parent import gone
+
+    await gone(pid)
+    session.protocol.lost()
 
 
 async def initialized(session: Session, _: object) -> None:

@@ -96,16 +96,16 @@ class StdioLink:
     def _read(self, receive: Callable[[bytes], None]) -> None:
         """Runs in the thread `stdin`: nothing but this thread reads the descriptor."""
         reader = FrameReader()
-        with contextlib.suppress(OSError):
+        try:
             while data := os.read(self._read_fd, CHUNK):
-                try:
-                    bodies = reader.feed(data)
-                except BrokenFrame as problem:
-                    logger.error("the client's input is no LSP message: %s", problem)
-                    break
-                if not all(self._on_loop(receive, body) for body in bodies):
+                if not all(self._on_loop(receive, body) for body in reader.feed(data)):
                     return
-        self._on_loop(self._lost)
+        except BrokenFrame as problem:
+            logger.error("the client's input is no LSP message: %s", problem)
+        except OSError:
+            logger.info("the client's input broke")
+        finally:
+            self._on_loop(self._lost)
 
     def _write(self) -> None:
         """Runs in the thread `stdout`: nothing but this thread writes the descriptor."""
@@ -188,7 +188,8 @@ class TcpLink:
             logger.warning("a connection was dropped: %s", problem)
         except OSError:
             logger.info("the connection to the client broke")
-        ended()
+        finally:
+            ended()
 
 
 class Doorkeeper:
