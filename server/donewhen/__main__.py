@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 
 from donewhen import TYPE_CHECKING
+from donewhen.regular import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,7 +149,7 @@ def _goal_problems(path: Path) -> Sequence[GoalProblem]:
     from donewhen.goalfile.parse import parse
 
     try:
-        parsed = parse(path.read_bytes(), path=path.name, name=path.stem)
+        parsed = parse(read_bytes(path), path=path.name, name=path.stem)
     except OSError as error:
         return [GoalProblem(0, "error", f"the goal file can't be read: {error}")]
     severity = {"error": "error", "warning": "warning"}
@@ -162,13 +163,13 @@ def _goal_hints(path: Path) -> Sequence[GoalHint]:
     from donewhen.goalfile.parse import parse
     from donewhen.goalfile.preflight import hints_of
 
-    return hints_of(parse(path.read_bytes(), path=path.name, name=path.stem))
+    return hints_of(parse(read_bytes(path), path=path.name, name=path.stem))
 
 
 def _undecided(path: Path) -> Sequence[str]:
     from donewhen.goalfile.parse import parse
 
-    goal = parse(path.read_bytes(), path=path.name, name=path.stem).goal
+    goal = parse(read_bytes(path), path=path.name, name=path.stem).goal
     return [] if goal is None else [one.label for one in goal.requirements if not one.checks and not one.problems]
 
 

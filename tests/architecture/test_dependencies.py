@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 
 import donewhen
@@ -11,20 +12,21 @@ ADAPTERS = ("goalfile", "workers", "judges", "evidence", "workspace", "store")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "core": ("core",),
     "version": (),
+    "regular": (),
     "ports": ("ports", "core"),
-    "engine": ("engine", "core", "ports"),
+    "engine": ("engine", "core", "ports", "regular"),
     "wire": ("wire", "core", "ports", "engine"),
-    "config": ("config", "core"),
-    **{adapter: (adapter, "core", "ports") for adapter in ADAPTERS},
+    "config": ("config", "core", "regular"),
+    **{adapter: (adapter, "core", "ports", "regular") for adapter in ADAPTERS},
     "models": ("models", "core", "ports"),
-    "workers": ("workers", "models", "core", "ports"),
+    "workers": ("workers", "models", "core", "ports", "regular"),
     "judges": ("judges", "models", "core", "ports"),
     "samples": ("samples",),
     "tracing": ("tracing", "version", "core", "ports"),
-    "plugins": ("plugins", "core", "ports"),
+    "plugins": ("plugins", "core", "ports", "regular"),
     "goalbench": ("goalbench", "core", "ports", "engine", "config", "judges"),
-    "lsp": ("lsp", "version", "core", "ports", "engine", "wire"),
-    "cli": ("cli", "version", "core", "ports", "engine", "wire", "config", "goalbench"),
+    "lsp": ("lsp", "version", "core", "ports", "engine", "wire", "regular"),
+    "cli": ("cli", "version", "core", "ports", "engine", "wire", "config", "goalbench", "regular"),
     "testing": ("testing",),
 }
 COMPOSITION_ROOT = (
@@ -121,6 +123,39 @@ def test_nothing_inside_uses_the_public_names() -> None:
     exported = {f"donewhen.{name}" for name in donewhen.__all__}
     wrong = {module.name: sorted(module.imported() & exported) for module in modules() if module.layer}
     assert not {name: names for name, names in wrong.items() if names}
+
+
+OWN_FILES = {"samples", "goalbench", "testing", "regular"}
+OPENS = {
+    "donewhen.cli.goal_argument": "makes a new file",
+    "donewhen.lsp.goal_commands": "makes a new file",
+    "donewhen.models.catalogue": "a file of an installed package",
+    "donewhen.workspace.locks_owner": "makes a new file",
+    "donewhen.workspace.packs": "packs that it wrote itself",
+    "donewhen.workspace.processes_leftovers": "files of /proc",
+    "donewhen.workspace.searching_program": "looks first; it runs without the package",
+}
+
+
+def test_files_of_others_are_read_by_one_reader_that_nothing_holds_up() -> None:
+    """A pipe, a device or an endless link may stand in place of any file: `regular.py`."""
+    wrong: list[str] = []
+    for module in modules():
+        if module.layer in OWN_FILES or module.name in OPENS:
+            continue
+        for node in ast.walk(module.tree):
+            if not isinstance(node, ast.Call):
+                continue
+            called = node.func
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            is_path = name in ("read_text", "read_bytes") and isinstance(called, ast.Attribute)
+            mode = node.args[0] if isinstance(called, ast.Attribute) and node.args else None
+            is_opened = name == "open" and (
+                isinstance(called, ast.Name) or (isinstance(mode, ast.Constant) and mode.value in ("r", "rb"))
+            )
+            if is_path or is_opened:
+                wrong.append(f"{module.name}:{node.lineno}")
+    assert not wrong, f"use donewhen.regular: {wrong}"
 
 
 def test_there_is_no_import_cycle() -> None:

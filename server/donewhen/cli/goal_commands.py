@@ -17,6 +17,7 @@ from donewhen.cli.terminal import OutputClosed
 from donewhen.cli.wording import one_line, taken
 from donewhen.core.errors import DoneWhenError
 from donewhen.engine.api import Runs, RunView
+from donewhen.regular import read_text
 from donewhen.wire.spent import spent_json
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ async def _models_hints(call: Call, path: str) -> tuple[Sequence[GoalHint], Usag
             if adviser is not None:
                 call.terminal.say(f"asking {adviser.model} …")
                 try:
-                    said = await adviser.hints((call.root / path).read_text("utf-8", "replace"))
+                    said = await adviser.hints(read_text(call.root / path, "utf-8", "replace"))
                 finally:
                     spent = _told_cost(call, adviser)
     except DoneWhenError as failed:

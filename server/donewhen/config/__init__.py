@@ -32,6 +32,7 @@ from donewhen.config.values import (
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.panel import panel
+from donewhen.regular import read_text
 
 if TYPE_CHECKING:
     from donewhen.core.approval import ApprovalRule
@@ -323,7 +324,7 @@ def _ignored(name: str, where: str) -> SettingWarning:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:

@@ -14,6 +14,7 @@ from donewhen.core.agents import NOTHING, OUR_OWN
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Limits
 from donewhen.core.panel import MOST, panel
+from donewhen.regular import read_bytes
 
 Unlimited = Literal["unlimited"]
 Kind = Literal[
@@ -190,7 +191,7 @@ def _prompt(text: str, folder: Path | None) -> str | None:
     if not path.is_absolute() and folder is None:
         return None
     try:
-        content = ((folder or Path()) / path).read_bytes()
+        content = read_bytes((folder or Path()) / path)
         return content.decode("utf-8") if 0 < len(content) <= 100_000 and content.strip() else None
     except (OSError, ValueError):
         return None

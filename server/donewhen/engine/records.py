@@ -24,6 +24,7 @@ from donewhen.core.work import Claim, TurnResult, WorkerStep
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail, RunView
 from donewhen.engine.places import locations
 from donewhen.ports import Ledger, Live, RunSummary
+from donewhen.regular import read_text
 
 PIECE = 100
 UNREADABLE = "unreadable"
@@ -218,7 +219,7 @@ class Records:
     def cleared(self) -> dict[str, float]:
         """When the results of a goal were last cleared (epoch seconds), by goal path."""
         try:
-            found = json.loads((self._folder / "cleared.json").read_text(encoding="utf-8"))
+            found = json.loads(read_text(self._folder / "cleared.json"))
             return {str(key): float(value) for key, value in found.items()}
         except (OSError, ValueError, TypeError, AttributeError):
             return {}

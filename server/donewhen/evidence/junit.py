@@ -14,6 +14,7 @@ from donewhen.core.why import COLLECTION
 from donewhen.evidence.places import Places
 from donewhen.evidence.stacks import frames
 from donewhen.evidence.text import counted, first_line, strip_ansi
+from donewhen.regular import read_bytes
 
 _LARGEST = 64 * 1024 * 1024
 _LONGEST_MESSAGE = 2_000
@@ -48,7 +49,7 @@ def read_junit(path: Path, places: Places) -> Report:
     try:
         if path.stat().st_size > _LARGEST:
             raise BrokenReport(f"it is larger than {_LARGEST >> 20} MiB")
-        return parse_junit(path.read_bytes(), places)
+        return parse_junit(read_bytes(path), places)
     except OSError as error:
         raise BrokenReport(error.strerror or str(error)) from error
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from donewhen.core.evidence import Problem, Severity
 from donewhen.evidence.places import Places
 from donewhen.evidence.stacks import find_in_stacks
+from donewhen.regular import read_text
 
 _MOST = 200
 _LONGEST_LINE = 2_000
@@ -200,7 +201,7 @@ _GO_RESULT = re.compile(r"^(?:FAIL|ok|\?)[ \t]+(?P<package>[\w.~/-]+)(?:\s|$)", 
 def _go_packages(output: str, root: Path) -> list[str]:
     """The folders of the Go packages that are named: go test prints files without their folder."""
     try:
-        module = re.search(r"^module\s+(\S+)", (root / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
+        module = re.search(r"^module\s+(\S+)", read_text(root / "go.mod"), re.MULTILINE)
     except (OSError, UnicodeDecodeError):
         return []
     if module is None:

@@ -35,6 +35,7 @@ from donewhen.evidence.probes_scripts import script_tests
 from donewhen.evidence.probes_shadowing import shadowing_modules
 from donewhen.evidence.probes_unchecked import Unchecked
 from donewhen.ports import Workspace
+from donewhen.regular import read_bytes
 
 if TYPE_CHECKING:
     from donewhen.evidence.probes_addressing import Addressing
@@ -195,7 +196,7 @@ def _bytes(path: Path) -> bytes | None:
     try:
         if path.stat().st_size > _LARGEST:
             return None
-        return path.read_bytes()
+        return read_bytes(path)
     except OSError:
         return None
 

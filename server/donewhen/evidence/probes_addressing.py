@@ -21,6 +21,7 @@ from donewhen.core.goal import Goal
 from donewhen.core.integrity import AddressingFact
 from donewhen.core.integrity_addressing import STOOD_THERE
 from donewhen.ports import Workspace
+from donewhen.regular import read_bytes
 
 MOST = 60
 """Facts in all."""
@@ -188,7 +189,7 @@ def _holds(root: Path, paths: Sequence[str], line: str) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        return _decoded(path.read_bytes()) if path.is_file() else ""
+        return _decoded(read_bytes(path)) if path.is_file() else ""
     except OSError:
         return ""
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from donewhen.core.integrity import FileFact
+from donewhen.regular import read_text
 
 _TEXT_LIMIT = 8000  # characters kept for showing a person what changed; the digest is of everything
 _LEVELS = 12  # folders above the workspace: pytest and ruff look in all of them
@@ -306,7 +307,7 @@ def pytest_options(root: Path) -> PytestOptions:
         ("setup.cfg", "tool:pytest"),
     ):
         try:
-            text = (root / name).read_text("utf-8", "replace")
+            text = read_text(root / name, "utf-8", "replace")
         except OSError:
             continue
         options = _toml_options(text) if not section else _ini_options(text, section)

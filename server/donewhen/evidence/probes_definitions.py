@@ -17,6 +17,7 @@ from donewhen.core.wrapped_commands import Segment, option_values
 from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.probes_configs import RUNNER_NAMES, SYNONYMS, python_part
 from donewhen.evidence.probes_tasks import Definition, tasks_of
+from donewhen.regular import read_bytes
 
 _DEEPEST = 5  # a target that runs a script that runs a target ...: no honest project nests further
 _MOST = 60  # definitions of one check
@@ -204,7 +205,7 @@ def _text(path: Path) -> str | None:
     try:
         if path.stat().st_size > _LARGEST:
             return None
-        data = path.read_bytes()
+        data = read_bytes(path)
     except (OSError, ValueError):
         return None
     return None if b"\0" in data[:4096] else data.decode("utf-8", "replace")

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 
 from donewhen.core.integrity import DefinitionFact, FileFact
 from donewhen.evidence.probes_definitions import Command, Definitions
+from donewhen.regular import read_bytes, read_text
 
 _SMALL = 2_000_000  # bytes: a program up to this size is compared by content, a larger one by size and time
 _MOST_FILES = 600  # of one runner's package
@@ -159,7 +160,7 @@ class Environment:
             known = self._plugins.get(path)
             if known is not None and known[0] == signature:
                 return known[1]
-            section = re.search(r"^\[pytest11\]\s*$(.*?)(?=^\[|\Z)", path.read_text("utf-8", "replace"), re.M | re.S)
+            section = re.search(r"^\[pytest11\]\s*$(.*?)(?=^\[|\Z)", read_text(path, "utf-8", "replace"), re.M | re.S)
         except OSError:
             return ""
         announced = " ".join(section[1].split()) if section else ""
@@ -184,7 +185,7 @@ class Environment:
             if stat.st_size > _SMALL:
                 digest = f"{stat.st_size}:{stat.st_mtime_ns}"
             else:
-                digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+                digest = hashlib.sha256(read_bytes(Path(path))).hexdigest()[:16]
         except OSError:
             return ""
         self._digests[str(path)] = (signature, digest)
@@ -280,7 +281,7 @@ def _folders_of_pth(packages: Path) -> Iterator[Path]:
     for entry in _listed(packages):
         if entry.name.endswith(".pth"):
             try:
-                lines = Path(entry.path).read_text("utf-8", "replace").splitlines()
+                lines = read_text(Path(entry.path), "utf-8", "replace").splitlines()
             except OSError:
                 continue
             yield from (
@@ -299,7 +300,7 @@ def _listed(folder: Path | str) -> list[os.DirEntry[str]]:
 def _runs_code(pth: Path) -> bool:
     """A line that begins with `import` is run by Python at its start; a folder's name is only looked in last."""
     try:
-        lines = pth.read_text("utf-8", "replace").splitlines()
+        lines = read_text(pth, "utf-8", "replace").splitlines()
     except OSError:
         return False
     return any(line.startswith(("import ", "import\t")) and not _HARMLESS_PTH.fullmatch(line.strip()) for line in lines)

@@ -9,6 +9,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from posixpath import dirname
 
+from donewhen.regular import read_text
+
 _LEVELS = 12  # folders above the workspace: as far as its repository may begin
 _LARGEST = 262_144
 
@@ -74,7 +76,7 @@ def ignore_files(root: Path, sources: Sequence[str], dot_ignore: bool) -> Iterat
 def _read(file: Path, path: str, base: str, below: str = "") -> Iterator[IgnoreFile]:
     try:
         if file.stat().st_size <= _LARGEST:
-            yield IgnoreFile(path, file.read_text("utf-8", "replace"), base, below)
+            yield IgnoreFile(path, read_text(file, "utf-8", "replace"), base, below)
     except OSError:
         return
 
@@ -83,10 +85,10 @@ def _exclude(git: Path) -> Path:
     """Of a repository, or of the one that a worktree's `.git` file belongs to."""
     try:
         if git.is_file():
-            git = (git.parent / git.read_text("utf-8", "replace").removeprefix("gitdir:").strip()).resolve()
+            git = (git.parent / read_text(git, "utf-8", "replace").removeprefix("gitdir:").strip()).resolve()
         common = git / "commondir"
         if common.is_file():
-            git = git / common.read_text("utf-8", "replace").strip()
+            git = git / read_text(common, "utf-8", "replace").strip()
     except OSError:
         pass
     return git / "info" / "exclude"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from donewhen.core.integrity import TestFileFact
 from donewhen.evidence.probes_assertions import last_name
+from donewhen.regular import read_text
 
 PATCHED = "patched"
 """The source of a binding that gives an attribute of an imported module or class another value."""
@@ -94,6 +95,6 @@ def _sources(module: str, covered: Collection[str]) -> Iterator[str]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace")
+        return read_text(path, "utf-8", "replace")
     except OSError:
         return ""

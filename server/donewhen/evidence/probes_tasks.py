@@ -15,6 +15,7 @@ from typing import Any, cast
 from donewhen.core.wrapped_commands import Segment, option_values
 from donewhen.evidence.probes_configs import excerpt, python_part
 from donewhen.evidence.probes_makefile import makefile_definition
+from donewhen.regular import read_bytes
 
 _LARGEST = 262_144
 
@@ -219,7 +220,7 @@ def _text(path: Path) -> str | None:
     try:
         if path.stat().st_size > _LARGEST:
             return None
-        return path.read_bytes().decode("utf-8", "replace")
+        return read_bytes(path).decode("utf-8", "replace")
     except (OSError, ValueError):
         return None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from donewhen.core.integrity import FileFact
 from donewhen.evidence.probes_configs import excerpt
 from donewhen.evidence.probes_ignoring import IgnoreFile, ignore_files
+from donewhen.regular import read_text
 
 _LARGEST = 1_000_000  # bytes: no person writes a source larger than this
 _PYTHON = (".py", ".pyi")
@@ -99,7 +100,7 @@ class Unchecked:
             known = self._read.get((path, name))
             if known is not None and known[0] == signature:
                 return known[1]
-            text = "" if stat.st_size > _LARGEST else Path(file).read_text("utf-8-sig", "replace")
+            text = "" if stat.st_size > _LARGEST else read_text(Path(file), "utf-8-sig", "replace")
         except OSError:
             return None
         fact = _matching_fact(path, name, pattern, text)

@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from donewhen.regular import read_text
+
 # In pytest's own order; the first that is one decides.
 _SECTIONS = (
     ("pytest.ini", "pytest"),
@@ -21,7 +23,7 @@ def configured_options(root: Path) -> str:
     """`addopts` of pytest's configuration; empty where there is none, or where it can't be read."""
     for name, section in _SECTIONS:
         try:
-            text = (root / name).read_text(encoding="utf-8")
+            text = read_text(root / name)
             found = _from_ini(text, section) if section else _from_toml(text)
         except (OSError, ValueError, configparser.Error):
             continue  # pytest itself will say what is wrong with it

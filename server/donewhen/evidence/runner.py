@@ -30,6 +30,7 @@ from donewhen.evidence.surroundings import Surroundings
 from donewhen.evidence.text import counted, strip_ansi
 from donewhen.evidence.totals import last_totals, printed_totals
 from donewhen.ports import Processes, ProcessResult
+from donewhen.regular import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +303,7 @@ def _sarif_problems(output: str, plan: _Plan) -> tuple[Problem, ...]:
     path = plan.reports.written_sarif()
     if path is not None:
         with contextlib.suppress(OSError):
-            return read_sarif(path.read_text(encoding="utf-8", errors="replace"), plan.places) or ()
+            return read_sarif(read_text(path, "utf-8", "replace"), plan.places) or ()
     if not output.lstrip().startswith("{"):
         return ()
     return read_sarif(output, plan.places) or ()

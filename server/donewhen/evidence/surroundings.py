@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from donewhen.evidence.masking import is_sensitive
+from donewhen.regular import read_bytes
 
 _HASHED = 1024 * 1024  # larger programs are told apart by their times: hashing them would hold up the server
 _BIN = "Scripts" if os.name == "nt" else "bin"
@@ -132,8 +133,7 @@ class Surroundings:
             if stat.st_size > _HASHED:
                 return ":".join(map(str, key))
             if key not in self._digests:
-                with path.open("rb") as file:
-                    self._digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
+                self._digests[key] = hashlib.sha256(read_bytes(path)).hexdigest()
             return f"{path}:{self._digests[key]}"
         except OSError:
             return program

@@ -11,6 +11,7 @@ from donewhen.goalfile.decode import SIZE_LIMIT
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import ParsedGoalFile
 from donewhen.goalfile.walk import walk_files
+from donewhen.regular import read_start
 
 GOAL_FILE = "GOAL.md"
 GOAL_SUFFIX = ".goal.md"
@@ -89,9 +90,8 @@ def _content(real: Path, relative: str) -> bytes:
             raise GoalFileError(f"{relative} is a folder: name the goal file in it")
         if real.exists() and not real.is_file():
             raise GoalFileError(f"{relative} is not a regular file")
-        with real.open("rb") as file:
-            # One byte more than is allowed shows that it is too large, whatever its size.
-            return file.read(SIZE_LIMIT + 1)
+        # One byte more than is allowed shows that it is too large, whatever its size.
+        return read_start(real, SIZE_LIMIT + 1)
     except GoalFileError:
         raise
     except FileNotFoundError:

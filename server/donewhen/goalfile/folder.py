@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from donewhen.goalfile.walk import walk_files
+from donewhen.regular import read_start
 
 _MOST_FILES = 20_000
 _MOST_BYTES = 500_000
@@ -74,8 +75,7 @@ class Folder:
 
     def _read(self, name: str) -> str:
         try:
-            with (self._root / name).open("rb") as file:
-                return file.read(_MOST_BYTES).decode("utf-8-sig", errors="replace")
+            return read_start(self._root / name, _MOST_BYTES).decode("utf-8-sig", errors="replace")
         except (OSError, ValueError):
             return ""
 

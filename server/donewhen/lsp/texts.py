@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from donewhen.lsp.places import file_path
 from donewhen.lsp.positions import Encoding, split_lines, to_client
+from donewhen.regular import read_bytes
 
 if TYPE_CHECKING:
     from donewhen.lsp.documents import Documents
@@ -79,6 +80,6 @@ def _read(path: Path) -> str | None:
     try:
         if path.stat().st_size > MAX_BYTES:
             return None
-        return path.read_bytes().decode("utf-8", "replace")
+        return read_bytes(path).decode("utf-8", "replace")
     except OSError:
         return None

@@ -6,6 +6,8 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from donewhen.regular import read_bytes
+
 if TYPE_CHECKING:
     from donewhen.lsp.texts import Texts
 
@@ -60,6 +62,6 @@ def _digest(text: str) -> int:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_bytes().decode("utf-8") if path.stat().st_size <= MAX_BYTES else None
+        return read_bytes(path).decode("utf-8") if path.stat().st_size <= MAX_BYTES else None
     except (OSError, UnicodeDecodeError):
         return None

@@ -19,6 +19,7 @@ from typing import Any
 from donewhen.core.errors import UsageError
 from donewhen.plugins.failing import FAILURES, told
 from donewhen.plugins.registering import Named
+from donewhen.regular import read_bytes
 
 GROUP = "donewhen"
 """The entry points of this group are plugins."""
@@ -143,7 +144,7 @@ def _file_module(path: Path, workspace: Path | None) -> ModuleType:
     sys.modules[module.__name__] = module  # dataclasses and pickles look their module up
     try:
         # Not by an importer: its bytecode would be taken for a file that was changed within the second.
-        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # the user's own
+        exec(compile(read_bytes(path), str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # the user's own
     except BaseException:
         sys.modules.pop(module.__name__, None)
         raise

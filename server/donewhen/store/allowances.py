@@ -10,6 +10,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from donewhen.core.approval import ApprovalRule, rule_problem
+from donewhen.regular import read_text
 
 FILE = "allowances.json"
 VERSION = 1
@@ -32,7 +33,7 @@ class Allowances:
         try:
             if self._path.stat().st_size > MAX_BYTES:
                 raise ValueError("it is too large")
-            found = tuple(dict.fromkeys(_rules(json.loads(self._path.read_text(encoding="utf-8")))))
+            found = tuple(dict.fromkeys(_rules(json.loads(read_text(self._path)))))
         except FileNotFoundError:
             return ()
         except (OSError, ValueError, RecursionError) as error:

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from donewhen.core.errors import LedgerUnavailable
+from donewhen.regular import read_text
 
 WORKSPACE_FILE = "workspace.json"
 LEDGER_FILE = "ledger.sqlite"
@@ -105,7 +106,7 @@ def _describe(folder: Path, root: Path) -> None:
     file = folder / WORKSPACE_FILE
     text = json.dumps({"root": str(root)}) + "\n"
     try:
-        if file.exists() and file.read_text("utf-8") == text:
+        if file.exists() and read_text(file) == text:
             return
         # Whole or not at all, whichever process wins.
         fresh = file.with_name(f"{WORKSPACE_FILE}.{secrets.token_hex(4)}")

@@ -33,6 +33,7 @@ def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqli
     Raises LedgerTooNew and LedgerUnavailable.
     """
     notices: tuple[str, ...] = ()
+    _refuse_others(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if is_damaged(path, checked_bytes):
@@ -40,6 +41,14 @@ def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqli
         return _connect(path), notices
     except (sqlite3.Error, OSError) as error:
         raise ledger_error(error, path) from error
+
+
+def _refuse_others(path: Path) -> None:
+    """SQLite would wait for whoever writes into a pipe, or read a device."""
+    for suffix in ("", *_COMPANIONS):
+        place = path.with_name(path.name + suffix)
+        if place.exists() and not (place.is_file() or place.is_dir()):
+            raise LedgerUnavailable(f"{place} is not a regular file: move it away, or set another --state-dir")
 
 
 def is_damaged(path: Path, checked_bytes: int = CHECKED_BYTES) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from donewhen.ports.judging import VerdictCache
+from donewhen.regular import read_text
 
 KEPT = 2_000
 _KEY = re.compile(r"[0-9a-f]{16,128}")
@@ -23,7 +24,7 @@ class FileVerdicts(VerdictCache):
 
     def get(self, key: str) -> str | None:
         try:
-            return self._path(key).read_text(encoding="utf-8")
+            return read_text(self._path(key))
         except (OSError, UnicodeDecodeError):
             return None
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
+from donewhen.regular import read_bytes
 
 
 class RecordedFiles:
@@ -91,7 +92,7 @@ class RecordedFiles:
 
 def _read(target: Path) -> bytes | None:
     try:
-        return target.read_bytes()
+        return read_bytes(target)
     except FileNotFoundError:
         return None
 

@@ -23,6 +23,7 @@ import yaml
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.work import TURN_STATES, Interrupt, TurnState, Usage
+from donewhen.regular import read_text
 
 MAX_PAUSE = 60.0
 RESPONSES = ("approve", "deny", "edit", "text")
@@ -122,7 +123,7 @@ def load_script(source: Path | str) -> Script:
         return parse_script(source)
     path = Path(source)
     try:
-        return parse_script(path.read_text(encoding="utf-8"), path.name)
+        return parse_script(read_text(path), path.name)
     except OSError as error:
         raise InvalidGoal(f"the script can't be read: {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

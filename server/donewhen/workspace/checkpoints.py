@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from donewhen.core.errors import OtherRevision, WorkspaceError
+from donewhen.regular import read_bytes
 from donewhen.workspace.diffing import Change, unified
 from donewhen.workspace.manifest import LINK, NESTED, Entry, Manifest, encoded
 from donewhen.workspace.objects import ObjectStore
@@ -242,6 +243,6 @@ def _restorable(then: Kept | None, now: Kept | None) -> bool:
 
 def _on_disk(path: Path, mode: str) -> bytes | None:
     try:
-        return os.fsencode(path.readlink()) if mode == LINK else path.read_bytes()
+        return os.fsencode(path.readlink()) if mode == LINK else read_bytes(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.ports import TreeState
+from donewhen.regular import read_bytes
 from donewhen.workspace.authorship import ClientSaves, changed_after
 from donewhen.workspace.checkpoints import Checkpoints
 from donewhen.workspace.frozen import keep, load
@@ -259,7 +260,7 @@ class FolderWorkspace:
 
     def read(self, path: str) -> bytes | None:
         try:
-            return (self._root / path).read_bytes()
+            return read_bytes(self._root / path)
         except OSError:
             return None
 
@@ -322,7 +323,7 @@ class FolderWorkspace:
 
     def is_persons(self, path: str) -> bool:
         try:
-            return self._saves.holds(path, (self._root / path).read_bytes())
+            return self._saves.holds(path, read_bytes(self._root / path))
         except OSError:
             return False
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from donewhen.regular import read_text
 from donewhen.workspace.ignoring import IgnoreRules
 
 KEPT = 20
@@ -26,7 +27,7 @@ class FrozenRules:
 def load(place: Path, name: str) -> FrozenRules | None:
     """What was kept under this name; None where there is nothing, or nothing that can be read."""
     try:
-        kept: Any = json.loads((place / f"{name}.json").read_text(encoding="utf-8", errors="surrogateescape"))
+        kept: Any = json.loads(read_text(place / f"{name}.json", "utf-8", "surrogateescape"))
         rules = IgnoreRules.thawed(kept["above"], kept["below"])
         return FrozenRules(rules, frozenset(kept["tracked"]), frozenset(kept.get("streams", ())))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

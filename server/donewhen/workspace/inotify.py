@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from donewhen.regular import read_text
 from donewhen.workspace.watching import Hints, Wake
 
 _MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8
@@ -182,7 +183,7 @@ def remote_file_system(root: Path) -> str | None:
     place, kind = "", ""
     with contextlib.suppress(OSError):
         real = os.path.realpath(root)
-        for line in Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines():
+        for line in read_text(Path("/proc/self/mounts"), "utf-8", "surrogateescape").splitlines():
             _, mounted, found, *_ = line.split(" ")
             mounted = mounted.replace("\\040", " ").rstrip("/")
             if (real == mounted or real.startswith(mounted + "/")) and len(mounted) >= len(place):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from donewhen.ports import Owner
+from donewhen.regular import read_bytes, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class OwnerRecord:
 def read_record(file: Path) -> OwnerRecord | None:
     """The record, None where there is none that can be read: then nobody can be named."""
     try:
-        data = json.loads(file.read_bytes())
+        data = json.loads(read_bytes(file))
         return _record(cast("dict[str, Any]", data))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
@@ -99,7 +100,7 @@ def birth(pid: int) -> str | None:
 def _birth_from_proc(pid: int, boot: str) -> str | None:
     """The start in clock ticks after boot: unlike epoch time, it stays when the clock is set."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_bytes()
+        text = read_bytes(Path(f"/proc/{pid}/stat"))
     except OSError:
         return None
     # The name in parentheses may itself hold spaces and parentheses.
@@ -120,6 +121,6 @@ def _birth_from_psutil(pid: int) -> str | None:
 @cache
 def _boot_id() -> str | None:
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return read_text(Path("/proc/sys/kernel/random/boot_id"), "ascii").strip()
     except OSError:
         return None

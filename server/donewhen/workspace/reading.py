@@ -8,6 +8,7 @@ import stat
 import sys
 import time
 
+from donewhen.regular import read_start
 from donewhen.workspace.manifest import EXECUTABLE, FILE, LINK, NESTED, UNREADABLE, Entry, StatKey
 
 _CHUNK = 1 << 20
@@ -118,8 +119,7 @@ def _marker(content: bytes, key: StatKey) -> Entry:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - as above
-            return file.read(1 << 20)
+        return read_start(path, 1 << 20).decode("utf-8", "surrogateescape")
     except OSError:
         return ""
 

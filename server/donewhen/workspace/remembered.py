@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from donewhen.regular import read_text
 from donewhen.workspace.ignoring import Coverage, IgnoreRules
 from donewhen.workspace.manifest import Entry, Folder, Manifest
 from donewhen.workspace.outputs import Written
@@ -30,7 +31,7 @@ class Remembered:
 def load(place: Path, name: str, revision: str) -> Remembered | None:
     """What was kept under this name for this revision; None where there is nothing, or nothing that can be read."""
     try:
-        kept: Any = json.loads((place / f"{name}.json").read_text(encoding="utf-8"))
+        kept: Any = json.loads(read_text(place / f"{name}.json"))
         if kept["revision"] != revision:
             return None
         folders = {

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from donewhen.core.errors import WorkspaceError
+from donewhen.regular import read_start
 from donewhen.workspace.ignoring import Coverage
 from donewhen.workspace.manifest import NESTED, Draft, Entry, Folder, Manifest, StatKey
 from donewhen.workspace.reading import nested_entry, read_entry, stat_key, unreadable_entry
@@ -166,8 +167,7 @@ def read_rules(path: str) -> str:
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return ""
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123 - names keep their bytes
-            return file.read(1 << 22)
+        return read_start(path, 1 << 22).decode("utf-8", "surrogateescape")  # names keep their bytes
     except OSError:
         return ""
 

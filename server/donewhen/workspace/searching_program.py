@@ -7,7 +7,9 @@ ripgrep's `--json` for each line that matches; exits 0 with hits, 1 without, 2 f
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 import sys
 
 LONGEST = 4_000
@@ -31,7 +33,9 @@ def main(pattern: str, limit: int) -> int:
 def search(expression: re.Pattern[str], path: str, limit: int) -> int:
     """Prints the hits in one text file, `limit` at most; returns how many."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 # without pathlib it starts sooner
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 # without pathlib it starts sooner
+            return 0
+        with open(path, "rb") as file:  # noqa: PTH123 # as above
             content = file.read(LARGEST + 1)
     except OSError:
         return 0

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
+from donewhen.regular import read_bytes
 
 _UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
 """Characters that make no difference in a name on HFS+."""
@@ -132,7 +133,7 @@ def read_text_keeping(path: Path) -> Text:
     Raises WorkspaceError for what is no text, or can't be read. A text of mixed line ends keeps each as it is.
     """
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError as error:
         raise WorkspaceError(f"{path.name} can't be read: {error.strerror}") from error
     digest = hashlib.sha256(data).hexdigest()
@@ -155,7 +156,7 @@ def _decode(data: bytes, encoding: str, name: str) -> tuple[str, str]:
 
 def _present(target: Path, path: str) -> bytes | None:
     try:
-        return target.read_bytes()
+        return read_bytes(target)
     except FileNotFoundError:
         return None
     except OSError as error:
