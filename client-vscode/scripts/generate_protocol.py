@@ -54,6 +54,7 @@ RESULTS: Mapping[str, str] = {
     "donewhen.run.answer": "Snapshot",
     "donewhen.run.override": "Snapshot",
     "donewhen.run.dispute": "Snapshot",
+    "donewhen.run.guard": "Snapshot",
     "donewhen.run.acceptIntegrity": "Snapshot",
     "donewhen.run.revert": "{ readonly changedFiles: readonly string[]; readonly kept: readonly string[] }",
     "donewhen.run.status": "{ readonly snapshots: readonly Snapshot[] }",

@@ -35,6 +35,7 @@ export interface Snapshot {
   readonly start: Start | null;
   readonly pausedBy: 'person' | 'run' | null;
   readonly freshness: Freshness | null;
+  readonly guard: Guard | null;
 }
 
 export interface Counts {
@@ -44,19 +45,21 @@ export interface Counts {
   readonly stale: number;
   readonly waived: number;
   readonly total: number;
+  readonly regressed: number;
 }
 
 export interface Requirement {
   readonly id: string;
   readonly number: number;
   readonly text: string;
-  readonly status: 'met' | 'unmet' | 'unverified' | 'stale' | 'waived';
+  readonly status: 'met' | 'unmet' | 'unverified' | 'stale' | 'waived' | 'regressed';
   readonly flaky: boolean;
   readonly reason: string;
   readonly evidenceIds: readonly string[];
   readonly decidedBy: 'check' | 'judge' | 'person' | null;
   readonly locations: readonly Location[];
   readonly renewing: boolean;
+  readonly regression: Regression | null;
   readonly external: boolean;
 }
 
@@ -74,6 +77,15 @@ export interface Range {
 export interface Position {
   readonly line: number;
   readonly character: number;
+}
+
+export interface Regression {
+  readonly goodRevision: string;
+  readonly badRevision: string;
+  readonly at: string;
+  readonly changedFiles: readonly string[];
+  readonly changedTotal: number;
+  readonly by: 'person' | 'worker' | null;
 }
 
 export interface Integrity {
@@ -158,6 +170,11 @@ export interface Freshness {
   readonly resultAt: string;
 }
 
+export interface Guard {
+  readonly since: string;
+  readonly by: string;
+}
+
 export interface IterationDetail {
   readonly number: number;
   readonly seconds: number;
@@ -191,7 +208,7 @@ export interface CheckSummary {
 export interface RequirementView {
   readonly requirementId: string;
   readonly number: number;
-  readonly status: 'met' | 'unmet' | 'unverified' | 'stale' | 'waived';
+  readonly status: 'met' | 'unmet' | 'unverified' | 'stale' | 'waived' | 'regressed';
   readonly reason: string;
   readonly evidenceIds: readonly string[];
   readonly decidedBy: 'check' | 'judge' | 'person' | null;
@@ -412,6 +429,12 @@ export interface RunAcceptIntegrityArgument {
   readonly undo?: boolean | undefined;
 }
 
+export interface RunGuardArgument {
+  readonly on: boolean;
+  readonly runId?: string | undefined;
+  readonly goalUri?: string | undefined;
+}
+
 export interface RunRevertArgument {
   readonly runId: string;
   readonly iteration?: number | undefined;
@@ -474,6 +497,7 @@ export interface CommandArguments {
   readonly 'donewhen.run.override': RunOverrideArgument;
   readonly 'donewhen.run.dispute': RunDisputeArgument;
   readonly 'donewhen.run.acceptIntegrity': RunAcceptIntegrityArgument;
+  readonly 'donewhen.run.guard': RunGuardArgument;
   readonly 'donewhen.run.revert': RunRevertArgument;
   readonly 'donewhen.run.status': RunStatusArgument;
   readonly 'donewhen.run.iteration': RunIterationArgument;
@@ -496,6 +520,7 @@ export interface CommandResults {
   readonly 'donewhen.run.override': Snapshot;
   readonly 'donewhen.run.dispute': Snapshot;
   readonly 'donewhen.run.acceptIntegrity': Snapshot;
+  readonly 'donewhen.run.guard': Snapshot;
   readonly 'donewhen.run.revert': { readonly changedFiles: readonly string[]; readonly kept: readonly string[] };
   readonly 'donewhen.run.status': { readonly snapshots: readonly Snapshot[] };
   readonly 'donewhen.run.iteration': IterationDocument;

@@ -96,6 +96,7 @@ def engine_setup(
     from donewhen.evidence.editor import EditorDiagnostics
     from donewhen.evidence.masking import Masking
     from donewhen.evidence.runner import CommandChecker
+    from donewhen.store.folders import private_folder
     from donewhen.tracing import make_tracer
     from donewhen.workspace.folder import FolderWorkspace
     from donewhen.workspace.locks import FileRunLock
@@ -117,6 +118,7 @@ def engine_setup(
         clock=SystemClock(),
         ledger=ledger,
         lock=lock,
+        guard_lock=FileRunLock(private_folder(folder / "guard")),
         workspace=lambda: FolderWorkspace(
             root, kept, watch=around.watch, excluded=(folder.parents[1],), watcher=watching.share
         ),

@@ -183,6 +183,29 @@ def test_a_command_worker_gets_the_keys_that_are_named_and_checks_and_the_record
     assert "Is not passed, though set here" not in capped.stderr
 
 
+def test_a_terminal_keeps_a_complete_goal_on_guard_until_ctrl_c(place: Place) -> None:
+    place.goal("`grep -q good code.txt` passes")
+    (place.root / "code.txt").write_text("good\n")
+    assert place.run("guard").returncode == 2
+    assert place.run("run", "--worker-command", "true").returncode == 0
+    process = place.start("guard", "--json")
+    assert process.stdout is not None
+    code = place.root / "code.txt"
+    for line in process.stdout:
+        shown = json.loads(line)
+        (requirement,) = shown["requirements"]
+        if shown["freshness"] and shown["freshness"]["fresh"] and code.read_text() == "good\n":
+            code.write_text("bad\n")
+        if requirement["status"] == "regressed":
+            break
+    assert (shown["status"], shown["complete"], shown["counts"]["regressed"]) == ("complete", False, 1)
+    assert requirement["regression"]["changedFiles"] == ["code.txt"]
+    process.send_signal(signal.SIGINT)
+    assert process.wait(DEADLINE) == 1
+    last = place.newest()
+    assert (last["guard"], last["counts"]["unmet"]) == (None, 1)
+
+
 def test_a_worker_can_not_waive_what_it_is_to_prove(place: Place) -> None:
     place.goal("`false` passes")
     waiver = place.root.parent / "waiver.py"

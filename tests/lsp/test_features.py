@@ -10,6 +10,7 @@ import pytest
 from lsprotocol import types
 
 from donewhen.core.evidence import Outcome
+from donewhen.core.guarding import Guard
 from donewhen.core.work import Interrupt
 from donewhen.lsp.actions import REASON, finding_actions, goal_actions, run_actions, suggestion_actions
 from donewhen.lsp.goal_view import GoalView
@@ -40,7 +41,8 @@ def titles(goal: GoalView) -> list[tuple[int, str]]:
         ({"paused": "x"}, ["Resume", "Check now", "Stop"]),
         ({"interrupted": "x"}, ["Resume", "Check now", "Stop"]),
         ({"ended": "capped"}, ["Start", "Check now"]),
-        ({"ended": "complete"}, ["Start", "Check now"]),
+        ({"ended": "complete"}, ["Start", "Check now", "Guard"]),
+        ({"ended": "complete", "guard": Guard(0.0)}, ["Start", "Check now", "Lift guard"]),
         ({"mode": "audit"}, ["Start", "Check now"]),
     ],
 )

@@ -60,6 +60,25 @@ def test_a_goal_that_is_met_turns_stale_with_an_edit_and_is_met_again_when_it_is
     assert editor.snapshot(run_id, lambda s: s["freshness"]["fresh"])["complete"] is True
 
 
+def test_what_fails_on_guard_is_an_error_until_it_is_met_again(editor: Editor, goal: Path) -> None:
+    uri = editor.open(goal)
+    for name in ("done.txt", "words.txt"):
+        (goal.parent / name).write_text("hi\n")
+    run_id = editor.execute("donewhen.run.start", {"goalUri": uri, "worker": "human"})["runId"]
+    editor.snapshot(run_id, lambda s: s["status"] == "complete" and s["freshness"] is not None)
+    assert editor.execute("donewhen.run.guard", {"goalUri": uri, "on": True})["guard"]["by"] == "person"
+    editor.save(goal.parent / "words.txt", "ho\n")
+    last = editor.snapshot(run_id, lambda s: s["counts"]["regressed"] == 1)
+    assert last["requirements"][1]["regression"]["changedFiles"] == ["words.txt"]
+    (mark,) = editor.diagnostics(goal, lambda all_: any(one["message"].startswith("regressed: ") for one in all_))
+    assert (mark["code"], mark["severity"]) == ("R2", 1)
+    assert "words.txt changed, by a person" in mark["message"]
+    editor.save(goal.parent / "words.txt", "hi\n")
+    editor.diagnostics(goal, lambda all_: not all_)
+    assert editor.snapshot(run_id, lambda s: s["complete"])["counts"]["met"] == 2
+    assert editor.execute("donewhen.run.guard", {"runId": run_id, "on": False})["guard"] is None
+
+
 def test_a_failing_test_has_its_diagnostic_on_the_asserting_line(editor: Editor, tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text("def test_it():\n    word = '🎯'\n    assert word == 'x'\n", encoding="utf-8")
     goal = tmp_path / "GOAL.md"

@@ -238,6 +238,8 @@ SAMPLES: tuple[e.Event, ...] = (
     e.RunEnded("complete", "all proven"),
     e.FilesReverted(1, ("src/a.py",), ("src/b.py",), "c3"),
     e.Warned("not_independent", "the judge is the worker's model"),
+    e.GuardSet("goal"),
+    e.GuardLifted("a person lifted it"),
     p.RunHalted(
         p.Halted(
             "mine",

@@ -15,7 +15,14 @@ from donewhen.cli.wording import SYMBOLS, duration, one_line, spending
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 
-STYLES = {"met": "green", "unmet": "red", "unverified": "yellow", "stale": "yellow", "waived": "magenta"}
+STYLES = {
+    "met": "green",
+    "unmet": "red",
+    "unverified": "yellow",
+    "stale": "yellow",
+    "waived": "magenta",
+    "regressed": "red",
+}
 
 
 class LiveDisplay:

@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "accept": ("person_commands", "accept"),
     "dispute": ("person_commands", "dispute"),
     "revert": ("person_commands", "revert"),
+    "guard": ("guarding", "guard"),
     "serve": ("serving", "serve"),
     "mcp": ("serving", "mcp"),
     "demo": ("demo", "demo"),

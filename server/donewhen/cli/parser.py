@@ -32,6 +32,7 @@ COMMANDS = {
     "report": "print the receipt of a run",
     "revert": "put files back as they were after an iteration",
     "serve": "start the language server",
+    "guard": "keep a complete goal proven: check again after each edit, until Ctrl-C",
     "mcp": "serve the goal and its evidence as MCP tools",
     "demo": "show a run on a sample project; needs no model and no network",
     "doctor": "show what is installed and available here",
@@ -120,6 +121,8 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["report"].add_argument("--format", choices=FORMATS, help="markdown, json or junit")
     _revert_arguments(commands["revert"])
     _serve_arguments(commands["serve"])
+    commands["guard"].add_argument("goal", nargs="?", metavar="GOAL")
+    commands["guard"].add_argument("--off", action="store_true", help="lift the guard, wherever it was set")
     commands["mcp"].add_argument("--allow-write", action="store_true")
     commands["demo"].add_argument("--keep", action="store_true", help="keep the sample's folder")
     _bench_arguments(commands["bench"])

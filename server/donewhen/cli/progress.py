@@ -75,6 +75,8 @@ def stale_lines(view: RunView) -> list[str]:
     changed = [shown_path(path) for path in view.present.changed or ()]
     more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
     what = f": {one_line(', '.join(changed[:5]))}{more}" if changed else ""
+    if view.state.guard is not None and view.state.audit_due:
+        return []  # it is proven again
     return [f"stale: files changed since this result{what}; `donewhen check` looks again"]
 
 

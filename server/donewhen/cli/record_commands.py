@@ -92,7 +92,7 @@ def unreadable_line(summary: RunSummary) -> str:
 def status_lines(view: RunView) -> list[str]:
     """A run as text: its requirements, findings and questions, its status first."""
     state = view.state
-    stale = ", stale now" if view.stale else ""
+    stale = (", on guard" if state.guard is not None else "") + (", stale now" if view.stale else "")
     lines = [f"{state.run_id} {status_word(state)}{stale} · {one_line(state.goal.title)}"]
     lines += [f"warning: {one_line(warning.message)}" for warning in state.warnings]
     lines += [requirement_line(view, one) for one in view.views]

@@ -13,7 +13,7 @@ _CONTROL = re.compile(
 )
 _SPACE = re.compile(r"\s+")
 
-SYMBOLS = {"met": "✓", "unmet": "✗", "unverified": "?", "stale": "~", "waived": "!"}
+SYMBOLS = {"met": "✓", "unmet": "✗", "unverified": "?", "stale": "~", "waived": "!", "regressed": "✗"}
 
 
 def one_line(text: str, width: int = 200) -> str:

@@ -45,6 +45,8 @@ END_STATUSES: tuple[EndStatus, ...] = (
 AcceptedBy = Literal["person", "auto", "nobody"]
 """`auto`: `--approve auto`, or a worker that the person named with all it does; `nobody`: there was no one to ask, and
 nothing may run without asking."""
+GuardedBy = Literal["person", "goal"]
+"""Who put a goal on guard: somebody, or `guard: true` in the goal file."""
 PanelRule = Literal["majority", "unanimity"]
 
 
@@ -116,6 +118,8 @@ class RunStarted:
     """What the checks said last, earlier in this goal's history."""
     accepted: AcceptedBy | None = None
     """Who accepted the start summary (`RunOptions.summary`) with the start itself; None: a person is asked."""
+    guarded: bool = False
+    """It takes the place of a run of the goal that was on guard: once complete, it is on guard too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +358,18 @@ class RunEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class GuardSet:
+    """From now on what the run has proven is proven again after each edit. `by` says who wants that."""
+
+    by: GuardedBy = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class GuardLifted:
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Warned:
     code: str
     message: str
@@ -368,7 +384,7 @@ Event = (
     | FindingAccepted | RequirementWaived | RequirementDisputed
     | InterruptOpened | InterruptAnswered | InterruptClosed
     | LimitsRaised | PauseRequested | StopRequested | RunPaused | RunInterrupted | RunResumed | RunEnded
-    | FilesReverted | Warned
+    | FilesReverted | Warned | GuardSet | GuardLifted
     | RunHalted | HaltResumed | PluginStateSet | PluginOff
 )  # fmt: skip
 

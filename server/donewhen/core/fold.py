@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from donewhen.core import events as e
-from donewhen.core import fold_calls, fold_plugging
+from donewhen.core import fold_calls, fold_guard, fold_plugging
 from donewhen.core.changing import replace
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
 from donewhen.core.findings import unaccepted
@@ -71,6 +71,7 @@ def begin(entry: e.Entry) -> RunState:
         flaky={one.check_id: one.flaky for one in event.past if one.flaky is not None},
         file_limits=event.goal.limits,
         started=event.accepted,
+        guarded=event.guarded,
     )
 
 
@@ -120,6 +121,7 @@ def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
         dismissed=frozenset(),
         audit_due=True,
         audit=None if state.audit is None else replace(state.audit, amended=True),
+        guard=None if state.goal.guard and not goal.guard else state.guard,
     )
     return replace(amended, interrupts=tuple(i for i in state.interrupts if _still_asks(amended, i.about)))
 
@@ -150,9 +152,10 @@ def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> R
     due = state.audit_due or (state.turn is None and state.audit is None)
     persons = state.person_paths | frozenset(event.paths) if event.by == "person" else state.person_paths
     disturbed = event.by if state.disturbed in (None, "person") else state.disturbed
-    return replace(
+    moved = replace(
         state, revision=event.revision, judged=judged, audit_due=due, person_paths=persons, disturbed=disturbed
     )
+    return fold_guard.edited(moved, event)
 
 
 def _revision_confirmed(state: RunState, event: e.RevisionConfirmed, at: float) -> RunState:
@@ -343,6 +346,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
         interrupted=None,
         ended=False,
         end_status=None,
+        guard=None,
         reason="",
         stop_requested=None,
         pause_requested=None,
@@ -363,7 +367,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
 
 def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
     state = fold_calls.unreported(fold_calls.written_off(state, "judge"))
-    return replace(
+    ended = replace(
         state,
         iteration_open=False,
         ended=True,
@@ -378,6 +382,9 @@ def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
         halt=None if state.halted else state.halt,
         resuming=None,
     )
+    if event.status != "complete" or not (state.goal.guard or state.guarded):
+        return ended
+    return fold_guard.on_guard(ended, at, "goal" if state.goal.guard else "person")
 
 
 def _files_reverted(state: RunState, event: e.FilesReverted, at: float) -> RunState:
@@ -428,4 +435,6 @@ _FOLDS: dict[type, Fold] = {
     e.RunEnded: _run_ended,
     e.FilesReverted: _files_reverted,
     e.Warned: _warned,
+    e.GuardSet: fold_guard.guard_set,
+    e.GuardLifted: fold_guard.guard_lifted,
 }

@@ -16,6 +16,7 @@ from donewhen.core.evidence import (
     proves,
 )
 from donewhen.core.fold_calls import judge_paid, written_off
+from donewhen.core.fold_guard import concluded, examined
 from donewhen.core.fold_turn import recount
 from donewhen.core.globs import literal
 from donewhen.core.integrity import IntegrityFinding
@@ -52,6 +53,7 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         return replace(state, recorded=known, editor={**state.editor, observation.requirement_id: evidence})
     if not isinstance(observation, CheckResult):
         return replace(state, recorded=known)
+    state = examined(state, evidence, observation)
     reported = observation.is_test_run or bool(observation.tests)
     return replace(
         state,
@@ -150,7 +152,7 @@ def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunSta
         findings=known,
         finding_ids=ids,
     )
-    return recount(finished)
+    return recount(concluded(finished, at))
 
 
 def without_settled_question(state: RunState) -> RunState:

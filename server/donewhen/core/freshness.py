@@ -23,7 +23,9 @@ def as_of(state: RunState, present: Present | None) -> RunState:
     if present is None or present.revision == state.revision:
         return state
     judged = outdated(state, present.changed or (), known=present.changed is not None)
-    return replace(state, revision=present.revision, judged=judged)
+    # A goal on guard is about to be looked at again.
+    due = state.audit_due or state.guard is not None
+    return replace(state, revision=present.revision, judged=judged, audit_due=due)
 
 
 def outdated(state: RunState, paths: tuple[str, ...], *, known: bool) -> dict[str, Judged]:

@@ -153,6 +153,8 @@ class Goal:
     explicit_limits: frozenset[str] = frozenset()
     about: About = "workspace"
     """`response`: a library goal about what the worker returned; it proves nothing about files (product.md)."""
+    guard: bool = False
+    """Once it is complete, it is on guard."""
 
     def __post_init__(self) -> None:
         if not (self.objective.strip() or self.title.strip()) or not self.requirements:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence
 from donewhen.core.goal import Check, Requirement
+from donewhen.core.guarding import Regression
 from donewhen.core.state import MAX_DROPPED, RunState
 from donewhen.core.verdict import PROVEN, DecidedBy, RequirementStatus, RequirementView
 from donewhen.core.why import first_problems, told
@@ -32,7 +33,7 @@ class _Proof:
 
 def assess(state: RunState) -> tuple[RequirementView, ...]:
     """One view per requirement of the goal, in its order."""
-    return tuple(_view(state, requirement) for requirement in state.goal.requirements)
+    return tuple(_guarded(state, _view(state, requirement)) for requirement in state.goal.requirements)
 
 
 def proven(state: RunState) -> bool:
@@ -48,6 +49,11 @@ def proven(state: RunState) -> bool:
         and not needed_checks(state)
         and not needed_editor_reports(state)
     )
+
+
+def guardable(state: RunState) -> bool:
+    """True for a run that is complete: what it has proven can be kept so."""
+    return state.ended and state.mode == "pursue" and state.end_status == "complete"
 
 
 def satisfied(state: RunState) -> bool:
@@ -171,6 +177,26 @@ def _view(state: RunState, requirement: Requirement) -> RequirementView:
     )
 
 
+def _guarded(state: RunState, view: RequirementView) -> RequirementView:
+    """On guard, what was met and fails has regressed, once an audit says so; until then it is being proven again."""
+    guard = state.guard
+    if guard is None or view.status != "unmet" or view.requirement_id not in guard.good:
+        return view
+    known = guard.regressions.get(view.requirement_id)
+    if known is None:
+        return replace(view, status="stale", reason="it failed once, and is proven again", renewing=True)
+    return replace(view, status="regressed", reason=f"{view.reason} ({_cause(known)})")
+
+
+def _cause(known: Regression) -> str:
+    """`met until src/a.py and 2 more changed, by a person`."""
+    if not known.paths:
+        return "it was met before"
+    more = f" and {known.total - 1} more" if known.total > 1 else ""
+    who = {"person": ", by a person", "worker": ", by the worker of another run"}.get(known.by or "", "")
+    return f"met until {known.paths[0]}{more} changed{who}"
+
+
 def _shown(view: RequirementView, proof: _Proof, decided_by: DecidedBy | None) -> RequirementView:
     return replace(
         view,
@@ -258,7 +284,8 @@ def _judged_view(state: RunState, requirement: Requirement, view: RequirementVie
     shown = replace(view, reason=verdict.reason, evidence_ids=verdict.evidence_ids, decided_by=decided)
     if judged.stale:
         status = "stale" if verdict.finding == "met" else verdict.finding
-        return replace(shown, status=status, renewing=_will_renew(state))
+        # On guard nobody asks the judge again: that costs, and a person can.
+        return replace(shown, status=status, renewing=state.active and _will_renew(state))
     return replace(shown, status=verdict.finding)
 
 
@@ -268,7 +295,19 @@ def _usable(state: RunState, check: Check) -> bool:
         return False
     result = evidence.observation
     passing_again = check.id in state.flaky and isinstance(result, CheckResult) and result.passed
-    return not passing_again
+    return not passing_again and not _failed_once(state, check)
+
+
+def _failed_once(state: RunState, check: Check) -> bool:
+    """On guard: a check of something that was met has failed, and only once: whether the edit did it, or chance, a
+    second run at the same revision tells."""
+    guard = state.guard
+    if guard is None or guard.failed.get(check.id) != 1:
+        return False
+    return any(
+        check in requirement.checks and requirement.id in guard.good and requirement.id not in guard.regressions
+        for requirement in state.goal.requirements
+    )
 
 
 def _current(state: RunState, evidence: Evidence | None) -> bool:
@@ -293,4 +332,5 @@ def _wants_judge(state: RunState, requirement: Requirement) -> bool:
 
 
 def _will_renew(state: RunState) -> bool:
-    return state.active and (state.audit_due or state.audit is not None or state.turn is not None)
+    pursued = state.active or state.guard is not None
+    return pursued and (state.audit_due or state.audit is not None or state.turn is not None)

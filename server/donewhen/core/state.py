@@ -13,6 +13,7 @@ from donewhen.core.calls import CallStarted, Message
 from donewhen.core.events import EndStatus, RunMode, RunOptions
 from donewhen.core.evidence import Evidence, PastResult
 from donewhen.core.goal import Goal, Limits
+from donewhen.core.guarding import Guard
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import Halted, PluginState, ResumeDirective
 from donewhen.core.steering import PausedBy
@@ -249,6 +250,10 @@ class RunState:
     """Plugins that failed in this run, with the reason."""
     started: str | None = None
     """Who accepted the start summary; None: nobody yet."""
+    guard: Guard | None = None
+    """What was proven is proven again after each edit."""
+    guarded: bool = False
+    """It will be on guard once it is complete, since the run before it was."""
 
     iterations: tuple[IterationRecord, ...] = ()
     """The last 20."""
@@ -269,6 +274,11 @@ class RunState:
         return "waiting" if self.interrupts or self.halted else "running"
 
     @property
+    def persons_work(self) -> bool:
+        """True where nobody but a person changes files: worker `human`, and on guard."""
+        return self.waits_for_person or self.guard is not None
+
+    @property
     def active(self) -> bool:
         """True where the run is being pursued, or waits for a person while it is."""
         return not self.ended and self.paused is None and self.interrupted is None and not self.halted
@@ -281,7 +291,7 @@ class RunState:
     @property
     def phase(self) -> Phase | None:
         if not self.active:
-            return None
+            return "checking" if self.guard is not None and self.audit is not None else None
         if self.judging:
             return "judging"
         if self.audit is not None:

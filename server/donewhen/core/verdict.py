@@ -7,7 +7,7 @@ from typing import Literal
 
 Finding = Literal["met", "unmet", "unverified"]
 DecidedBy = Literal["check", "judge", "person"]
-RequirementStatus = Literal["met", "unmet", "unverified", "stale", "waived"]
+RequirementStatus = Literal["met", "unmet", "unverified", "stale", "waived", "regressed"]
 
 FINDINGS: tuple[Finding, ...] = ("met", "unmet", "unverified")
 PROVEN: tuple[RequirementStatus, ...] = ("met", "waived")

@@ -242,6 +242,13 @@ class Runs(Protocol):
         subscribers what turns stale, or fresh again. Executes nothing; costs nothing while nothing changes."""
         ...
 
+    async def guard(self, on: bool, *, run_id: str | None = None, goal_path: str | None = None) -> RunView:
+        """Puts a complete run on guard, or lifts its guard: the one of that id, or the newest of that goal, or the
+        newest of all. As long as a process watches (`watch`), its checks then run again after edits, but while a run is
+        pursued in the folder. It is on record: whoever watches next goes on. Raises NotTrusted, and UsageError where
+        there is nothing to guard."""
+        ...
+
     async def amend(self, goal_path: str) -> None:
         """The goal file was saved by a person: amends the active run of that goal, if there is one."""
         ...

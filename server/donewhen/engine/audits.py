@@ -41,9 +41,9 @@ async def audit(run: ActiveRun, iteration: int) -> None:
     if not await audit_ahead(run, iteration):
         return
     state = run.state
-    persons = state.waits_for_person or state.mode == "audit" or state.turns_ended == 0
+    persons = state.persons_work or state.mode == "audit" or state.turns_ended == 0
     # What worker `human` saved was just heard of; the walk comes before `complete`.
-    await run.look("person" if persons else "check", everywhere=not run.walked and not state.waits_for_person)
+    await run.look("person" if persons else "check", everywhere=not run.walked and not state.persons_work)
     await run.append(AuditStarted(iteration, run.state.revision))
     finished = False
     try:
@@ -145,7 +145,7 @@ async def _check(run: ActiveRun, check: Check, *, alone: bool) -> Evidence:
     result = await parts.checker.run(
         check, timeout=state.goal.limits.check_timeout, token=run.token, test_run=check.id in state.test_runs
     )
-    await run.noticed(await _after(run, check, alone), "person" if run.state.waits_for_person else "check")
+    await run.noticed(await _after(run, check, alone), "person" if run.state.persons_work else "check")
     evidence = Evidence(run.evidence_id(), before, run.state.revision, turn, result)
     await run.append(CheckFinished(evidence))
     return evidence
@@ -178,7 +178,7 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
     if _nothing_to_guard(state):
         return ()
     results = [e.observation for e in state.results.values() if isinstance(e.observation, CheckResult)]
-    if state.mode == "audit" or state.waits_for_person:
+    if state.mode == "audit" or state.persons_work:
         # Nothing is compared: an audit has no baseline, and what worker `human` changes is the person's.
         if state.options.judge is None:
             return ()

@@ -39,6 +39,8 @@ class Reading:
         self._telling: set[asyncio.Future[None]] = set()
         self._watching_again: asyncio.Task[None] | None = None
         self._watch_due = False
+        self._suspended: dict[str, str] = {}
+        """Runs whose guard another run has suspended, with that run."""
         self._answering: set[tuple[str, str]] = set()
         """Interrupts (run, id) whose answer is on its way to the ledger: another one comes too late (A3)."""
         self._followed: dict[str, tuple[float, int, str | None]] = {}
@@ -90,8 +92,12 @@ class Reading:
 
     async def watch(self) -> None:
         if self._vigils is None:
-            self._vigils = Vigils(self._setup.workspace, self._looked_different)
-            self._watch_again()
+            self._vigils = Vigils(self._setup.workspace, self._looked_different, self._keep_proven)
+        self._watch_again()
+
+    async def _keep_proven(self, run_id: str, workspace: Workspace) -> str:
+        """Proves again what is on guard: see `runs`. Returns the revision that the run's result is of."""
+        return (await self._records.state(run_id)).revision
 
     def _watch_again(self) -> None:
         """The results that stand may be others now."""

@@ -10,21 +10,34 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from donewhen.core import events as e
-from donewhen.core.errors import AlreadyRunning, DoneWhenError, LedgerError, NotResumable, NotTrusted, UnreadableRun
+from donewhen.core.errors import (
+    AlreadyRunning,
+    DoneWhenError,
+    HeldElsewhere,
+    LedgerError,
+    LedgerUnavailable,
+    NotResumable,
+    NotTrusted,
+    UnreadableRun,
+    UsageError,
+)
 from donewhen.core.goal import Limits
+from donewhen.core.proof import guardable
 from donewhen.core.resume import check_resumable, of_a_program, resumable, tightened
 from donewhen.core.state import RunState
 from donewhen.core.summary import unkept_budgets
+from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun, Parts
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
 from donewhen.engine.comparing import remember
 from donewhen.engine.control import DIED, Control
+from donewhen.engine.guarding import prove_again, quiet
 from donewhen.engine.halting import go_on
 from donewhen.engine.loop import pursue
 from donewhen.engine.setup import Start
 from donewhen.engine.tasks import cancelled
 from donewhen.engine.watching import amend_if_saved, goal_file_gone, gone_text, named_globs, take_accepted_goal
-from donewhen.ports import RunSummary, Worker
+from donewhen.ports import RunSummary, Worker, Workspace
 
 CLOSES_WITHIN = 2.0
 
@@ -45,7 +58,9 @@ class Supervisor(Control):
         token, run_id = new_token(), new_run_id()
         await self._take(run_id, token)
         try:
-            run = await self._begin(run_id, token, "pursue", start, worker)
+            guarded = await self._on_guard(start.goal.path)
+            run = await self._begin(run_id, token, "pursue", start, worker, guarded=guarded is not None)
+            await self._pass_guard_on(run, guarded)
             for warning in start.warnings:
                 await run.append(e.Warned(warning.code, warning.message))
         except BaseException:
@@ -190,6 +205,8 @@ class Supervisor(Control):
     async def _take(self, run_id: str, token: str) -> bool:
         """Becomes the supervisor, after ending what the last one left behind (C20)."""
         await self._refuse_second()
+        if self._vigils is not None:
+            await self._vigils.stand_back()
         last = self._setup.lock.last_owner()
         ended = 0
         if last is not None and self._setup.lock.owner() is None:
@@ -212,6 +229,8 @@ class Supervisor(Control):
         mode: e.RunMode,
         start: Start,
         worker: Worker | None,
+        *,
+        guarded: bool = False,
     ) -> ActiveRun:
         goal = start.goal
         parts = self._parts(start.options, worker)
@@ -219,7 +238,9 @@ class Supervisor(Control):
             tree = await parts.workspace.open(named_globs(goal), run_id if mode == "pursue" else None)
             known = await self._records.test_runs(goal.path)
             past = await self._records.past(goal.path)
-            started = e.RunStarted(run_id, mode, goal, start.options, tree.revision, known, past, start.accepted)
+            started = e.RunStarted(
+                run_id, mode, goal, start.options, tree.revision, known, past, start.accepted, guarded=guarded
+            )
             run = await ActiveRun.begin(parts, token, self._run_changed, started)
         except BaseException:
             await parts.workspace.close()
@@ -276,6 +297,111 @@ class Supervisor(Control):
             unsaved=setup.unsaved,
             observe=setup.observe,
             plugins=setup.plugins(options) if options.worker is not None else None,
+            news=setup.news,
+        )
+
+    # ------------------------------------------------------------------------------------- guarding
+
+    async def guard(self, on: bool, *, run_id: str | None = None, goal_path: str | None = None) -> RunView:
+        state = await self._to_guard(run_id, goal_path)
+        if on and state.guard is None:
+            self._may_execute()
+            await self._record(state.run_id, e.GuardSet())
+        elif not on and state.guard is not None:
+            await self._record(state.run_id, e.GuardLifted("a person lifted it"))
+        self._watch_again()
+        return await self._view(state.run_id)
+
+    async def _to_guard(self, run_id: str | None, goal_path: str | None) -> RunState:
+        if run_id is not None:
+            state = await self._records.state(run_id)
+            if not guardable(state):
+                is_ = state.status or "a check"
+                raise UsageError(f"run {run_id} is {is_}: only what a complete run has proven can be guarded")
+            return state
+        for state in await self._records.newest():
+            if state.mode == "pursue" and goal_path in (None, state.goal.path):
+                if guardable(state):
+                    return state
+                break
+        named = f"of {goal_path} " if goal_path is not None else ""
+        raise UsageError(f"the newest run {named}is not complete, so nothing is proven yet: `donewhen run` first")
+
+    async def _on_guard(self, goal_path: str | None) -> RunState | None:
+        """The run of that goal that is on guard."""
+        newest = await self._records.newest()
+        return next((s for s in newest if s.goal.path == goal_path and s.guard is not None), None)
+
+    async def _pass_guard_on(self, run: ActiveRun, guarded: RunState | None) -> None:
+        if guarded is not None:
+            await self._record(guarded.run_id, e.GuardLifted(f"run {run.run_id} pursues the goal"))
+
+    async def forget(self, goal_path: str) -> None:
+        guarded = await self._on_guard(goal_path)
+        if guarded is not None:
+            await self._record(guarded.run_id, e.GuardLifted("the goal was cleared"))
+        await super().forget(goal_path)
+
+    async def _keep_proven(self, run_id: str, workspace: Workspace) -> str:
+        """An audit of what is on guard, where one is due and nothing stands in its way: a run in this folder, another
+        process that does it, a workspace that isn't trusted."""
+        state = await self._records.state(run_id)
+        if state.guard is None or not self._setup.trusted():
+            return state.revision
+        owner = await self._owner()
+        if owner is not None:
+            self._suspended[run_id] = owner.run_id
+            return state.revision
+        by = await self._changed_by(run_id)
+        tree = await quiet(workspace)
+        if tree.revision == state.revision and not state.audit_due:
+            return state.revision
+        token, lock = new_token(), self._setup.guard_lock
+        try:
+            if lock is not None:
+                lock.acquire(run_id, token)
+        except (AlreadyRunning, HeldElsewhere, LedgerUnavailable):
+            return state.revision
+        try:
+            state = await self._records.state(run_id)
+            if state.guard is not None:
+                run = ActiveRun(self._guard_parts(workspace), token, self._run_changed, state)
+                await self._proven_again(run, by)
+        finally:
+            if lock is not None:
+                lock.release()
+        return (await self._records.state(run_id)).revision
+
+    async def _changed_by(self, run_id: str) -> Actor:
+        """Who changed files: the worker of the run that suspended the guard, else a person, for no worker's turn was
+        open (product.md, "Who did it")."""
+        other = self._suspended.pop(run_id, None)
+        if other is not None and (await self._records.state(other)).options.worker != "human":
+            return "worker"
+        return "person"
+
+    async def _proven_again(self, run: ActiveRun, by: Actor) -> None:
+        self._active[run.run_id] = run
+        try:
+            with contextlib.suppress(LedgerError):  # it goes on with the next edit
+                await prove_again(run, by)
+        finally:
+            self._active.pop(run.run_id, None)
+            await remember(run.state, run.parts.workspace)
+            run.touch()
+
+    def _guard_parts(self, workspace: Workspace) -> Parts:
+        setup = self._setup
+        return Parts(
+            clock=setup.clock,
+            ledger=setup.ledger,
+            workspace=workspace,
+            checker=setup.checker,
+            probes=setup.probes,
+            goal_files=setup.goal_files,
+            mask=setup.mask,
+            unsaved=setup.unsaved,
+            observe=setup.observe,
             news=setup.news,
         )
 

@@ -47,6 +47,8 @@ class EngineSetup:
     judge: Callable[[RunOptions], Judge | None]
     glance: Callable[[], Workspace] | None = None
     """A workspace to look at once, without watching it; None where there are no files to look at."""
+    guard_lock: RunLock | None = None
+    """Held while something on guard is proven again: one process at a time does. None: there is but one."""
     trusted: Callable[[], bool] = lambda: True
     retry_prompt: Callable[[str | None], str] | None = None
     """Replaces the feedback that a worker is given before each retry (C6)."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from donewhen.core.errors import DoneWhenError, WorkspaceError
+from donewhen.core.errors import DoneWhenError
 from donewhen.core.freshness import Present
 from donewhen.core.state import RunState
 from donewhen.engine.comparing import comparable, present_of, recalled
@@ -27,15 +27,24 @@ class _Vigil:
     task: asyncio.Task[None] | None = None
     present: Present | None = None
     looked: asyncio.Event | None = None
+    poked: asyncio.Event | None = None
+    acting: asyncio.Future[str] | None = None
 
 
 class Vigils:
     """The results of one folder that are compared with its files as these change. `changed` is told of each run whose
-    result became another's, or its own again."""
+    result became another's, or its own again. `act` is given each of them with its workspace after each look, and when
+    something else may have changed: it returns the revision that the result is of by then."""
 
-    def __init__(self, open_workspace: Callable[[], Workspace], changed: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        open_workspace: Callable[[], Workspace],
+        changed: Callable[[str], None],
+        act: Callable[[str, Workspace], Awaitable[str]],
+    ) -> None:
         self._open = open_workspace
         self._changed = changed
+        self._act = act
         self._kept: dict[str, _Vigil] = {}
 
     def present(self, state: RunState) -> Present | None:
@@ -54,13 +63,20 @@ class Vigils:
         """Watches these results, and no others."""
         wanted = {state.run_id: state for state in states if comparable(state)}
         for run_id, vigil in list(self._kept.items()):
-            if run_id not in wanted or wanted[run_id].revision != vigil.revision:
+            moved_on = run_id in wanted and wanted[run_id].revision != vigil.revision and vigil.acting is None
+            if run_id not in wanted or moved_on:
                 await self._end(run_id)
+            elif vigil.poked is not None:
+                vigil.poked.set()
         for run_id, state in wanted.items():
             if run_id not in self._kept:
-                vigil = _Vigil(state.revision, self._open(), looked=asyncio.Event())
+                vigil = _Vigil(state.revision, self._open(), looked=asyncio.Event(), poked=asyncio.Event())
                 self._kept[run_id] = vigil
                 vigil.task = asyncio.ensure_future(self._watch(state, vigil))
+
+    async def stand_back(self) -> None:
+        """Whatever is being done for a result is cut off: a run begins. It is taken up when something changes."""
+        await cancelled(*(vigil.acting for vigil in self._kept.values() if vigil.acting is not None))
 
     def saved_by_client(self, path: str, text: str) -> None:
         for vigil in self._kept.values():
@@ -78,7 +94,7 @@ class Vigils:
     async def _watch(self, state: RunState, vigil: _Vigil) -> None:
         try:
             await self._look(state, vigil)
-        except (WorkspaceError, OSError):
+        except (DoneWhenError, OSError):
             self._seen(state.run_id, vigil, None)  # the folder is gone, or can't be read: nothing is known
         finally:
             if vigil.looked is not None:
@@ -91,9 +107,38 @@ class Vigils:
         if vigil.looked is not None:
             vigil.looked.set()
         while True:
-            tree = await vigil.workspace.moved()
+            if await self._acted(state.run_id, vigil):
+                continue
+            await self._moved_or_poked(vigil)
+            tree = await vigil.workspace.current()
             self._seen(state.run_id, vigil, present_of(tree, vigil.workspace))
             await asyncio.sleep(LOOKS_AGAIN)
+
+    async def _acted(self, run_id: str, vigil: _Vigil) -> bool:
+        """True where files changed meanwhile that it did not look at."""
+        before = (await vigil.workspace.current()).revision
+        vigil.acting = asyncio.ensure_future(self._act(run_id, vigil.workspace))
+        try:
+            await asyncio.wait({vigil.acting})
+            if not vigil.acting.cancelled():
+                vigil.revision = vigil.acting.result()
+        finally:
+            await cancelled(vigil.acting)
+            vigil.acting = None
+        tree = await vigil.workspace.current()
+        self._seen(run_id, vigil, present_of(tree, vigil.workspace))
+        return tree.revision not in (before, vigil.revision)
+
+    async def _moved_or_poked(self, vigil: _Vigil) -> None:
+        poked = vigil.poked or asyncio.Event()
+        waiting = [asyncio.ensure_future(one) for one in (vigil.workspace.moved(), poked.wait())]
+        try:
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await cancelled(*waiting)
+        poked.clear()
+        for one in done:
+            one.result()
 
     def _seen(self, run_id: str, vigil: _Vigil, present: Present | None) -> None:
         if present != vigil.present and self._kept.get(run_id) is vigil:

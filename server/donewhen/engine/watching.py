@@ -117,7 +117,7 @@ def _same(run: ActiveRun, goal: Goal) -> bool:
 
 
 def _same_text(run: ActiveRun, goal: Goal) -> bool:
-    fields = ("title", "objective", "protect", "explicit_limits")
+    fields = ("title", "objective", "protect", "explicit_limits", "guard")
     same = all(getattr(goal, name) == getattr(run.state.goal, name) for name in fields)
     return same and goal.limits == run.state.file_limits
 

@@ -79,6 +79,7 @@ def _goal(body: _Body, settings: Settings, path: str | None, name: str) -> Goal:
         model=settings.model,
         judge_model=settings.judge_model,
         protect=settings.protect,
+        guard=settings.guard,
         explicit_limits=settings.explicit_limits,
     )
 

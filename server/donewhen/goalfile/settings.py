@@ -18,7 +18,7 @@ from donewhen.goalfile.source import FileProblem, ProblemSeverity
 WORKERS = ("agent", "human", "command", "acp", "scripted")
 UNLIMITED = "unlimited"
 
-Kind = Literal["worker", "text", "panel", "whole", "duration", "money", "globs"]
+Kind = Literal["worker", "text", "panel", "whole", "duration", "money", "globs", "flag"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ KEYS = (
     Key("token_budget", "whole", "Tokens that it may use; no limit if absent.", ("200000",), unlimited=True),
     Key("check_timeout", "duration", "How long one check may take; `10m` if absent.", ("10m", "90s")),
     Key("protect", "globs", "Files that the worker must not change.", ('["tests/**"]',)),
+    Key("guard", "flag", "Once complete, check again after each edit; `false` if absent.", ("true", "false")),
     Key("stall_after", "whole", "Iterations without progress that end it; 3 if absent.", ("3", "5"), unlimited=True),
 )
 BY_NAME = {key.name: key for key in KEYS}
@@ -74,6 +75,7 @@ class Settings:
     model: str | None = None
     judge_model: str | None = None
     protect: tuple[str, ...] = ()
+    guard: bool = False
 
 
 class _BadValue(Exception):
@@ -137,7 +139,7 @@ def _read_value(key: Key, raw: RawEntry) -> object:
     if key.kind == "globs":
         return _globs(raw)
     scalar = _scalar(key, raw)
-    if scalar.text == UNLIMITED and key.kind not in ("text", "panel", "worker"):
+    if scalar.text == UNLIMITED and key.kind not in ("text", "panel", "worker", "flag"):
         if not key.unlimited:
             raise _BadValue(f"can't be unlimited: give {_EXPECTED[key.kind]}")
         return None
@@ -200,6 +202,12 @@ def _duration(scalar: Scalar) -> float:
     return seconds
 
 
+def _flag(scalar: Scalar) -> bool:
+    if scalar.quoted or scalar.text.casefold() not in ("true", "false"):
+        raise _BadValue(f"must be {_EXPECTED['flag']}; it is {_short(scalar)}")
+    return scalar.text.casefold() == "true"
+
+
 def parse_duration(text: str) -> float | None:
     """Seconds of `90s`, `30m`, `2h`, `1h30m`; None for anything else, bare numbers included."""
     match = _DURATION.fullmatch(text.strip())
@@ -230,10 +238,12 @@ _EXPECTED: dict[Kind, str] = {
     "whole": "a whole number of at least 1",
     "duration": "a time such as 90s, 30m, 2h or 1h30m",
     "money": "a number of US dollars greater than 0",
+    "flag": "true or false",
     "globs": 'a list of globs such as ["tests/**"]',
 }
 _READERS: dict[Kind, Callable[[Scalar], object]] = {
     "worker": _worker, "text": _text, "panel": _panel, "whole": _whole, "duration": _duration, "money": _money,
+    "flag": _flag,
 }  # fmt: skip
 
 

@@ -57,6 +57,14 @@ class RunResume(RunLimits):
     data: Any = None
 
 
+class RunGuard(Strict):
+    """One of `runId` and `goalUri` says what is guarded."""
+
+    on: bool
+    run_id: str | None = None
+    goal_uri: str | None = None
+
+
 class RunAnswer(Strict):
     run_id: str
     interrupt_id: str

@@ -70,5 +70,6 @@ class Board:
                 del self._views[old.state.run_id]
 
 
-def _rank(view: RunView) -> tuple[bool, float]:
-    return (view.state.mode == "pursue" and not view.state.ended, view.state.started_at)
+def _rank(view: RunView) -> tuple[bool, bool, float]:
+    state = view.state
+    return (state.mode == "pursue" and not state.ended, state.guard is not None, state.started_at)

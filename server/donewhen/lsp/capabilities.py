@@ -21,6 +21,7 @@ COMMANDS = (
     "donewhen.run.override",
     "donewhen.run.dispute",
     "donewhen.run.acceptIntegrity",
+    "donewhen.run.guard",
     "donewhen.run.revert",
     "donewhen.run.status",
     "donewhen.run.iteration",

@@ -137,6 +137,21 @@ async def revert(session: Session, argument: a.RunRevert) -> dict[str, Any]:
     return _outcome(folder, outcome)
 
 
+async def guard(session: Session, argument: a.RunGuard) -> dict[str, Any]:
+    """What a complete run has proven is proven again after each edit, or no longer."""
+    if argument.on:
+        session.require_trust()
+    if (argument.run_id is None) == (argument.goal_uri is None):
+        raise InvalidParams("one of runId and goalUri is required")
+    if argument.run_id is not None:
+        folder, goal_path = await folder_of(session, argument.run_id), None
+    else:
+        place = goal_place(session, argument.goal_uri or "")
+        folder, goal_path = await session.folder_to_execute(place.root), place.path
+    view = await folder.runs.guard(argument.on, run_id=argument.run_id, goal_path=goal_path)
+    return shown(session, folder, view)
+
+
 async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
     """Newest first; a goal's newest run and audit, or those of every goal."""
     if argument.run_id is not None:
@@ -207,6 +222,7 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.override": Command(a.RunOverride, override),
     "donewhen.run.dispute": Command(a.RunDispute, dispute, executes=True),
     "donewhen.run.acceptIntegrity": Command(a.RunAcceptIntegrity, accept_integrity),
+    "donewhen.run.guard": Command(a.RunGuard, guard),
     "donewhen.run.revert": Command(a.RunRevert, revert, executes=True),
     "donewhen.run.status": Command(a.RunStatus, status),
     "donewhen.run.iteration": Command(a.RunIteration, iteration),

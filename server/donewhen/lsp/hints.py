@@ -11,7 +11,7 @@ from donewhen.lsp.goal_view import GoalView, goal_view
 if TYPE_CHECKING:
     from donewhen.lsp.session import Session
 
-SIGNS = {"met": "✓", "waived": "~", "unmet": "✗", "stale": "…", "unverified": "?"}
+SIGNS = {"met": "✓", "waived": "~", "unmet": "✗", "stale": "…", "unverified": "?", "regressed": "✗"}
 
 
 async def hints(session: Session, params: types.InlayHintParams) -> list[types.InlayHint]:

@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from donewhen.core.proof import guardable
+from donewhen.core.state import RunState
 from donewhen.lsp.goal_text import RequirementSource
 from donewhen.lsp.goal_view import GoalView, goal_view
 
 if TYPE_CHECKING:
     from donewhen.lsp.session import Session
+
+
+GUARD = "Guard"
 
 
 async def lenses(session: Session, params: types.CodeLensParams) -> list[types.CodeLens]:
@@ -49,9 +54,20 @@ def run_commands(goal: GoalView) -> list[types.Command]:
         elif not view.state.ended:  # paused, interrupted, or halted by a plugin
             found = [resume, check, stop]
         else:
-            found = [start, check]
+            found = [start, check, *_guarding(view.state)]
     executing = ("donewhen.run.start", "donewhen.goal.check", "donewhen.run.resume")
-    return [command for command in found if goal.trusted or command.command not in executing]
+    return [command for command in found if goal.trusted or not _executes(command, executing)]
+
+
+def _executes(command: types.Command, executing: tuple[str, ...]) -> bool:
+    return command.command in executing or command.title == GUARD
+
+
+def _guarding(state: RunState) -> list[types.Command]:
+    """A goal that is complete can be kept so."""
+    arguments = [{"runId": state.run_id, "on": state.guard is None}]
+    title = GUARD if state.guard is None else "Lift guard"
+    return [types.Command(title, "donewhen.run.guard", arguments=arguments)] if guardable(state) else []
 
 
 def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types.CodeLens]:

@@ -110,14 +110,16 @@ def code_paths(memory: Memory) -> set[str]:
 def shown(view: RunView) -> bool:
     """After `complete` and `cancelled` nothing of a run is shown any more; nor of a check that proved everything."""
     state = view.state
+    if state.guard is not None and any(one.status not in ("met", "waived", "stale") for one in view.views):
+        return True
     if state.mode == "audit" and state.ended and satisfied(state):
         return False
     return state.end_status not in ("complete", "cancelled")
 
 
 def _goal_file_only(view: RunView) -> bool:
-    """An ended pursuit leaves no marks but the goal file's."""
-    return view.state.ended and view.state.mode == "pursue"
+    """An ended pursuit leaves no marks but the goal file's, unless it is on guard."""
+    return view.state.ended and view.state.mode == "pursue" and view.state.guard is None
 
 
 def _met(one: RequirementView) -> bool:
@@ -154,7 +156,12 @@ def _requirement(
 def _settled(
     path: str, source: RequirementSource, one: RequirementView, view: RunView, around: Surroundings
 ) -> Mark | None:
-    severities: Mapping[str, Severity] = {"unmet": "error", "stale": "warning", "unverified": "information"}
+    severities: Mapping[str, Severity] = {
+        "unmet": "error",
+        "stale": "warning",
+        "unverified": "information",
+        "regressed": "error",
+    }
     severity = severities.get(one.status)
     if severity is None:
         return None

@@ -17,6 +17,7 @@ async def changed(session: Session, params: Any) -> None:
     for folder in session.host.opened():
         if session.host.trusted:
             offer_to_resume(session, folder)
+            await folder.runs.watch()
             continue
         for view in folder.board.newest_first():
             if view.state.active and view.owned:

@@ -28,6 +28,7 @@ MARKS = {
     "unmet": "❌ unmet",
     "unverified": "❔ unverified",
     "stale": "⏳ stale",
+    "regressed": "📉 regressed",
     "waived": "✋ waived",
 }
 ACCEPTED = {

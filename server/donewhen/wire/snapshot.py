@@ -54,19 +54,33 @@ class WireCounts(Wire):
     stale: int
     waived: int
     total: int
+    regressed: int = 0
+
+
+class WireRegression(Wire):
+    """The edit that made a requirement fail that was met: what changed between the last revision at which it was and
+    the first at which it is not. `by` is None where it isn't known."""
+
+    good_revision: str
+    bad_revision: str
+    at: str
+    changed_files: list[str]
+    changed_total: int
+    by: Literal["person", "worker"] | None
 
 
 class WireRequirement(Wire):
     id: str
     number: int
     text: str
-    status: Literal["met", "unmet", "unverified", "stale", "waived"]
+    status: Literal["met", "unmet", "unverified", "stale", "waived", "regressed"]
     flaky: bool
     reason: str
     evidence_ids: list[str]
     decided_by: Literal["check", "judge", "person"] | None
     locations: list[WireLocation]
     renewing: bool = False
+    regression: WireRegression | None = None
     external: bool = False
 
 
@@ -134,6 +148,13 @@ class WireLimits(Wire):
     token_budget: int | None
 
 
+class WireGuard(Wire):
+    """What was proven is proven again after each edit. `by` is `goal` where the goal file asks for it."""
+
+    since: str
+    by: str
+
+
 class WireFreshness(Wire):
     """Whether the workspace is still the one that the result was made at. `changed_files` are paths relative to the
     workspace folder; None where only the revisions could be compared."""
@@ -196,6 +217,7 @@ class Snapshot(Wire):
     start: WireStart | None = None
     paused_by: PausedBy | None = None
     freshness: WireFreshness | None = None
+    guard: WireGuard | None = None
 
 
 def snapshot(view: RunView, root: Path) -> Snapshot:
@@ -239,6 +261,7 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         start=_start(state),
         paused_by=state.paused_by if state.status == "paused" else None,
         freshness=freshness_of(view),
+        guard=WireGuard(since=wire_time(state.guard.since), by=state.guard.by) if state.guard is not None else None,
     )
 
 
@@ -276,7 +299,7 @@ def freshness_of(view: RunView) -> WireFreshness | None:
 
 
 def _counts(view: RunView) -> WireCounts:
-    by_status = {name: 0 for name in ("met", "unmet", "unverified", "stale", "waived")}
+    by_status = {name: 0 for name in ("met", "unmet", "unverified", "stale", "waived", "regressed")}
     for one in view.views:
         by_status[one.status] += 1
     return WireCounts(**by_status, total=len(view.views))
@@ -296,7 +319,22 @@ def _requirement(view: RunView, root: Path, one: RequirementView) -> WireRequire
         decided_by=one.decided_by,
         locations=[location(root, place) for place in places[:MAX_LOCATIONS]],
         renewing=one.renewing,
+        regression=_regression(view.state, one),
         external=requirement.external,
+    )
+
+
+def _regression(state: RunState, one: RequirementView) -> WireRegression | None:
+    known = state.guard.regressions.get(one.requirement_id) if state.guard is not None else None
+    if known is None or one.status != "regressed":
+        return None
+    return WireRegression(
+        good_revision=known.good,
+        bad_revision=known.bad,
+        at=wire_time(known.at),
+        changed_files=list(known.paths[:MAX_CHANGED]),
+        changed_total=known.total,
+        by=None if known.by == "check" else known.by,
     )
 
 
