@@ -10,6 +10,7 @@ const REQUIREMENT_ICONS: Readonly<Record<RequirementStatus, Icon>> = {
   unverified: { name: 'question', color: 'testing.iconUnset' },
   stale: { name: 'history', color: 'testing.iconQueued' },
   waived: { name: 'circle-slash', color: 'testing.iconSkipped' },
+  regressed: { name: 'error', color: 'testing.iconFailed' },
 };
 
 const RUN_COLORS: Readonly<Record<string, string>> = {
@@ -39,6 +40,7 @@ export function requirementStatus(status: RequirementStatus, { t }: Language): s
     unverified: t('unverified'),
     stale: t('stale'),
     waived: t('waived'),
+    regressed: t('regressed'),
   };
   return words[status];
 }

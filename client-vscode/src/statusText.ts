@@ -10,7 +10,12 @@ type Translate = (message: string, ...values: (string | number)[]) => string;
 export function statusText(snapshot: Snapshot, t: Translate, other?: Snapshot): string {
   const { counts, complete } = snapshot;
   const met = tally(complete ? counts : { ...counts, waived: 0 }, t);
-  return `$(${other === undefined ? statusIcon(snapshot) : 'bell-dot'}) ${t('Goal')}${turn(snapshot)} · ${met}`;
+  const since = [
+    ...(counts.regressed > 0 ? [t('{0} regressed', counts.regressed)] : []),
+    ...(snapshot.status === 'complete' && counts.stale > 0 ? [t('{0} stale', counts.stale)] : []),
+  ];
+  const icon = other === undefined ? statusIcon(snapshot) : 'bell-dot';
+  return [`$(${icon}) ${t('Goal')}${turn(snapshot)}`, met, ...since].join(' · ');
 }
 
 /** `2 of 5 met, 1 waived`: what a person waived is not proven. */
@@ -33,6 +38,10 @@ export function statusIcon(snapshot: Snapshot): string {
   if (snapshot.status === null) {
     return 'target';
   }
+  if (snapshot.status === 'complete') {
+    // It was met: what an edit has broken since is told apart from what an edit may have broken.
+    return snapshot.counts.unmet + snapshot.counts.regressed > 0 ? 'error' : 'history';
+  }
   return ICONS[snapshot.status] ?? 'target';
 }
 
@@ -41,7 +50,6 @@ const ICONS: Readonly<Record<string, string>> = {
   waiting: 'bell-dot',
   paused: 'debug-pause',
   interrupted: 'debug-disconnect',
-  complete: 'pass-filled',
   capped: 'warning',
   timed_out: 'warning',
   over_budget: 'warning',

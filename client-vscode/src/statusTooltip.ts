@@ -69,6 +69,7 @@ const ICONS: Readonly<Record<Requirement['status'], string>> = {
   stale: 'history',
   unverified: 'question',
   waived: 'circle-slash',
+  regressed: 'error',
 };
 
 function requirementLine(one: Requirement): string {

@@ -34,7 +34,7 @@ describe('goalTree', () => {
     const snapshot = makeSnapshot({
       status: 'waiting',
       iteration: 3,
-      counts: { met: 1, unmet: 1, unverified: 0, stale: 0, waived: 0, total: 2 },
+      counts: { met: 1, unmet: 1, unverified: 0, stale: 0, waived: 0, total: 2, regressed: 0 },
       interrupts: [makeInterrupt('I1')],
       integrity: [
         { id: 'F1', kind: 'test_skipped', uri: 'file:///w/t.py', range, message: 'skipped', accepted: false, reason: '', diff: '' },
@@ -118,7 +118,7 @@ describe('goalTree', () => {
   });
 
   it('counts what is proven, and says what a person waived', () => {
-    const counts = { met: 3, unmet: 1, unverified: 0, stale: 0, waived: 1, total: 5 };
+    const counts = { met: 3, unmet: 1, unverified: 0, stale: 0, waived: 1, total: 5, regressed: 0 };
     const [goal] = tree([makeSnapshot({ counts, iteration: 2 })]);
     expect(goal?.label).toBe('3/5 Export');
     expect(goal?.description).toBe('1 waived · running · iteration 2/10');

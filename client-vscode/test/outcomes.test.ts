@@ -58,7 +58,7 @@ test('it says why the run paused', () => {
 });
 
 test('it says how the run ended', () => {
-  const counts = { met: 4, unmet: 0, unverified: 0, stale: 0, waived: 1, total: 5 };
+  const counts = { met: 4, unmet: 0, unverified: 0, stale: 0, waived: 1, total: 5, regressed: 0 };
   expect(outcome(snapshot({ status: 'complete', counts }), language)).toBe('“Ship it” is complete: 4 of 5 met, 1 waived.');
   const capped = snapshot({ status: 'capped', missing: 'R2: [x](command:y)' });
   expect(outcome(capped, language)).toBe('“Ship it” ended: capped, 2 of 5 met. R2: [x]\u2060(command:y)');

@@ -27,6 +27,7 @@ export function requirement(given: Partial<Requirement> = {}): Requirement {
     decidedBy: 'check',
     locations: [],
     renewing: false,
+    regression: null,
     external: false,
     ...given,
   };
@@ -54,7 +55,7 @@ export function snapshot(given: Partial<Snapshot> = {}): Snapshot {
     score: 0.4,
     complete: false,
     missing: '',
-    counts: { met: 2, unmet: 2, unverified: 1, stale: 0, waived: 0, total: 5 },
+    counts: { met: 2, unmet: 2, unverified: 1, stale: 0, waived: 0, total: 5, regressed: 0 },
     requirements: [],
     integrity: [],
     interrupts: [],
@@ -70,6 +71,7 @@ export function snapshot(given: Partial<Snapshot> = {}): Snapshot {
     start: null,
     pausedBy: null,
     freshness: null,
+    guard: null,
     ...given,
   };
 }

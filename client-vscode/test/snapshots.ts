@@ -28,7 +28,7 @@ export function makeSnapshot(given: Partial<Snapshot> = {}): Snapshot {
     score: 0,
     complete: false,
     missing: '',
-    counts: { met: 0, unmet: 0, unverified: 0, stale: 0, waived: 0, total: 0 },
+    counts: { met: 0, unmet: 0, unverified: 0, stale: 0, waived: 0, total: 0, regressed: 0 },
     requirements: [],
     integrity: [],
     interrupts: [],
@@ -44,6 +44,7 @@ export function makeSnapshot(given: Partial<Snapshot> = {}): Snapshot {
     start: null,
     pausedBy: null,
     freshness: null,
+    guard: null,
     ...given,
   };
 }
@@ -60,6 +61,7 @@ export function makeRequirement(number: number, given: Partial<Requirement> = {}
     decidedBy: 'check',
     locations: [],
     renewing: false,
+    regression: null,
     external: false,
     ...given,
   };

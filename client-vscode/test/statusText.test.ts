@@ -5,7 +5,9 @@ import { interrupt, snapshot } from './samples';
 const t = (message: string, ...values: (string | number)[]): string =>
   message.replace(/\{(\d)\}/g, (_, index: string) => String(values[Number(index)]));
 
-const WAIVED = { met: 4, unmet: 0, unverified: 0, stale: 0, waived: 1, total: 5 };
+const WAIVED = { met: 4, unmet: 0, unverified: 0, stale: 0, waived: 1, total: 5, regressed: 0 };
+const STALE = { met: 1, unmet: 0, unverified: 0, stale: 1, waived: 0, total: 2, regressed: 0 };
+const BROKEN = { ...STALE, stale: 0, regressed: 1 };
 
 test.each([
   [{}, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
@@ -14,6 +16,8 @@ test.each([
   [{ counts: WAIVED }, '$(loading~spin) Goal 3/10 · 4 of 5 met'],
   [{ status: 'complete', complete: true, phase: null, counts: WAIVED }, '$(pass) Goal 3/10 · 4 of 5 met, 1 waived'],
   [{ status: 'complete', complete: true, phase: null }, '$(pass-filled) Goal 3/10 · 2 of 5 met'],
+  [{ status: 'complete', phase: null, counts: STALE }, '$(history) Goal 3/10 · 1 of 2 met · 1 stale'],
+  [{ status: 'complete', phase: null, counts: BROKEN }, '$(error) Goal 3/10 · 1 of 2 met · 1 regressed'],
   [{ status: null, complete: true, worker: null, iteration: 0 }, '$(pass) Goal · 2 of 5 met'],
   [{ status: null, worker: null, iteration: 0 }, '$(target) Goal · 2 of 5 met'],
   [{ status: 'capped', phase: null }, '$(warning) Goal 3/10 · 2 of 5 met'],

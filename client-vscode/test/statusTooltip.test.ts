@@ -7,7 +7,7 @@ test('phase, what is unmet, what was waived, cost and time', () => {
   const shown = snapshot({
     activity: 'edits a.py',
     cost: { ...snapshot().cost, usd: 0.12 },
-    counts: { met: 1, unmet: 1, unverified: 0, stale: 0, waived: 1, total: 3 },
+    counts: { met: 1, unmet: 1, unverified: 0, stale: 0, waived: 1, total: 3, regressed: 0 },
     requirements: [
       requirement({ number: 1, status: 'met', text: 'it runs' }),
       requirement({ number: 2, text: '`pytest -q` passes' }),
