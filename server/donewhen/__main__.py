@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code (docs/protocol.md)."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    _open_closed_streams()
     if arguments == ["--version"]:
         return _say_version()
     if arguments in (["serve"], ["serve", "--stdio"]):
@@ -42,6 +43,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command_line(arguments, services())
     except KeyboardInterrupt:
         return 130  # nothing had begun that early: where it struck tells nobody anything
+
+
+def _open_closed_streams() -> None:
+    """Whoever started this may have closed them: then nobody reads what is said, and nothing else may get their
+    numbers, which are given out lowest first."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open("/dev/null" if sys.platform != "win32" else "nul", mode, encoding="utf-8"))  # noqa: PTH123, SIM115  # as long as the process lives
 
 
 def _say_version() -> int:

@@ -127,6 +127,7 @@ def test_nothing_inside_uses_the_public_names() -> None:
 
 OWN_FILES = {"samples", "goalbench", "testing", "regular"}
 OPENS = {
+    "donewhen.__main__": "the null device",
     "donewhen.cli.goal_argument": "makes a new file",
     "donewhen.lsp.goal_commands": "makes a new file",
     "donewhen.models.catalogue": "a file of an installed package",

@@ -399,3 +399,16 @@ def test_the_way_to_the_language_server_loads_nothing_of_the_engine() -> None:
         "assert not loaded, loaded\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.slow
+@posix
+def test_closed_streams_give_no_traceback(place: Place) -> None:
+    place.goal("`true` passes")
+    line = shlex.join(place.command())
+    streams = (">&-", "2>&-", ">&- 2>&- <&-", ">/dev/full", "| head -c 1 >/dev/null")
+    for command in ("--help", "list", "check --json"):
+        for ending in streams:
+            ran = place.shell(f"{line} {command} {ending}")
+            assert "Traceback" not in ran.stderr, (command, ending, ran.stderr)
+            assert "Error" not in ran.stderr, (command, ending, ran.stderr)
