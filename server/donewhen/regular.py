@@ -11,9 +11,7 @@ TEXT_LIMIT = 64 * 1024 * 1024
 """Bytes; nothing that is read as a whole is larger than that by right."""
 
 _CHUNK = 1024 * 1024
-_FLAGS = os.O_RDONLY
-for _name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"):
-    _FLAGS |= getattr(os, _name, 0)
+_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = LIMIT) -> bytes:
