@@ -130,7 +130,7 @@ def test_text_that_addresses_the_judge_is_a_finding_and_a_gullible_judge_is_not_
     (room.root / "judged/note.txt").unlink(missing_ok=True)
     room.play(worker=[calls("write_file", path="judged/note.txt", content=lie), says("Done.")], judge=judge_says())
     last = room.pursue("injected", GOAL)
-    assert (last["status"], last["complete"]) == ("capped", False), last
+    assert (last["status"], last["complete"]) == ("waiting", False), last
     assert {one["kind"] for one in last["integrity"]} == {"prompt_injection"}
     assert {one["uri"].rpartition("/")[2] for one in last["integrity"]} == {"note.txt"}
     assert not room.asked("judge")

@@ -105,7 +105,8 @@ class Definitions:
             if segment.words[:1] == ("cd",) and len(segment.words) > 1:
                 folder = posixpath.normpath(posixpath.join(folder, segment.words[1]))
                 continue
-            if not segment.words:
+            # What a substitution runs is what the script looks at: most often the product itself.
+            if not segment.words or segment.inner:
                 continue
             command = Command(check.id, segment, "" if folder == "." else folder, depth > 0)
             self.commands.append(command)
