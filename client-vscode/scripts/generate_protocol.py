@@ -39,7 +39,7 @@ RESULTS: Mapping[str, str] = {
     "donewhen.goal.set": f"{{ readonly goalUri: string; readonly runId?: string; {SPENT} }}",
     "donewhen.goal.detect": (
         "{ readonly checks: readonly { readonly command: string; readonly why: string; "
-        "readonly suggested: boolean }[] }"
+        "readonly suggested: boolean; readonly leftOut: string | null }[] }"
     ),
     "donewhen.goal.preflight": (
         "{ readonly hints: readonly { readonly requirementId: string | null; readonly number: number | null; "

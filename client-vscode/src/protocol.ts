@@ -365,6 +365,7 @@ export interface GoalSetArgument {
   readonly goalUri?: string | undefined;
   readonly requirements?: readonly string[] | undefined;
   readonly start?: boolean | undefined;
+  readonly tryChecks?: boolean | undefined;
 }
 
 export interface GoalDetectArgument {
@@ -508,7 +509,7 @@ export interface CommandArguments {
 
 export interface CommandResults {
   readonly 'donewhen.goal.set': { readonly goalUri: string; readonly runId?: string; readonly cost?: Usage };
-  readonly 'donewhen.goal.detect': { readonly checks: readonly { readonly command: string; readonly why: string; readonly suggested: boolean }[] };
+  readonly 'donewhen.goal.detect': { readonly checks: readonly { readonly command: string; readonly why: string; readonly suggested: boolean; readonly leftOut: string | null }[] };
   readonly 'donewhen.goal.preflight': { readonly hints: readonly { readonly requirementId: string | null; readonly number: number | null; readonly message: string }[]; readonly cost?: Usage };
   readonly 'donewhen.goal.check': Snapshot;
   readonly 'donewhen.goal.clear': null;

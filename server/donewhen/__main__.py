@@ -17,13 +17,13 @@ if TYPE_CHECKING:
         Adviser,
         CliServices,
         DemoProject,
-        DetectedCheck,
         DoctorFacts,
         GoalHint,
         GoalProblem,
         ServeOptions,
     )
     from donewhen.config import Settings
+    from donewhen.core.survey import Survey
     from donewhen.engine.api import Runs
     from donewhen.goalbench.playing import Laboratory
 
@@ -71,7 +71,7 @@ def services() -> CliServices:
     return CliServices(
         open_runs=_open_runs,
         serve=_serve,
-        detect=_detect,
+        survey=_survey,
         draft=_draft,
         draft_path=_draft_path,
         demo_project=_demo_project,
@@ -116,21 +116,18 @@ def _serve_language(state_dir: Path | None, tcp: int | None) -> int:
     return asyncio.run(serve(lsp_services(state_dir), tcp_port=tcp))
 
 
-def _detect(root: Path) -> Sequence[DetectedCheck]:
-    from donewhen.cli.services import DetectedCheck
-    from donewhen.goalfile.detect import detect
+async def _survey(root: Path, settings: Settings, tries: bool) -> Survey:
+    from donewhen.composition_drafts import place_of, survey
 
-    return [DetectedCheck(found.command, found.why) for found in detect(root)]
+    return await survey(place_of(root, settings.state_dir), execute=True, tries=tries)
 
 
-def _draft(root: Path, objective: str, proposed: Sequence[str], model: str | None) -> str:
-    from donewhen.goalfile.detect import detect, suggested
+def _draft(root: Path, objective: str, found: Survey, proposed: Sequence[str], model: str | None) -> str:
     from donewhen.goalfile.draft import draft, draft_without_objective
 
-    commands = [check.command for check in suggested(detect(root))]
     if not objective:
-        return draft_without_objective(root.name, commands)
-    return draft(objective, commands, proposed, proposed_by=model)
+        return draft_without_objective(root.name, found.commands, found.notes())
+    return draft(objective, found.commands, proposed, proposed_by=model, notes=found.notes())
 
 
 def _draft_path(root: Path, objective: str) -> Path:

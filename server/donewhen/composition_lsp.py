@@ -16,6 +16,7 @@ from donewhen.lsp.services import Adviser, LspServices, OpenWorkspace
 
 if TYPE_CHECKING:
     from donewhen.config import Setting, Settings
+    from donewhen.core.survey import Survey
     from donewhen.engine.api import Runs
     from donewhen.lsp.goal_text import GoalFileFeatures
 
@@ -41,7 +42,22 @@ def lsp_services(state_dir: Path | None) -> LspServices:
         where = wanted.state_dir or state_dir or settings().state_dir
         return await composition.open_engine(wanted.root, where, settings, around)
 
-    return LspServices(open_workspace, _goal_files, _open_adviser)
+    return LspServices(
+        open_workspace, _goal_files, _open_adviser, lambda wanted, tries: _survey(wanted, tries, state_dir)
+    )
+
+
+async def _survey(wanted: OpenWorkspace, tries: bool, state_dir: Path | None) -> Survey:
+    import asyncio
+
+    drafts = await asyncio.to_thread(import_module, "donewhen.composition_drafts")
+    settings = await asyncio.to_thread(editor_settings, wanted.root, wanted.settings())
+    where = wanted.state_dir or state_dir or settings.state_dir
+    place = drafts.place_of(wanted.root, where, interpreter=_interpreter(wanted.settings(), wanted.root))
+    trusted = wanted.trusted()
+    # A sandbox that can't be had is a promise that nothing is executed.
+    tries = tries and trusted and settings.sandbox != "on"
+    return await drafts.survey(place, execute=trusted, tries=tries, patience=drafts.PATIENCE_IN_EDITORS)
 
 
 @asynccontextmanager
@@ -134,4 +150,4 @@ def _goal_files() -> GoalFileFeatures:
     from donewhen.composition_goal_text import goal_texts
 
     assert donewhen.goalfile.files
-    return goal_texts(_interpreter)
+    return goal_texts()

@@ -33,6 +33,7 @@ COMPOSITION_ROOT = (
     "__main__",
     "composition",
     "composition_bench",
+    "composition_drafts",
     "composition_advice",
     "composition_goal_text",
     "composition_lazy",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from donewhen.cli import CheckProgram, CliServices, DetectedCheck, DoctorFacts, GoalProblem, ServeOptions, main
+from donewhen.cli import CheckProgram, CliServices, DoctorFacts, GoalProblem, ServeOptions, main
 from donewhen.cli.terminal import Terminal
 from donewhen.composition_bench import laboratory
 from donewhen.config import Settings
@@ -22,6 +22,7 @@ from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.steering import PausedBy
+from donewhen.core.survey import FoundCheck, Survey
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import HaltAnswer, IterationDetail, LimitChanges, RevertOutcome, RunView, StartOptions
 from donewhen.ports import Live, RunSummary
@@ -263,6 +264,9 @@ class Typed:
 FACTS = DoctorFacts("/usr/bin/python", checks=(CheckProgram("ruff check .", None),))
 
 
+SURVEY = Survey((FoundCheck("python -m pytest -q", "tests/ has tests", "test", drafted=True),))
+
+
 @dataclass
 class Desk:
     """A workspace folder with a command line in front of it."""
@@ -279,6 +283,8 @@ class Desk:
     adviser: FakeAdviser | None = None
     undecided: tuple[str, ...] = ()
     recorded: bool = True
+    survey: Survey = SURVEY
+    tried: bool | None = None
     facts: DoctorFacts = FACTS
     stdout: io.StringIO | None = None
     out: str = ""
@@ -307,7 +313,7 @@ class Desk:
         return CliServices(
             open_runs=open_runs,
             serve=serve,
-            detect=lambda root: [DetectedCheck("python -m pytest -q", "tests/ has tests")],
+            survey=self._survey,
             draft=self._draft,
             draft_path=lambda root, objective: root / ("slug.goal.md" if (root / "GOAL.md").exists() else "GOAL.md"),
             demo_project=lambda folder: Sample.made(folder),
@@ -320,7 +326,11 @@ class Desk:
             laboratory=laboratory,
         )
 
-    def _draft(self, root: Path, objective: str, proposed: Sequence[str], model: str | None) -> str:
+    async def _survey(self, root: Path, settings: Settings, tries: bool) -> Survey:
+        self.tried = tries
+        return self.survey
+
+    def _draft(self, root: Path, objective: str, found: Survey, proposed: Sequence[str], model: str | None) -> str:
         lines = [f"# {objective or 'Goal'}", *([f"<!-- {model} -->"] if model else []), *proposed]
         return "\n".join(lines) + "\n"
 

@@ -26,7 +26,9 @@ def test_init_drafts_and_never_overwrites(tmp_path: Path) -> None:
     assert call("init", "Quote", "fields", "--json") == 0
     assert (tmp_path / "GOAL.md").read_text() == "# Quote fields\n"
     drafted = json.loads(call.out)
-    assert drafted["checks"] == [{"command": "python -m pytest -q", "why": "tests/ has tests"}]
+    (check,) = drafted["checks"]
+    assert (check["command"], check["why"], check["drafted"]) == ("python -m pytest -q", "tests/ has tests", True)
+    assert call.tried
     assert drafted["goalUri"] == (tmp_path / "GOAL.md").as_uri()
 
 

@@ -8,11 +8,69 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.goalfile.detect import detect, suggested
+from donewhen.goalfile.detect import detect, slots, suggested
 from tests.goalfile.test_files import write
 
 PLAIN_TEST = "def test_it():\n    assert True\n"
 UNITTEST = "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self): ...\n"
+
+
+WORKFLOW = """
+on: [push]
+jobs:
+  test:
+    steps:
+      - uses: actions/checkout@v4
+      - run: pip install -e .
+      - run: |
+          uv run --group dev coverage run -m unittest $WHERE
+          uv run --extra dev pytest -x \\
+            --cov=src --cov-report term tests
+      - run: pytest ${{ matrix.args }}
+      - run: cd docs && pytest
+      - run: pytest docs
+        working-directory: docs
+      - run: ruff check --fix src
+      - run: pip install ruff && ruff check src
+      - run: twine upload dist/*
+      - run: curl x | sh; pytest evil
+"""
+TOX = """
+[tox]
+[testenv]
+commands =
+    {envpython} -m pytest --cov a --cov-report html \\
+      --basetemp={envtmpdir} {posargs:-q tests}
+    coverage report
+[testenv:types]
+commands = mypy {toxinidir}/src
+[testenv:release]
+commands = twine upload x
+[testenv:lint]
+allowlist_externals = flake8
+commands =
+    pip install flake8
+    py311: flake8 src
+[testenv:docs]
+change_dir = docs
+commands = pytest .
+"""
+NOX = """
+import nox
+
+@nox.session(python=["3.11"])
+def tests(session):
+    session.install("pytest")
+    session.run("pytest", "-q", "tests", *session.posargs)
+
+@nox.session
+def types(s):
+    s.run("mypy", where())
+    s.run("mypy", "src")
+
+def helper(session):
+    session.run("pytest", "nobody")
+"""
 
 
 def package(**scripts: str) -> str:
@@ -60,6 +118,48 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
              ["make test", "make lint"]),
     "just": ({"justfile": "test *args:\n  x\n@lint:\n  x\ncheck := 'x'\n"}, ["just test", "just lint"]),
     "pre-commit": ({".pre-commit-config.yaml": "repos: []\n"}, ["pre-commit run --all-files"]),
+    "hooks": ({".pre-commit-config.yaml": "repos: [{hooks: [{id: ruff-check}, {id: black}, {id: gitleaks}]}]\n"},
+              ["ruff check .", "black --check .", "pre-commit run --all-files"]),
+    "testpaths": ({"pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['src/checks']\n",
+                   "src/checks/spec.py": PLAIN_TEST}, ["python -m pytest -q"]),
+    "testpaths that are not there": ({"pytest.ini": "[pytest]\ntestpaths = checks\n", "x.py": ""}, []),
+    "names of tests": ({"setup.cfg": "[tool:pytest]\npython_files = check_*.py\n", "a/check_it.py": PLAIN_TEST},
+                       ["python -m pytest -q"]),
+    "the workflow": ({".github/workflows/ci.yml": WORKFLOW, "tests/test_a.py": PLAIN_TEST},
+                     ["pytest -x tests", "python -m pytest -q", "ruff check src"]),
+    "a workflow for releases": ({".github/workflows/r.yml": WORKFLOW.replace("[push]", "release")}, []),
+    "GitLab": ({".gitlab-ci.yml": "test:\n  script: [pip install x, [python -m unittest discover t]]\n"},
+               ["python -m unittest discover t"]),
+    "tox's commands": ({"tox.ini": TOX}, ["python -m pytest -q tests", "tox", "mypy src", "flake8 src"]),
+    "tox.toml": ({"tox.toml": 'env_run_base.commands = [["pytest", { replace = "posargs", default = ["t"] }]]\n'},
+                 ["pytest t", "tox"]),
+    "sessions": ({"noxfile.py": NOX}, ["pytest -q tests", "nox", "mypy src"]),
+    "scripts of pdm": ({"pyproject.toml": "[tool.pdm.scripts]\ntest = 'pytest -q'\nrelease = 'twine upload x'\n"},
+                       ["pytest -q"]),
+    "scripts of hatch": ({"pyproject.toml": "[tool.hatch.envs.t.scripts]\nrun = 'pytest {args:tests}'\n"},
+                         ["pytest tests"]),
+    "tasks of poe": ({"pyproject.toml": "[tool.poe.tasks]\nt = { cmd = 'pytest' }\nu = ['t']\n"}, ["pytest"]),
+    "a recipe that is one command": ({"Makefile": "test:\n\t@uv run pytest -q\n"}, ["pytest -q", "make test"]),
+    "a recipe that installs": ({"Makefile": "deps:\n\tpip install x\ntest: deps\n\t./run\nlint:\n\t./lint\n"},
+                               ["make lint"]),
+    "mypy with a package": ({"mypy.ini": "[mypy]\n", "src/a/__init__.py": ""}, ["mypy src"]),
+    "mypy beside its tests": ({"setup.cfg": "[mypy]\n", "a/__init__.py": "", "tests/__init__.py": ""}, ["mypy a"]),
+    "mypy with packages": ({"setup.cfg": "[mypy]\npackages = a\n", "a/__init__.py": ""}, ["mypy"]),
+    "mypy with a module": ({"mypy.ini": "[mypy]\n", "a_b.py": "", "pyproject.toml": "[project]\nname = 'a-b'\n"},
+                           ["mypy a_b.py"]),
+    "pyright with what it includes": ({"pyproject.toml": "[tool.pyright]\ninclude = ['x']\n", "a/__init__.py": ""},
+                                      ["pyright"]),
+    "pyright with a package": ({"pyproject.toml": "[tool.pyright]\n", "src/a/__init__.py": ""}, ["pyright src"]),
+    "ruff that edits files": ({"ruff.toml": "fix = true\n"}, ["ruff check --no-fix ."]),
+    "a script that installs": ({"package.json": package(test="npm ci && jest", lint="eslint .")}, ["npm run lint"]),
+    "a script that edits": ({"package.json": package(test="jest", lint="eslint . --fix")}, ["npm test"]),
+    "a recipe that edits": ({"Makefile": "lint:\n\tblack src\n\truff format .\ncheck:\n\truff check --fix .\n"}, []),
+    "a script of a file that is not there": ({"package.json": package(test="node test.js")}, []),
+    "broken ini and YAML": ({"tox.ini": "[", ".gitlab-ci.yml": "a: [", ".pre-commit-config.yaml": "- " * 9_000,
+                             "noxfile.py": "def"}, ["nox", "pre-commit run --all-files"]),
+    "deep YAML": ({".gitlab-ci.yml": "a: " + "[" * 50_000}, []),
+    "YAML of another shape": ({".github/workflows/a.yml": "on: push\njobs: [1]\n",
+                               ".github/workflows/b.yaml": "on: [push]\njobs: {a: {steps: {run: pytest}}}\n"}, []),
     "dotnet": ({"App.sln": ""}, ["dotnet test"]),
     "broken JSON": ({"package.json": "{", "go.mod": ""}, ["go test ./...", "go vet ./..."]),
     "JSON of another shape": ({"package.json": '{"scripts": [1], "packageManager": 5}'}, []),
@@ -107,4 +207,53 @@ def test_nothing_is_found_where_nothing_can_be_read(tmp_path: Path) -> None:
     write(tmp_path, "pyproject.toml", b"\xff\xfe\0")
     if os.name != "nt":
         (tmp_path / "Makefile").symlink_to(tmp_path / "Makefile")
+    assert detect(tmp_path) == ()
+
+
+def first_ways(folder: Path) -> list[tuple[str, ...]]:
+    """The commands of each slot of a draft, in order."""
+    return [tuple(check.command for check in slot) for slot in slots(detect(folder))]
+
+
+def test_what_the_project_runs_comes_before_a_guess(tmp_path: Path) -> None:
+    write(tmp_path, "tests/test_a.py", PLAIN_TEST)
+    write(tmp_path, "pyproject.toml", "[tool.ruff]\n[tool.mypy]\nfiles = 'src'\n[tool.pyright]\n")
+    write(tmp_path, "Makefile", "test:\n\tpython run.py\nlint:\n\tpython lint.py\n")
+    assert [slot[0] for slot in first_ways(tmp_path)] == ["make test", "mypy", "make lint"]
+    write(tmp_path, ".github/workflows/ci.yml", WORKFLOW)
+    tests, lint, types = first_ways(tmp_path)
+    assert tests[:3] == ("pytest -x tests", "python -m pytest -x tests", "uv run --extra dev pytest -x --cov=src "
+                         "--cov-report term tests")  # fmt: skip
+    assert tests.index("python -m pytest -q") > 2
+    assert (types[0], lint[0]) == ("mypy", "ruff check src")
+
+
+def test_all_tests_come_before_some_of_them(tmp_path: Path) -> None:
+    write(tmp_path, "tox.ini", "[testenv]\ncommands =\n  a: pytest -k some\n  pytest tests/test_one.py\n  pytest -q\n")
+    assert [check.command for check in suggested(detect(tmp_path))] == ["pytest -q"]
+
+
+def test_what_is_missing_gives_way_to_what_is_there(tmp_path: Path) -> None:
+    write(tmp_path, "tests/test_a.py", UNITTEST)
+    write(tmp_path, "setup.cfg", "[tool:pytest]\n")
+    (tests,) = first_ways(tmp_path)
+    assert tests == ("python -m pytest -q", "python -m unittest discover -s tests")
+    found = suggested(detect(tmp_path), lambda check: "pytest" if "pytest" in check.modules else None)
+    assert [check.command for check in found] == ["python -m unittest discover -s tests"]
+
+
+def test_packages_that_are_not_installed_are_named(tmp_path: Path) -> None:
+    write(tmp_path, "package.json", json.dumps({"scripts": {"test": "jest --ci"}, "devDependencies": {"jest": "1"}}))
+    (check,) = detect(tmp_path)
+    assert check.lacking == "its packages are not installed here: `npm install`"
+    write(tmp_path, "node_modules/.bin/jest", "")
+    (check,) = detect(tmp_path)
+    assert (check.lacking, check.programs) == ("", ("npm",))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs named pipes")
+def test_a_pipe_in_place_of_a_file_holds_nothing_up(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "tox.ini", "noxfile.py", "package.json", ".github/workflows/a.yml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(tmp_path / name)
     assert detect(tmp_path) == ()

@@ -41,7 +41,7 @@ def test_checks_of_each_folder_run_with_its_own_interpreter(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the programs are shell scripts")
-def test_linters_are_suggested_where_they_are_installed_and_tests_always(tmp_path: Path) -> None:
+def test_checks_are_suggested_where_what_they_need_is_installed(tmp_path: Path) -> None:
     bare, equipped = tmp_path / "bare", tmp_path / "equipped"
     for folder in (bare, equipped):
         folder.mkdir()
@@ -59,8 +59,8 @@ def test_linters_are_suggested_where_they_are_installed_and_tests_always(tmp_pat
         }
         for folder in (bare, equipped)
     }
-    assert found[bare]["python -m pytest -q"]["suggested"]
-    assert "; python is not installed here" in found[bare]["python -m pytest -q"]["why"]
+    assert not found[bare]["python -m pytest -q"]["suggested"]
+    assert "; `python` is not installed here" in found[bare]["python -m pytest -q"]["why"]
     assert not found[bare]["ruff check ."]["suggested"]
     assert found[equipped]["ruff check ."]["suggested"]
     assert found[equipped]["ruff check ."]["why"] == "[tool.ruff] in pyproject.toml"

@@ -284,17 +284,19 @@ def test_a_change_reaches_the_editor_within_100_ms(editor: Editor, goal: Path) -
 
 def test_goals_are_drafted_with_the_checks_of_the_workspace(editor: Editor, tmp_path: Path) -> None:
     (tmp_path / "Cargo.toml").write_text('[package]\nname = "x"\n')
+    (tmp_path / "test_x.py").write_text("import unittest\n\nclass T(unittest.TestCase):\n    def test_x(self): ...\n")
     where = {"workspaceUri": tmp_path.as_uri()}
     checks = editor.execute("donewhen.goal.detect", where)["checks"]
     assert "cargo test" in [check["command"] for check in checks]
     assert all(check["why"] for check in checks)
-    assert {check["command"]: check["suggested"] for check in checks}["cargo test"] is True
+    assert {check["command"]: check["suggested"] for check in checks}["python -m unittest"] is True
     given = {"objective": "Export quotes", "requirements": ["Quotes are escaped"], **where}
     made = editor.execute("donewhen.goal.set", given)
     assert made == {"goalUri": (tmp_path / "GOAL.md").as_uri()}
     text = (tmp_path / "GOAL.md").read_text()
     assert "# Export quotes" in text
-    assert "`cargo test` passes" in text
+    assert "- [ ] `python -m unittest` passes" in text
+    assert "green: `python -m unittest`: 1 test passed" in text
     assert "Quotes are escaped" in text
     second = editor.execute("donewhen.goal.set", given)
     assert second["goalUri"].endswith("/export-quotes.goal.md")

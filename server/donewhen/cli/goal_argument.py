@@ -7,11 +7,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from donewhen.cli.calling import Call
 from donewhen.cli.wording import count, one_line, shown_path
 from donewhen.core.errors import GoalFileError, UsageError
+
+if TYPE_CHECKING:
+    from donewhen.core.survey import Survey
 
 Verb = Literal["status", "pause", "resume", "stop", "clear"]
 VERBS: tuple[Verb, ...] = ("status", "pause", "resume", "stop", "clear")
@@ -102,13 +105,27 @@ def the_goal(root: Path) -> str:
     raise UsageError(f"there is no goal in {root}: `donewhen init` drafts one")
 
 
+async def surveyed(call: Call) -> Survey:
+    """The checks of the workspace, those of a draft tried unless the person declined it."""
+    # A sandbox that can't be had is a promise that nothing is executed.
+    tries = not call.arguments.no_try and call.settings.sandbox != "on"
+    if tries:
+        call.terminal.say("trying the checks that are here, for a minute each at most (--no-try drafts without) …")
+    return await call.services.survey(call.root, call.settings, tries)
+
+
 def write_draft(
-    call: Call, objective: str, path: Path | None = None, proposed: Sequence[str] = (), model: str | None = None
+    call: Call,
+    objective: str,
+    found: Survey,
+    path: Path | None = None,
+    proposed: Sequence[str] = (),
+    model: str | None = None,
 ) -> Path:
     """Drafts a goal file for `objective`; never overwrites. `proposed` are requirements that a model proposed. Raises
     UsageError."""
     target = path or call.services.draft_path(call.root, objective)
-    text = call.services.draft(call.root, objective, proposed, model)
+    text = call.services.draft(call.root, objective, found, proposed, model)
     try:
         with target.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)

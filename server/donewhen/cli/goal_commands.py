@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from donewhen.cli.calling import Call, refuse_missing_sandbox
 from donewhen.cli.display import Display, display_for
-from donewhen.cli.goal_argument import goal_path, say_problems, say_undecided, the_goal, write_draft
+from donewhen.cli.goal_argument import goal_path, say_problems, say_undecided, surveyed, the_goal, write_draft
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, exit_code
 from donewhen.cli.signals import ending_signals
 from donewhen.cli.terminal import OutputClosed
 from donewhen.cli.wording import one_line, taken
-from donewhen.core.errors import DoneWhenError
+from donewhen.core.errors import DoneWhenError, UsageError
 from donewhen.engine.api import Runs, RunView
 from donewhen.regular import read_text
 from donewhen.wire.spent import spent_json
 
 if TYPE_CHECKING:
     from donewhen.cli.services import Adviser, GoalHint
+    from donewhen.core.survey import FoundCheck
     from donewhen.core.work import Usage
 
 
@@ -37,29 +38,47 @@ class Proposal:
 async def init(call: Call) -> int:
     """Drafts GOAL.md; refuses where there is one."""
     objective = " ".join(call.arguments.objective).strip()
-    detected = call.services.detect(call.root)
     path = call.root / "GOAL.md"
+    if path.exists():
+        raise UsageError(f"{path} exists already, and is left as it is")
+    found = await surveyed(call)
     proposal = Proposal()
-    if objective and not path.exists():
-        proposal = await _proposal(call, objective, [check.command for check in detected])
-    write_draft(call, objective, path, proposal.requirements, proposal.model)
+    if objective:
+        proposal = await _proposal(call, objective, found.commands)
+    write_draft(call, objective, found, path, proposal.requirements, proposal.model)
     if call.json:
-        checks = [{"command": check.command, "why": check.why} for check in detected]
+        checks = [_check_json(check) for check in found.checks]
         proposed = list(proposal.requirements)
         document = {"goalUri": path.as_uri(), "path": str(path), "checks": checks, "proposed": proposed}
         call.terminal.document({**document, **_cost(proposal.spent)})
         return 0
     call.terminal.result(f"drafted {path}")
-    for check in detected:
-        call.terminal.result(f"  check: {check.command} ({check.why})")
+    for check in found.checks:
+        if check.drafted:
+            call.terminal.result(f"  check: {check.command} ({check.why})")
+    for note in found.notes():
+        call.terminal.result(f"  {one_line(note, 500)}")
     for requirement in proposal.requirements:
         call.terminal.result(f"  proposed: {one_line(requirement)}")
-    if not detected and not proposal.requirements:
-        call.terminal.say("no checks were detected: add requirements such as - [ ] `COMMAND` passes")
+    if not found.commands and not proposal.requirements:
+        call.terminal.say("no check was drafted: add requirements such as - [ ] `COMMAND` passes")
     if call.settings.pick("judge_model") is None:
         say_undecided(call, call.services.undecided(path), path.name)
     call.terminal.say("edit it, then: donewhen run")
     return 0
+
+
+def _check_json(check: FoundCheck) -> dict[str, Any]:
+    return {
+        "command": check.command,
+        "why": check.why,
+        "purpose": check.purpose,
+        "drafted": check.drafted,
+        "standing": check.standing,
+        "reason": check.reason or None,
+        "seconds": check.seconds,
+        "leftOut": check.left_out,
+    }
 
 
 async def _proposal(call: Call, objective: str, checks: Sequence[str]) -> Proposal:

@@ -104,6 +104,9 @@ def _common(parser: Parser) -> None:
 
 def _arguments(commands: dict[str, Parser]) -> None:
     commands["init"].add_argument("objective", nargs="*", metavar="OBJECTIVE")
+    for name in ("init", "run"):
+        declined = "draft without running the checks that are found"
+        commands[name].add_argument("--no-try", action="store_true", help=declined)
     _run_options(commands["init"], ADVISING)
     commands["preflight"].add_argument("goal", nargs="?", metavar="GOAL")
     _run_options(commands["preflight"], ADVISING)

@@ -14,6 +14,7 @@ from donewhen.cli.goal_argument import (
     Verb,
     say_problems,
     say_undecided,
+    surveyed,
     understand,
     write_draft,
 )
@@ -59,7 +60,7 @@ async def _drafted(call: Call, runs: Runs, objective: Objective) -> str:
     for summary in await runs.summaries():
         if summary.status in ("running", "waiting") and (await runs.view(summary.run_id)).state.active:
             raise AlreadyRunning(summary.run_id)
-    drafted = write_draft(call, objective.text)
+    drafted = write_draft(call, objective.text, await surveyed(call))
     call.terminal.say(f"drafted {drafted}")
     path = drafted.relative_to(call.root).as_posix()
     say_problems(call, path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from donewhen.config import Settings
 
 if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
+    from donewhen.core.survey import Survey
     from donewhen.core.work import Usage
     from donewhen.engine.api import Runs
     from donewhen.goalbench.playing import Laboratory
@@ -23,14 +24,6 @@ class ServeOptions:
     tcp: int | None = None
     state_dir: Path | None = None
     client_process_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DetectedCheck:
-    """A check that the workspace seems to have, and what made it seem so."""
-
-    command: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +159,8 @@ class CliServices:
 
     `open_runs(root, state_dir, settings)` opens the runs of a workspace folder; their `close` ends it. Checks run with
     the Python of an `interpreter` that is given, whatever PATH says.
-    `draft(root, objective, proposed, model)` is the text of a new goal file, with the requirements that a model
+    `survey(root, settings, tries)` finds the checks of a folder, and with `tries` runs those of a draft once.
+    `draft(root, objective, survey, proposed, model)` is the text of a new goal file, with the requirements that a model
     proposed; `draft_path(root, objective)` is where it goes.
     `demo_project(folder)` puts the sample into an empty folder.
     `goal_hints(path)` are the hints that need no model, `open_adviser(root, settings)` is the model that gives others:
@@ -178,8 +172,8 @@ class CliServices:
 
     open_runs: OpenRuns
     serve: Callable[[ServeOptions], int]
-    detect: Callable[[Path], Sequence[DetectedCheck]]
-    draft: Callable[[Path, str, Sequence[str], str | None], str]
+    survey: Callable[[Path, Settings, bool], Awaitable[Survey]]
+    draft: Callable[[Path, str, Survey, Sequence[str], str | None], str]
     draft_path: Callable[[Path, str], Path]
     demo_project: Callable[[Path], DemoProject]
     doctor_facts: Callable[[Path, Settings], DoctorFacts]

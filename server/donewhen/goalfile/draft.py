@@ -38,13 +38,14 @@ def draft(
     *,
     objective_counts: bool = True,
     proposed_by: str | None = None,
+    notes: Sequence[str] = (),
 ) -> str:
     """The text of a goal file that parses back to this objective, these commands and requirements.
 
     Commands of which the objective says that they pass are checks too. Without requirements the objective itself is
-    one: checks that pass already would end a run at once. With
-    `objective_counts` false it is not, where there are checks. `proposed_by`: the requirements are what that model
-    proposed, and marked so. Raises InvalidGoal for a blank objective.
+    one: checks that pass already would end a run at once. With `objective_counts` false it is not, where there are
+    checks. `proposed_by`: the requirements are what that model proposed, and marked so. `notes` end the text as a
+    comment: how the checks stood, what was left out. Raises InvalidGoal for a blank objective.
     """
     title, prose = _title_and_prose(objective)
     commands = {command: 0 for command in map(_plain, checks) if command}
@@ -59,18 +60,26 @@ def draft(
         commands = {**stated, **{command: 0 for command in commands if command not in stated}}
     note = _note(proposed_by) if proposed_by and requirements else ""
     text = _assembled(title, prose, commands, wanted, note)
-    if _keeps(text, title, commands, wanted):
-        return text
-    # Markdown in the prose swallows what follows it (an open code fence, say): a quotation contains it.
-    quoted = "\n".join(f"> {line}" for line in prose.splitlines())
-    return _assembled(title, quoted, commands, wanted, note)
+    if not _keeps(text, title, commands, wanted):
+        # Markdown in the prose swallows what follows it (an open code fence, say): a quotation contains it.
+        quoted = "\n".join(f"> {line}" for line in prose.splitlines())
+        text = _assembled(title, quoted, commands, wanted, note)
+    return text + _comment(notes)
 
 
-def draft_without_objective(folder: str, checks: Sequence[str]) -> str:
+def draft_without_objective(folder: str, checks: Sequence[str], notes: Sequence[str] = ()) -> str:
     """What `donewhen init` drafts where nobody said what for: the checks alone, or a line to be filled in."""
     if not checks:
-        return draft("Say here what shall be true when it is done", ())
-    return draft(f"The checks of {one_line(folder) or 'this workspace'} pass", checks, objective_counts=False)
+        return draft("Say here what shall be true when it is done", (), notes=notes)
+    title = f"The checks of {one_line(folder) or 'this workspace'} pass"
+    return draft(title, checks, objective_counts=False, notes=notes)
+
+
+def _comment(notes: Sequence[str]) -> str:
+    """A comment at the end, which binds nothing and is no part of the objective; a line each."""
+    # A blank line would not end it, `-->` would.
+    lines = [_plain(note).replace("-->", "-- >").replace("<!--", "< !--") for note in notes]
+    return "\n<!-- When this was drafted:\n" + "\n".join(lines) + "\n-->\n" if lines else ""
 
 
 def slug(objective: str) -> str:

@@ -15,6 +15,7 @@ class GoalSet(Strict):
     goal_uri: str | None = None
     requirements: list[str] | None = None
     start: bool = False
+    try_checks: bool = True
 
 
 class GoalDetect(Strict):

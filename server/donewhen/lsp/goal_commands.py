@@ -15,8 +15,8 @@ from donewhen.lsp.places import is_goal_file, required_path
 from donewhen.lsp.snapshots import snapshot_json
 
 if TYPE_CHECKING:
+    from donewhen.core.survey import FoundCheck, Survey
     from donewhen.lsp import arguments as a
-    from donewhen.lsp.goal_text import DetectedCheck
     from donewhen.lsp.session import Session
 
 
@@ -36,11 +36,14 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
         path = await asyncio.to_thread(features.draft_path, root, argument.objective)
     if await asyncio.to_thread(path.exists):
         raise UsageError(f"{path.name} exists already: it is never overwritten")
-    checks = await asyncio.to_thread(features.suggest, root)
+    # A run that starts now begins with an audit of them all.
+    found = await _surveyed(session, root, tries=argument.try_checks and not argument.start)
     proposal = Proposal(argument.requirements or [])
     if argument.requirements is None and not argument.start:
-        proposal = await proposed(session, root, argument.objective, checks)
-    text = features.draft(argument.objective, checks, proposal.requirements, proposal.model)
+        proposal = await proposed(session, root, argument.objective, found.commands)
+    text = features.draft(
+        argument.objective, found.commands, proposal.requirements, proposal.model, notes=found.notes()
+    )
     await _create(session, path, text, on_disk=argument.start)
     result: dict[str, Any] = {"goalUri": session.texts.uri(path), **cost_of(proposal.spent)}
     if argument.start:
@@ -51,24 +54,24 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
 
 
 async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, Any]:
-    """Reads the workspace's files; nothing is run. A linter that is not installed is offered, and not suggested."""
+    """Reads the workspace's files; no check is run. What can't be run here is offered, and not suggested."""
     root = _root(session, argument.workspace_uri, None)
-    features = await session.features()
-    found = await asyncio.to_thread(features.detect, root)
-    suggested = set(await asyncio.to_thread(features.suggest, root))
-    commands = [check.command for check in found]
-    missing = await asyncio.to_thread(features.missing, root, commands, session.host.settings)
-    return {"checks": [_detected(check, check.command in suggested, missing.get(check.command)) for check in found]}
+    found = await session.host.services.survey(session.wanted(root), False)
+    return {"checks": [_detected(check) for check in found.checks]}
 
 
-def _detected(check: DetectedCheck, suggested: bool, missing: str | None) -> dict[str, Any]:
-    why = check.why if missing is None else f"{check.why}; {missing} is not installed here"
-    # Without its tests a goal would prove little, and the check says what to install.
-    return {
-        "command": check.command,
-        "why": why,
-        "suggested": suggested and (missing is None or check.purpose in ("test", "build")),
-    }
+def _detected(check: FoundCheck) -> dict[str, Any]:
+    why = check.why if check.left_out is None else f"{check.why}; {check.left_out}"
+    return {"command": check.command, "why": why, "suggested": check.drafted, "leftOut": check.left_out}
+
+
+async def _surveyed(session: Session, root: Path, *, tries: bool) -> Survey:
+    """The checks of the folder, those of a draft tried, until the person cuts that short."""
+    survey, wanted = session.host.services.survey, session.wanted(root)
+    untried = await survey(wanted, False)
+    if not tries or not session.host.trusted or not untried.commands:
+        return untried
+    return await session.errands.run("Trying the checks of the draft", survey(wanted, True)) or untried
 
 
 async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:

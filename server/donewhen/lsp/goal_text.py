@@ -6,9 +6,9 @@ ends are exclusive.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from donewhen.core.goal import Goal, Requirement
 
@@ -93,17 +93,6 @@ class ParsedGoal(Protocol):
     def title_span(self) -> Span | None: ...
 
 
-class DetectedCheck(Protocol):
-    """A check that the workspace seems to have, and why it is proposed."""
-
-    @property
-    def command(self) -> str: ...
-    @property
-    def why(self) -> str: ...
-    @property
-    def purpose(self) -> str: ...
-
-
 class CompletionItem(Protocol):
     """Something that could be written at a place: `text` replaces `span`."""
 
@@ -126,24 +115,16 @@ class GoalFileFeatures(Protocol):
 
     def complete(self, text: str, line: int, column: int, root: Path | None) -> Sequence[CompletionItem]: ...
 
-    def detect(self, root: Path) -> Sequence[DetectedCheck]:
-        """The checks that the workspace seems to have."""
-        ...
-
-    def suggest(self, root: Path) -> Sequence[str]:
-        """The commands of those detected checks that a draft should have."""
-        ...
-
-    def missing(self, root: Path, commands: Sequence[str], editor: Mapping[str, Any]) -> Mapping[str, str]:
-        """The programs that are not installed where checks would run, by the command that needs them; `editor` are
-        the client's settings."""
-        ...
-
     def draft(
-        self, objective: str, checks: Sequence[str], requirements: Sequence[str], proposed_by: str | None = None
+        self,
+        objective: str,
+        checks: Sequence[str],
+        requirements: Sequence[str],
+        proposed_by: str | None = None,
+        notes: Sequence[str] = (),
     ) -> str:
-        """The text of a new goal file; `proposed_by` is the model that proposed the requirements. Raises InvalidGoal
-        for a blank objective."""
+        """The text of a new goal file; `proposed_by` is the model that proposed the requirements, `notes` are about the
+        checks. Raises InvalidGoal for a blank objective."""
         ...
 
     def hints(self, text: str, path: str | None) -> Sequence[GoalHint]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from donewhen.core.survey import Survey
+
 if TYPE_CHECKING:
     from donewhen.core.work import Usage
     from donewhen.engine.api import Runs
@@ -59,11 +61,17 @@ def no_adviser(wanted: OpenWorkspace) -> AbstractAsyncContextManager[Adviser | N
     return nullcontext()
 
 
+async def no_survey(wanted: OpenWorkspace, tries: bool) -> Survey:
+    return Survey()
+
+
 @dataclass(frozen=True, slots=True)
 class LspServices:
     """Factories, so that nothing is imported or opened before it is needed. `open_adviser` gives None where no model is
-    configured."""
+    configured. `survey` finds the checks of a folder, and with `tries` runs those of a draft once, where the workspace
+    is trusted."""
 
     open_workspace: Callable[[OpenWorkspace], Awaitable[Runs]]
     goal_files: Callable[[], GoalFileFeatures]
     open_adviser: Callable[[OpenWorkspace], AbstractAsyncContextManager[Adviser | None]] = no_adviser
+    survey: Callable[[OpenWorkspace, bool], Coroutine[Any, Any, Survey]] = no_survey

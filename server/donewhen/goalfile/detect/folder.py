@@ -38,6 +38,33 @@ class Folder:
                 return found
         return None
 
+    def inside(self, folder: str, endings: tuple[str, ...]) -> list[str]:
+        """The files of one folder with these endings, also where it is hidden."""
+        try:
+            names = sorted(entry.name for entry in islice((self._root / folder).iterdir(), _MOST_FILES))
+        except OSError:
+            return []
+        return [
+            f"{folder}/{name}" for name in names if name.endswith(endings) and (self._root / folder / name).is_file()
+        ]
+
+    def is_folder(self, name: str) -> bool:
+        return (self._root / name).is_dir()
+
+    def below(self, name: str) -> list[str]:
+        """The files below one folder, or matched by a glob of folders, whatever it is called."""
+        found: list[str] = []
+        try:
+            places = [
+                one for one in islice(self._root.glob(name.strip("/") or "."), 20) if one.is_relative_to(self._root)
+            ]
+        except (ValueError, NotImplementedError, OSError):
+            return []
+        for place in places:
+            prefix = place.relative_to(self._root).as_posix()
+            found += [f"{prefix}/{file}".removeprefix("./") for file in islice(walk_files(place), 2_000)]
+        return found
+
     def text(self, name: str) -> str:
         if name not in self._texts:
             self._texts[name] = self._read(name)

@@ -1,0 +1,53 @@
+"""What a look at a workspace, before a goal is drafted for it, found out about its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Standing = Literal["green", "red", "slow"]
+"""How a check ended when it was tried: it passed, it said no, it was still running when its time was over."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCheck:
+    """A check that the workspace seems to have, and what made it seem so. `drafted`: a draft holds it.
+
+    `standing` is None where it was not tried; `reason` is what came of it, `seconds` what it took. `left_out` says why
+    a draft that should hold it doesn't, and what to do: what it needs is not installed, say.
+    """
+
+    command: str
+    why: str
+    purpose: str = "other"
+    drafted: bool = False
+    standing: Standing | None = None
+    reason: str = ""
+    seconds: float | None = None
+    left_out: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The checks of a workspace, those that a draft holds first, and in its order."""
+
+    checks: tuple[FoundCheck, ...] = ()
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Those of the draft."""
+        return tuple(check.command for check in self.checks if check.drafted)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know about a draft, a line each."""
+        return (*(_tried(one) for one in self.checks if one.standing), *_left_out(self.checks))
+
+
+def _tried(check: FoundCheck) -> str:
+    took = "" if check.seconds is None or check.standing == "slow" else f" ({check.seconds:.1f} s)"
+    return f"{check.standing}: `{check.command}`: {check.reason}{took}"
+
+
+def _left_out(checks: Sequence[FoundCheck]) -> list[str]:
+    return [f"not drafted: `{one.command}` ({one.why}): {one.left_out}" for one in checks if one.left_out is not None]

@@ -1,0 +1,90 @@
+"""Checks of packages for Node: the scripts of package.json, by the package manager that the lock file tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
+from donewhen.goalfile.detect.folder import Folder, as_table
+from donewhen.goalfile.detect.lines import is_harmless
+
+_LOCKS = (
+    ("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun"),
+    ("package-lock.json", "npm"), ("npm-shrinkwrap.json", "npm"),
+)  # fmt: skip
+_RUN = {"npm": "npm run", "pnpm": "pnpm run", "yarn": "yarn run", "bun": "bun run"}
+_EXECUTE = {"npm": "npx", "pnpm": "pnpm exec", "yarn": "yarn run", "bun": "bunx"}
+_SCRIPTS: tuple[tuple[str, CheckPurpose], ...] = (
+    ("test", "test"), ("test:unit", "test"), ("unit", "test"), ("tests-only", "test"), ("test:ci", "test"),
+    ("lint", "lint"), ("typecheck", "types"), ("type-check", "types"), ("check-types", "types"), ("tsc", "types"),
+    ("check", "other"), ("format:check", "other"), ("build", "build"),
+)  # fmt: skip
+_NO_TEST = "no test specified"
+_OTHERS = "cd echo exit test true false export set node npm npx pnpm yarn bun cross-env run-s run-p"
+_SHELLS_OWN = frozenset(_OTHERS.split())
+
+
+def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
+    package = folder.json("package.json")
+    scripts = {name: text for name, text in as_table(package.get("scripts")).items() if isinstance(text, str)}
+    manager = _manager(folder, package)
+    lacking = _lacking(folder, package, manager)
+    purposes: set[str] = set()
+    for name, purpose in _SCRIPTS:
+        script = scripts.get(name, "")
+        if not script.strip() or _NO_TEST in script or not _can_run(folder, name, scripts):
+            continue
+        if purpose == "test" and purpose in purposes:
+            continue  # `npm test` is all of them
+        purposes.add(purpose)
+        command = f"{manager} test" if name == "test" and manager != "bun" else f"{_RUN[manager]} {name}"
+        needed = (manager, *_programs(folder, script))
+        why = f'script "{name}" in package.json'
+        yield DetectedCheck(command, why, purpose, "node", True, name, needed, lacking=lacking)
+    execute = _EXECUTE[manager]
+    if "types" not in purposes and folder.has("tsconfig.json"):
+        command, why = f"{execute} tsc --noEmit", "tsconfig.json is here"
+        yield replace(_installed(folder, command, why, "types", "tsc"), lacking=lacking)
+    eslint = folder.has("eslint.config.*", ".eslintrc", ".eslintrc.*")
+    if "lint" not in purposes and (eslint or "eslintConfig" in package):
+        why = f"{eslint or 'eslintConfig in package.json'} is here"
+        yield replace(_installed(folder, f"{execute} eslint .", why, "lint", "eslint"), lacking=lacking)
+
+
+def _installed(folder: Folder, command: str, why: str, purpose: CheckPurpose, tool: str) -> DetectedCheck:
+    needed = (command.split(" ")[0], *_programs(folder, tool))
+    return DetectedCheck(command, why, purpose, "node", tool=tool, programs=needed)
+
+
+def _manager(folder: Folder, package: object) -> str:
+    declared = str(as_table(package).get("packageManager", "")).split("@")[0]
+    if declared in _RUN:
+        return declared
+    return next((manager for lock, manager in _LOCKS if folder.has(lock)), "npm")
+
+
+def _lacking(folder: Folder, package: Mapping[str, object], manager: str) -> str:
+    """Nothing of a package runs before its dependencies are installed."""
+    needs = as_table(package.get("devDependencies")) or as_table(package.get("dependencies"))
+    plug_and_play = folder.has(".pnp.cjs", ".pnp.js")
+    if not needs or folder.is_folder("node_modules") or plug_and_play:
+        return ""
+    return f"its packages are not installed here: `{manager} install`"
+
+
+def _can_run(folder: Folder, name: str, scripts: Mapping[str, str]) -> bool:
+    """Whether it installs and publishes nothing before, by itself or after, and no file that it starts is missing."""
+    around = [scripts.get(one, "") for one in (f"pre{name}", name, f"post{name}")]
+    started = re.match(r"node (?:--?[\w-]+ )*([\w./-]+\.[cm]?js)\s*$", scripts.get(name, ""))
+    return all(map(is_harmless, around)) and (started is None or folder.has(started[1]) is not None)
+
+
+def _programs(folder: Folder, script: str) -> Iterator[str]:
+    """The programs of a script that its packages don't bring."""
+    for part in re.split(r"&&|\|\||;|\|", script):
+        first = part.strip().split(" ", 1)[0]
+        known = first in _SHELLS_OWN or folder.has(f"node_modules/.bin/{first}")
+        if re.fullmatch(r"[\w@-]+", first) and not known:
+            yield first

@@ -1,0 +1,365 @@
+"""What the project itself runs to check itself: its CI, tox, nox, pre-commit, scripts of pyproject.toml, recipes.
+
+Every file is a stranger's: it is read as far as its size is sane, as data alone, and nothing in it is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import cast
+
+import yaml
+
+from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
+from donewhen.goalfile.detect.folder import Folder, as_table
+from donewhen.goalfile.detect.lines import UNKNOWN, check_of, checks_in, is_harmless, narrows
+
+_MOST_YAML = 100_000
+_MOST_FILES = 20
+_MOST_JOBS = 60
+_MOST_STEPS = 60
+
+
+def own_checks(folder: Folder) -> Iterator[DetectedCheck]:
+    """In order of authority, each source's own order kept; what picks some tests by name comes after what runs all."""
+    for source in (_ci, _tox, _nox, _scripts, _recipe_lines, _pre_commit):
+        found = [_without_fixing(check, folder) for check in source(folder)]
+        yield from sorted(found, key=lambda check: check.purpose == "test" and narrows(check))
+
+
+def no_fix(folder: Folder) -> str:
+    """The option that ruff needs where its settings say that it edits files."""
+    file = folder.has("ruff.toml", ".ruff.toml")
+    tool = as_table(folder.toml("pyproject.toml").get("tool"))
+    settings = folder.toml(file) if file else as_table(tool.get("ruff"))
+    return " --no-fix" if settings.get("fix") is True or settings.get("fix-only") is True else ""
+
+
+def _without_fixing(check: DetectedCheck, folder: Folder) -> DetectedCheck:
+    if check.tool != "ruff" or "--no-fix" in check.command or not (option := no_fix(folder)):
+        return check
+    others = tuple(_without_fixing(other, folder) for other in check.others)
+    return replace(check, command=check.command.replace("ruff check", f"ruff check{option}", 1), others=others)
+
+
+# ------------------------------------------------------------------------------------------------- CI
+
+_BY_HAND = frozenset(("push", "pull_request", "pull_request_target", "merge_group", "workflow_call"))
+_GITLAB_WORDS = frozenset(("stages", "variables", "default", "include", "workflow", "image", "cache", "services"))
+
+
+def _ci(folder: Folder) -> Iterator[DetectedCheck]:
+    for file in folder.inside(".github/workflows", (".yml", ".yaml"))[:_MOST_FILES]:
+        workflow = _yaml(folder, file)
+        # YAML 1.1 reads the key `on` as true.
+        when = workflow.get("on", cast("Mapping[object, object]", workflow).get(True))
+        triggers = set(as_table(when)) or {str(one) for one in _list(when)} or {str(when)}
+        if triggers & _BY_HAND:
+            for job in islice(as_table(workflow.get("jobs")).values(), _MOST_JOBS):
+                yield from _github_job(as_table(job), file)
+    for name, job in islice(_yaml(folder, ".gitlab-ci.yml").items(), _MOST_JOBS):
+        if str(name) not in _GITLAB_WORDS:
+            for line in islice(_flat(as_table(job).get("script")), _MOST_STEPS):
+                yield from checks_in(line, f"{name} in .gitlab-ci.yml")
+
+
+def _github_job(job: Mapping[str, object], file: str) -> Iterator[DetectedCheck]:
+    elsewhere = as_table(as_table(job.get("defaults")).get("run")).get("working-directory")
+    for step in map(as_table, islice(_list(job.get("steps")), _MOST_STEPS)):
+        folder, run = step.get("working-directory", elsewhere), step.get("run")
+        if isinstance(run, str) and folder in (None, ".", "./"):
+            yield from checks_in(run, f"run in {file}")
+
+
+def _flat(value: object, depth: int = 0) -> Iterator[str]:
+    """GitLab's lists of lines may hold lists."""
+    if isinstance(value, str):
+        yield value
+    elif depth < 4:
+        for one in _list(value):
+            yield from _flat(one, depth + 1)
+
+
+def _yaml(folder: Folder, file: str) -> Mapping[str, object]:
+    text = folder.text(file)
+    if len(text) > _MOST_YAML:
+        return {}
+    try:
+        return as_table(yaml.safe_load(text))
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError):
+        return {}
+
+
+# ------------------------------------------------------------------------------------------------- tox
+
+_FACTORS = re.compile(r"^[\w{},.!*-]+:(?=\s)\s*")
+_INNERMOST = re.compile(r"\{([^{}]*)\}")
+_MOST_SUBSTITUTIONS = 60
+
+
+def _tox(folder: Folder) -> Iterator[DetectedCheck]:
+    table = as_table(as_table(folder.toml("pyproject.toml").get("tool")).get("tox"))
+    legacy = table.get("legacy_tox_ini")
+    for file, text in (
+        ("tox.ini", folder.text("tox.ini")),
+        ("pyproject.toml", legacy if isinstance(legacy, str) else ""),
+    ):
+        yield from _tox_ini(text, file)
+    yield from _tox_toml(folder.toml("tox.toml"), "tox.toml")
+    yield from _tox_toml(table, "pyproject.toml")
+
+
+def _tox_ini(text: str, file: str) -> Iterator[DetectedCheck]:
+    ini = read_ini(text)
+    sections = [name for name in ini if name == "testenv" or name.startswith("testenv:")]
+    for section in sorted(sections, key=lambda name: name != "testenv")[:_MOST_JOBS]:
+        values = ini[section]
+        changed = values.get("changedir", values.get("change_dir", "")).strip()
+        if changed not in ("", ".", "{toxinidir}", "{tox_root}"):
+            continue
+        lines = re.sub(r"[ \t]*\\\n[ \t]*", " ", values.get("commands", "")).splitlines()
+        for line in lines[:_MOST_STEPS]:
+            bare = _FACTORS.sub("", line.strip()).lstrip("-! ")
+            check = check_of(_substituted(bare, ini), f"[{section}] in {file}")
+            if check is not None:
+                yield check
+
+
+def _substituted(line: str, ini: Mapping[str, Mapping[str, str]]) -> str:
+    """tox's `{...}` replaced by what they stand for; options with what only tox knows are left out."""
+    for _ in range(_MOST_SUBSTITUTIONS):
+        match = _INNERMOST.search(line)
+        if match is None:
+            break
+        line = line[: match.start()] + _substitute(match[1], ini) + line[match.end() :]
+    words = [word for word in line.split(" ") if not (UNKNOWN in word and word.startswith("-"))]
+    return re.sub(r"(?:(?<=\s)|(?<=[\"']))\./(?=\w)", "", " ".join(words)).strip()
+
+
+def _substitute(inside: str, ini: Mapping[str, Mapping[str, str]]) -> str:
+    name, colon, default = inside.partition(":")
+    if name == "posargs":
+        return default.strip() if colon else ""
+    if name in ("envpython", "env_python"):
+        return "python"
+    if name in ("toxinidir", "tox_root"):
+        return "."
+    if inside in ("/", ":"):
+        return inside
+    if name == "env" and default.count(":"):
+        return default.partition(":")[2]
+    reference = re.fullmatch(r"\[([^\]]+)\](\w+)", inside)
+    if reference:
+        return ini.get(reference[1], {}).get(reference[2], UNKNOWN).strip()
+    return UNKNOWN
+
+
+def _tox_toml(table: Mapping[str, object], file: str) -> Iterator[DetectedCheck]:
+    environments = as_table(table.get("env"))
+    named = [("env_run_base", as_table(table.get("env_run_base")))]
+    named += [(f"env.{name}", as_table(one)) for name, one in islice(environments.items(), _MOST_JOBS)]
+    for name, environment in named:
+        if environment.get("change_dir") in (None, ".", "{tox_root}"):
+            for command in islice(_list(environment.get("commands")), _MOST_STEPS):
+                words = [_toml_word(word) for word in _list(command)]
+                check = check_of(_substituted(" ".join(words), {}), f"{name} in {file}")
+                if check is not None:
+                    yield check
+
+
+def _toml_word(word: object) -> str:
+    if isinstance(word, str):
+        return f"'{word}'" if re.search(r"\s", word) else word
+    replaced = as_table(word)
+    if replaced.get("replace") == "posargs":
+        return " ".join(str(one) for one in _list(replaced.get("default")))
+    return UNKNOWN
+
+
+def read_ini(text: str) -> Mapping[str, Mapping[str, str]]:
+    """The sections of an ini file; none where it is broken."""
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True, comment_prefixes=("#", ";"))
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return {}
+    return {name: {key: value or "" for key, value in parser.items(name)} for name in parser.sections()}
+
+
+# ------------------------------------------------------------------------------------------------- nox
+
+
+def _nox(folder: Folder) -> Iterator[DetectedCheck]:
+    """`session.run("pytest", "tests")` of each session, as far as its words are written out."""
+    try:
+        tree = ast.parse(folder.text("noxfile.py"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for session in tree.body:
+        if isinstance(session, ast.FunctionDef) and any("session" in ast.unparse(d) for d in session.decorator_list):
+            for call in islice(_runs_in(session), _MOST_STEPS):
+                check = check_of(" ".join(_words_of(call)), f"session {session.name} in noxfile.py")
+                if check is not None:
+                    yield check
+
+
+def _runs_in(session: ast.FunctionDef) -> Iterator[ast.Call]:
+    given = session.args.args[0].arg if session.args.args else ""
+    for node in ast.walk(session):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="run")) if name == given:
+                yield node
+            case _:
+                pass
+
+
+def _words_of(call: ast.Call) -> Iterator[str]:
+    for argument in call.args:
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            yield f"'{argument.value}'" if re.search(r"\s", argument.value) else argument.value
+        elif not (isinstance(argument, ast.Starred) and "posargs" in ast.unparse(argument)):
+            yield UNKNOWN
+
+
+# ------------------------------------------------------------------------------ scripts of pyproject.toml
+
+
+def _scripts(folder: Folder) -> Iterator[DetectedCheck]:
+    tool = as_table(folder.toml("pyproject.toml").get("tool"))
+    for owner, names in (("pdm", "scripts"), ("rye", "scripts"), ("poe", "tasks"), ("taskipy", "tasks")):
+        table = as_table(as_table(tool.get(owner)).get(names))
+        yield from _scripts_in(table, f"[tool.{owner}.{names}]")
+    environments = {
+        **as_table(as_table(tool.get("hatch")).get("envs")),
+        **as_table(folder.toml("hatch.toml").get("envs")),
+    }
+    for name, environment in islice(environments.items(), _MOST_JOBS):
+        yield from _scripts_in(as_table(as_table(environment).get("scripts")), f"[tool.hatch.envs.{name}.scripts]")
+
+
+def _scripts_in(table: Mapping[str, object], where: str) -> Iterator[DetectedCheck]:
+    for name, script in islice(table.items(), _MOST_JOBS):
+        words = as_table(script).get("cmd")
+        if words is not None:  # a list there is the words of one command
+            lines = [words if isinstance(words, str) else " ".join(map(str, _list(words)))]
+        else:
+            lines = [script] if isinstance(script, str) else [one for one in _list(script) if isinstance(one, str)]
+        for line in lines[:_MOST_STEPS]:
+            plain = re.sub(r"\{args(?::([^{}]*))?\}", lambda found: found[1] or "", line)
+            yield from checks_in(plain, f"{name} in {where}")
+
+
+# ---------------------------------------------------------------------------------------------- recipes
+
+_TARGETS: dict[str, CheckPurpose] = {
+    "test": "test", "tests": "test", "check": "other", "lint": "lint", "typecheck": "types", "type-check": "types",
+    "types": "types", "mypy": "types", "unittest": "test", "pytest": "test",
+}  # fmt: skip
+_MAKE_TARGET = re.compile(r"^([A-Za-z][\w-]*)(?:[ \t]+[\w-]+)*[ \t]*::?(?![:=])([^\n#;]*)", re.MULTILINE)
+_JUST_RECIPE = re.compile(r"^@?([A-Za-z][\w-]*)(?:[ \t]+[^:\n]+)?[ \t]*:(?!=)([^\n#]*)", re.MULTILINE)
+_RUNNERS = (
+    ("make", _MAKE_TARGET, ("GNUmakefile", "makefile", "Makefile")),
+    ("just", _JUST_RECIPE, ("justfile", "Justfile", ".justfile")),
+)
+_DEEPEST = 4
+
+
+def recipes(folder: Folder) -> Iterator[DetectedCheck]:
+    """`make test` and the like, but for those that install or publish on their way."""
+    for program, pattern, files in _RUNNERS:
+        file = folder.has(*files)
+        text = folder.text(file) if file else ""
+        known = _recipes_in(text, pattern)
+        for name in known:
+            if name in _TARGETS:
+                lines = list(islice(_lines_of(name, known), _MOST_STEPS))
+                if all(map(is_harmless, lines)):
+                    needed = dict.fromkeys([program, *filter(None, map(_program_of, lines))])
+                    yield DetectedCheck(
+                        f"{program} {name}", f"target {name} in {file}", _TARGETS[name], "runner", True,
+                        programs=tuple(needed),
+                    )  # fmt: skip
+
+
+def _recipe_lines(folder: Folder) -> Iterator[DetectedCheck]:
+    """Recipes that are one known command are that command."""
+    for _, pattern, files in _RUNNERS:
+        file = folder.has(*files)
+        known = _recipes_in(folder.text(file) if file else "", pattern)
+        for name, (before, lines) in known.items():
+            if name in _TARGETS and not before:
+                checks = [check_of(line, f"target {name} in {file}") for line in lines]
+                found = [check for check in checks if check is not None and check.purpose == _TARGETS[name]]
+                # Measuring what was covered afterwards proves nothing more.
+                others = [line for line, check in zip(lines, checks, strict=True) if check is None]
+                if len(found) == 1 and all(re.match(r"(?:python3? -m )?coverage (?!run)", line) for line in others):
+                    yield found[0]
+
+
+def _recipes_in(text: str, pattern: re.Pattern[str]) -> dict[str, tuple[list[str], list[str]]]:
+    """What each target depends on, and its lines."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for match in islice(pattern.finditer(text), 500):
+        lines: list[str] = []
+        for line in text[match.end() :].split("\n", _MOST_STEPS)[1:_MOST_STEPS]:
+            if not line.startswith(("\t", " ")):
+                break
+            lines.append(line.strip().lstrip("@-+").strip())
+        found.setdefault(match[1], (match[2].split(), [line for line in lines if line and not line.startswith("#")]))
+    return found
+
+
+def _lines_of(name: str, known: Mapping[str, tuple[list[str], list[str]]], depth: int = 0) -> Iterator[str]:
+    before, lines = known.get(name, ([], []))
+    for one in before[:_MOST_JOBS] if depth < _DEEPEST else ():
+        yield from _lines_of(one, known, depth + 1)
+    yield from lines
+
+
+def _program_of(line: str) -> str | None:
+    """The program that a plain line starts."""
+    first = line.split(" ", 1)[0]
+    shell = (
+        "if",
+        "for",
+        "while",
+        "cd",
+        "export",
+        "set",
+        "echo",
+        "test",
+        "exit",
+        "true",
+        "false",
+        "case",
+        ".",
+        ":",
+        "[",
+    )
+    return first if re.fullmatch(r"[A-Za-z][\w.+-]*", first) and first not in shell else None
+
+
+# ------------------------------------------------------------------------------------------- pre-commit
+
+_HOOKS = {
+    "ruff": "ruff check .", "ruff-check": "ruff check .", "ruff-format": "ruff format --check .",
+    "black": "black --check .", "isort": "isort --check .", "flake8": "flake8", "eslint": "npx eslint .",
+}  # fmt: skip
+
+
+def _pre_commit(folder: Folder) -> Iterator[DetectedCheck]:
+    for repository in islice(_list(_yaml(folder, ".pre-commit-config.yaml").get("repos")), _MOST_JOBS):
+        for hook in islice(_list(as_table(repository).get("hooks")), _MOST_JOBS):
+            name = str(as_table(hook).get("id"))
+            check = check_of(_HOOKS.get(name, ""), f"hook {name} in .pre-commit-config.yaml")
+            if check is not None:
+                yield replace(check, own=True)
+
+
+def _list(value: object) -> Iterable[object]:
+    return cast("list[object]", value) if isinstance(value, list) else ()

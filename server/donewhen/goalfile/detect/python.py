@@ -1,0 +1,183 @@
+"""Guesses for Python: the tests that are there, type checkers and linters that are configured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import cast
+
+from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
+from donewhen.goalfile.detect.folder import Folder, as_table
+from donewhen.goalfile.detect.own import no_fix, read_ini
+
+_PYTEST = re.compile(r"^\s*(?:import pytest|from pytest|(?:async )?def test_|@pytest)", re.MULTILINE)
+_UNITTEST = re.compile(r"^\s*(?:import unittest|from unittest|from django\.test)", re.MULTILINE)
+_PYTEST_SIGNS = (
+    ("pytest.ini", ""), (".pytest.ini", ""), ("pytest.toml", ""), ("pyproject.toml", "pytest"), ("setup.cfg", "pytest"),
+    ("tox.ini", "pytest"), ("requirements.txt", "pytest"), ("requirements-dev.txt", "pytest"),
+    ("dev-requirements.txt", "pytest"), ("Pipfile", "pytest"), ("noxfile.py", "pytest"), ("conftest.py", ""),
+    ("tests/conftest.py", ""),
+)  # fmt: skip
+_SAMPLE = 20
+_OTHERS = "test tests testing doc docs example examples bench benchmark benchmarks tools scripts tasks requirements"
+_NO_PACKAGES = frozenset(_OTHERS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class PytestSettings:
+    """Where pytest is told to look: `testpaths` and `python_files`; `configured` where anything is said at all."""
+
+    configured: bool = False
+    testpaths: tuple[str, ...] = ()
+    python_files: tuple[str, ...] = ("test_*.py", "*_test.py")
+
+
+def pytest_settings(folder: Folder) -> PytestSettings:
+    """The first of pytest's own files that says something, in its order."""
+    tool = as_table(as_table(folder.toml("pyproject.toml").get("tool")).get("pytest"))
+    found = (
+        as_table(folder.toml("pytest.toml").get("pytest")),
+        *(as_table(read_ini(folder.text(file)).get("pytest")) for file in ("pytest.ini", ".pytest.ini")),
+        as_table(tool.get("ini_options")) or {key: value for key, value in tool.items() if key != "ini_options"},
+        as_table(read_ini(folder.text("tox.ini")).get("pytest")),
+        as_table(read_ini(folder.text("setup.cfg")).get("tool:pytest")),
+    )
+    settings = next((one for one in found if one), None)
+    if settings is None:
+        return PytestSettings()
+    patterns = _words(settings.get("python_files")) or PytestSettings().python_files
+    return PytestSettings(True, _words(settings.get("testpaths")), patterns)
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(value.split())
+    return tuple(map(str, cast("list[object]", value))) if isinstance(value, list) else ()
+
+
+def python_tests(folder: Folder) -> Iterator[DetectedCheck]:
+    settings = pytest_settings(folder)
+    tests = _tests(folder, settings)
+    if not tests:
+        return
+    why = f"{tests[0]}" if len(tests) == 1 else f"{tests[0]} and {len(tests) - 1} more"
+    texts = [folder.text(file) for file in tests[:_SAMPLE]]
+    pytest = DetectedCheck(
+        "python -m pytest -q", f"tests: {why}", "test", "python", tool="pytest", programs=("python",),
+        modules=("pytest",),
+    )  # fmt: skip
+    cases = any(map(_UNITTEST.search, texts))
+    unittest = DetectedCheck(
+        _unittest_command(folder, tests[0]), f"tests: {why}", "test", "python", tool="unittest", programs=("python",)
+    )
+    if settings.configured or _uses_pytest(folder) or any(map(_has_plain_tests, texts)):
+        # Where all of them are unittest's, its own runner will do as well.
+        other = cases and not any(map(_has_plain_tests, texts))
+        yield replace(pytest, others=(unittest,) if other else ())
+    elif cases:
+        yield unittest
+
+
+def _tests(folder: Folder, settings: PytestSettings) -> list[str]:
+    """The files that hold tests, the outermost first; all of Python in `testpaths` where no name speaks for itself."""
+    named = [file for file in folder.files if _is_named(file, settings)]
+    if not named and settings.testpaths:
+        inside = (file for path in settings.testpaths[:20] for file in folder.below(path))
+        found = list(islice((file for file in inside if file.endswith((".py", ".txt", ".rst"))), 1_000))
+        named = [file for file in found if _is_named(file, settings)] or found
+    return sorted(named, key=lambda file: (file.count("/"), file))
+
+
+def _is_named(file: str, settings: PytestSettings) -> bool:
+    name = file.rpartition("/")[2]
+    return any(fnmatchcase(name, pattern) for pattern in settings.python_files[:20])
+
+
+def _uses_pytest(folder: Folder) -> bool:
+    return any(folder.has(file) and (not sign or folder.mentions(file, sign)) for file, sign in _PYTEST_SIGNS)
+
+
+def _has_plain_tests(text: str) -> bool:
+    # Methods named test_... of a TestCase are unittest's.
+    return bool(_PYTEST.search(text)) and not _UNITTEST.search(text)
+
+
+def _unittest_command(folder: Folder, test: str) -> str:
+    if test.endswith("_test.py"):
+        return 'python -m unittest discover -p "*_test.py"'
+    top = PurePosixPath(test).parts[0]
+    # Without a package unittest finds nothing below the workspace folder unless it is told where to start.
+    return f"python -m unittest discover -s {top}" if top != test and not folder.has(f"{top}/__init__.py") else (
+        "python -m unittest"
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------- types and linters
+
+_MYPY_FILES = (("mypy.ini", "mypy"), (".mypy.ini", "mypy"), ("setup.cfg", "mypy"))
+
+
+def type_checkers(folder: Folder) -> Iterator[DetectedCheck]:
+    """With the targets that the project names, else with the package that is there: `.` would take in what belongs to
+    nobody's types, such as the documentation's examples."""
+    tool = as_table(folder.toml("pyproject.toml").get("tool"))
+    for file, section in (*_MYPY_FILES, ("pyproject.toml", "tool.mypy")):
+        settings = as_table(tool.get("mypy") if file == "pyproject.toml" else read_ini(folder.text(file)).get(section))
+        there = "mypy" in tool if file == "pyproject.toml" else section in read_ini(folder.text(file))
+        if there:
+            named = any(settings.get(key) for key in ("files", "packages", "modules"))
+            yield _of_types("mypy" if named else f"mypy {_package(folder)}", f"[{section}] in {file}")
+            break
+    for name in ("pyright", "basedpyright"):
+        own = as_table(folder.json(f"{name}config.json") or tool.get(name))
+        why = f"{name}config.json is here" if folder.has(f"{name}config.json") else f"[tool.{name}] in pyproject.toml"
+        if folder.has(f"{name}config.json") or name in tool:
+            package = _package(folder)
+            yield _of_types(name if own.get("include") or package == "." else f"{name} {package}", why)
+
+
+def _of_types(command: str, why: str) -> DetectedCheck:
+    return _of_tool(command, why, "types")
+
+
+def _of_tool(command: str, why: str, purpose: CheckPurpose) -> DetectedCheck:
+    program = command.split(" ")[0]
+    return DetectedCheck(command, why, purpose, "python", tool=program, programs=(program,), others=(
+        DetectedCheck(f"python -m {command}", why, purpose, "python", tool=program, programs=("python",),
+                      modules=(program,)),
+    ))  # fmt: skip
+
+
+def _package(folder: Folder) -> str:
+    """What the project is made of, as a type checker is told: `src`, the packages beside pyproject.toml, or `.`."""
+    inits = [file for file in folder.files if file.endswith(("/__init__.py", "/__init__.pyi"))]
+    if any(file.startswith("src/") and file.count("/") == 2 for file in inits):
+        return "src"
+    tops = dict.fromkeys(file.split("/")[0] for file in inits if file.count("/") == 1)
+    packages = [top for top in tops if top.casefold() not in _NO_PACKAGES and re.fullmatch(r"\w+", top)]
+    if packages:
+        return " ".join(packages[:5])
+    name = str(as_table(folder.toml("pyproject.toml").get("project")).get("name", "")).replace("-", "_")
+    return f"{name}.py" if re.fullmatch(r"\w+", name) and folder.has(f"{name}.py") else "."
+
+
+def python_linters(folder: Folder) -> Iterator[DetectedCheck]:
+    tool = as_table(folder.toml("pyproject.toml").get("tool"))
+    file = folder.has("ruff.toml", ".ruff.toml")
+    ruff = folder.toml(file) if file else as_table(tool.get("ruff"))
+    if file or "ruff" in tool:
+        why = f"{file} is here" if file else "[tool.ruff] in pyproject.toml"
+        yield _of_tool(f"ruff check{no_fix(folder)} .", why, "lint")
+        if "format" in ruff:
+            yield _of_tool("ruff format --check .", why, "other")
+    if "black" in tool:
+        yield _of_tool("black --check .", "[tool.black] in pyproject.toml", "other")
+    for file, section in ((".flake8", "[flake8]"), ("setup.cfg", "[flake8]"), ("tox.ini", "[flake8]")):
+        if folder.has(file) and (file == ".flake8" or folder.mentions(file, section)):
+            why = f"{file} is here" if file == ".flake8" else f"{section} in {file}"
+            yield _of_tool("flake8", why, "lint")
+            break
