@@ -426,6 +426,24 @@ async def test_a_report_of_another_number_than_was_printed_proves_nothing(run: R
     assert result.reason == "its test report can't be trusted: its runner printed 2 tests, and it holds 1"
 
 
+@pytest.mark.conformance("A8")
+async def test_subtests_that_pass_make_no_report_wrong(run: RunCheck, write: Write) -> None:
+    """pytest 9 counts them in its report, which has no element for them."""
+    write(
+        "test_a.py",
+        "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+        "        for n in range(3):\n            with self.subTest(n=n):\n                self.assertLess(n, 3)\n",
+    )
+    counting = (
+        "def pytest_sessionfinish(session):\n"
+        "    plugins = session.config.pluginmanager.get_plugins()\n"
+        "    next(one for one in plugins if type(one).__name__ == 'LogXML').stats['passed'] = 4\n"
+    )
+    write("conftest.py", "import pytest\n\n@pytest.hookimpl(tryfirst=True)\n" + counting)
+    result = await run("python -m pytest -q")
+    assert (result.outcome, result.reason) == (Outcome.PASSED, "1 test passed")
+
+
 PASSING_REPORT = '<testsuites><testsuite><testcase classname="a" name="test_a"/></testsuite></testsuites>'
 
 

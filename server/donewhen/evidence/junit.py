@@ -33,7 +33,8 @@ class Report:
 
     `least` and `most` are how many its runner may say that there are: pytest counts a test that passed and failed in
     its teardown once or twice, as its version has it. `miscounted` says where the report itself declares another
-    number than it holds; `runner` is the name that it gives its maker.
+    number than it holds; `extra` is how many more, where that is all: pytest 9 counts each subtest that passed, and has
+    no element for it. `runner` is the name that it gives its maker.
     """
 
     tests: tuple[TestCase, ...]
@@ -42,6 +43,7 @@ class Report:
     most: int = 0
     miscounted: str = ""
     runner: str = ""
+    extra: int = 0
 
 
 def read_junit(path: Path, places: Places) -> Report:
@@ -84,7 +86,8 @@ def _report(root: ElementTree.Element, places: Places) -> Report:
         last[test.name] = len(tests)
         tests.append(replace(test, name=numbered(test.name, times[test.name])))
     least, most = _range(root)
-    return Report(tuple(tests), tuple(problems), least, most, _miscounted(root), _runner(root))
+    miscounted, extra = _miscounted(root)
+    return Report(tuple(tests), tuple(problems), least, most, miscounted, _runner(root), extra)
 
 
 def numbered(name: str, time: int) -> str:
@@ -120,8 +123,9 @@ def _teardown_only(case: ElementTree.Element) -> bool:
     return bool(results) and all(child.get("message", "").startswith("failed on teardown") for child in results)
 
 
-def _miscounted(root: ElementTree.Element) -> str:
-    """Where a suite declares other numbers than it holds; empty where none does."""
+def _miscounted(root: ElementTree.Element) -> tuple[str, int]:
+    """Where a suite declares other numbers than it holds, and how many more; empty where none does."""
+    counted_more = ("", 0)
     for suite in root.iter():
         if _local(suite) not in ("testsuites", "testsuite"):
             continue
@@ -130,11 +134,14 @@ def _miscounted(root: ElementTree.Element) -> str:
         children = Counter(_local(child) for child in suite)
         direct = (children["testcase"], children["testcase"] + children["testsuite"])  # as mocha and node count
         if declared is not None and not least <= declared <= most and declared not in direct:
-            return f"it says that it holds {counted(declared, 'test')}, and holds {least}"
+            wrong = f"it says that it holds {counted(declared, 'test')}, and holds {least}"
+            if declared < least:
+                return wrong, 0
+            counted_more = (wrong, declared - most)
         failed = (_number(suite.get("failures")) or 0) + (_number(suite.get("errors")) or 0)
         if failed and all(_outcome(case)[0] in ("passed", "skipped") for case in _cases(suite)):
-            return f"it says that it holds {counted(failed, 'failed test')}, and holds none"
-    return ""
+            return f"it says that it holds {counted(failed, 'failed test')}, and holds none", 0
+    return counted_more
 
 
 def _local(element: ElementTree.Element) -> str:

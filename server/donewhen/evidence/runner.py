@@ -250,11 +250,12 @@ def _printed_report(output: str) -> str:
 
 def _miscounted(report: Report | None, output: str) -> str:
     """What is wrong with the number of tests in the report, by itself or beside what its runner printed last."""
-    if report is None or report.miscounted:
-        return report.miscounted if report is not None else ""
-    printed = last_totals(output, report.runner)
-    if printed is None:
+    if report is None:
         return ""
+    printed = last_totals(output, report.runner)
+    subtests = report.extra > 0 and printed is not None and report.runner.startswith("pytest")
+    if printed is None or (report.miscounted and not subtests):
+        return report.miscounted
     if report.runner.startswith("pytest"):
         told, wrong = printed.executed + printed.skipped, report.least
         fine = report.least <= told <= report.most
