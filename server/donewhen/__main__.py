@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 
 from donewhen import TYPE_CHECKING
-from donewhen.regular import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,6 +152,7 @@ def _doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
 def _goal_problems(path: Path) -> Sequence[GoalProblem]:
     from donewhen.cli.services import GoalProblem
     from donewhen.goalfile.parse import parse
+    from donewhen.regular import read_bytes
 
     try:
         parsed = parse(read_bytes(path), path=path.name, name=path.stem)
@@ -168,12 +168,14 @@ def _goal_problems(path: Path) -> Sequence[GoalProblem]:
 def _goal_hints(path: Path) -> Sequence[GoalHint]:
     from donewhen.goalfile.parse import parse
     from donewhen.goalfile.preflight import hints_of
+    from donewhen.regular import read_bytes
 
     return hints_of(parse(read_bytes(path), path=path.name, name=path.stem))
 
 
 def _undecided(path: Path) -> Sequence[str]:
     from donewhen.goalfile.parse import parse
+    from donewhen.regular import read_bytes
 
     goal = parse(read_bytes(path), path=path.name, name=path.stem).goal
     return [] if goal is None else [one.label for one in goal.requirements if not one.checks and not one.problems]

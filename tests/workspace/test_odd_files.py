@@ -11,8 +11,8 @@ import pytest
 
 from donewhen.config import load_settings
 from donewhen.core.errors import DoneWhenError, GoalFileError, InvalidGoal, LedgerUnavailable
+from donewhen.goalfile.detect.folder import Folder
 from donewhen.goalfile.files import WorkspaceGoalFiles
-from donewhen.goalfile.folder import Folder
 from donewhen.regular import read_bytes, read_start, read_text
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workers.script import load_script
