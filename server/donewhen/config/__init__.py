@@ -8,6 +8,7 @@ holds is ignored with a warning that names the key (invariant 10).
 from __future__ import annotations
 
 import difflib
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -323,6 +324,8 @@ def _ignored(name: str, where: str) -> SettingWarning:
 
 
 def _toml(path: Path) -> dict[str, Any]:
+    if str(path) == os.devnull:  # what is named where no settings are wanted; it is not a regular file
+        return {}
     try:
         return tomllib.loads(read_text(path))
     except FileNotFoundError:
