@@ -10,6 +10,7 @@ from tests.architecture.source_tree import Module, modules
 
 ADAPTERS = ("goalfile", "workers", "judges", "evidence", "workspace", "store")
 ALLOWED: dict[str, tuple[str, ...]] = {
+    "adapters": ("adapters", "core"),
     "core": ("core",),
     "version": (),
     "regular": (),

@@ -20,7 +20,7 @@ from donewhen.engine.active import MAX_PATHS, ActiveRun
 from donewhen.engine.places import locations
 from donewhen.engine.watching import amend_if_saved
 from donewhen.engine.working import record_response, turn_result
-from donewhen.ports import Turn
+from donewhen.ports import LeavesBehind, Turn
 
 MAX_LISTED = 10
 
@@ -61,6 +61,8 @@ async def work(run: ActiveRun, iteration: int) -> None:
         run.say(None)
         if not finished:
             await run.append(TurnAbandoned(iteration, _why(run)))
+            if isinstance(worker, LeavesBehind) and worker.left_behind:
+                await run.append(Warned("still_at_work", worker.left_behind))
     await amend_if_saved(run, changed, by)
 
 

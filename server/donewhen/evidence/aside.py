@@ -38,7 +38,7 @@ async def aside(call: Callable[[], T]) -> T:
         try:
             result = context.run(call)
         except BaseException as error:  # noqa: BLE001  # whatever it is belongs to whoever waits
-            failure = _raisable(error)
+            failure = raisable(error)
         return lambda: None if loop.is_closed() else _tell(loop, lambda: settle(result, failure))
 
     _free_thread().do(work)
@@ -56,7 +56,7 @@ async def awaited(call: Awaitable[T]) -> T:
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise
-        raise _raisable(error) from error
+        raise raisable(error) from error
 
 
 class _Thread:
@@ -94,7 +94,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)
 
 
-def _raisable(error: BaseException) -> Exception:
+def raisable(error: BaseException) -> Exception:
     """What leaves a coroutine as itself: the end of an iteration, of a task or of the program doesn't."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration | StopAsyncIteration):
         return error

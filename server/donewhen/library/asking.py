@@ -11,6 +11,7 @@ from donewhen.core.goal import Goal
 from donewhen.evidence.masking import Masking
 from donewhen.judges.alone import GoalVerdict
 from donewhen.judges.alone import judge_goal as ask_alone
+from donewhen.library.agents import claims_of
 from donewhen.library.assembling import environment, judge_secrets, model_judge
 from donewhen.library.goals import asked_goal
 from donewhen.library.judging import JudgeLike, judge_of
@@ -22,14 +23,15 @@ def judge_goal(
     goal: Goal | str,
     evidence: Sequence[Observation] | None = None,
     *,
-    messages: Sequence[Mapping[str, Any]] | None = None,
+    messages: Sequence[Any] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> GoalVerdict:
     """What a judge says of a goal, on this evidence and these files (path to text) alone. Nothing is run, written,
     recorded or kept.
 
-    `messages` (`{"role", "content"}`) are claims: the judge may read them, and nothing can be proven by them. Raises
-    InvalidGoal, UsageError, and JudgeOutage where the judge can't be asked.
+    `messages` (`{"role", "content"}`, or those of a known package, such as `conversation.state.events`) are claims: the
+    judge may read them, and nothing can be proven by them. Raises InvalidGoal, UsageError, and JudgeOutage where the
+    judge can't be asked.
 
     >>> from donewhen import judge_goal
     >>> def judge(task):
@@ -46,7 +48,7 @@ async def ajudge_goal(
     goal: Goal | str,
     evidence: Sequence[Observation] | None = None,
     *,
-    messages: Sequence[Mapping[str, Any]] | None = None,
+    messages: Sequence[Any] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> GoalVerdict:
     """As `judge_goal`, for callers with `await`.
@@ -63,7 +65,7 @@ async def ajudge_goal(
         raise UsageError("a judge is needed: a model's name, a JudgeConfig or a callable")
     wanted = asked_goal(goal) if isinstance(goal, str) else goal
     try:
-        verdict = await ask_alone(asked, wanted, evidence, messages=messages, files=files)
+        verdict = await ask_alone(asked, wanted, evidence, messages=claims_of(messages), files=files)
     finally:
         if closing is not None:
             await closing()

@@ -51,6 +51,10 @@ class _Followed:
     def waits_for_person(self) -> bool:
         return self._worker.waits_for_person
 
+    @property
+    def left_behind(self) -> str:
+        return getattr(self._worker, "left_behind", "")
+
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """What was returned before is no response of this turn, however it ends (A4)."""
         self._checker.took(NOTHING)

@@ -4,7 +4,7 @@ asks `decide`, as the engine does."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from donewhen.core.proof import assess
 from donewhen.core.work import TurnResult
 from donewhen.judges.alone import GoalVerdict, check_evidence
 from donewhen.judges.claims import messages_of
+from donewhen.library.agents import claims_of
 from donewhen.library.asking import judge_goal
 from donewhen.library.goals import refuse_without_workspace, with_stated, without_prefix
 from donewhen.library.judging import AuditTask, JudgeLike, judgement_of
@@ -130,14 +131,14 @@ class GoalController:
             self._record(_observed(result.response or ""))
         return self._advance()
 
-    def on_run_finished(
-        self, messages: Sequence[Mapping[str, Any]], evidence: Sequence[Observation] = ()
-    ) -> GoalContinue | GoalDone:
-        """As `on_turn_finished`, with what the controller's own judge says of the evidence; it reads the messages as
-        claims. Of a goal about the response the last message of the agent is the response. This calls the judge, and
-        waits for it. Raises UsageError without a judge."""
+    def on_run_finished(self, messages: Sequence[Any], evidence: Sequence[Observation] = ()) -> GoalContinue | GoalDone:
+        """As `on_turn_finished`, with what the controller's own judge says of the evidence; it reads the messages, or
+        the events of a known package such as `conversation.state.events`, as claims. Of a goal about the response the
+        last message of the agent is the response. This calls the judge, and waits for it. Raises UsageError without a
+        judge."""
         if self._judge is None:
             raise UsageError("the controller has no judge: give one, or call on_turn_finished with a verdict")
+        messages = claims_of(messages)
         messages_of(messages)  # what is none is refused by name
         said = [as_text(one.get("content")) for one in messages if one.get("role") in ("assistant", "ai")]
         response = said[-1] if said else ""

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from donewhen.adapters import KnownModel, known_agent
 from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
 from donewhen.goalfile.stated import stated_commands
+from donewhen.library.agents import agent_call, own_result
 from donewhen.library.arguments import callback, flag, folder, resolved, several
 from donewhen.library.assembling import RunParts
 from donewhen.library.attaching import ByWorker, host_of, name_of
@@ -99,8 +101,12 @@ class GoalLoop:
         """The worker in this loop, to be called as the worker itself: with `await` where it is async. Any number of
         workers can be in one loop, side by side. Raises UsageError for one that is in another loop already."""
         bare = _bare(worker)
-        if not callable(bare):
-            raise UsageError(f"a worker is a callable that takes the prompt; it is {type(bare).__name__}")
+        agent = known_agent(bare)
+        if agent is None and not callable(bare):
+            raise UsageError(
+                "a worker is a callable that takes the prompt, or an agent of Strands, OpenHands, CubeLoop, "
+                f"PydanticAI, OpenAI Agents or LangGraph; it is {type(bare).__name__}"
+            )
         other = _loop_of(bare)
         if other is not None and other is not self:
             raise UsageError(
@@ -112,7 +118,8 @@ class GoalLoop:
         if latest is None:
             latest = _Latest()
             self._runs.set(bare, latest)
-        return (AsyncLooped if is_async(bare) else Looped)(self, bare, latest)
+        awaited = agent.awaited if agent is not None and host_of(bare) is bare else is_async(bare)
+        return (AsyncLooped if awaited else Looped)(self, bare, latest)
 
     def __call__(self, worker: Callable[..., Any]) -> Looped:
         return self.attach(worker)
@@ -156,9 +163,15 @@ class Looped:
         return run_sync(self._run(Asked(prompt, others, named)))
 
     def __getattr__(self, name: str) -> Any:
+        """What the worker has. The methods by which an agent is called, as `run` or `invoke_async`, go through the
+        loop, too."""
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self.worker, name)
+        found = getattr(self.worker, name)
+        agent = known_agent(self.worker)
+        if agent is None or name not in agent.ways:
+            return found
+        return (AsyncLooped if is_async(found) else Looped)(self.loop, self.worker, self._latest)
 
     def __repr__(self) -> str:
         return f"{self.loop!r} around {name_of(self.worker)}"
@@ -199,7 +212,7 @@ async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, lat
     checks = tuple(check.command for check in goal.checks)
     extras: dict[str, Any] = {}
     working = LoopedWorker(
-        worker,
+        agent_call(worker) or worker,
         asked,
         preserve_context=loop.preserve_context,
         template=loop.template,
@@ -228,7 +241,7 @@ async def _pursued(loop: GoalLoop, worker: Callable[..., Any], asked: Asked, lat
         raise WorkerFailed(state.reason) from working.failure
     if state.paused and state.outages:
         raise JudgeOutage(state.paused)
-    return working.last
+    return own_result(working.last)
 
 
 def _keep(latest: _Latest, state: RunState, working: LoopedWorker, checks: tuple[str, ...]) -> None:
@@ -262,16 +275,28 @@ def judge_from(worker: Callable[..., Any], loop: GoalLoop) -> Judge | JudgeConfi
     wanted = loop.judge
     if wanted is not None and not (isinstance(wanted, JudgeConfig) and not wanted.model):
         return wanted
+    agent = known_agent(worker)
+    found = _own_model(worker) if agent is None else agent.model
+    if found is not None:
+        base = wanted or JudgeConfig(found.name)
+        placed = base.api_base is not None or base.api_key is not None
+        place = {} if placed else {"api_base": found.api_base, "api_key": found.api_key}
+        return replace(base, model=found.name, **place)
+    if loop.workspace is not None and isinstance(loop.goal, str) and stated_commands(loop.goal):
+        return None
+    why = f"{name_of(worker)} has no attribute `model` to take one from"
+    if agent is not None:
+        why = f"the model of this {agent.kind} has no name here"
+    raise UsageError(f'a goal in words needs a judge, and {why}: GoalLoop(goal, judge=JudgeConfig("provider/model"))')
+
+
+def _own_model(worker: Callable[..., Any]) -> KnownModel | None:
+    """What an object of any other kind has as its attribute `model`."""
     model = getattr(host_of(worker), "model", None)
     for name in (model, *(getattr(model, key, None) for key in ("model", "model_id", "name"))):
         if isinstance(name, str) and name.strip():
-            return JudgeConfig(name) if wanted is None else replace(wanted, model=name)
-    if loop.workspace is not None and isinstance(loop.goal, str) and stated_commands(loop.goal):
-        return None
-    raise UsageError(
-        f"a goal in words needs a judge, and {name_of(worker)} has no attribute `model` to take one from: "
-        'GoalLoop(goal, judge=JudgeConfig("provider/model"))'
-    )
+            return KnownModel(name)
+    return None
 
 
 # ------------------------------------------------------------------------------------------ settings

@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from donewhen.adapters import KnownAgent, plain_messages
 from donewhen.core.calls import Message
 from donewhen.core.errors import UsageError, WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import TurnResult
 from donewhen.judges.claims import messages_of
+from donewhen.library.agents import AgentCall
 from donewhen.library.attaching import host_of
 from donewhen.library.prompts import retry_made_by
 from donewhen.library.response import (
@@ -24,7 +26,7 @@ from donewhen.library.response import (
     retry_prompt,
     with_earlier,
 )
-from donewhen.library.workers import as_text, response_in, result_of, worker_called
+from donewhen.library.workers import as_text, left_behind_by, response_in, result_of, tracked, worker_called
 from donewhen.ports import Turn, TurnContext
 
 
@@ -60,7 +62,7 @@ class LoopedWorker:
         extras: dict[str, Any] | None = None,
         retry: Callable[[str | None], str] = retry_prompt,
     ) -> None:
-        self._worker = worker
+        self._worker = tracked(worker)
         self._asked = asked
         self._preserve = preserve_context
         self._template = template
@@ -78,6 +80,10 @@ class LoopedWorker:
     def name(self) -> str:
         return "callable"
 
+    @property
+    def left_behind(self) -> str:
+        return left_behind_by(self._worker)
+
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         if not turn.refinement:
             self.found(feedback_of(turn.views, self._checks), False)
@@ -91,11 +97,12 @@ class LoopedWorker:
             self._conversation.take_back()  # the turn runs again
             raise
         except Exception as error:
-            self.failure = error
+            told = error if isinstance(self._worker, AgentCall) and isinstance(error, WorkerFailed) else None
+            self.failure = error if told is None else error.__cause__
             self._conversation.take_back()
-            said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            said = str(told or "") or (f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
             self._attempt(GoalAttempt(turn.iteration, False, error=said))
-            raise WorkerFailed(said) from error
+            raise told or WorkerFailed(said) from error
         return self._answered(turn, prompt, returned)
 
     @property
@@ -243,6 +250,23 @@ class Own(Unknown):
         del self.messages[self._length :]
 
 
+class Known(Unknown):
+    """An agent that is known: it has its conversation, and takes back what it left half said."""
+
+    remembers = True
+
+    def __init__(self, agent: KnownAgent) -> None:
+        self._agent = agent
+        self._before = agent.kept()
+
+    @property
+    def messages(self) -> list[Any]:
+        return plain_messages(self._agent.messages)
+
+    def restore(self) -> None:
+        self._agent.restore(self._before)
+
+
 class Given(Unknown):
     """A worker that takes `messages`: the whole conversation, its prompt last."""
 
@@ -270,6 +294,8 @@ class Given(Unknown):
 
 def conversation_of(worker: Callable[..., Any], asked: Asked) -> Unknown:
     """How the worker remembers."""
+    if isinstance(worker, AgentCall):
+        return Known(worker.agent)
     given = asked.named.get("messages")
     if _takes_messages(worker):
         original = cast("list[Any]", given) if isinstance(given, list) else []

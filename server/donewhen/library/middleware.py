@@ -13,6 +13,7 @@ from donewhen.core.errors import DoneWhenError, JudgeOutage, UsageError, WorkerF
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
 from donewhen.engine.api import LimitChanges
+from donewhen.library.agents import agent_call, own_result
 from donewhen.library.arguments import callback, folder, resolved, several
 from donewhen.library.assembling import RunParts, open_session
 from donewhen.library.attaching import host_of, name_of
@@ -89,10 +90,12 @@ class GoalMiddleware:
     def attach(self, worker: Any) -> GoalAgent:
         """The agent with `/goal`. `worker` is a callable that takes the prompt, or an object with a method `prompt`;
         sync or async. Raises UsageError for anything else."""
-        call = worker if callable(worker) else getattr(worker, "prompt", None)
+        known = agent_call(worker)
+        call = known.native if known is not None else worker if callable(worker) else getattr(worker, "prompt", None)
         if not callable(call):
             raise UsageError(
-                f"an agent is a callable that takes the prompt, or has a method `prompt`; it is {type(worker).__name__}"
+                "an agent is a callable that takes the prompt, has a method `prompt`, or is one of Strands, OpenHands, "
+                f"CubeLoop, PydanticAI, OpenAI Agents or LangGraph; it is {type(worker).__name__}"
             )
         return GoalAgent(self.pursuing, worker, call)
 
@@ -193,7 +196,8 @@ class GoalAgent:
 
     def _working(self, asked: Asked, evaluated: int) -> GoalWorker:
         about_files = self._pursuing.workspace is not None
-        return GoalWorker(self._call, asked, self._evaluated, about_files=about_files, evaluations=evaluated)
+        call = agent_call(self._worker) or self._call
+        return GoalWorker(call, asked, self._evaluated, about_files=about_files, evaluations=evaluated)
 
     def _told(self, condition: str, status: str, evaluations: int, reason: str = "") -> None:
         self.state.extra[GOAL] = {
@@ -309,7 +313,7 @@ class GoalAgent:
             raise WorkerFailed(state.reason) from pursuit.working.failure
         if state.outages and state.paused:
             raise JudgeOutage(state.paused)
-        return pursuit.working.last
+        return own_result(pursuit.working.last)
 
     def _evaluated(self, evaluations: int, reason: str) -> None:
         self._set(evaluations=evaluations, last_reason=reason)

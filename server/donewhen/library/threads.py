@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import contextvars
 import inspect
+import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from donewhen.evidence.aside import aside, awaited
+from donewhen.evidence.aside import aside, awaited, raisable
 
 T = TypeVar("T")
 
@@ -22,6 +23,25 @@ async def called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
         return await awaited(function(*args, **kwargs))
     found = await aside(lambda: function(*args, **kwargs))
     return await awaited(found) if inspect.isawaitable(found) else found
+
+
+class Tracked:
+    """A sync callable that says whether it is at work, in whichever threads."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._calls: list[None] = []
+
+    @property
+    def at_work(self) -> bool:
+        return bool(self._calls)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._calls.append(None)  # a list, since threads change it at once
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            self._calls.pop()
 
 
 def is_async(function: Callable[..., Any]) -> bool:
@@ -37,9 +57,9 @@ def run_sync(coroutine: Coroutine[Any, Any, T], interrupted: Callable[[], bool] 
     where it returns False, without it, and at a second one, the coroutine is cancelled.
     """
     running = _Running(coroutine, interrupted)
-    thread = threading.Thread(
-        target=contextvars.copy_context().run, args=(running.body,), name="donewhen-run", daemon=True
-    )
+    context = contextvars.copy_context()
+    context.run(_lasting.set, threading.current_thread() is not _lasting_loops.thread)
+    thread = threading.Thread(target=context.run, args=(running.body,), name="donewhen-run", daemon=True)
     thread.start()
     while not running.over.is_set():
         try:
@@ -94,3 +114,95 @@ class _Running:
         if self._error is not None:
             raise self._error
         return self._value
+
+
+# ------------------------------------------------------------------------------------------ agents' loops
+
+
+class Beside:
+    """An awaitable of an agent at work, which can be cut off without being waited for.
+
+    Below `run_sync` it runs on a loop that lasts as long as the process, since agents keep connections, which belong to
+    the loop that they were made on; elsewhere on the caller's own.
+    """
+
+    def __init__(self, work: Callable[[], Awaitable[Any]]) -> None:
+        self._here = asyncio.get_running_loop()
+        self._ended: asyncio.Future[Any] = self._here.create_future()
+        self._task: asyncio.Task[Any] | None = None
+        self._loop = _lasting_loops.loop() if _lasting.get() else self._here
+        if self._loop is self._here:
+            self._begin(work)
+        else:
+            self._loop.call_soon_threadsafe(self._begin, work, context=contextvars.copy_context())
+
+    async def result(self) -> Any:
+        """What it returns or raises. Cancelled, it goes on."""
+        return await asyncio.shield(self._ended)
+
+    async def ends(self, seconds: float) -> bool:
+        """Whether it ends within that time."""
+        ended, _ = await asyncio.wait({self._ended}, timeout=seconds)
+        return bool(ended)
+
+    def cancel(self) -> None:
+        if self._loop is self._here:
+            self._cancel()
+        else:
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def _begin(self, work: Callable[[], Awaitable[Any]]) -> None:
+        self._task = self._loop.create_task(_awaited(work))
+        self._task.add_done_callback(self._tell)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _tell(self, task: asyncio.Task[Any]) -> None:
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if self._loop is self._here:
+            self._settle(task, error)
+            return
+        with contextlib.suppress(RuntimeError):  # nobody waits any more: that loop is closed
+            self._here.call_soon_threadsafe(self._settle, task, error)
+
+    def _settle(self, task: asyncio.Task[Any], error: BaseException | None) -> None:
+        if self._ended.done():
+            return
+        if error is None:
+            self._ended.set_result(task.result())
+            return
+        self._ended.set_exception(raisable(error))
+        self._ended.exception()  # where it was cut off, nobody asks
+
+
+async def _awaited(work: Callable[[], Awaitable[Any]]) -> Any:
+    return await awaited(work())
+
+
+class _LastingLoops:
+    """The one loop that lasts, in a thread that nothing waits for."""
+
+    def __init__(self) -> None:
+        self.thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self.thread = threading.Thread(target=self._loop.run_forever, name="donewhen-agents", daemon=True)
+                self.thread.start()
+            return self._loop
+
+    def forget(self) -> None:
+        """After a fork the thread is the parent's."""
+        self.__init__()
+
+
+_lasting_loops = _LastingLoops()
+_lasting: contextvars.ContextVar[bool] = contextvars.ContextVar("donewhen_lasting", default=False)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_lasting_loops.forget)

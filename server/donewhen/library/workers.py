@@ -9,18 +9,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from donewhen.adapters import answer_of
 from donewhen.core.calls import Message
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import Claim, TurnResult, TurnState
+from donewhen.library.agents import AgentCall, agent_call, reported
 from donewhen.library.arguments import temperature, text_or_none, whole
 from donewhen.library.prompts import prompt_of, retry_made_by
-from donewhen.library.threads import called
+from donewhen.library.threads import Tracked, called, is_async
 from donewhen.ports import Turn, TurnContext, Worker
 
 OFFERED = ("turn", "context", "messages", "feedback")
 """What a callable gets besides the prompt, where it has a parameter of that name."""
 RETURNED_NOTHING = "the worker returned nothing"
+IN_A_THREAD = (
+    "the worker is a sync callable, which can't be interrupted: it may still be at work in its thread, and what it "
+    "returns is dropped"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +138,19 @@ class CallableWorker:
     waits_for_person = False
 
     def __init__(self, call: Callable[..., Any], template: PromptTemplate | None = None) -> None:
-        self._call = call
-        self._template = template
         self._wanted = _parameters(call)
+        self._call = tracked(call)
+        self._template = template
+        self._before = call.agent.kept() if isinstance(call, AgentCall) else None
         self.response: Any = None
 
     @property
     def name(self) -> str:
         return "callable"
+
+    @property
+    def left_behind(self) -> str:
+        return left_behind_by(self._call)
 
     @property
     def uses_tools(self) -> bool:
@@ -148,6 +159,8 @@ class CallableWorker:
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         self.response = None
+        if isinstance(self._call, AgentCall) and _starts_anew(turn):
+            self._call.agent.restore(self._before)
         prompt = prompt_of(turn) if self._template is None else self._template.prompt(turn)
         messages = await self._told(turn, context, prompt) if "messages" in self._wanted else []
         offered = {"turn": turn, "context": context, "feedback": turn.feedback, "messages": messages}
@@ -168,12 +181,29 @@ class CallableWorker:
         """The conversation that a callable with `messages` is given; it is kept with the run (C5, C20). A turn that
         goes on where it was halted was told its prompt before."""
         earlier = [{"role": one.role, "content": one.text} for one in context.conversation]
-        if not turn.preserve_context and turn.feedback is not None and turn.refinement == 0:
+        if _starts_anew(turn):
             earlier = [{"role": "user", "content": prompt_of(turn, first=True)}]
         if turn.resume is not None and earlier:
             return earlier
         await context.keep(Message("user", as_text(prompt)))
         return [*earlier, {"role": "user", "content": prompt}]
+
+
+def _starts_anew(turn: Turn) -> bool:
+    """Whether the worker is to forget its earlier turns (C5)."""
+    return not turn.preserve_context and turn.feedback is not None and turn.refinement == 0
+
+
+def tracked(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The callable, which says what of it is left behind where it is cut off."""
+    return call if is_async(call) else Tracked(call)
+
+
+def left_behind_by(call: Callable[..., Any]) -> str:
+    """What may still be at work of a callable that was cut off; empty where nothing is."""
+    if isinstance(call, AgentCall):
+        return call.left_behind
+    return IN_A_THREAD if isinstance(call, Tracked) and call.at_work else ""
 
 
 async def worker_called(call: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -191,10 +221,14 @@ def worker_of(given: Any, template: PromptTemplate | None = None) -> Worker:
     """A caller's worker as the port. Raises UsageError for what is none."""
     if callable(getattr(given, "work", None)) and hasattr(given, "waits_for_person"):
         return cast("Worker", given)
+    agent = agent_call(given)
+    if agent is not None:
+        return CallableWorker(agent, template)
     if callable(given):
         return CallableWorker(given, template)
     raise UsageError(
-        "a worker is a callable that takes the prompt, an AgentConfig, or an object with the Worker port; "
+        "a worker is a callable that takes the prompt, an AgentConfig, an agent of Strands, OpenHands, CubeLoop, "
+        "PydanticAI, OpenAI Agents or LangGraph, or an object with the Worker port; "
         f"it is {type(given).__name__}"
     )
 
@@ -203,9 +237,9 @@ def result_of(returned: Any, *, silent: bool = False) -> TurnResult:
     """The end of a turn, from what a callable returned; a failed one where that can't be used. `silent`: it may return
     None, since files count."""
     try:
-        match returned:
-            case TurnResult():
-                return _reported(returned, silent)
+        match reported(returned):
+            case TurnResult() as said:
+                return _reported(said, silent)
             case Blocked(reason):
                 return _claimed("blocked", reason)
             case Impossible(reason):
@@ -223,7 +257,8 @@ def result_of(returned: Any, *, silent: bool = False) -> TurnResult:
 
 def response_in(returned: Any) -> Any:
     """What validators are given of what a worker returned."""
-    return returned.response if isinstance(returned, TurnResult) else returned
+    said = reported(returned)
+    return said.response if isinstance(said, TurnResult) else said
 
 
 def _reported(said: TurnResult, silent: bool) -> TurnResult:
@@ -266,14 +301,14 @@ def as_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return value
+        return str(value)
     if isinstance(value, Mapping):
         return _of_mapping(cast("Mapping[str, Any]", value))
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return _of_sequence(cast("Sequence[Any]", value))
-    message = getattr(value, "message", None)
-    if isinstance(message, Mapping) and "content" in message:
-        return _of_mapping(cast("Mapping[str, Any]", message))
+    answer = answer_of(value)
+    if answer is not None:
+        return str(answer)
     content = getattr(value, "content", None)
     return content if isinstance(content, str) else str(value)
 

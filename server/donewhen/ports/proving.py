@@ -198,6 +198,16 @@ class Worker(Protocol):
         ...
 
 
+@runtime_checkable
+class LeavesBehind(Protocol):
+    """A worker that can't always be interrupted."""
+
+    @property
+    def left_behind(self) -> str:
+        """What may still be at work of a turn that was cut off, for people; empty where nothing is."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
     """What a judge is asked: evidence, never a worker's words.
