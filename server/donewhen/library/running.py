@@ -21,7 +21,7 @@ from donewhen.library.judging import JudgeLike, judge_of
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session
 from donewhen.library.threads import run_sync
-from donewhen.library.workers import AgentConfig, PromptTemplate, worker_of
+from donewhen.library.workers import AgentConfig, CallableWorker, PromptTemplate, worker_of
 from donewhen.ports import Worker
 
 Unlimited = Literal["unlimited"]
@@ -333,6 +333,7 @@ def parts_of(
         wanted.validators if wanted is not None else {},
         workspace=root,
         template=template,
+        said=made.said if isinstance(made, CallableWorker) else None,
         state_dir=arguments.folder("state_dir", state_dir),
         **_checked(others),
     )

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from donewhen.adapters import answer_of
+from donewhen.adapters import answer_of, plain_messages
 from donewhen.core.calls import Message
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import Claim, TurnResult, TurnState
+from donewhen.judges.claims import messages_of
 from donewhen.library.agents import AgentCall, agent_call, reported
 from donewhen.library.arguments import temperature, text_or_none, whole
 from donewhen.library.prompts import prompt_of, retry_made_by
@@ -151,6 +152,14 @@ class CallableWorker:
     @property
     def left_behind(self) -> str:
         return left_behind_by(self._call)
+
+    @property
+    def said(self) -> Callable[[], Sequence[Message]] | None:
+        """What was said so far, as claims; None where nobody sees it."""
+        if not isinstance(self._call, AgentCall):
+            return None
+        agent = self._call.agent
+        return lambda: messages_of(plain_messages(agent.messages))
 
     @property
     def uses_tools(self) -> bool:
