@@ -33,7 +33,7 @@ def test_a_workers_error_is_in_the_outcome_whichever_limit_comes_first(limits: d
     assert (outcome.status, outcome.error) == (status, "RuntimeError: out of credits")
     assert "RuntimeError: out of credits" in outcome.reason
     fine = run_goal("Do it", lambda prompt: "x", checks=[no], max_iterations=1)
-    assert (fine.error, fine.reason) == (None, "the limit of 1 iterations is reached")
+    assert (fine.error, fine.reason) == (None, "the limit of 1 iteration is reached")
 
 
 def test_a_loop_and_a_middleware_tell_it_too() -> None:
