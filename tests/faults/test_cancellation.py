@@ -6,6 +6,7 @@ import ast
 import asyncio
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,6 +15,7 @@ import donewhen
 from donewhen.core.events import RunOptions
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
+from donewhen.engine.clock import SystemClock
 from donewhen.lsp.hardening_requests import ServerRequests
 from donewhen.workspace.manifest import Manifest
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
@@ -53,7 +55,7 @@ async def test_while_files_settle(steps: int) -> None:
 @pytest.mark.parametrize("steps", STEPS)
 async def test_while_a_run_changes(steps: int) -> None:
     state = RunState("run", "pursue", goal(requirement(1, "it works", "check")), RunOptions("command"))
-    run = ActiveRun(cast("Parts", None), "token", lambda _: None, state)
+    run = ActiveRun(cast("Parts", SimpleNamespace(clock=SystemClock())), "token", lambda _: None, state)
 
     async def for_ever() -> None:
         while True:
