@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from donewhen.config import Settings
 from donewhen.core.agents import variables_of
-from donewhen.core.errors import UsageError
+from donewhen.core.errors import LedgerUnavailable, UsageError
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.work import RunWarning
@@ -62,21 +62,41 @@ async def open_engine(
 ) -> Supervisor:
     """The runs of one workspace folder. Raises LedgerUnavailable and LedgerTooNew.
 
-    An editor's settings change while the folder is open: then `settings` is asked at each start.
+    An editor's settings change while the folder is open: then `settings` is asked at each start. Where the state folder
+    can't be written, what is on record there can still be read.
     """
     from donewhen.engine.runs import Supervisor
     from donewhen.store.faults import fault_from_environment
-    from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
+    from donewhen.store.folders import (
+        kept_folder,
+        ledger_file,
+        may_be_written,
+        private_folder,
+        state_folder,
+        workspace_folder,
+    )
     from donewhen.store.sqlite import SqliteLedger
 
     root = root.resolve()  # noqa: ASYNC240  # once, before anything runs
-    everything = state_folder(state_dir)
-    folder = workspace_folder(everything, root)
-    ledger = await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
+    around, unwritable = around or Surroundings(), None
+    try:
+        everything = state_folder(state_dir)
+        folder = workspace_folder(everything, root)
+        bytecode = private_folder(everything / "pycache")
+        ledger = await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
+    except LedgerUnavailable as refusal:
+        unwritable, folder = str(refusal), kept_folder(root, state_dir)
+        bytecode = folder.parents[1] / "pycache"
+        if may_be_written(folder):
+            raise
+        try:
+            ledger = await SqliteLedger.read(ledger_file(folder), unwritable)
+        except LedgerUnavailable:
+            raise refusal from None
     for notice in ledger.notices:
         sys.stderr.write(f"donewhen: {notice}\n")
-    bytecode = private_folder(everything / "pycache")
-    return Supervisor(engine_setup(root, folder, bytecode, ledger, settings, around or Surroundings()))
+    setup = engine_setup(root, folder, bytecode, ledger, settings, around)
+    return Supervisor(replace(setup, unwritable=unwritable))
 
 
 def engine_setup(
@@ -96,7 +116,6 @@ def engine_setup(
     from donewhen.evidence.editor import EditorDiagnostics
     from donewhen.evidence.masking import Masking
     from donewhen.evidence.runner import CommandChecker
-    from donewhen.store.folders import private_folder
     from donewhen.tracing import make_tracer
     from donewhen.workspace.folder import FolderWorkspace
     from donewhen.workspace.locks import FileRunLock
@@ -118,7 +137,7 @@ def engine_setup(
         clock=SystemClock(),
         ledger=ledger,
         lock=lock,
-        guard_lock=FileRunLock(private_folder(folder / "guard")),
+        guard_lock=FileRunLock(folder / "guard"),
         workspace=lambda: FolderWorkspace(
             root, kept, watch=around.watch, excluded=(folder.parents[1],), watcher=watching.share
         ),

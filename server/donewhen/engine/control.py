@@ -94,6 +94,7 @@ class Control(Reading):
 
     async def _ask_owner(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         await self._records.state(run_id)  # an unknown run is an error of its own
+        self._may_write()
         if operation in _A_PERSONS and self._setup.lock.inside(run_id):
             raise UsageError(f"only a person may {operation}: this process was started by run {run_id} itself")
         owner = await self._owner()

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
-from donewhen.core.errors import DoneWhenError, LedgerError, UnreadableRun
+from donewhen.core.errors import DoneWhenError, LedgerError, LedgerUnavailable, UnreadableRun
 from donewhen.core.evidence import Evidence
 from donewhen.core.freshness import Present
 from donewhen.core.state import RunState
@@ -170,6 +170,7 @@ class Reading:
         return await self._as_now(view_of(self._setup.root, state, live, owned=run_id in self._active))
 
     async def forget(self, goal_path: str) -> None:
+        self._may_write()
         # Not before what it clears, however the time was set meanwhile.
         known = [one.updated_at for one in await self._setup.ledger.runs() if one.goal_path == goal_path]
         self._records.clear(goal_path, max([self._setup.clock.now(), *known]))
@@ -222,6 +223,11 @@ class Reading:
         self._setup.news.came()
 
     # ------------------------------------------------------------------------------------ inside
+
+    def _may_write(self) -> None:
+        """Raises LedgerUnavailable before anything is begun that couldn't be put on record."""
+        if self._setup.unwritable is not None:
+            raise LedgerUnavailable(self._setup.unwritable)
 
     def opened(self, run_id: str) -> contextlib.AbstractAsyncContextManager[Workspace]:
         """The run's workspace: its own where it is active here, else one opened for the occasion."""

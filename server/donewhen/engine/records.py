@@ -11,7 +11,7 @@ from pathlib import Path
 
 from donewhen.core import events as e
 from donewhen.core.calls import CallFinished, CallStarted, ToolFinished
-from donewhen.core.errors import UnknownName, UnknownRun, UnreadableRun, UsageError
+from donewhen.core.errors import LedgerUnavailable, UnknownName, UnknownRun, UnreadableRun, UsageError
 from donewhen.core.evidence import CheckResult, Evidence, PastResult
 from donewhen.core.evidence_text import evidence_markdown
 from donewhen.core.fold import fold_read
@@ -209,9 +209,12 @@ class Records:
             return None
         path = self._folder / "evidence" / run_id / f"{evidence_id}.md"
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(evidence_markdown(evidence), encoding="utf-8")
-            path.chmod(0o444)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(evidence_markdown(evidence), encoding="utf-8")
+                path.chmod(0o444)
+            except OSError as error:
+                raise LedgerUnavailable(f"{path} can't be written ({error}): choose another --state-dir") from error
         return path
 
     # -------------------------------------------------------------------------------- cleared goals

@@ -157,6 +157,8 @@ class Supervisor(Control):
 
     async def _recovered(self, summary: RunSummary) -> list[RunView]:
         if summary.status != "interrupted":
+            if self._setup.unwritable is not None:
+                return []  # it shows as it was left
             await self._mark_interrupted(summary.run_id)
         view = await self.view(summary.run_id)
         return [view] if view.state.interrupted is not None else []
@@ -183,6 +185,7 @@ class Supervisor(Control):
     def _may_execute(self) -> None:
         if not self._setup.trusted():
             raise NotTrusted
+        self._may_write()
 
     async def _refuse_second(self) -> None:
         owner = await self._owner()

@@ -64,5 +64,7 @@ class EngineSetup:
     """Awaited when the engine closes: ends what the workers and judges of all runs share."""
     of_program: bool = False
     """True where a program gives worker, judge and validators: elsewhere its runs can't go on."""
+    unwritable: str | None = None
+    """Why nothing can be put on record, and what to do about it: then runs can be read, and nothing else."""
     news: EditorNews = field(default_factory=EditorNews)
     """When the editor last had another word on the files of this folder."""

@@ -46,8 +46,21 @@ def workspace_folder(state: Path, root: Path) -> Path:
 def has_record(root: Path, override: Path | None = None) -> bool:
     """True where runs of that folder are on record, though it may be gone itself; also where that can't be told
     without opening the ledger for good. Makes nothing."""
-    file = ledger_file(_state_path(override) / "workspaces" / _name(root.resolve()))
-    return file.is_file() and _holds_a_run(file)
+    file = ledger_file(kept_folder(root, override))
+    try:
+        return file.is_file() and _holds_a_run(file)
+    except PermissionError:
+        return True
+
+
+def may_be_written(folder: Path) -> bool:
+    """True where nothing but what may pass, such as a full disk, hinders writing to a workspace's state."""
+    return all(os.access(place, os.W_OK) for place in (folder.parents[1], folder, ledger_file(folder)))
+
+
+def kept_folder(root: Path, override: Path | None = None) -> Path:
+    """Where the state of a workspace is, if there is any. Makes nothing."""
+    return _state_path(override) / "workspaces" / _name(root.resolve())
 
 
 def _holds_a_run(file: Path) -> bool:

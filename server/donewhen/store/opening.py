@@ -6,15 +6,17 @@ may still be wanted by a person.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from donewhen.core.errors import LedgerError, LedgerUnavailable
-from donewhen.store.schema import ForeignDatabase, migrate, versions
+from donewhen.store.schema import SCHEMA_VERSION, ForeignDatabase, migrate, versions
 
 BUSY_SECONDS = 10.0
 """How long one statement waits for another process that writes."""
@@ -25,6 +27,11 @@ CHECKED_BYTES = 16 * 1024 * 1024
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _COMPANIONS = ("-wal", "-shm")
+_COPIES = 5
+"""How often a ledger is copied that changes meanwhile."""
+
+Stamp = tuple[tuple[int, int, int] | None, ...]
+"""Which state of a file and its journal was read: inode, size and time of each, None where it isn't there."""
 
 
 def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqlite3.Connection, tuple[str, ...]]:
@@ -33,14 +40,103 @@ def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqli
     Raises LedgerTooNew and LedgerUnavailable.
     """
     notices: tuple[str, ...] = ()
-    _refuse_others(path)
     try:
+        _refuse_others(path)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if is_damaged(path, checked_bytes):
             notices = (_move_aside(path),)
         return _connect(path), notices
     except (sqlite3.Error, OSError) as error:
         raise ledger_error(error, path) from error
+
+
+def read_ledger(path: Path) -> tuple[sqlite3.Connection, Stamp | None]:
+    """A connection to a ledger where nothing can be written: to the file itself, else to a copy of it in memory, with
+    the stamp of what was copied. Raises LedgerTooNew and LedgerUnavailable."""
+    try:
+        _refuse_others(path)
+        connection = _unchanged(path)
+        return (connection, None) if connection is not None else _copied(path)
+    except (sqlite3.Error, ForeignDatabase, OSError) as error:
+        raise LedgerUnavailable(f"the record of runs {path} can't be read ({error})") from error
+
+
+def stamp_of(path: Path) -> Stamp:
+    """Raises OSError."""
+    return tuple(_stamp(path.with_name(path.name + suffix)) for suffix in ("", "-wal"))
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _unchanged(path: Path) -> sqlite3.Connection | None:
+    """The file itself: possible where somebody has it open, who keeps the index of its journal there. None where it
+    isn't, or where it is of an older version."""
+    if not path.with_name(path.name + "-shm").exists():
+        return None
+    connection = _read_only(path, "mode=ro")
+    try:
+        if versions(connection)[0] == SCHEMA_VERSION:
+            return connection
+    except sqlite3.Error as error:
+        if _code(error) not in _UNOPENED:
+            connection.close()
+            raise
+    except BaseException:
+        connection.close()
+        raise
+    connection.close()
+    return None
+
+
+_UNOPENED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR})
+
+
+def _copied(path: Path) -> tuple[sqlite3.Connection, Stamp]:
+    for _ in range(_COPIES):
+        before = stamp_of(path)
+        memory = sqlite3.connect(":memory:", isolation_level=None)
+        memory.text_factory = _text
+        try:
+            _copy(path, memory, journal=bool(before[1] and before[1][1]))
+            if stamp_of(path) == before:
+                migrate(memory)
+                return memory, before
+        except sqlite3.DatabaseError:
+            if stamp_of(path) == before:
+                memory.close()
+                raise
+        except BaseException:
+            memory.close()
+            raise
+        memory.close()
+    raise LedgerUnavailable(f"the record of runs {path} changes all the time: try again")
+
+
+def _copy(path: Path, memory: sqlite3.Connection, *, journal: bool) -> None:
+    if not journal:
+        with closing(_read_only(path, "immutable=1")) as source:
+            source.backup(memory)
+        return
+    # The journal holds the newest entries, and to read it SQLite makes files beside it.
+    with TemporaryDirectory(prefix="donewhen-") as folder:
+        for suffix in ("", "-wal"):
+            shutil.copyfile(path.with_name(path.name + suffix), Path(folder) / f"copy{suffix}")
+        with closing(sqlite3.connect(Path(folder) / "copy")) as source:
+            source.backup(memory)
+
+
+def _read_only(path: Path, how: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.resolve().as_uri()}?{how}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+    )
+    connection.text_factory = _text
+    return connection
 
 
 def _refuse_others(path: Path) -> None:

@@ -14,7 +14,7 @@ from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
 from donewhen.ports import Live, Reply, Request, RunSummary
 from donewhen.store import tables
-from donewhen.store.opening import ledger_error, open_ledger
+from donewhen.store.opening import Stamp, ledger_error, open_ledger, read_ledger, stamp_of
 
 Fault = Callable[[str], None]
 """Called with the name of the event's type after each append that is on disk: where tests inject a crash."""
@@ -43,17 +43,29 @@ class SqliteLedger:
         self._connection: sqlite3.Connection | None = None
         self._full = True
         self._closed = False
+        self._refusal: str | None = None
+        self._copy_of: Stamp | None = None
 
     @classmethod
     async def open(cls, path: Path, *, fault: Fault | None = None) -> SqliteLedger:
         """Opens, creates or migrates the file at `path`. Raises LedgerTooNew and LedgerUnavailable."""
-        ledger = cls(path, fault=fault)
+        return await cls(path, fault=fault)._opened()
+
+    @classmethod
+    async def read(cls, path: Path, refusal: str) -> SqliteLedger:
+        """Opens a file, and a folder, that can't be written; whatever would write raises LedgerUnavailable with
+        `refusal`. Raises LedgerTooNew, and LedgerUnavailable where it can't be read either."""
+        ledger = cls(path)
+        ledger._refusal = refusal
+        return await ledger._opened()
+
+    async def _opened(self) -> SqliteLedger:
         try:
-            await asyncio.get_running_loop().run_in_executor(ledger._thread, ledger._open)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._open)
         except BaseException:
-            await ledger.close()
+            await self.close()
             raise
-        return ledger
+        return self
 
     @property
     def append_at_once(self) -> None:
@@ -86,9 +98,9 @@ class SqliteLedger:
     async def changes(self, poll: float = 0.1) -> AsyncIterator[None]:
         """Yields at once, since something may have been written before, then after every change by another
         connection, at most once per `poll` seconds. Ends when the ledger is closed."""
-        seen: int | None = None
+        seen: object = None
         while not self._closed:
-            version = await self._in_thread(tables.data_version)
+            version = await self._in_thread(self._version)
             if version != seen:
                 seen = version
                 yield
@@ -117,7 +129,22 @@ class SqliteLedger:
     # ------------------------------------------------------------------------------- in the ledger's thread
 
     def _open(self) -> None:
-        self._connection, self.notices = open_ledger(self._path)
+        if self._refusal is None:
+            self._connection, self.notices = open_ledger(self._path)
+        else:
+            self._connection, self._copy_of = read_ledger(self._path)
+
+    def _version(self, connection: sqlite3.Connection) -> object:
+        """Differs from the last one once somebody else wrote."""
+        if self._copy_of is None:
+            return tables.data_version(connection)
+        try:
+            if stamp_of(self._path) != self._copy_of:
+                self._connection, self._copy_of = read_ledger(self._path)
+                connection.close()
+        except OSError as error:
+            raise LedgerUnavailable(f"the record of runs {self._path} can't be read ({error})") from error
+        return self._copy_of
 
     def _append(
         self,
@@ -153,6 +180,8 @@ class SqliteLedger:
         tables.reply(connection, reply)
 
     def _sync(self, connection: sqlite3.Connection, *, full: bool) -> None:
+        if self._refusal is not None:
+            raise LedgerUnavailable(self._refusal)
         if full is not self._full:
             connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
             self._full = full

@@ -30,7 +30,8 @@ _TERM_SHARE = 0.4
 
 
 class FileRunLock:
-    """The run lock of the workspace whose state is in `folder` (ports.RunLock). The folder exists.
+    """The run lock of the workspace whose state is in `folder` (ports.RunLock). The folder is made when
+    the lock is first taken.
 
     Children of a run hold the lock too if they are given `inherited_descriptors()` (`pass_fds` of subprocess).
     """
@@ -161,6 +162,7 @@ class FileRunLock:
 
 def _opened(file: Path) -> int:
     try:
+        file.parent.mkdir(mode=0o700, exist_ok=True)
         return open_lock_file(file)
     except OSError as error:
         raise LedgerUnavailable(

@@ -40,10 +40,10 @@ class NativeWatcher:
         from watchfiles._rust_notify import RustNotify
 
         self._stop, self.warning = threading.Event(), None
-        self._cookies.mkdir(parents=True, exist_ok=True)
         loop = asyncio.get_running_loop()
         places = [self._root, os.fspath(self._cookies)]
         try:
+            self._cookies.mkdir(parents=True, exist_ok=True)
             notify = RustNotify(places, False, False, 300, True, True)
         except (OSError, RuntimeError) as error:
             self._give_up(error)
