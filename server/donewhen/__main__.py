@@ -103,16 +103,16 @@ def _laboratory(settings: Settings) -> AbstractAsyncContextManager[Laboratory]:
 
 
 def _serve(options: ServeOptions) -> int:
-    return _serve_language(options.state_dir, options.tcp)
+    return _serve_language(options.state_dir, options.tcp, options.client_process_id)
 
 
-def _serve_language(state_dir: Path | None, tcp: int | None) -> int:
+def _serve_language(state_dir: Path | None, tcp: int | None, client_process_id: int | None = None) -> int:
     import asyncio
 
     from donewhen.composition_lsp import lsp_services
     from donewhen.lsp.server import serve
 
-    return asyncio.run(serve(lsp_services(state_dir), tcp_port=tcp))
+    return asyncio.run(serve(lsp_services(state_dir, client_process_id), tcp_port=tcp))
 
 
 async def _survey(root: Path, settings: Settings, tries: bool) -> Survey:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from donewhen.lsp.goal_text import GoalFileFeatures
 
 
-def lsp_services(state_dir: Path | None) -> LspServices:
-    """The factories that the language server works with; `state_dir` is the one of the command line."""
+def lsp_services(state_dir: Path | None, client_process_id: int | None = None) -> LspServices:
+    """The factories that the language server works with; `state_dir` is the one of the command line, and so is
+    `client_process_id`."""
 
     async def open_workspace(wanted: OpenWorkspace) -> Runs:
         import asyncio
@@ -43,7 +44,11 @@ def lsp_services(state_dir: Path | None) -> LspServices:
         return await composition.open_engine(wanted.root, where, settings, around)
 
     return LspServices(
-        open_workspace, _goal_files, _open_adviser, lambda wanted, tries: _survey(wanted, tries, state_dir)
+        open_workspace,
+        _goal_files,
+        _open_adviser,
+        lambda wanted, tries: _survey(wanted, tries, state_dir),
+        client_process_id,
     )
 
 

@@ -69,15 +69,25 @@ def test_check_refuses_a_goal_that_is_not_there(tmp_path: Path) -> None:
     assert "donewhen init" in call.err
 
 
-@pytest.mark.parametrize("link", [True, False])
-def test_a_goal_that_is_no_file_is_said_to_be_none(link: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "said"), [
+    ("dangling", "a link that leads nowhere"), ("device", "not a regular file"), ("folder", "not a regular file"),
+    ("pipe", "not a regular file"),
+])  # fmt: skip
+def test_a_goal_that_is_no_file_is_said_to_be_none(kind: str, said: str, tmp_path: Path) -> None:
     call = desk(tmp_path)
     goal = tmp_path / "GOAL.md"
     goal.unlink()
-    goal.symlink_to("nowhere") if link else goal.mkdir()
+    if kind == "folder":
+        goal.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(goal)
+    else:
+        goal.symlink_to("nowhere" if kind == "dangling" else os.devnull)
     assert call("check") == 2
-    assert ("a link that leads nowhere" if link else "no file") in call.err
+    assert said in call.err
     assert "donewhen init" not in call.err, "which would refuse"
+    assert call("check", "GOAL.md") == 2
+    assert (said in call.err) or kind in ("dangling", "folder")
 
 
 def test_check_takes_the_only_other_goal_file(tmp_path: Path) -> None:

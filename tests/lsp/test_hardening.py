@@ -271,6 +271,20 @@ def test_the_server_ends_with_the_process_that_started_it(probe: RawClient) -> N
         parent.communicate()
 
 
+def test_the_process_of_the_command_line_is_watched_where_initialize_names_none() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    client = RawClient([sys.executable, "-m", "donewhen", "serve", "--stdio", f"--clientProcessId={parent.pid}"])
+    try:
+        client.initialize(processId=None)
+        parent.kill()
+        parent.wait()
+        assert client.wait_exit() == 1
+    finally:
+        client.close()
+        parent.kill()
+        parent.communicate()
+
+
 @pytest.mark.parametrize("pid", ["7", 1.5, True, [7]])
 def test_a_process_id_that_is_none_is_refused(probe: RawClient, pid: object) -> None:
     assert probe.error("initialize", {"processId": pid, "capabilities": {}})["code"] == -32602

@@ -87,6 +87,8 @@ def goal_path(text: str, root: Path) -> str:
             raise UsageError(f"{text} is not in the workspace {root}: give its folder with --workspace")
     if Path(text).is_dir() or (root / text).is_dir():
         raise UsageError(f"{text} is a folder, not a goal file; with --workspace {text} its goal is pursued")
+    if _exists(Path(text).expanduser()) or _exists(root / text):
+        raise UsageError(f"{text} is not a regular file: name a goal file")
     raise UsageError(f"there is no goal file {text}: `donewhen init` drafts one")
 
 
@@ -95,7 +97,7 @@ def the_goal(root: Path) -> str:
     if (root / "GOAL.md").is_file():
         return "GOAL.md"
     if os.path.lexists(root / "GOAL.md"):
-        what = "a link that leads nowhere" if (root / "GOAL.md").is_symlink() else "no file"
+        what = "not a regular file" if _exists(root / "GOAL.md") else "a link that leads nowhere"
         raise UsageError(f"{root / 'GOAL.md'} is {what}: put a goal file in its place, or name another one")
     others = sorted(path.name for path in root.glob("*.goal.md") if path.is_file())
     if len(others) == 1:

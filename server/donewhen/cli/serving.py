@@ -7,19 +7,25 @@ from donewhen.cli.services import ServeOptions
 from donewhen.core.errors import UsageError
 
 MAX_PORT = 65_535
+MAX_PROCESS_ID = 2**31 - 1
 
 
 def serve(call: Call) -> int:
     """The language server; it owns standard input and output until it ends."""
     given = call.arguments
-    process_id = given.client_process_id
     return call.services.serve(
         ServeOptions(
             tcp=_port(given.tcp) if given.tcp is not None else None,
             state_dir=call.state_dir,
-            client_process_id=int(process_id) if process_id and process_id.isdecimal() else None,
+            client_process_id=_process_id(given.client_process_id or ""),
         )
     )
+
+
+def _process_id(text: str) -> int | None:
+    """None for what can't be one: `initialize` says it again."""
+    number = int(text) if text.isdecimal() and len(text) <= len(str(MAX_PROCESS_ID)) else 0
+    return number if 0 < number <= MAX_PROCESS_ID else None
 
 
 def _port(text: str) -> int:

@@ -20,8 +20,9 @@ def initialize(session: Session, params: object) -> dict[str, Any]:
         session.dismiss()
         raise Refused(failures.INVALID_REQUEST, "initializationOptions.token is not the token that was printed")
     session.introduce(profile)
-    if profile.process_id is not None and session.doorkeeper is None:  # over TCP runs outlive the client
-        session.later(_end_with(session, profile.process_id), f"process {profile.process_id}")
+    pid = profile.process_id or session.host.services.client_process_id
+    if pid is not None and session.doorkeeper is None:  # over TCP runs outlive the client
+        session.later(_end_with(session, pid), f"process {pid}")
     return initialize_result(profile.encoding, pull=profile.diagnostic_refresh)
 
 
