@@ -59,6 +59,8 @@ function label(command: string): vscode.QuickPickItem {
     'donewhen.pause': ['debug-pause', vscode.l10n.t('Pause')],
     'donewhen.resume': ['debug-continue', vscode.l10n.t('Resume')],
     'donewhen.stop': ['debug-stop', vscode.l10n.t('Stop')],
+    'donewhen.guard': ['shield', vscode.l10n.t('Guard')],
+    'donewhen.liftGuard': ['shield', vscode.l10n.t('Lift Guard')],
     'donewhen.openGoal': ['go-to-file', vscode.l10n.t('Open the Goal')],
     'donewhen.report': ['output', vscode.l10n.t('Report')],
     'donewhen.showTimeline': ['graph-line', vscode.l10n.t('Show Timeline')],

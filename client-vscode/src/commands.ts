@@ -3,7 +3,7 @@ import { showActions } from './actions';
 import { chooseModels, chooseWorker } from './choosing';
 import type { Server } from './client';
 import { answer, answerWith } from './interrupts';
-import { checkNow, dispute, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
+import { checkNow, dispute, guard, liftGuard, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
 import type { Secrets } from './secrets';
 import type { Services } from './services';
 import { setGoal } from './setGoal';
@@ -19,6 +19,8 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.pause': pause,
   'donewhen.resume': resume,
   'donewhen.stop': stop,
+  'donewhen.guard': guard,
+  'donewhen.liftGuard': liftGuard,
   'donewhen.answer': answer,
   'donewhen.interrupt.approve': (services, target) => answerWith(services, target, 'approve'),
   'donewhen.interrupt.deny': (services, target) => answerWith(services, target, 'deny'),

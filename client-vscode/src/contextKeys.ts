@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { Services } from './services';
-import { canGoOn, isActive, isAsking } from './snapshots';
+import { canGoOn, isActive, isAsking, isGuardable, isGuarded } from './snapshots';
 
 /** What `when` clauses ask: only what can be done is offered. */
 export function registerContext(services: Services): vscode.Disposable {
@@ -19,6 +19,8 @@ export function registerContext(services: Services): vscode.Disposable {
     const active = runs.flatMap((run) => (isActive(run) && run.goalUri !== null ? [vscode.Uri.parse(run.goalUri)] : []));
     tell('activeGoals', active.flatMap((uri) => [uri.fsPath, uri.path]));
     tell('resumable', runs.some((run) => canGoOn(run)));
+    tell('guardable', runs.some((run) => isGuardable(run)));
+    tell('guarded', runs.some((run) => isGuarded(run)));
     tell('judged', runs.some((run) => run.judge !== null));
     tell('asks', runs.some((run) => isAsking(run)));
   };

@@ -3,7 +3,7 @@ import { iterationsNode } from './iterationNodes';
 import { phaseName, runIcon, runStatus, spent, tally, turn } from './phrases';
 import type { Interrupt, Iteration, Snapshot } from './protocol';
 import { aboutOf, findingNode, requirementNode } from './requirementNodes';
-import { canGoOn, goalKey, pursuit } from './snapshots';
+import { canGoOn, goalKey, isGuarded, pursuit } from './snapshots';
 import { duration } from './statusText';
 
 /** A goal file that nothing was done about yet. */
@@ -88,7 +88,7 @@ function goalNode(snapshot: Snapshot, run: Snapshot, around: Surroundings): Tree
     description: facts.filter((one) => one !== '').join(' · '),
     icon: runIcon(snapshot),
     spoken: language.t('Goal {0}: {1}', title, said.filter((one) => one !== '').join(', ')),
-    context: `goal.${snapshot.status ?? (canGoOn(run) ? 'checked.resumable' : 'checked')}`,
+    context: `goal.${snapshot.status ?? (canGoOn(run) ? 'checked.resumable' : 'checked')}${isGuarded(snapshot) ? '.guarded' : ''}`,
     opens: 'expanded',
     about: aboutOf(snapshot),
     tooltip: () => goalTooltip(snapshot, state, language),

@@ -1,6 +1,6 @@
 import type { Snapshot } from './protocol';
 import type { ServerState } from './services';
-import { canGoOn, isActive, isAsking } from './snapshots';
+import { canGoOn, isActive, isAsking, isGuardable, isGuarded } from './snapshots';
 
 export interface Circumstances {
   readonly trusted: boolean;
@@ -30,6 +30,7 @@ const EXECUTING: ReadonlySet<string> = new Set([
   'donewhen.start',
   'donewhen.checkNow',
   'donewhen.resume',
+  'donewhen.guard',
   'donewhen.revertToIteration',
 ]);
 
@@ -41,6 +42,7 @@ function withRun(run: Snapshot, pursued: Snapshot): string[] {
   return [
     ...(isAsking(run) ? ['donewhen.answer'] : []),
     ...steering(pursued),
+    ...(isGuarded(pursued) ? ['donewhen.liftGuard'] : isGuardable(pursued) ? ['donewhen.guard'] : []),
     ...(run.goalUri === null ? [] : ['donewhen.openGoal']),
     'donewhen.report',
     'donewhen.showTimeline',

@@ -8,7 +8,7 @@ import { tally } from './phrases';
 import type { CommandResults, Requirement, RunLimitsArgument, Snapshot } from './protocol';
 import { tellReverted } from './reverting';
 import type { Services } from './services';
-import { canGoOn, isActive, isDisputable, isResumable } from './snapshots';
+import { canGoOn, isActive, isDisputable, isGuardable, isGuarded, isResumable } from './snapshots';
 import { askReason, goalUri, pickRequirement, pickRun, type Target } from './targets';
 
 export async function start(services: Services, target: Target | undefined): Promise<void> {
@@ -44,6 +44,21 @@ export async function stop(services: Services, target: Target | undefined): Prom
   const run = await pickRun(services, target, fits, vscode.l10n.t('Nothing runs that could be stopped.'));
   if (run !== undefined) {
     await services.client.request('donewhen.run.stop', { runId: run.runId });
+  }
+}
+
+/** Keeps a complete goal on guard: its checks run again after each edit, until the guard is lifted. */
+export async function guard(services: Services, target: Target | undefined): Promise<void> {
+  const run = await pickRun(services, target, isGuardable, vscode.l10n.t('There is no complete goal that could be guarded.'));
+  if (run !== undefined && (await trusted())) {
+    await services.client.request('donewhen.run.guard', { runId: run.runId, on: true });
+  }
+}
+
+export async function liftGuard(services: Services, target: Target | undefined): Promise<void> {
+  const run = await pickRun(services, target, isGuarded, vscode.l10n.t('No goal is on guard.'));
+  if (run !== undefined) {
+    await services.client.request('donewhen.run.guard', { runId: run.runId, on: false });
   }
 }
 

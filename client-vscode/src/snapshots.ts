@@ -117,6 +117,15 @@ export function canGoOn(snapshot: Snapshot): boolean {
   return isResumable(snapshot) || LIMITED.has(snapshot.status ?? '');
 }
 
+/** Its proofs can be kept on guard: they are made again after each edit. */
+export function isGuardable(snapshot: Snapshot): boolean {
+  return snapshot.status === 'complete' && snapshot.goalUri !== null && snapshot.guard === null;
+}
+
+export function isGuarded(snapshot: Snapshot): boolean {
+  return snapshot.guard !== null;
+}
+
 /** The worker, a check or a judge is at it: not while a person is waited for. */
 export function isWorking(snapshot: Snapshot): boolean {
   if (snapshot.status !== 'running') {

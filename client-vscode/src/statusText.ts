@@ -35,14 +35,12 @@ export function statusIcon(snapshot: Snapshot): string {
     // An override stood in for proof, or no run was: not the full mark.
     return snapshot.status === null || snapshot.counts.waived > 0 ? 'pass' : 'pass-filled';
   }
-  if (snapshot.status === null) {
-    return 'target';
-  }
-  if (snapshot.status === 'complete') {
-    // It was met: what an edit has broken since is told apart from what an edit may have broken.
-    return snapshot.counts.unmet + snapshot.counts.regressed > 0 ? 'error' : 'history';
-  }
-  return ICONS[snapshot.status] ?? 'target';
+  return snapshot.status === 'complete' ? formerlyMet(snapshot.counts) : (ICONS[snapshot.status ?? ''] ?? 'target');
+}
+
+/** It was met: what an edit has broken since is told apart from what an edit may have broken. */
+function formerlyMet({ unmet, regressed }: Counts): string {
+  return unmet + regressed > 0 ? 'error' : 'history';
 }
 
 const ICONS: Readonly<Record<string, string>> = {

@@ -14,6 +14,7 @@ export function statusTooltip(snapshot: Snapshot, language: Language, other?: Sn
     markdownText(phase(snapshot, language)),
     markdownText(standing),
     open(snapshot, language),
+    snapshot.guard === null ? '' : `$(shield) ${markdownText(language.t('On guard: the checks run again after each edit.'))}`,
     footer(snapshot, language),
     other === undefined ? '' : `$(bell-dot) ${markdownText(waits(other, language))}`,
   ];

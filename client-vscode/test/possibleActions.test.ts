@@ -25,9 +25,15 @@ test.each([
   ['paused', ['resume', 'checkNow', 'stop']],
   ['interrupted', ['resume', 'checkNow', 'stop']],
   ['capped', ['resume', 'checkNow', 'start']],
-  ['complete', ['start', 'checkNow', 'openGoal']],
+  ['complete', ['start', 'checkNow', 'guard']],
 ])('a run that is %s', (status, expected) => {
   expect(offered({ status, phase: null }).slice(0, 3)).toEqual(expected);
+});
+
+test('a goal on guard is offered to be taken off it', () => {
+  const commands = offered({ status: 'complete', phase: null, guard: { since: '2026-01-01T00:00:00Z', by: 'person' } });
+  expect(commands).toContain('liftGuard');
+  expect(commands).not.toContain('guard');
 });
 
 test('a run that was checked since can go on all the same', () => {

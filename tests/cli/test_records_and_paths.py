@@ -133,17 +133,17 @@ def test_only_an_option_of_the_command_that_is_near_is_suggested(argv: list[str]
 
 
 def test_doctor_looks_at_the_goals_of_the_folder_itself(tmp_path: Path) -> None:
-    (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `cd . && sh -c true` passes\n- [ ] `exit 0` passes\n")
+    (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `cd . && cat GOAL.md` passes\n- [ ] `exit 0` passes\n")
     (tmp_path / "b.goal.md").write_text("# G\n\n- [ ] `no-such-program --all` passes\n")
     (tmp_path / "samples").mkdir()
     (tmp_path / "samples" / "GOAL.md").write_text("# G\n\n- [ ] `elsewhere` passes\n")
     facts = doctor_facts(tmp_path, Settings())
     assert (facts.goals, facts.goals_elsewhere) == (("GOAL.md", "b.goal.md"), 1)
     found = {one.command: one.program for one in facts.checks}
-    assert found.keys() == {"cd . && sh -c true", "exit 0", "no-such-program --all"}
+    assert found.keys() == {"cd . && cat GOAL.md", "exit 0", "no-such-program --all"}
     assert found["no-such-program --all"] is None
     if os.name == "posix":
-        assert (found["cd . && sh -c true"] or "").endswith("/sh")
+        assert (found["cd . && cat GOAL.md"] or "").endswith("/cat")
         assert found["exit 0"] == "the shell"
 
 
