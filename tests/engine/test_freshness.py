@@ -38,6 +38,19 @@ async def test_an_edit_after_complete_makes_the_proof_stale_and_undoing_it_fresh
     assert statuses(await runs.report(done.state.run_id)) == ["stale"]
 
 
+async def test_ticking_what_is_proven_makes_nothing_stale_and_another_goal_does(world: World) -> None:
+    done = await pursue(world, writes("a.py", "good"))
+    runs = world.supervisor()
+    world.workspace.edit(GOAL, b"the same goal, with its boxes ticked")
+    view = await runs.view(done.state.run_id)
+    assert (statuses(view), view.stale) == (["met"], False)
+    world.goals[GOAL] = goal(requirement(1, "it works better", "check", sole=True))
+    view = await runs.view(done.state.run_id)
+    assert (statuses(view), view.stale) == (["stale"], True)
+    world.workspace.edit("a.py", b"bad")
+    assert (await runs.view(done.state.run_id)).stale
+
+
 async def test_a_failed_result_stays_unmet_and_nothing_promises_to_prove_it_again(world: World) -> None:
     found = await world.supervisor().check(GOAL)
     world.workspace.edit("a.py", b"good")

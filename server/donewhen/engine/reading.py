@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
-from donewhen.core.errors import DoneWhenError, LedgerError, LedgerUnavailable, UnreadableRun
+from donewhen.core.errors import DoneWhenError, GoalFileError, LedgerError, LedgerUnavailable, UnreadableRun
 from donewhen.core.evidence import Evidence
 from donewhen.core.freshness import Present
 from donewhen.core.state import RunState
@@ -18,6 +18,7 @@ from donewhen.engine.records import Records, view_of
 from donewhen.engine.setup import EngineSetup
 from donewhen.engine.tasks import cancelled
 from donewhen.engine.vigils import Vigils
+from donewhen.engine.watching import same_goal
 from donewhen.ports import RunSummary, Workspace
 
 ATTEND_AGAIN = 0.5
@@ -82,7 +83,20 @@ class Reading:
         """The view in a workspace that was looked at; unchanged where it wasn't."""
         if present is None or not comparable(view.state):
             return view
+        if self._says_the_same(view.state, present):
+            present = Present(view.state.revision)
         return view_of(self._setup.root, view.state, view.live, owned=view.owned, present=present)
+
+    def _says_the_same(self, state: RunState, present: Present) -> bool:
+        """True where nothing but the goal file changed, and it still says the same goal: ticking what is proven makes
+        no proof stale."""
+        path = state.goal.path
+        if path is None or present.changed != (path,):
+            return False
+        try:
+            return same_goal(state, self._setup.goal_files.load(path))
+        except GoalFileError:
+            return False
 
     def _known(self, view: RunView) -> RunView:
         """The view in the workspace as far as it is watched."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from donewhen.core.errors import GoalFileError
 from donewhen.core.events import GoalAmended, Warned
 from donewhen.core.goal import Goal, Requirement
+from donewhen.core.state import RunState
 from donewhen.core.steering import PauseRequested
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun
@@ -63,7 +64,7 @@ async def amend(run: ActiveRun, path: str) -> None:
         else:
             await _follow_renamed(run)
         return
-    if not _same(run, goal):
+    if not same_goal(run.state, goal):
         await _take(run, goal)
 
 
@@ -109,17 +110,18 @@ def _same_goal_in(run: ActiveRun, path: str) -> Goal | None:
         goal = run.parts.goal_files.load(path)
     except GoalFileError:
         return None
-    return goal if _same(run, goal) else None
+    return goal if same_goal(run.state, goal) else None
 
 
-def _same(run: ActiveRun, goal: Goal) -> bool:
-    return goal == run.state.goal or (goal.requirements == run.state.goal.requirements and _same_text(run, goal))
+def same_goal(state: RunState, goal: Goal) -> bool:
+    """True where a goal file says what the run pursues, whatever boxes are ticked in it."""
+    return goal == state.goal or (goal.requirements == state.goal.requirements and _same_text(state, goal))
 
 
-def _same_text(run: ActiveRun, goal: Goal) -> bool:
+def _same_text(state: RunState, goal: Goal) -> bool:
     fields = ("title", "objective", "protect", "explicit_limits", "guard")
-    same = all(getattr(goal, name) == getattr(run.state.goal, name) for name in fields)
-    return same and goal.limits == run.state.file_limits
+    same = all(getattr(goal, name) == getattr(state.goal, name) for name in fields)
+    return same and goal.limits == state.file_limits
 
 
 def _looked_at(requirement: Requirement) -> list[str]:
