@@ -65,7 +65,9 @@ def closing(view: RunView) -> list[str]:
         word = "proven" if _all_settled(view) else "not proven"
         return [" · ".join((f"{word}: {counts}", *spending(state.judge_usage)))]
     spent = [f"{count(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
-    return [_ended_as(state), f"{counts} · {' · '.join(spent)}", *_apart(state)]
+    # What it ended with was true then: the counts beside it are of now.
+    ended = "was complete, before files changed" if view.stale and state.status == "complete" else _ended_as(state)
+    return [ended, f"{counts} · {' · '.join(spent)}", *_apart(state)]
 
 
 def stale_lines(view: RunView) -> list[str]:
