@@ -38,10 +38,10 @@ _UNKNOWN_MODULES = (
 _MISUSED = re.compile(
     r"^(?:(?:[\w-]+: error|ERROR|error): (?:usage:|unrecognized|unexpected|unknown|file or directory not found"
     r"|.*no such (?:option|file)).*|npm (?:ERR!|error) Missing script.*|.*can't open file.*"
-    r"|Error: Cannot find module.*)$",
+    r"|Error: Cannot find module.*|.*(?:no tests? (?:files? )?found|could not find any test files).*)$",
     re.MULTILINE | re.IGNORECASE,
 )
-"""What programs say of how they were called, where they did not do their work."""
+"""What programs say of how they were called, or of finding nothing to do, where they did not do their work."""
 _UNABLE = (Outcome.NO_TESTS, Outcome.NO_REPORT, Outcome.NOT_INSTALLED, Outcome.NOT_RUN)
 
 
@@ -192,7 +192,7 @@ def standing_of(result: CheckResult) -> Standing | None:
 
 def _misuse(result: CheckResult) -> str:
     """What the program said of how it was called; empty where it did its work."""
-    if result.outcome is not Outcome.FAILED or result.totals is not None:
+    if result.outcome is not Outcome.FAILED or (result.totals is not None and result.totals.executed):
         return ""
     said = _MISUSED.search(result.output)
     return said[0].strip() if said else ""

@@ -7,12 +7,13 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from donewhen.composition_drafts import Place, standing_of, survey
-from donewhen.core.evidence import CheckResult, Outcome
+from donewhen.core.evidence import CheckResult, Outcome, TestTotals
 from donewhen.core.survey import FoundCheck, Survey
 from donewhen.goalfile.draft import draft
 from donewhen.goalfile.parse import parse
@@ -151,6 +152,8 @@ def test_where_python_has_another_name_that_one_is_drafted(bench: Bench, tmp_pat
         (Outcome.FAILED, "usage: mypy [-h]\nmypy: error: unrecognized arguments: -x", None),
         (Outcome.FAILED, "ERROR: file or directory not found: tests", None),
         (Outcome.FAILED, "npm error Missing script: \"test\"", None),
+        (Outcome.FAILED, "Warning: Could not find any test files matching pattern: test", None),
+        (Outcome.FAILED, "No tests found, exiting with code 1", None),
         (Outcome.KILLED, "", "red"),
         (Outcome.NO_TESTS, "", None),
         (Outcome.NO_REPORT, "", None),
@@ -160,6 +163,12 @@ def test_where_python_has_another_name_that_one_is_drafted(bench: Bench, tmp_pat
 )  # fmt: skip
 def test_how_a_trial_is_read(outcome: Outcome, output: str, standing: str | None) -> None:
     assert standing_of(CheckResult("c", "x", outcome, "why", output=output)) == standing
+
+
+def test_a_runner_that_found_no_test_is_no_red_check() -> None:
+    result = CheckResult("c", "npm test", Outcome.FAILED, "exit code 1", output="No test files found")
+    assert standing_of(replace(result, totals=TestTotals(0, 0))) is None
+    assert standing_of(replace(result, totals=TestTotals(3, 1))) == "red"
 
 
 def test_a_note_can_not_end_its_comment() -> None:

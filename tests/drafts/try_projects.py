@@ -26,7 +26,7 @@ OBJECTIVE = "Keep everything as it is"
 PATIENCE = 900.0
 """Seconds for one command."""
 _COUNTS = re.compile(
-    r"(?P<pytest>\d+) passed|Ran (?P<unittest>\d+) tests?|^(?P<mocha>\d+) passing|^# pass +(?P<tap>\d+)", re.MULTILINE
+    r"(?P<pytest>\d+) passed|Ran (?P<unittest>\d+) tests?|^ *(?P<mocha>\d+) passing|^# pass +(?P<tap>\d+)", re.MULTILINE
 )
 
 
@@ -108,10 +108,11 @@ def measure(place: Place) -> dict[str, Any]:
     if any(one["standing"] in (None, "slow") for one in checks):
         # What was cut short when it was tried is run to its end.
         audited = _json(place.run([*donewhen, "check"]).stdout)
-        ended = {c["command"]: r for r in audited.get("requirements", ()) for c in r["checks"]}
+        ended = {requirement["text"]: requirement for requirement in audited.get("requirements", ())}
         for one in checks:
-            one["audited"] = ended.get(one["command"], {}).get("status")
-            one["reason"] = ended.get(one["command"], {}).get("reason", one["reason"])
+            found = ended.get(f"`{one['command']}` passes", {})
+            one["audited"] = found.get("status")
+            one["reason"] = found.get("reason", one["reason"])
     own = place.run(place.project.own)
     return {
         "release": next((place.folder / "fetched").glob("*.t*gz")).name,
@@ -157,7 +158,8 @@ def _passes(check: dict[str, Any]) -> bool:
 def _ended(check: dict[str, Any]) -> str:
     slow = "slow, then " if check["standing"] == "slow" else ""
     word = "passes" if _passes(check) else "red"
-    return f"{slow}{word}, {check['reason'].split(':')[0]}"
+    reason = check["reason"].removeprefix(f"`{check['command']}`: ")
+    return f"{slow}{word}, {reason.split(':')[0]}"
 
 
 def main(folder: Path, wanted: list[str]) -> None:
@@ -169,7 +171,7 @@ def main(folder: Path, wanted: list[str]) -> None:
         if problem is None:
             place.result.write_text(json.dumps(measure(place), indent=1), encoding="utf-8")
         print(f"{project.name}: {problem or 'measured'}", file=sys.stderr, flush=True)
-    print("| release | what it is | drafted | named as missing | the project's own | alike |")
+    print("| release | what it is | drafted | named, not drafted | the project's own | alike |")
     print("|---|---|---|---|---|---|")
     for project in PROJECTS:
         result = folder / project.name / "result.json"
