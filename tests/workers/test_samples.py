@@ -47,7 +47,7 @@ def test_a_second_copy_into_the_same_folder_is_refused(tmp_path: Path) -> None:
 
 
 async def test_every_turn_changes_what_the_demonstration_says(demo: DemoProject) -> None:
-    """Red; all green by skipping; then the requirements one by one."""
+    """Red; the quotes green by skipping, then by work; then the line breaks."""
     context = Context(Folder(demo.workspace))
     worker = ScriptedWorker.load(demo.script, SystemProcesses(), environment)
     goal = Goal("demo", "", (requirement(1, "x"),))
@@ -56,9 +56,9 @@ async def test_every_turn_changes_what_the_demonstration_says(demo: DemoProject)
         result = await worker.work(turn(iteration, goal), context)
         assert result.claim.state == "finished"
         seen.append(await _checks(demo))
-        assert _skips(demo) == (2 if iteration == 2 else 0)
-    red, green = (False, True, False, False), (True, True, True, True)
-    assert seen == [red, red, green, (False, True, True, False), green]
+        assert _skips(demo) == (1 if iteration == 2 else 0)
+    red, quotes, green = (False, True, False, False), (False, True, True, False), (True, True, True, True)
+    assert seen == [red, red, quotes, quotes, green]
 
 
 def test_without_pytest_the_goal_names_unittest_and_the_interpreter_that_there_is() -> None:
