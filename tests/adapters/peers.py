@@ -150,6 +150,7 @@ def openai_agents(site: Site) -> Any:
 def langgraph(site: Site) -> Any:
     import warnings
 
+    import httpx
     from langchain_core.tools import tool
     from langchain_openai import ChatOpenAI
     from langgraph.prebuilt import create_react_agent
@@ -166,7 +167,9 @@ def langgraph(site: Site) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = ChatOpenAI(model=site.model, base_url=site.base_url, api_key=KEY)
+        # Its own client: the one that it keeps for all would be used on several loops, here as in any program.
+        client = httpx.AsyncClient(trust_env=False)
+        model = ChatOpenAI(model=site.model, base_url=site.base_url, api_key=KEY, http_async_client=client)
         return create_react_agent(model, [fix, wait])
 
 
@@ -248,7 +251,7 @@ def claimed(agent: Any, site: Site) -> dict[str, Any]:
     controller.start()
     step = controller.on_run_finished(messages)
     try:
-        judge_of_its_own = judge_from(agent)
+        judge_of_its_own = judge_from(agent, GoalLoop("It is polite."))
         model = [judge_of_its_own.model, judge_of_its_own.api_base, judge_of_its_own.api_key]
     except UsageError as error:
         model = [str(error)]

@@ -36,16 +36,19 @@ SCRIPT = {
 }
 
 
-QUIET = {
-    "PYTHONPATH": str(ROOT / "server"),
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it asks the network for prices as it is imported
-    "OPENHANDS_SUPPRESS_BANNER": "1",
-    "LOG_LEVEL": "ERROR",
-}
+def variables(python: Path) -> dict[str, str]:
+    """What the packages need to start fast, and to say no more than they are asked."""
+    return {
+        "PYTHONPATH": str(ROOT / "server"),
+        "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPYCACHEPREFIX": str(python.parent.parent / "pycache"),
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else it asks the network for prices as it is imported
+        "OPENHANDS_SUPPRESS_BANNER": "1",
+        "LOG_LEVEL": "ERROR",
+    }
 
 
-def environment(state: Path) -> dict[str, str]:
+def environment(state: Path, python: Path) -> dict[str, str]:
     dropped = ("DONEWHEN_", "OPENAI_", "ANTHROPIC_", "OTEL_", "AWS_")
     kept = {
         name: value
@@ -53,7 +56,7 @@ def environment(state: Path) -> dict[str, str]:
         if not name.startswith(dropped) and "proxy" not in name.casefold()
     }
     places = {name: str(state) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
-    return {**kept, **places, **QUIET}
+    return {**kept, **places, **variables(python)}
 
 
 @pytest.fixture(scope="module")
@@ -71,22 +74,26 @@ def played(request: pytest.FixtureRequest, python: Path, tmp_path_factory: pytes
     program = [str(python), str(ROOT / "tests/adapters/peers.py"), request.param]
     with ScriptedModels(SCRIPT) as models, (folder / "errors").open("w") as errors:
         process = subprocess.Popen(
-            [*program, models.base_url, str(folder)], env=environment(folder / "state"), cwd=folder, text=True,
+            [*program, models.base_url, str(folder)], env=environment(folder / "state", python), cwd=folder, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
         )  # fmt: skip
-        assert process.stdout is not None
-        told = last_json(process.stdout)
-        assert told is not None, (folder / "errors").read_text()[-4000:]
-        asked = len(models.requests)
-        with pytest.raises(TimeoutError):
-            models.wait(lambda models: len(models.requests) > asked, within=GOES_ON)
-        out, _ = process.communicate("\n", timeout=60)
+        try:
+            assert process.stdout is not None
+            told = first_json(process.stdout)
+            assert told is not None, (folder / "errors").read_text()[-4000:]
+            asked = len(models.requests)
+            with pytest.raises(TimeoutError):
+                models.wait(lambda models: len(models.requests) > asked, within=GOES_ON)
+            out, _ = process.communicate("\n", timeout=60)
+        finally:
+            process.kill()
+            process.communicate()
         told["waits_later"] = json.loads(out.splitlines()[-1])["waits"]
         assert not models.failures
         yield told
 
 
-def last_json(lines: Iterator[str]) -> dict[str, Any] | None:
+def first_json(lines: Iterator[str]) -> dict[str, Any] | None:
     """What the program says first; the packages print, too."""
     return next((json.loads(line) for line in lines if line.startswith('{"')), None)
 
@@ -162,8 +169,8 @@ def test_an_example_of_the_guide_with_the_package_s_own_agent(example: Example, 
         """The agent's model; where nobody named another one, its judge's, too."""
         return judge(call) if "the response itself" in call.text else says(next(said))
 
-    with ScriptedModels({"gpt-5.5": agent, "gpt-4.1": agent, "gpt-5.5-mini": judge}) as models:
-        printed = run(example, tmp_path, models.base_url, str(python), **QUIET)
+    with ScriptedModels({"gpt-5.5": agent, "gpt-5.5-mini": judge}) as models:
+        printed = run(example, tmp_path, models.base_url, str(python), **variables(python))
         assert not models.failures
     check_printed(printed, example.printed)
     assert next(said, None) is None
