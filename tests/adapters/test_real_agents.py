@@ -169,7 +169,7 @@ def test_an_example_of_the_guide_with_the_package_s_own_agent(example: Example, 
         """The agent's model; where nobody named another one, its judge's, too."""
         return judge(call) if "the response itself" in call.text else says(next(said))
 
-    with ScriptedModels({"gpt-5.5": agent, "gpt-5.5-mini": judge}) as models:
+    with ScriptedModels({"gpt-5.5": agent, "gpt-4o": agent, "gpt-5.5-mini": judge}) as models:
         printed = run(example, tmp_path, models.base_url, str(python), **variables(python))
         assert not models.failures
     check_printed(printed, example.printed)
