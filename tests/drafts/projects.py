@@ -31,7 +31,7 @@ PROJECTS = (
     Project("structlog", "hatch, tox", "pytest", "tox.ini", "-e . --group tests"),
     Project("pyparsing", "flit, two folders of tests", "pytest tests examples/tiny/tests", "tox.ini",
             "-e .[diagrams] pytest matplotlib"),
-    Project("packaging", "flit, mypy with files", "python -m pytest", "pyproject.toml", "-e . --group test"),
+    Project("packaging", "flit, mypy with files", "python -m pytest -q", "pyproject.toml", "-e . --group test"),
     Project("tomlkit", "poetry", "pytest", "pyproject.toml", "-e . pytest pyyaml"),
     Project("wcwidth", "setuptools, setup.py, tox", "python -m pytest tests wcwidth", "tox.ini",
             "-e . -r requirements-tests39.txt setuptools"),
