@@ -13,6 +13,7 @@ from tests.benchmarks import (
     bench_agent,
     bench_audit,
     bench_engine,
+    bench_idle,
     bench_judge,
     bench_ledger,
     bench_library,
@@ -32,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "the ledger (bench_ledger)": bench_ledger.measure,
     "the Python library (bench_library)": bench_library.measure,
     "the start of the shortest commands (bench_start)": bench_start.measure,
+    "a server that has nothing to do (bench_idle)": bench_idle.measure,
     "the prompts of a judge (bench_judge)": bench_judge.measure,
     "runs of the agent (bench_agent)": bench_agent.measure,
 }

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from donewhen.composition import Surroundings, open_engine
 from donewhen.config import Settings
 from donewhen.core.events import RunOptions
@@ -24,6 +26,7 @@ def statuses(view: RunView) -> list[str]:
     return [one.status for one in view.views]
 
 
+@pytest.mark.conformance("C26")
 async def test_an_edit_after_complete_makes_the_proof_stale_and_undoing_it_fresh_again(world: World) -> None:
     done = await pursue(world, writes("a.py", "good"))
     runs = world.supervisor()
@@ -38,6 +41,7 @@ async def test_an_edit_after_complete_makes_the_proof_stale_and_undoing_it_fresh
     assert statuses(await runs.report(done.state.run_id)) == ["stale"]
 
 
+@pytest.mark.conformance("C26")
 async def test_ticking_what_is_proven_makes_nothing_stale_and_another_goal_does(world: World) -> None:
     done = await pursue(world, writes("a.py", "good"))
     runs = world.supervisor()
@@ -80,6 +84,7 @@ async def seen_by(runs: Supervisor, reached: Callable[[RunView], bool]) -> RunVi
         unsubscribe()
 
 
+@pytest.mark.conformance("C26")
 async def test_a_server_says_within_moments_what_turned_stale_and_what_is_fresh_again(world: World) -> None:
     server = world.supervisor()
     await server.watch()

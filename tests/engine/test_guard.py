@@ -35,6 +35,7 @@ def settled(*wanted: str) -> Callable[[RunView], bool]:
     return reached
 
 
+@pytest.mark.conformance("C27")
 async def test_what_fails_after_an_edit_has_regressed_until_it_is_met_again(world: World) -> None:
     server, run_id = await on_guard(world)
     world.workspace.edit("a.py", b"bad")
@@ -65,6 +66,7 @@ async def test_an_edit_that_breaks_nothing_is_proven_again_without_a_word(world:
     assert (set(seen), len(world.checker.ran)) == ({"stale", "met"}, before + 1)
 
 
+@pytest.mark.conformance("C27")
 async def test_a_check_that_fails_once_by_chance_is_flaky_and_no_regression(world: World) -> None:
     server, _ = await on_guard(world)
     results = [True, True, True, False]
@@ -76,6 +78,7 @@ async def test_a_check_that_fails_once_by_chance_is_flaky_and_no_regression(worl
     assert "regressed" not in seen
 
 
+@pytest.mark.conformance("C27")
 async def test_what_a_judge_decided_turns_stale_and_nobody_is_asked(world: World) -> None:
     from donewhen.judges.scripted import gullible_judge
 
@@ -90,6 +93,7 @@ async def test_what_a_judge_decided_turns_stale_and_nobody_is_asked(world: World
     await seen_by(server, settled("regressed"))
 
 
+@pytest.mark.conformance("C27")
 async def test_the_guard_outlives_the_server_and_is_taken_up_by_the_next(world: World) -> None:
     server, run_id = await on_guard(world)
     await server.close("the editor ended")
@@ -151,6 +155,7 @@ async def test_the_worker_of_another_run_is_named_where_its_edit_did_it(world: W
     assert [one.by for one in view.state.guard.regressions.values()] == ["worker"]
 
 
+@pytest.mark.conformance("C27")
 async def test_an_untrusted_workspace_executes_nothing(world: World) -> None:
     server, _run_id = await on_guard(world)
     world.trusted = False

@@ -36,6 +36,7 @@ def test_a_human_run_from_start_to_complete(editor: Editor, goal: Path) -> None:
     assert "complete" in report["text"]
 
 
+@pytest.mark.conformance("C26")
 def test_a_goal_that_is_met_turns_stale_with_an_edit_and_is_met_again_when_it_is_undone(
     editor: Editor, goal: Path
 ) -> None:
@@ -60,6 +61,7 @@ def test_a_goal_that_is_met_turns_stale_with_an_edit_and_is_met_again_when_it_is
     assert editor.snapshot(run_id, lambda s: s["freshness"]["fresh"])["complete"] is True
 
 
+@pytest.mark.conformance("C27")
 def test_what_fails_on_guard_is_an_error_until_it_is_met_again(editor: Editor, goal: Path) -> None:
     uri = editor.open(goal)
     for name in ("done.txt", "words.txt"):
