@@ -9,7 +9,10 @@ import pytest
 from donewhen.core.errors import AlreadyRunning, NotResumable, UnknownInterrupt, UsageError
 from donewhen.core.work import Answer, Claim, TurnResult
 from donewhen.engine.api import LimitChanges, RunView
+from donewhen.engine.runs import Supervisor
 from donewhen.judges.scripted import OutageJudge, gullible_judge
+from donewhen.ports import Live
+from donewhen.store.memory import MemoryLedger
 from tests.core.builders import goal, requirement
 from tests.engine.world import GOAL, Player, World, contains, ended, fails, idle, pursue, returns, until, writes
 
@@ -170,6 +173,41 @@ async def test_c20_a_run_whose_supervisor_died_is_interrupted_and_goes_on(world:
     world.worker.gate.set()
     await second.resume()
     assert (await ended(second, run_id)).state.iteration == 1
+
+
+@pytest.mark.conformance("C20")
+async def test_c20_of_several_that_find_a_run_dead_one_puts_it_on_record(world: World) -> None:
+    world.worker.gate = asyncio.Event()
+    dying = world.ledger.connected()
+    first = world.supervisor(ledger=dying)
+    run_id = (await first.start(GOAL)).state.run_id
+    await world.worker.started.wait()
+    await dying.close()  # as a killed process leaves it: nothing more on record
+    await first.close("killed")
+
+    met = asyncio.Barrier(2)
+
+    class Met(MemoryLedger):
+        """Of one of two that have both read that the run is dead."""
+
+        _first = True
+
+        async def live(self, run_id: str) -> Live:
+            if self._first:
+                self._first = False
+                async with asyncio.timeout(10):
+                    await met.wait()
+            return await super().live(run_id)
+
+    def one() -> Supervisor:
+        ledger = Met()
+        ledger._record = world.ledger._record
+        return world.supervisor(ledger=ledger)
+
+    both = await asyncio.gather(one().recover(), one().recover())
+    assert [[view.state.status for view in found] for found in both] == [["interrupted"], ["interrupted"]]
+    events = [type(entry.event).__name__ for entry in await world.ledger.connected().entries(run_id)]
+    assert events.count("RunInterrupted") == 1
 
 
 @pytest.mark.conformance("A5")

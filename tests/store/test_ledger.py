@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.core import events as e
-from donewhen.core.errors import LedgerUnavailable
+from donewhen.core.errors import LedgerUnavailable, Overtaken
 from donewhen.core.evidence import ObservedCommand
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.ports import Ledger, Live, Reply
@@ -55,6 +55,17 @@ async def test_appends_are_numbered_from_one_in_each_run(ledger: Ledger) -> None
     assert await ledger.entries("a", 1) == [second]
     assert await ledger.entries("a", 2) == []
     assert await ledger.entries("nobody") == []
+
+
+async def test_what_was_to_follow_an_entry_is_not_appended_after_another_one(ledger: Ledger, connect: Connect) -> None:
+    other = await connect()
+    first = await ledger.append("a", started("a"), 1.0)
+    second = await other.append("a", e.RunPaused("x"), 2.0, after=first.sequence)
+    for stale in (0, first.sequence, second.sequence + 1):
+        with pytest.raises(Overtaken):
+            await ledger.append("a", e.RunPaused("y"), 3.0, after=stale)
+    assert await ledger.entries("a") == [first, second]
+    assert (await ledger.append("b", started("b"), 3.0, after=0)).sequence == 1
 
 
 async def test_every_event_comes_back_as_it_was(ledger: Ledger, connect: Connect) -> None:

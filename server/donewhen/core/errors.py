@@ -164,6 +164,10 @@ class UnreadableRun(LedgerError):
         self.why = why
 
 
+class Overtaken(LedgerError):
+    """Another entry was written since the one that this one was to follow: what it says may no longer hold."""
+
+
 class LedgerUnavailable(LedgerError):
     """The state folder can't be written: full, read-only, or not ours."""
 

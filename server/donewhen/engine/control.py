@@ -15,6 +15,7 @@ from donewhen.core import events as e
 from donewhen.core.errors import (
     DoneWhenError,
     LedgerError,
+    Overtaken,
     PersonNeeded,
     UnknownInterrupt,
     UnknownName,
@@ -317,15 +318,14 @@ class Control(Reading):
             raise UnknownName(f"run {run_id} has no requirement {key} (there are {labels})")
         return found.id
 
-    async def _record(self, run_id: str, event: e.Event, seconds: float | None = 0.0) -> int | None:
-        """Appends to a run of this process, or to one that nobody owns any more: then its number is returned, and
-        `seconds` is how long it had been worked on since its last entry."""
+    async def _record(self, run_id: str, event: e.Event) -> int | None:
+        """Appends to a run of this process, or to one that nobody works on: then its number is returned."""
         run = self._active.get(run_id)
         if run is not None:
             await run.append(event)
             return None
         state = await self._records.state(run_id)
-        entry = await self._setup.ledger.append(run_id, event, self._setup.clock.now(), seconds=seconds)
+        entry = await self._setup.ledger.append(run_id, event, self._setup.clock.now(), seconds=0.0)
         fold(state, entry)  # it must fold, or nobody could read the run again
         await self._tell_listeners(run_id)
         self._watch_again()
@@ -334,10 +334,11 @@ class Control(Reading):
     async def _mark_interrupted(self, run_id: str) -> None:
         """Puts on record that the run's supervisor died, unless it is no run that was being pursued."""
         state = await self._records.state(run_id)
-        owner = self._setup.lock.owner()
+        owner = self._setup.lock.owner()  # in this order: who takes it from here on writes after that state
         if state.mode != "pursue" or not state.active or (owner is not None and owner.run_id == run_id):
             return
-        await self._record_death(state)
+        with contextlib.suppress(Overtaken):  # somebody else was first: it is on record, or pursued again
+            await self._record_death(state)
 
     async def _find_dead(self) -> None:
         """A run that looks pursued and that no live process owns is interrupted, for whoever reads it. Where that
@@ -349,9 +350,14 @@ class Control(Reading):
                         await self._mark_interrupted(summary.run_id)
 
     async def _record_death(self, state: RunState) -> None:
+        """Raises Overtaken where the run is not as it was any more: what went on has not died."""
         live = await self._setup.ledger.live(state.run_id)
         seconds = max(0.0, live.elapsed - state.elapsed) if live.elapsed else None
-        await self._record(state.run_id, e.RunInterrupted(DIED, max(live.alive_at, state.updated_at)), seconds)
+        died = e.RunInterrupted(DIED, max(live.alive_at, state.updated_at))
+        now = self._setup.clock.now()
+        fold(state, await self._setup.ledger.append(state.run_id, died, now, seconds=seconds, after=state.sequence))
+        await self._tell_listeners(state.run_id)
+        self._watch_again()
 
     async def _until(self, run_id: str, reached: Callable[[RunState], bool]) -> None:
         run = self._active.get(run_id)

@@ -18,6 +18,7 @@ from donewhen.core.errors import (
     LedgerUnavailable,
     NotResumable,
     NotTrusted,
+    Overtaken,
     UnreadableRun,
     UsageError,
 )
@@ -219,11 +220,10 @@ class Supervisor(Control):
 
     async def _taken(self, run_id: str) -> RunState:
         """The run as it is now that nobody else can change it, and that is on record if its supervisor died."""
-        state = await self._records.state(run_id)
-        if not state.active:
-            return state
-        await self._record_death(state)
-        return await self._records.state(run_id)
+        while (state := await self._records.state(run_id)).active:
+            with contextlib.suppress(Overtaken):  # by whoever found it dead at the same time
+                await self._record_death(state)
+        return state
 
     async def _begin(
         self,

@@ -75,10 +75,18 @@ class Ledger(Protocol):
     """
 
     async def append(
-        self, run_id: str, event: Event, at: float, *, durable: bool = True, seconds: float | None = None
+        self,
+        run_id: str,
+        event: Event,
+        at: float,
+        *,
+        durable: bool = True,
+        seconds: float | None = None,
+        after: int | None = None,
     ) -> Entry:
         """Appends with the next sequence of that run; `at` and `seconds` are those of its `Entry`. `durable=False`
-        (NORMAL sync) is for what may be lost."""
+        (NORMAL sync) is for what may be lost. With `after`, a sequence, nothing is appended unless that is the run's
+        last: raises Overtaken, whichever connection wrote meanwhile."""
         ...
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from donewhen.core.errors import LedgerUnavailable
+from donewhen.core.errors import LedgerUnavailable, Overtaken
 from donewhen.core.events import CheckFinished, Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
 from donewhen.ports import Live, Reply, Request, RunSummary
@@ -54,8 +54,17 @@ class MemoryLedger:
         return other
 
     async def append(
-        self, run_id: str, event: Event, at: float, *, durable: bool = True, seconds: float | None = None
+        self,
+        run_id: str,
+        event: Event,
+        at: float,
+        *,
+        durable: bool = True,
+        seconds: float | None = None,
+        after: int | None = None,
     ) -> Entry:
+        if after is not None and self._record.lengths.get(run_id, 0) != after:
+            raise Overtaken(f"run {run_id} went on after entry {after}")
         return self._append(run_id, event, at, seconds)
 
     @property

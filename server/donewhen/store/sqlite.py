@@ -73,9 +73,16 @@ class SqliteLedger:
         return
 
     async def append(
-        self, run_id: str, event: Event, at: float, *, durable: bool = True, seconds: float | None = None
+        self,
+        run_id: str,
+        event: Event,
+        at: float,
+        *,
+        durable: bool = True,
+        seconds: float | None = None,
+        after: int | None = None,
     ) -> Entry:
-        return await self._in_thread(self._append, run_id, event, at, durable, seconds)
+        return await self._in_thread(self._append, run_id, event, at, durable, seconds, after)
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
         return await self._in_thread(tables.entries, run_id, after)
@@ -154,9 +161,10 @@ class SqliteLedger:
         at: float,
         durable: bool,
         seconds: float | None,
+        after: int | None,
     ) -> Entry:
         self._sync(connection, full=durable)
-        entry = tables.append(connection, run_id, event, at, seconds)
+        entry = tables.append(connection, run_id, event, at, seconds, after)
         if self._fault is not None:
             self._fault(type(event).__name__)
         return entry

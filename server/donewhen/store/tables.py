@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerTooNew, UnreadableRun
+from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerTooNew, Overtaken, UnreadableRun
 from donewhen.core.events import END_STATUSES, CheckFinished, Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
 from donewhen.core.fold import fold_read
@@ -37,12 +37,22 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
 # ---------------------------------------------------------------------------------------------- entries
 
 
-def append(connection: sqlite3.Connection, run_id: str, event: Event, at: float, seconds: float | None = None) -> Entry:
-    """Appends with the next sequence of the run and keeps its summary in step."""
+def append(
+    connection: sqlite3.Connection,
+    run_id: str,
+    event: Event,
+    at: float,
+    seconds: float | None = None,
+    after: int | None = None,
+) -> Entry:
+    """Appends with the next sequence of the run and keeps its summary in step; raises Overtaken where `after` is given
+    and is not the last one."""
     body = encode(event)
     evidence_id = event.evidence.id if isinstance(event, CheckFinished | EvidenceRecorded) else None
     with transaction(connection):
         (last,) = connection.execute("SELECT MAX(sequence) FROM entries WHERE run_id = ?", (run_id,)).fetchone()
+        if after is not None and (last or 0) != after:
+            raise Overtaken(f"run {run_id} went on after entry {after}")
         sequence = (last or 0) + 1
         checksum = zlib.crc32(body.encode("ascii"))
         connection.execute(
