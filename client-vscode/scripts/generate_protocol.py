@@ -22,6 +22,7 @@ from donewhen.engine.api import IterationDetail
 from donewhen.lsp.commands import COMMANDS
 from donewhen.lsp.strictness import EditorDiagnosticsParams, SecretParams, Strict, TrustParams
 from donewhen.wire.snapshot import Snapshot, Wire
+from donewhen.wire.steps import WireStep
 
 TARGET = Path(__file__).parent.parent / "src" / "protocol.ts"
 
@@ -62,6 +63,8 @@ RESULTS: Mapping[str, str] = {
     "donewhen.run.file": "{ readonly text: string | null }",
     "donewhen.run.evidence": "EvidenceDocument",
     "donewhen.run.report": "{ readonly text: string }",
+    "donewhen.run.activity": "Activity",
+    "donewhen.run.hint": "{ readonly when: 'nextCall' | 'nextTurn' | 'resume' }",
 }
 
 DOCUMENTS = """\
@@ -70,6 +73,12 @@ export interface IterationDocument extends IterationDetail {
   readonly runId: string;
   readonly startedAt: string;
   readonly changedFiles: readonly string[];
+}
+
+/** What a run did, step by step: all that is kept, or in `donewhen/activity` what is new. */
+export interface Activity {
+  readonly runId: string;
+  readonly steps: readonly Step[];
 }
 
 /** Evidence in full, and the uri of its read-only file. */
@@ -176,7 +185,7 @@ def generate() -> str:
     if set(RESULTS) != set(COMMANDS):
         raise SystemExit(f"say what these commands result in, in RESULTS: {sorted(set(RESULTS) ^ set(COMMANDS))}")
     writer = Writer()
-    for source in (Snapshot, IterationDetail, Evidence, *PARAMS):
+    for source in (Snapshot, WireStep, IterationDetail, Evidence, *PARAMS):
         writer.interface(source)
     arguments = table("CommandArguments", lambda name: writer.interface(COMMANDS[name].argument))
     results = table("CommandResults", lambda name: RESULTS[name])

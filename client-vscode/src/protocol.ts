@@ -175,6 +175,23 @@ export interface Guard {
   readonly by: string;
 }
 
+export interface Step {
+  readonly id: string;
+  readonly order: number;
+  readonly at: string;
+  readonly iteration: number;
+  readonly kind: 'turn' | 'says' | 'reads' | 'runs' | 'edits' | 'tool' | 'check' | 'judge' | 'hint' | 'asks' | 'end';
+  readonly title: string;
+  readonly state: 'running' | 'done' | 'failed';
+  readonly text: string;
+  readonly diff: string;
+  readonly cut: boolean;
+  readonly uri: string | null;
+  readonly added: number;
+  readonly removed: number;
+  readonly evidenceId: string | null;
+}
+
 export interface IterationDetail {
   readonly number: number;
   readonly seconds: number;
@@ -471,11 +488,28 @@ export interface RunReportArgument {
   readonly format?: 'markdown' | 'json' | 'junit' | undefined;
 }
 
+export interface RunActivityArgument {
+  readonly runId: string;
+  readonly follow?: boolean | undefined;
+  readonly stepId?: string | undefined;
+}
+
+export interface RunHintArgument {
+  readonly runId: string;
+  readonly text: string;
+}
+
 /** One iteration in full; its files are uris. */
 export interface IterationDocument extends IterationDetail {
   readonly runId: string;
   readonly startedAt: string;
   readonly changedFiles: readonly string[];
+}
+
+/** What a run did, step by step: all that is kept, or in `donewhen/activity` what is new. */
+export interface Activity {
+  readonly runId: string;
+  readonly steps: readonly Step[];
 }
 
 /** Evidence in full, and the uri of its read-only file. */
@@ -505,6 +539,8 @@ export interface CommandArguments {
   readonly 'donewhen.run.file': RunFileArgument;
   readonly 'donewhen.run.evidence': RunEvidenceArgument;
   readonly 'donewhen.run.report': RunReportArgument;
+  readonly 'donewhen.run.activity': RunActivityArgument;
+  readonly 'donewhen.run.hint': RunHintArgument;
 }
 
 export interface CommandResults {
@@ -528,6 +564,8 @@ export interface CommandResults {
   readonly 'donewhen.run.file': { readonly text: string | null };
   readonly 'donewhen.run.evidence': EvidenceDocument;
   readonly 'donewhen.run.report': { readonly text: string };
+  readonly 'donewhen.run.activity': Activity;
+  readonly 'donewhen.run.hint': { readonly when: 'nextCall' | 'nextTurn' | 'resume' };
 }
 
 export type CommandName = keyof CommandArguments;

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.testing.models import ScriptedModels, calls, says
+from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, says
 
 from .editor import Editor
 from .rawclient import Message
@@ -21,6 +21,7 @@ GOAL = "# Say hi\n\n- [ ] `grep -q hi done.txt` passes\n"
 @pytest.fixture
 def editor(tmp_path: Path) -> Iterator[Editor]:
     client = Editor(tmp_path / "state")
+    client.ignored.add("donewhen/activity")
     yield client
     client.close()
 
@@ -128,3 +129,58 @@ def test_a_goal_that_is_set_is_proposed_by_the_judges_model(editor: Editor, root
     assert "<!-- Proposed by openai/judge: edit them" in text
     assert "- [ ] words.txt holds a greeting\n" in text
     assert editor.goodbye() == 0
+
+
+def activity(editor: Editor, run_id: str, wanted: Callable[[dict[str, Message]], bool]) -> dict[str, Message]:
+    """The steps that the client is told, by kind; of equal kinds the latest; once they are as wanted."""
+    steps: dict[str, Message] = {}
+    while not wanted(steps):
+        told = editor.wait_for(lambda m: m.get("method") == "donewhen/activity", 60)["params"]
+        assert told["runId"] == run_id
+        steps |= {one["kind"]: one for one in told["steps"]}
+    return steps
+
+
+@pytest.mark.slow
+def test_whoever_follows_a_run_is_told_each_step_and_a_hint_reaches_the_next_call(editor: Editor, root: Path) -> None:
+    long = "x" * 9_000
+    worker = [
+        calls("read_file", path="words.txt"),
+        calls("edit_file", path="words.txt", old="saved", new="edited by it"),
+        calls("run_command", command=f"echo {long}; echo hi > done.txt"),
+        calls("report", state="finished", text="It says hi."),
+    ]
+    heard: list[str] = []
+
+    def part(call: ModelCall) -> Reply:
+        heard.append(call.messages[-1].text)
+        return worker[len([one for one in call.messages if one.role == "tool"])]
+
+    with ScriptedModels({"worker": part}, key=KEY) as models:
+        run_id = start(editor, root, models, clientFeatures={"interrupts": True})
+        begun = editor.execute("donewhen.run.activity", {"runId": run_id, "follow": True})
+        assert begun["runId"] == run_id
+        accept_start(editor, run_id)
+        waiting = editor.snapshot(run_id, about("tool:run_command"), timeout=60)
+        seen = activity(editor, run_id, lambda steps: "asks" in steps and "diff" in steps.get("edits", {}))
+        assert seen["reads"]["title"] == "read words.txt"
+        edits = seen["edits"]
+        assert (edits["diff"], edits["added"], edits["removed"]) == ("@@ -1 +1 @@\n-saved\n+edited by it", 1, 1)
+        assert edits["uri"] == (root / "words.txt").as_uri()
+        told = editor.execute("donewhen.run.hint", {"runId": run_id, "text": "say it in French"})
+        assert told == {"when": "nextCall"}
+        answer = {"runId": run_id, "interruptId": waiting["interrupts"][0]["id"], "response": "approve"}
+        editor.execute("donewhen.run.answer", answer)
+        editor.snapshot(run_id, lambda s: s["status"] == "complete", timeout=60)
+    assert heard[-1].endswith("say it in French")
+    assert not any("French" in one for one in heard[:-1])
+    steps = {one["kind"]: one for one in editor.execute("donewhen.run.activity", {"runId": run_id})["steps"]}
+    assert (steps["hint"]["text"], steps["hint"]["state"]) == ("say it in French", "done")
+    ran = steps["runs"]
+    assert ran["cut"] is True
+    assert len(ran["text"]) < 5_000
+    (full,) = editor.execute("donewhen.run.activity", {"runId": run_id, "stepId": ran["id"]})["steps"]
+    assert long in full["text"]
+    assert steps["end"]["title"].startswith("Complete")
+    refused = editor.execute_error("donewhen.run.hint", {"runId": run_id, "text": "too late"})
+    assert "has ended" in refused["message"]

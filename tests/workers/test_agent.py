@@ -14,9 +14,11 @@ import pytest
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed, OverBudget, WorkerFailed
+from donewhen.core.hints import hint_in, hint_message
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import TURN_STATES, Usage
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest
+from donewhen.workers.agent_facts import Facts
 from donewhen.workers.agent_talk import Pace
 
 from .agent_models import ScriptedModel, call, calls, report, says, use
@@ -404,3 +406,25 @@ def test_replies_are_streamed_until_they_come_at_once() -> None:
         seen.append(pace.streams)
         pace.took(seconds)
     assert seen == [True, True, False, False, True, True, False]
+
+
+async def test_a_hint_is_told_before_the_next_call_between_the_answers_and_the_question(agent: Agent) -> None:
+    def then(request: ModelRequest) -> ModelReply:
+        agent.context.hints = ["look at b.py"]
+        return use("list_files")
+
+    async def keep(message: Message) -> None:
+        agent.context.said.append(message)
+        agent.context.hints = []
+
+    agent.context.keep = keep  # type: ignore[method-assign]
+    await agent.plays([then, report("finished", "done")])
+    roles = [message.role for message in agent.model.requests[1].messages]
+    assert roles == ["system", "user", "assistant", "tool", "user"]
+    assert hint_in(agent.model.requests[1].messages[-1]) == "look at b.py"
+
+
+async def test_a_hint_outlives_a_compaction() -> None:
+    told = Facts.of([hint_message("look at b.py,\nnot at a.py"), Message("assistant", "I will")]).message(10_000)
+    assert "- look at b.py,\n  not at a.py" in told.text
+    assert Facts.of([told]).said == ["look at b.py,\nnot at a.py"]

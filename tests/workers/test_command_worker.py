@@ -190,3 +190,10 @@ async def test_quoting_survives_a_path_with_spaces(
     command = f"{shlex.quote(sys.executable)} {shlex.quote(str(program))}"
     result = await CommandWorker(command, processes, environment).work(turn(), context)
     assert result.claim.text == "here"
+
+
+@posix
+async def test_what_it_prints_is_streamed_without_its_end_line(context: Context, processes: SystemProcesses) -> None:
+    said = python("print('first\\x1b[31m'); print(); print('last'); print('{\"donewhen\": {\"state\": \"finished\"}}')")
+    await CommandWorker(said, processes, environment).work(turn(), context)
+    assert context.streamed == "first\n\nlast\n"

@@ -53,10 +53,15 @@ class Context:
     asked: list[Interrupt] = field(default_factory=list)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     changes: asyncio.Queue[TreeState] = field(default_factory=asyncio.Queue)
+    streamed: str = ""
+    hints: list[str] = field(default_factory=list)
 
     def activity(self, line: str) -> None:
         self.activities.append(line)
         self.heard.set()
+
+    def stream(self, text: str, *, whole: bool = False) -> None:
+        self.streamed = text if whole else self.streamed + text
 
     async def settled(self) -> TreeState:
         return await self.changes.get()

@@ -25,6 +25,7 @@ from donewhen.core.fold_audit import (
 from donewhen.core.fold_turn import cut_off, turn_abandoned, turn_finished, turn_restored, turn_started
 from donewhen.core.freshness import outdated
 from donewhen.core.goal import Goal
+from donewhen.core.hints import UNASKED
 from donewhen.core.proof import undecidable
 from donewhen.core.state import SIGN_OF_LIFE, Judged, KnownFinding, RunState
 from donewhen.core.work import Answer, Interrupt, RunWarning
@@ -212,6 +213,8 @@ def _interrupt_opened(state: RunState, event: e.InterruptOpened, at: float) -> R
 
 
 def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) -> RunState:
+    if event.interrupt_id == UNASKED:
+        return replace(state, hints=(*state.hints, event.answer.text))
     asked = next((i for i in state.interrupts if i.id == event.interrupt_id), None)
     if asked is None:
         return state
@@ -329,6 +332,7 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
         else state.last_alive,
         reason=event.reason,
         redo=fold_plugging.cut_turn(state) or state.redo,
+        **fold_plugging.unread_again(state),
         late_answers={} if state.turn is not None else state.late_answers,
         turn=None,
         audit=None,

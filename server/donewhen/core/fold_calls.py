@@ -7,6 +7,7 @@ from typing import Any
 
 from donewhen.core import calls as c
 from donewhen.core.changing import replace
+from donewhen.core.hints import hint_in, without
 from donewhen.core.state import RunState
 from donewhen.core.work import UNKNOWN, Usage
 
@@ -27,7 +28,11 @@ def call_finished(state: RunState, event: c.CallFinished, at: float) -> RunState
 
 
 def message_kept(state: RunState, event: c.MessageKept, at: float) -> RunState:
-    return replace(state, conversation=(*state.conversation, event.message))
+    kept = replace(state, conversation=(*state.conversation, event.message))
+    read = hint_in(event.message)
+    if read is None:
+        return kept
+    return replace(kept, hints=without(state.hints, read), hints_read=(*state.hints_read, read))
 
 
 def tool_started(state: RunState, event: c.ToolStarted, at: float) -> RunState:

@@ -84,6 +84,14 @@ def standing_still(state: RunState) -> bool:
     return asking and bool(pending_calls(state.conversation))
 
 
+def unread_again(state: RunState) -> dict[str, tuple[str, ...]]:
+    """The hints once the open turn is cut off: where it runs again from its beginning, what it had read is lost."""
+    cut = cut_turn(state)
+    if cut is None or cut.suspended:
+        return {}
+    return {"hints": (*state.hints_read, *state.hints), "hints_read": ()}
+
+
 def cut_turn(state: RunState) -> OpenTurn | None:
     """The open turn as it runs again: from its beginning, or, where it only waited for a person, from there."""
     turn = state.turn

@@ -6,7 +6,7 @@ from donewhen.core import events as e
 from donewhen.core.calls import Message
 from donewhen.core.changing import replace
 from donewhen.core.fold_calls import unreported, worker_paid, written_off
-from donewhen.core.fold_plugging import cut_turn
+from donewhen.core.fold_plugging import cut_turn, unread_again
 from donewhen.core.proof import assess, unmet_signature
 from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, OpenTurn, RunState
 from donewhen.core.work import Claim, Usage
@@ -38,6 +38,9 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         iteration_began=state.iteration_began if again else state.elapsed,
         claim=None,
         answers=state.answers if again else (),
+        # A turn that goes on where it stood is told nothing anew: it reads them on its way.
+        hints=state.hints if suspended else (),
+        hints_read=state.hints_read if suspended else state.hints,
         # An approval belongs to the step that was cut off: that step asks again (product.md, "Nothing lost").
         interrupts=tuple(i for i in state.interrupts if i.kind == "question" or suspended or not again),
         stall_signature=state.stall_signature if first else signature,
@@ -75,6 +78,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         turns_ended=state.turns_ended + 1,
         claim=Claim(result.claim.state, result.claim.text) if needs_person else None,
         late_answers={},
+        hints_read=(),
         unfinished_usage=Usage(),
         failures=state.failures + 1 if failed else 0,
         undoing=state.undoing and failed,
@@ -94,7 +98,7 @@ def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunSta
     if state.turn is None:
         return spent
     cut = cut_off(spent, event.reason)
-    return replace(cut, turn=None, redo=cut_turn(state), last_alive=at, late_answers={})
+    return replace(cut, turn=None, redo=cut_turn(state), last_alive=at, late_answers={}, **unread_again(state))
 
 
 def cut_off(state: RunState, reason: str) -> RunState:

@@ -172,6 +172,11 @@ class RunState:
     """Answers by the interrupt's subject, for a turn that isn't waiting for them right now: it was cut off and asks
     again later. It gets each once; what it had been given before, and may have acted on, it asks for again."""
 
+    hints: tuple[str, ...] = ()
+    """What a person said to the worker unasked, and it has not read yet."""
+    hints_read: tuple[str, ...] = ()
+    """What it has read in the present turn: a turn that runs again from its beginning reads it again."""
+
     conversation: tuple[Message, ...] = ()
     """What the worker's model was told and answered, as far as it wasn't compacted."""
     conversation_before: tuple[Message, ...] = ()

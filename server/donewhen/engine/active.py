@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from donewhen.core.changing import replace
 from donewhen.core.errors import LedgerError
 from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunStarted
+from donewhen.core.feedback import keep_ends
 from donewhen.core.fold import begin, fold
 from donewhen.core.plugging import ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
@@ -25,6 +26,16 @@ from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Plugi
 
 T = TypeVar("T")
 MAX_PATHS = 200
+MAX_STREAMED = 20_000
+"""Characters of what is streamed in one call or turn that are kept: head and tail."""
+MAX_STREAMS = 50
+STREAM_EVERY = 0.1
+"""Seconds between two words to the front ends that more was streamed."""
+
+
+def turn_stream(iteration: int) -> str:
+    """What a worker streams outside of its calls, such as the output of a command that is the worker."""
+    return f"turn {iteration}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,10 @@ class ActiveRun:
         """Calls whose tool has run, and whose wrappers have not returned yet."""
         self.leftovers = False
         """Set by recovery: processes of the run had outlived its supervisor, and may have written files."""
+        self.streamed: dict[str, str] = {}
+        """What was streamed, the latest last: by the id of the call, or by `turn_stream`."""
+        self._streaming = ""
+        self._stream_told: asyncio.TimerHandle | None = None
         self._evidence_count = state.evidence_count
         self._call_count = state.call_count
         self._on_change = on_change
@@ -134,6 +149,26 @@ class ActiveRun:
         if shown != self.activity:
             self.activity = shown
             self._on_change(self)
+
+    def streams(self, key: str) -> None:
+        """What is streamed from now on belongs to this call, or to this turn as a whole (`turn_stream`)."""
+        self._streaming = key
+        self.streamed.pop(key, None)
+        while len(self.streamed) > MAX_STREAMS:
+            self.streamed.pop(next(iter(self.streamed)))
+
+    def stream(self, text: str, *, whole: bool) -> None:
+        """What the worker's command prints or its model says, as it comes: bounded, and no event."""
+        before = "" if whole else self.streamed.get(self._streaming, "")
+        # Cut well above the bound, so that a flood of output isn't copied for each of its lines.
+        now = before + self.parts.mask(text)
+        self.streamed[self._streaming] = keep_ends(now, MAX_STREAMED) if len(now) > 2 * MAX_STREAMED else now
+        if self._stream_told is None:
+            self._stream_told = asyncio.get_running_loop().call_later(STREAM_EVERY, self._tell_stream)
+
+    def _tell_stream(self) -> None:
+        self._stream_told = None
+        self._on_change(self)
 
     async def changed(self, since: int, timeout: float | None = None) -> None:
         """Returns once the state is a later one than that of sequence `since`, or after `timeout` seconds."""

@@ -16,6 +16,7 @@ from donewhen.core.events import Approve
 from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.freshness import Present
 from donewhen.core.goal import Limits
+from donewhen.core.hints import ReadWhen
 from donewhen.core.state import RunState
 from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import RequirementView
@@ -130,6 +131,43 @@ class IterationDetail:
     """The calls to models of this iteration, the judge's included."""
 
 
+StepKind = Literal["turn", "says", "reads", "runs", "edits", "tool", "check", "judge", "hint", "asks", "end"]
+StepState = Literal["running", "done", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStep:
+    """One thing that a run did or does, for a person who follows it: what the worker read, ran, edited and said, which
+    check ran, what a person said. None of it is evidence.
+
+    `text` is output, or what was said, bounded. `diff` are the hunks of the edit of one file, `path` relative to the
+    workspace, where it is known what was there before. `order` says where it stands among the others, of which several
+    may have the same; `version` grows over all steps of the run with each change."""
+
+    id: str
+    order: int
+    version: int
+    at: float
+    iteration: int
+    kind: StepKind
+    title: str
+    state: StepState = "done"
+    text: str = ""
+    path: str | None = None
+    diff: str = ""
+    added: int = 0
+    removed: int = 0
+    evidence_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSteps:
+    """`version` is what to ask after next."""
+
+    version: int
+    steps: tuple[RunStep, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class RevertOutcome:
     changed: tuple[str, ...]
@@ -184,6 +222,16 @@ class Runs(Protocol):
         ...
 
     async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView: ...
+
+    async def hint(self, run_id: str, text: str) -> ReadWhen:
+        """Says something to the worker unasked, and returns when that will be read. Raises UsageError where nobody is
+        there to read it."""
+        ...
+
+    async def steps(self, run_id: str, after: int = 0) -> RunSteps:
+        """What the run did and does, step by step: those that are new or other ones since version `after`. Bounded:
+        of a long run the latest steps."""
+        ...
 
     async def revert(
         self, run_id: str, iteration: int | None, paths: Sequence[str] | None = None, *, force: bool = False
@@ -276,6 +324,8 @@ __all__ = [
     "LimitChanges",
     "Limits",
     "RevertOutcome",
+    "RunStep",
+    "RunSteps",
     "RunView",
     "Runs",
     "StartOptions",

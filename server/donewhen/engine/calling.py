@@ -52,6 +52,8 @@ class CallAccount:
             await run.append(CallStarted(call_id, self._role, model, prompt, worst), durable=False)
         finally:
             del run.reserved[call_id]
+        if self._role == "worker":
+            run.streams(call_id)
         return call_id
 
     async def end(self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None) -> None:

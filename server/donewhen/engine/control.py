@@ -24,6 +24,7 @@ from donewhen.core.errors import (
     UsageError,
 )
 from donewhen.core.fold import fold
+from donewhen.core.hints import UNASKED, ReadWhen, hint
 from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.steering import PausedBy
 from donewhen.core.work import Answer
@@ -38,7 +39,7 @@ REPLY_WITHIN = 10.0
 PAUSED_WITHIN = 5.0
 DIED = "its supervisor died"
 LETS_GO_WITHIN = 3.0
-_A_PERSONS = frozenset({"answer", "waive", "accept"})  # a worker that could do these would prove nothing
+_A_PERSONS = frozenset({"answer", "waive", "accept", "hint"})  # a worker that could do these would prove nothing
 
 
 class Control(Reading):
@@ -70,6 +71,9 @@ class Control(Reading):
 
     async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView:
         return await self._do(run_id, "dispute", {"requirement": requirement, "reason": reason})
+
+    async def hint(self, run_id: str, text: str) -> ReadWhen:
+        return (await self._ask_owner(run_id, "hint", {"text": text}))["when"]
 
     async def revert(
         self, run_id: str, iteration: int | None, paths: Sequence[str] | None = None, *, force: bool = False
@@ -165,6 +169,7 @@ class Control(Reading):
             "waive": self._waive,
             "accept": self._accept,
             "dispute": self._dispute,
+            "hint": self._hint,
             "revert": self._revert,
             "revert_finding": self._revert_finding,
         }
@@ -237,6 +242,19 @@ class Control(Reading):
         if (await self._now(run_id)).options.judge is None:
             raise UsageError("there is no judge to ask again: checks decide here; change the check, or waive it")
         await self._record(run_id, e.RequirementDisputed(found, reason))
+
+    async def _hint(self, run_id: str, text: str) -> dict[str, Any]:
+        state = await self._steerable(run_id)
+        if not text.strip():
+            raise UsageError("the hint is empty: say what the worker should know")
+        if state.mode == "audit" or state.options.worker is None:
+            raise UsageError(f"run {run_id} is a check: it has no worker to tell")
+        if state.waits_for_person:
+            raise UsageError(f"run {run_id} has no worker to tell: its files are edited by you")
+        await self._record(run_id, e.InterruptAnswered(UNASKED, hint(text)))
+        at_work = state.turn is not None and state.active
+        when: ReadWhen = "resume" if not state.active or state.halted else "nextTurn"
+        return {"when": "nextCall" if at_work and state.options.agent is not None else when}
 
     async def _accept(self, run_id: str, finding_id: str | None, reason: str, undo: bool) -> None:
         state = await self._steerable(run_id)

@@ -7,15 +7,23 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
-from donewhen.core.errors import DoneWhenError, GoalFileError, LedgerError, LedgerUnavailable, UnreadableRun
+from donewhen.core.errors import (
+    DoneWhenError,
+    GoalFileError,
+    LedgerError,
+    LedgerUnavailable,
+    UnknownRun,
+    UnreadableRun,
+)
 from donewhen.core.evidence import Evidence
 from donewhen.core.freshness import Present
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
-from donewhen.engine.api import IterationDetail, RunView
+from donewhen.engine.api import IterationDetail, RunSteps, RunView
 from donewhen.engine.comparing import comparable, glanced
-from donewhen.engine.records import Records, view_of
+from donewhen.engine.records import PIECE, Records, view_of
 from donewhen.engine.setup import EngineSetup
+from donewhen.engine.steps import Followers, Steps
 from donewhen.engine.tasks import cancelled
 from donewhen.engine.vigils import Vigils
 from donewhen.engine.watching import same_goal
@@ -37,6 +45,7 @@ class Reading:
         self._listeners: list[Callable[[RunView], None]] = []
         self._background: asyncio.Task[None] | None = None
         self._vigils: Vigils | None = None
+        self._followers = Followers(lambda: Steps(setup.root, setup.mask))
         self._telling: set[asyncio.Future[None]] = set()
         self._watching_again: asyncio.Task[None] | None = None
         self._watch_due = False
@@ -164,6 +173,25 @@ class Reading:
 
     async def iteration(self, run_id: str, number: int) -> IterationDetail:
         return await self._records.iteration(run_id, number)
+
+    async def steps(self, run_id: str, after: int = 0) -> RunSteps:
+        steps, reading = self._followers.of(run_id)
+        async with reading:
+            entries = await self._setup.ledger.entries(run_id, steps.sequence)
+            if not entries and steps.sequence == 0:
+                raise UnknownRun(f"there is no run {run_id} in this workspace: `donewhen list` shows all")
+            for number, entry in enumerate(entries, 1):
+                steps.take(entry)
+                if number % PIECE == 0:
+                    await asyncio.sleep(0)
+            run = self._active.get(run_id)
+            if run is not None:
+                steps.look(run)
+            if steps.edited:
+                live = (await self._view(run_id)).state.active
+                async with self.opened(run_id) as workspace:
+                    await steps.work_out(workspace, live=live)
+            return steps.since(after)
 
     async def file_at(self, run_id: str, iteration: int, path: str) -> str | None:
         checkpoint, _ = await self._records.checkpoint(run_id, iteration)

@@ -12,7 +12,7 @@ from donewhen.core.evidence import Evidence, ObservedCommand
 from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer, Interrupt, WorkerStep
-from donewhen.engine.active import ActiveRun
+from donewhen.engine.active import ActiveRun, turn_stream
 from donewhen.engine.calling import CallAccount
 from donewhen.engine.editor import settled_or_proven
 from donewhen.ports import PluginHost, PluginTool, ToolDoer, TreeState, Workspace
@@ -27,6 +27,7 @@ class Context:
     def __init__(self, run: ActiveRun) -> None:
         self._run = run
         self.calls = CallAccount(run, "worker")
+        run.streams(turn_stream(run.state.iteration))
 
     @property
     def workspace(self) -> Workspace:
@@ -38,6 +39,13 @@ class Context:
 
     def activity(self, line: str) -> None:
         self._run.say(line)
+
+    def stream(self, text: str, *, whole: bool = False) -> None:
+        self._run.stream(text, whole=whole)
+
+    @property
+    def hints(self) -> Sequence[str]:
+        return self._run.state.hints
 
     async def settled(self) -> TreeState:
         tree = await settled_or_proven(self._run)
@@ -85,6 +93,7 @@ class Context:
 
     async def tool_started(self, call: ToolCall, summary: str) -> None:
         await self._run.append(ToolStarted(call.id, call.name, self._run.parts.mask(summary)))
+        self._run.streams(call.id)
 
     async def tool_finished(self, call: ToolCall, step: WorkerStep, message: Message) -> None:
         """The result goes to disk with the next intent or reply: until then the turn would run again anyway."""

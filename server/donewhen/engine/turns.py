@@ -13,6 +13,7 @@ from donewhen.core.events import (
     Warned,
 )
 from donewhen.core.feedback import feedback_text, outputs_of
+from donewhen.core.hints import unasked
 from donewhen.core.proof import assess
 from donewhen.core.state import OpenTurn
 from donewhen.core.work import Interrupt, TurnResult, Usage
@@ -82,7 +83,7 @@ def _turn(run: ActiveRun, iteration: int) -> Turn:
         views=views,
         feedback=None if iteration == 1 else _retry(run),
         token=run.token,
-        answers=state.answers,
+        answers=(*state.answers, *map(unasked, state.hints)),
         preserve_context=state.options.preserve_context,
     )
 

@@ -133,6 +133,19 @@ class RunEvidence(Strict):
     show: bool = False
 
 
+class RunActivity(Strict):
+    """`follow` begins, or ends, telling what is new; `stepId` asks for one step in full."""
+
+    run_id: str
+    follow: bool | None = None
+    step_id: str | None = None
+
+
+class RunHint(Strict):
+    run_id: str
+    text: str = Field(min_length=1, max_length=20_000)
+
+
 class RunReport(Strict):
     run_id: str
     format: Literal["markdown", "json", "junit"] = "markdown"

@@ -28,6 +28,8 @@ COMMANDS = (
     "donewhen.run.file",
     "donewhen.run.evidence",
     "donewhen.run.report",
+    "donewhen.run.activity",
+    "donewhen.run.hint",
 )
 
 SELECTOR = ({"pattern": "**/GOAL.md"}, {"pattern": "**/*.goal.md"})

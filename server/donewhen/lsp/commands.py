@@ -15,7 +15,7 @@ from donewhen.lsp.failures import InvalidParams
 from donewhen.lsp.goal_commands import check_goal, clear_goal, detect_checks, set_goal
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.places import locate, required_path
-from donewhen.lsp.reading_commands import evidence, file_text, iteration, report
+from donewhen.lsp.reading_commands import activity, evidence, file_text, iteration, report
 from donewhen.lsp.run_folders import folder_of
 from donewhen.lsp.snapshots import snapshot_json
 from donewhen.lsp.strictness import Strict, read
@@ -110,6 +110,12 @@ async def dispute(session: Session, argument: a.RunDispute) -> dict[str, Any]:
     folder = await folder_of(session, argument.run_id)
     view = await folder.runs.dispute(argument.run_id, argument.requirement_id, argument.reason)
     return shown(session, folder, view)
+
+
+async def hint(session: Session, argument: a.RunHint) -> dict[str, Any]:
+    """Says something to the worker unasked."""
+    folder = await folder_of(session, argument.run_id)
+    return {"when": await folder.runs.hint(argument.run_id, argument.text)}
 
 
 async def accept_integrity(session: Session, argument: a.RunAcceptIntegrity) -> dict[str, Any]:
@@ -229,4 +235,6 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.file": Command(a.RunFile, file_text),
     "donewhen.run.evidence": Command(a.RunEvidence, evidence),
     "donewhen.run.report": Command(a.RunReport, report),
+    "donewhen.run.activity": Command(a.RunActivity, activity),
+    "donewhen.run.hint": Command(a.RunHint, hint),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from donewhen.lsp.interrupts import Interrupts
 from donewhen.lsp.progress import Progress
 from donewhen.lsp.pulse import Pulse
 from donewhen.lsp.snapshots import snapshot_json
+from donewhen.wire.steps import step_json
 
 if TYPE_CHECKING:
     from donewhen.engine.api import RunView
@@ -18,8 +20,18 @@ if TYPE_CHECKING:
     from donewhen.lsp.session import Session
 
 SNAPSHOT_SECONDS = 0.1
+ACTIVITY_SECONDS = 0.08
 DIAGNOSTICS_SECONDS = 0.005
 REFRESH_SECONDS = 0.25
+
+
+@dataclass(slots=True)
+class _Told:
+    """How far the client was told the steps of a run."""
+
+    folder: Folder
+    run_id: str
+    version: int
 
 
 class Publisher:
@@ -28,6 +40,8 @@ class Publisher:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._snapshots: dict[str, Pulse] = {}
+        self._followed: dict[str, Pulse] = {}
+        """The runs whose steps the client is told."""
         self._goals: set[Goal] = set()
         self._diagnostics = Pulse(DIAGNOSTICS_SECONDS, self._publish_diagnostics)
         self._refresh = Pulse(REFRESH_SECONDS, self._ask_to_refresh)
@@ -43,8 +57,20 @@ class Publisher:
         if run_id not in self._snapshots:
             self._snapshots[run_id] = Pulse(SNAPSHOT_SECONDS, partial(self._publish_snapshot, folder, run_id))
         self._snapshots[run_id].poke()
+        if run_id in self._followed:
+            self._followed[run_id].poke()
         if view.state.goal.path is not None:
             self.goal_changed(folder.root, view.state.goal.path)
+
+    def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
+        """See `Showing.follow`."""
+        before = self._followed.pop(run_id, None)
+        if before is not None:
+            before.stop()
+        if version is not None:
+            told = _Told(folder, run_id, version)
+            self._followed[run_id] = Pulse(ACTIVITY_SECONDS, partial(self._publish_steps, told))
+            self._followed[run_id].poke()
 
     def goal_changed(self, root: Path, path: str) -> None:
         """A goal file, or what is known about it, changed."""
@@ -59,7 +85,13 @@ class Publisher:
 
     async def close(self) -> None:
         """The last states still go out; then nothing more."""
-        for pulse in (*self._snapshots.values(), self._diagnostics, self._refresh, self._pull_again):
+        for pulse in (
+            *self._snapshots.values(),
+            *self._followed.values(),
+            self._diagnostics,
+            self._refresh,
+            self._pull_again,
+        ):
             pulse.stop()
         self.interrupts.close()
 
@@ -74,6 +106,13 @@ class Publisher:
         if self._shown.get(run_id) != look:
             self._shown[run_id] = look
             self._refresh.poke()
+
+    async def _publish_steps(self, told: _Told) -> None:
+        found = await told.folder.runs.steps(told.run_id, told.version)
+        told.version = found.version
+        if found.steps:
+            steps = [step_json(step, told.folder.root) for step in found.steps]
+            self._session.protocol.notify("donewhen/activity", {"runId": told.run_id, "steps": steps})
 
     async def _publish_diagnostics(self) -> None:
         goals, self._goals = self._goals, set()

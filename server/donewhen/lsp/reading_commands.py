@@ -49,6 +49,25 @@ async def evidence(session: Session, argument: a.RunEvidence) -> dict[str, Any]:
     return document
 
 
+async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:
+    """What the run did so far, step by step; from then on the client is told what is new, where it follows."""
+    from donewhen.wire.steps import step_json
+
+    folder = await folder_of(session, argument.run_id)
+    if argument.follow is False:
+        session.showing.follow(folder, argument.run_id, None)
+    found = await folder.runs.steps(argument.run_id)
+    steps = found.steps
+    if argument.step_id is not None:
+        steps = tuple(one for one in steps if one.id == argument.step_id)
+        if not steps:
+            raise UnknownName(f"run {argument.run_id} has no step {argument.step_id}, or it is too long ago")
+    if argument.follow:
+        session.showing.follow(folder, argument.run_id, found.version)
+    full = argument.step_id is not None
+    return {"runId": argument.run_id, "steps": [step_json(one, folder.root, full=full) for one in steps]}
+
+
 async def report(session: Session, argument: a.RunReport) -> dict[str, Any]:
     """The receipt, in one of the formats that there are."""
     from donewhen.wire.report import FORMATS, cited, render

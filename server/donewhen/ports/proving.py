@@ -123,6 +123,17 @@ class TurnContext(Protocol):
         """What it does now, one line, for the snapshot."""
         ...
 
+    def stream(self, text: str, *, whole: bool = False) -> None:
+        """What its command prints or its model says, as it comes, for whoever follows the run live: the next piece, or
+        with `whole` all of it so far. It is not put on record."""
+        ...
+
+    @property
+    def hints(self) -> Sequence[str]:
+        """What a person said unasked since the turn began, and the worker has not read: it is read once it is kept as
+        `core.hints.hint_message`. A worker that can't read it now gets it among the next turn's answers."""
+        ...
+
     async def settled(self) -> TreeState:
         """Waits until the workspace's content changed and then stayed quiet; the change is on record then."""
         ...

@@ -12,11 +12,12 @@ from donewhen.core.errors import ModelFailed, WorkerFailed
 from donewhen.core.events import AgentOptions
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold_plugging import pending_calls
+from donewhen.core.hints import hint_message
 from donewhen.core.plugging import ResumeDirective, ToolOutcome
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.accounting import ask
 from donewhen.ports import FilesOf, Model, ModelReply, Processes, Turn, TurnContext
-from donewhen.workers.activity import LiveOutput, activity_line
+from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.agent_hands import NO_OUTCOMES, Hands
 from donewhen.workers.agent_recall import recall
 from donewhen.workers.agent_talk import Talk
@@ -191,12 +192,19 @@ class _AgentTurn:
             raise _failed(failure) from failure
 
     async def _ask(self) -> ModelReply:
+        for hint in self._context.hints:
+            await self._talk.tell(hint_message(hint))
         request = await self._talk.request()
         self._context.activity("thinking")
         live = LiveOutput(self._context.activity)
+
+        def hear(text: str) -> None:
+            live.hear(_last_line(text))
+            self._context.stream(plain(text), whole=True)
+
         begun = time.monotonic()
         try:
-            reply = await ask(self._model, request, self._context.calls, lambda text: live.hear(_last_line(text)))
+            reply = await ask(self._model, request, self._context.calls, hear)
         finally:
             live.close()
         self._talk.heard(reply)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from donewhen.core.approval import DENIED, NOT_RUN, NOT_WRITTEN, SAID
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.feedback import keep_ends
+from donewhen.core.hints import hint_in
 from donewhen.workers.activity import activity_line
 from donewhen.workers.prompt import NOTES_HEADING, answers_of, is_task, item, items
 from donewhen.workers.tools import TOOLS
@@ -52,6 +53,8 @@ class Facts:
                 facts._take_over(message.text)
             elif is_task(message):
                 facts._heard(*answers_of(message))
+            elif (hint := hint_in(message)) is not None:
+                facts._heard(hint)
             elif message.role == "assistant":
                 open_calls = list(message.calls)
             elif message.role == "tool" and open_calls:

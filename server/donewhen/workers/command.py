@@ -57,6 +57,13 @@ class CommandWorker:
         call = _call(self._command, command_prompt(turn))
         context.activity(activity_line(f"running {self._command}"))
         live = LiveOutput(context.activity, silent=lambda line: end_line(plain(line)) is not None)
+
+        def hear(line: str) -> None:
+            live.hear(line)
+            said = plain(line)
+            if end_line(said) is None:
+                context.stream(f"{said.rstrip()}\n")
+
         try:
             result = await self._processes.run(
                 call.command,
@@ -65,7 +72,7 @@ class CommandWorker:
                 token=turn.token,
                 timeout=self._timeout,
                 stdin=call.stdin,
-                on_line=live.hear,
+                on_line=hear,
             )
         finally:
             live.close()

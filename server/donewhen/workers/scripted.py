@@ -10,7 +10,7 @@ from donewhen.core.errors import WorkerFailed, WorkspaceError
 from donewhen.core.work import Claim, TurnResult, TurnState, Usage, WorkerStep
 from donewhen.ports import Processes, Turn, TurnContext
 from donewhen.workers import script as recorded
-from donewhen.workers.activity import LiveOutput
+from donewhen.workers.activity import LiveOutput, plain
 from donewhen.workers.files import RecordedFiles
 
 MAX_TAIL = 400
@@ -123,13 +123,18 @@ class _Playing:
     async def _run(self, command: str) -> None:
         self._context.activity(f"run {command}")
         live = LiveOutput(self._context.activity)
+
+        def hear(line: str) -> None:
+            live.hear(line)
+            self._context.stream(f"{plain(line).rstrip()}\n")
+
         try:
             result = await self._processes.run(
                 command,
                 cwd=self._context.workspace.root,
                 environment=self._environment(),
                 token=self._turn.token,
-                on_line=live.hear,
+                on_line=hear,
             )
         finally:
             live.close()

@@ -57,6 +57,11 @@ async def _observed(desk: Desk, command: str, timeout: float) -> ProcessResult:
 
 async def _run(desk: Desk, command: str, timeout: float, ran: _Ran) -> ObservedCommand:
     live = LiveOutput(desk.context.activity)
+
+    def hear(line: str) -> None:
+        live.hear(line)
+        desk.context.stream(f"{plain(line).rstrip()}\n")
+
     try:
         result = await desk.processes.run(
             command,
@@ -64,7 +69,7 @@ async def _run(desk: Desk, command: str, timeout: float, ran: _Ran) -> ObservedC
             environment=desk.environment(),
             token=desk.turn.token,
             timeout=timeout,
-            on_line=live.hear,
+            on_line=hear,
             output_limit=4 * MAX_OUTPUT,
         )
     finally:

@@ -1,0 +1,54 @@
+"""What a run does, step by step, as clients get it: bounded, unless one step is asked for in full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from donewhen.core.feedback import keep_ends
+from donewhen.engine.api import RunStep
+from donewhen.wire.snapshot import Wire, wire_time
+
+MAX_TEXT = 4_000
+"""Characters of the text, and of the diff, of a step among others."""
+
+
+class WireStep(Wire):
+    """`id` stays while the step goes on: a later one of that id takes its place. `cut`: `text` or `diff` is not all
+    that is kept of it. A hint is `running` until the worker reads it."""
+
+    id: str
+    order: int
+    at: str
+    iteration: int
+    kind: Literal["turn", "says", "reads", "runs", "edits", "tool", "check", "judge", "hint", "asks", "end"]
+    title: str
+    state: Literal["running", "done", "failed"]
+    text: str
+    diff: str
+    cut: bool
+    uri: str | None
+    added: int
+    removed: int
+    evidence_id: str | None
+
+
+def step_json(step: RunStep, root: Path, *, full: bool = False) -> dict[str, Any]:
+    """A step as JSON; its texts bounded, unless `full`."""
+    text, diff = (one if full else keep_ends(one, MAX_TEXT) for one in (step.text, step.diff))
+    return WireStep(
+        id=step.id,
+        order=step.order,
+        at=wire_time(step.at),
+        iteration=step.iteration,
+        kind=step.kind,
+        title=step.title,
+        state=step.state,
+        text=text,
+        diff=diff,
+        cut=text != step.text or diff != step.diff,
+        uri=None if step.path is None else (root / step.path).as_uri(),
+        added=step.added,
+        removed=step.removed,
+        evidence_id=step.evidence_id,
+    ).model_dump(mode="json", by_alias=True)
