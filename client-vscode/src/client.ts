@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import { Backoff } from './backoff';
-import type { CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
+import type { Activity, CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
 import { type ServerCommand, sameCommand } from './serverCommand';
 import type { ServerClient, ServerState } from './services';
 import { type Remedy, SetupProblem } from './setupProblem';
@@ -47,6 +47,9 @@ export class Server implements ServerClient, vscode.Disposable {
   private wanted = false;
   private disposed = false;
 
+  private readonly active = new vscode.EventEmitter<Activity>();
+
+  readonly onActivity = this.active.event;
   readonly onDidChangeState = this.stateChanged.event;
   readonly onDidStart = this.started.event;
   state: ServerState = 'stopped';
@@ -135,6 +138,7 @@ export class Server implements ServerClient, vscode.Disposable {
     void this.stop();
     this.stateChanged.dispose();
     this.started.dispose();
+    this.active.dispose();
   }
 
   stop(): Promise<void> {
@@ -194,6 +198,9 @@ export class Server implements ServerClient, vscode.Disposable {
         this.closed(client);
       },
       garbled: refuse,
+    });
+    client.onNotification('donewhen/activity', (activity: Activity) => {
+      this.active.fire(activity);
     });
     client.onNotification('donewhen/snapshot', (snapshot: Snapshot) => {
       this.snapshots.take(snapshot);

@@ -3,6 +3,7 @@ export type Shown =
   | { readonly kind: 'evidence'; readonly runId: string; readonly evidenceId: string }
   | { readonly kind: 'file'; readonly runId: string; readonly iteration: number; readonly uri: string }
   | { readonly kind: 'report'; readonly runId: string }
+  | { readonly kind: 'step'; readonly runId: string; readonly stepId: string; readonly diff: boolean }
   | { readonly kind: 'interrupt'; readonly runId: string; readonly interruptId: string }
   | {
       readonly kind: 'proposed';
@@ -25,6 +26,8 @@ function documentName(shown: Shown, extension: string): string {
       return `${shown.evidenceId}.md`;
     case 'report':
       return 'report.md';
+    case 'step':
+      return `${shown.stepId}.${shown.diff ? 'diff' : 'txt'}`;
     case 'interrupt':
       return `${shown.interruptId}.${extension}`;
     case 'proposed':
@@ -53,6 +56,8 @@ const KINDS: Readonly<Record<Shown['kind'], (fields: Fields, runId: string) => S
     typeof evidenceId === 'string' ? { kind: 'evidence', runId, evidenceId } : undefined,
   file: ({ iteration, uri }, runId) =>
     typeof iteration === 'number' && typeof uri === 'string' ? { kind: 'file', runId, iteration, uri } : undefined,
+  step: ({ stepId, diff }, runId) =>
+    typeof stepId === 'string' ? { kind: 'step', runId, stepId, diff: diff === true } : undefined,
   interrupt: ({ interruptId }, runId) =>
     typeof interruptId === 'string' ? { kind: 'interrupt', runId, interruptId } : undefined,
   proposed: ({ interruptId, side, path }, runId) =>

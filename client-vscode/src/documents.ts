@@ -143,13 +143,25 @@ async function textOf(services: Services, shown: Shown): Promise<string> {
       return observed(services, shown);
     case 'file':
       // A file that wasn't there is shown as an empty one: a diff says that it is new, or gone.
-      return (await client.request('donewhen.run.file', fileArgument(shown))).text ?? '';
+      return fileText(services, shown);
     case 'report':
       return (await client.request('donewhen.run.report', { runId: shown.runId, format: 'markdown' })).text;
+    case 'step':
+      return stepText(services, shown);
     case 'interrupt':
     case 'proposed':
       return askedText(services, shown);
   }
+}
+
+async function fileText({ client }: Services, shown: Extract<Shown, { kind: 'file' }>): Promise<string> {
+  return (await client.request('donewhen.run.file', fileArgument(shown))).text ?? '';
+}
+
+/** All that is kept of what one step of a run printed, said or changed. */
+async function stepText({ client }: Services, { runId, stepId, diff }: Extract<Shown, { kind: 'step' }>): Promise<string> {
+  const [step] = (await client.request('donewhen.run.activity', { runId, stepId })).steps;
+  return (diff ? step?.diff : step?.text) ?? '';
 }
 
 function fileArgument({ runId, iteration, uri }: Extract<Shown, { kind: 'file' }>) {

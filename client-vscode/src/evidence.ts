@@ -16,6 +16,7 @@ export function registerEvidence(services: Services): vscode.Disposable {
     new Documents(services),
     over,
     opens(OPEN_EVIDENCE, openEvidence),
+    opens('donewhen.openStep', openStep),
     opens('donewhen.openReport', (given) => openReport(services, given)),
     opens('donewhen.openInterrupt', (given) => openInterrupt(services, given)),
     opens('donewhen.openIterationDiff', (given) => openDiff(services, given)),
@@ -31,6 +32,8 @@ interface Given {
   readonly runId?: string;
   readonly evidenceId?: string;
   readonly interruptId?: string;
+  readonly stepId?: string;
+  readonly diff?: boolean;
   readonly iteration?: number;
   readonly path?: string;
   readonly uri?: string;
@@ -43,6 +46,12 @@ function read(about: unknown): Given {
 /** The document that shows one evidence, however it is come to. */
 export function evidenceUri({ runId, evidenceId }: EvidenceName): vscode.Uri {
   return vscode.Uri.from(documentUri({ kind: 'evidence', runId, evidenceId }));
+}
+
+async function openStep({ runId, stepId, diff }: Given): Promise<void> {
+  if (runId !== undefined && stepId !== undefined) {
+    await show({ kind: 'step', runId, stepId, diff: diff === true });
+  }
 }
 
 async function openEvidence({ runId, evidenceId }: Given): Promise<void> {

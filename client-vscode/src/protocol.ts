@@ -180,7 +180,7 @@ export interface Step {
   readonly order: number;
   readonly at: string;
   readonly iteration: number;
-  readonly kind: 'turn' | 'says' | 'reads' | 'runs' | 'edits' | 'tool' | 'check' | 'judge' | 'hint' | 'asks' | 'end';
+  readonly kind: 'turn' | 'says' | 'reads' | 'runs' | 'edits' | 'tool' | 'reports' | 'check' | 'judge' | 'hint' | 'asks' | 'end';
   readonly title: string;
   readonly state: 'running' | 'done' | 'failed';
   readonly text: string;

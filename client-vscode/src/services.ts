@@ -1,5 +1,5 @@
 import type * as vscode from 'vscode';
-import type { CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
+import type { Activity, CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
 
 /** What every feature works with. A feature's module exports `register<Feature>(services): vscode.Disposable`. */
 export interface Services {
@@ -24,6 +24,8 @@ export interface ServerClient {
   readonly onDidChangeState: vscode.Event<ServerState>;
   /** After each start of the server, once the runs that it knows of are among the snapshots. */
   readonly onDidStart: vscode.Event<void>;
+  /** What is new of the runs that are followed, step by step. */
+  readonly onActivity: vscode.Event<Activity>;
   /**
    * Performs one of the server's commands; waits for a server that is starting. Rejects with an `Error` whose message
    * is for people.

@@ -44,6 +44,7 @@ describe('timelineHeader', () => {
       activity: '',
       chart: 'Score and cost over 2 iterations: the score went from 40 % to 100 %, the cost is $0.08.',
       note: '',
+      hintable: true,
       news: 'running. Iteration 2 has ended: 2 of 5 met · $0.04 · 12 s · 0 files changed',
     });
   });

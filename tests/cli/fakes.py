@@ -19,12 +19,21 @@ from donewhen.core.errors import DoneWhenError, UnknownRun, WrongAnswer
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
+from donewhen.core.hints import ReadWhen
 from donewhen.core.proof import assess
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.steering import PausedBy
 from donewhen.core.survey import FoundCheck, Survey
 from donewhen.core.work import Answer, Interrupt, Usage
-from donewhen.engine.api import HaltAnswer, IterationDetail, LimitChanges, RevertOutcome, RunView, StartOptions
+from donewhen.engine.api import (
+    HaltAnswer,
+    IterationDetail,
+    LimitChanges,
+    RevertOutcome,
+    RunSteps,
+    RunView,
+    StartOptions,
+)
 from donewhen.ports import Live, RunSummary
 
 RUN = "run-1"
@@ -171,6 +180,13 @@ class FakeRuns:
 
     async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView:
         return self._called("dispute", run_id, requirement, reason)
+
+    async def hint(self, run_id: str, text: str) -> ReadWhen:
+        self.calls.append(("hint", run_id, text))
+        return "nextTurn"
+
+    async def steps(self, run_id: str, after: int = 0) -> RunSteps:
+        return RunSteps(0, ())
 
     async def revert(
         self, run_id: str, iteration: int | None, paths: Sequence[str] | None = None, *, force: bool = False

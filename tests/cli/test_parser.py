@@ -14,7 +14,7 @@ from tests.cli.fakes import complete, desk
 
 ALL = [
     "init", "preflight", "check", "run", "resume", "status", "list", "pause", "stop", "answer", "waive", "accept",
-    "dispute", "report", "revert", "serve", "guard", "mcp", "demo", "doctor", "bench",
+    "dispute", "hint", "report", "revert", "serve", "guard", "mcp", "demo", "doctor", "bench",
 ]  # fmt: skip
 
 

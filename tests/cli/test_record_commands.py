@@ -110,6 +110,15 @@ def test_a_person_reaches_the_run(argv: list[str], call_made: tuple[object, ...]
     assert lines(call.out)[0]["runId"] == RUN
 
 
+def test_a_hint_reaches_the_worker_and_says_when_it_is_read(tmp_path: Path) -> None:
+    call = desk(tmp_path, view())
+    assert call("hint", RUN, "look", "at", "b.py") == 0
+    assert call.runs.calls == [("hint", RUN, "look at b.py")]
+    assert "at the start of its next turn" in call.out
+    assert call("hint", RUN, "again", "--json") == 0
+    assert call.out.endswith('{"when": "nextTurn"}\n')
+
+
 @pytest.mark.parametrize("which", [[], ["F1", "--all"]])
 def test_what_is_accepted_is_one_finding_or_all(which: list[str], tmp_path: Path) -> None:
     call = desk(tmp_path, view())

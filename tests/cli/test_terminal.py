@@ -6,6 +6,7 @@ import asyncio
 import io
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -17,7 +18,7 @@ from donewhen.cli.terminal import OutputClosed, Terminal, TypedLines
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding
 from donewhen.core.work import RunWarning
-from donewhen.engine.api import RunView
+from donewhen.engine.api import RunStep, RunView, StepKind, StepState
 from tests.cli.fakes import FakeRuns, Typed, complete, desk, question, view
 
 
@@ -80,6 +81,34 @@ def test_the_live_view_shows_all_of_a_run() -> None:
     display.finish(complete())
     assert "complete: every requirement is proven" in out.getvalue()
     assert "iteration 0 · " not in out.getvalue()
+
+
+def test_the_live_view_tells_what_the_worker_does_step_by_step() -> None:
+    out = io.StringIO()
+    display = LiveDisplay(terminal(out, live=True))
+    display.show(view(red=True))
+
+    def step(kind: StepKind, title: str, state: StepState = "done", **more: Any) -> RunStep:
+        return RunStep(f"{kind}1", 1, 1, 0.0, 1, kind, title, state, **more)
+
+    printed = "\n".join(f"line {number}" for number in range(20))
+    display.did([step("reads", "read a.py"), step("runs", "run `make`", "running", text=printed)])
+    assert "read a.py" in out.getvalue()
+    assert "line 19" in out.getvalue()
+    assert "line 3" not in out.getvalue()
+    out.truncate(0)
+    diff = "@@ -1 +1 @@\n-a\x1b[2J\n+b"
+    ended = step("runs", "`make`: exit 1", "failed", text="no rule\nto make it")
+    display.did([ended, step("edits", "edited b.py", diff=diff, added=1, removed=1), step("check", "mypy")])
+    told = out.getvalue()
+    for part in ("`make`: exit 1", "to make it", "edited b.py +1 -1", "-a", "+b"):
+        assert part in told
+    assert "\x1b[2J\n" not in told
+    assert "mypy" not in told
+    out.truncate(0)
+    display.did([ended])
+    assert "exit 1" not in out.getvalue()
+    display.hold()
 
 
 def test_a_closed_output_is_told_apart_from_a_closed_error_output() -> None:

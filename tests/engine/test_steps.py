@@ -90,7 +90,7 @@ async def test_what_a_worker_prints_is_there_while_it_works_and_afterwards(world
     await ended(supervisor, run_id)
     found = await steps(supervisor, run_id)
     assert found["runs run `make`"].state == "done"
-    assert found["says"].text == "made it"
+    assert found["reports"].text == "made it"
 
 
 async def test_a_flood_of_output_is_bounded_and_keeps_its_ends(world: World) -> None:

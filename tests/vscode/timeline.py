@@ -40,8 +40,16 @@ CONTRASTS = """() => {
   look('svg text', 'fill');
   look('path.score, path.cost', 'stroke');
   look('.sign', 'color', '::before');
+  look('.steps .lead, .steps .counts, .diff div', 'color');
   return found;
 }"""
+
+# Lines of a diff are blocks: their text has no line ends of its own.
+TEXTS = """all => all.map(one => {
+  const copy = one.cloneNode(true);
+  for (const line of copy.querySelectorAll('.diff > div')) line.append('\\n');
+  return copy.textContent;
+})"""
 
 
 class Timeline:
@@ -51,6 +59,7 @@ class Timeline:
         self.page = self.frame.locator("html")
         self.main = self.frame.locator("#timeline")
         self.chart = self.frame.get_by_role("slider")
+        self.activity = self.frame.get_by_role("region", name="Activity")
 
     def open(self) -> Timeline:
         self._window.palette.run("Done When: Show Timeline")
@@ -68,6 +77,10 @@ class Timeline:
         self.row(number).focus()
         self.row(number).press("Enter")
         self._window.until(lambda: wanted in self.detail(number).inner_text(), f"in iteration {number}: {wanted}")
+
+    def step(self, kind: str) -> list[str]:
+        """The steps of a kind, oldest first, as they are read: what is folded, too."""
+        return [text.strip() for text in self.activity.locator(f"li.{kind}").evaluate_all(TEXTS)]
 
     def said(self) -> str:
         """The chart in words."""

@@ -27,6 +27,8 @@ export interface Header {
   readonly note: string;
   /** What a screen reader is told when it changes: rarely. */
   readonly news: string;
+  /** Somebody works who can be told something in between. */
+  readonly hintable: boolean;
 }
 
 /** The details of one iteration: titled lists of lines. */
@@ -46,7 +48,25 @@ export interface Line {
 
 export type Action =
   | { readonly kind: 'evidence'; readonly evidenceId: string }
-  | { readonly kind: 'change'; readonly number: number; readonly uri: string };
+  | { readonly kind: 'change'; readonly number: number; readonly uri: string }
+  | { readonly kind: 'step'; readonly stepId: string; readonly diff: boolean }
+  | { readonly kind: 'file'; readonly uri: string };
+
+/** One thing that the run did or does. */
+export interface StepView {
+  readonly id: string;
+  /** Where it stands among the others. */
+  readonly order: number;
+  readonly kind: string;
+  /** What kind of thing it is, in a word. */
+  readonly lead: string;
+  readonly title: string;
+  readonly text: string;
+  readonly diff: string;
+  readonly counts: string;
+  readonly state: 'running' | 'done' | 'failed';
+  readonly actions: readonly Action[];
+}
 
 /** The page's own words, in the person's language. */
 export interface Words {
@@ -63,17 +83,27 @@ export interface Words {
   readonly showEarlier: string;
   readonly loading: string;
   readonly empty: string;
+  readonly activity: string;
+  readonly hint: string;
+  readonly sendHint: string;
+  readonly showAll: string;
+  readonly openFile: string;
+  readonly evidence: string;
 }
 
 export type ToPage =
   | { readonly kind: 'none'; readonly text: string }
   | { readonly kind: 'run'; readonly runId: string; readonly words: Words; readonly header: Header; readonly rows: readonly Row[] }
   | { readonly kind: 'update'; readonly runId: string; readonly header: Header; readonly rows: readonly Row[] }
-  | { readonly kind: 'detail'; readonly runId: string; readonly number: number; readonly sections: readonly Section[] };
+  | { readonly kind: 'detail'; readonly runId: string; readonly number: number; readonly sections: readonly Section[] }
+  | { readonly kind: 'steps'; readonly runId: string; readonly steps: readonly StepView[] }
+  | { readonly kind: 'hinted'; readonly runId: string; readonly text: string; readonly failed: boolean }
+  | { readonly kind: 'focusHint'; readonly runId: string };
 
 export type FromPage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'expand'; readonly runId: string; readonly number: number }
+  | { readonly kind: 'hint'; readonly runId: string; readonly text: string }
   | { readonly kind: 'open'; readonly runId: string; readonly action: Action };
 
 /** A message of the page; undefined for what is none. */
@@ -89,11 +119,20 @@ export function fromPage(value: unknown): FromPage | undefined {
   if (message['kind'] === 'expand' && isNumber(message['number'])) {
     return { kind: 'expand', runId, number: message['number'] };
   }
+  if (message['kind'] === 'hint' && typeof message['text'] === 'string') {
+    return { kind: 'hint', runId, text: message['text'] };
+  }
   const action = message['kind'] === 'open' ? toAction(fields(message['action'])) : undefined;
   return action === undefined ? undefined : { kind: 'open', runId, action };
 }
 
-function toAction({ kind, evidenceId, number, uri }: Readonly<Record<string, unknown>>): Action | undefined {
+function toAction({ kind, evidenceId, number, uri, stepId, diff }: Readonly<Record<string, unknown>>): Action | undefined {
+  if (kind === 'step' && typeof stepId === 'string') {
+    return { kind, stepId, diff: diff === true };
+  }
+  if (kind === 'file' && typeof uri === 'string') {
+    return { kind, uri };
+  }
   if (kind === 'evidence' && typeof evidenceId === 'string') {
     return { kind, evidenceId };
   }

@@ -2,6 +2,7 @@ import type { Language } from '../goalNodes';
 import { money, runStatus, spent, tally } from '../phrases';
 import type { Iteration, Snapshot } from '../protocol';
 import { duration } from '../statusText';
+import { isHintable } from './activity';
 import type { Header, Row } from './messages';
 
 /** The rows of the timeline, oldest first; what is under way is the last. */
@@ -73,6 +74,7 @@ export function timelineHeader(snapshot: Snapshot, rows: readonly Row[], languag
     progress,
     tally(snapshot.counts, language),
     ...spent(snapshot.cost.usd, language),
+    ...tokens(snapshot, language),
     duration(snapshot.elapsedSeconds),
   ];
   const done = rows.filter((row) => row.score !== null);
@@ -83,8 +85,15 @@ export function timelineHeader(snapshot: Snapshot, rows: readonly Row[], languag
     activity: (snapshot.status === 'running' ? snapshot.activity : snapshot.reason) ?? '',
     chart: chartInWords(done, language),
     note: costNote(done, language),
+    hintable: isHintable(snapshot),
     news: last === undefined ? status : t('{0}. {1} has ended: {2}', status, last.label, last.facts),
   };
+}
+
+/** What worker and judge were sent and answered; nothing where no model was asked. */
+function tokens({ cost: { worker, judge } }: Snapshot, { t }: Language): string[] {
+  const sum = [worker, judge].reduce((all, one) => all + one.inputTokens + one.outputTokens, 0);
+  return sum === 0 ? [] : [t('{0} tokens', sum.toLocaleString('en'))];
 }
 
 /** The chart for people who don't see it; of its cost, what there is to say. */

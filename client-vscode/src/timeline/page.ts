@@ -1,4 +1,5 @@
-import type { FromPage, Header, Row, Section, ToPage, Words } from './messages';
+import type { FromPage, Header, Row, Section, StepView, ToPage, Words } from './messages';
+import { ActivityView } from './page/activityView';
 import { ChartView } from './page/chartView';
 import { element, setText } from './page/elements';
 import { News } from './page/news';
@@ -28,6 +29,7 @@ class Page {
   private readonly facts = element('p', { class: 'facts' });
   private readonly activity = element('p', { class: 'quiet' });
   private readonly news = new News();
+  private readonly steps: ActivityView;
   private readonly chart: ChartView;
   private readonly list: RowsView;
   private readonly rows = new Map<number, Row>();
@@ -41,6 +43,15 @@ class Page {
     kept: Kept,
   ) {
     this.asTable = kept.asTable ?? false;
+    this.steps = new ActivityView(
+      words,
+      (action) => {
+        host.postMessage({ kind: 'open', runId, action });
+      },
+      (text) => {
+        host.postMessage({ kind: 'hint', runId, text });
+      },
+    );
     this.chart = new ChartView(
       words,
       this.asTable,
@@ -64,7 +75,8 @@ class Page {
       },
     });
     const main = document.getElementById('timeline');
-    main?.replaceChildren(this.title, this.facts, this.activity, this.news.root, this.chart.root, this.list.root);
+    const above = [this.title, this.facts, this.activity, this.news.root, this.steps.root];
+    main?.replaceChildren(...above, this.chart.root, this.list.root);
   }
 
   take(header: Header, rows: readonly Row[]): void {
@@ -85,6 +97,19 @@ class Page {
     this.list.detail(number, sections);
   }
 
+  did(steps: readonly StepView[]): void {
+    this.steps.take(steps);
+  }
+
+  hinted(text: string, failed: boolean): void {
+    this.steps.hinted(text, failed);
+    this.news.say(text);
+  }
+
+  focusHint(): void {
+    this.steps.focusField();
+  }
+
   keep(): void {
     host.setState({
       runId: this.runId,
@@ -103,6 +128,7 @@ class Page {
     setText(this.facts, this.header.facts);
     setText(this.activity, this.header.activity);
     this.news.say(this.header.news);
+    this.steps.hintable(this.header.hintable);
     const rows = [...this.rows.values()].sort((one, other) => one.number - other.number);
     this.chart.show(rows, this.header.chart, this.header.note);
     this.list.show(rows);
@@ -128,6 +154,12 @@ window.addEventListener('message', ({ data }: MessageEvent<ToPage>) => {
     return;
   } else if (data.kind === 'update') {
     page.take(data.header, data.rows);
+  } else if (data.kind === 'steps') {
+    page.did(data.steps);
+  } else if (data.kind === 'hinted') {
+    page.hinted(data.text, data.failed);
+  } else if (data.kind === 'focusHint') {
+    page.focusHint();
   } else {
     page.detail(data.number, data.sections);
   }

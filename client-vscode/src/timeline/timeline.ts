@@ -3,13 +3,16 @@ import { label } from '../askedText';
 import { shownRuns } from '../goalTree';
 import { allIterations, History, reportedIterations } from '../history';
 import { inform } from '../notices';
-import type { Snapshot } from '../protocol';
+import type { Snapshot, Step } from '../protocol';
 import type { Services } from '../services';
 import { pursuit } from '../snapshots';
+import { isHintable, readWhen, stepView } from './activity';
 import { iterationSections } from './detail';
+import { pickRun } from '../targets';
 import { pageFolder, timelineHtml } from './html';
 import { type FromPage, fromPage, type Row, type ToPage } from './messages';
 import { changedRows, timelineHeader, timelineRows } from './model';
+import { open } from './opening';
 import { timelineWords } from './words';
 
 const VIEW = 'donewhen.timeline';
@@ -34,6 +37,13 @@ export function registerTimeline(services: Services): vscode.Disposable {
         adopt(createPanel(services), runId);
       }
     }),
+    vscode.commands.registerCommand('donewhen.hint', async (about: unknown) => {
+      const runId = runOf(about) ?? (await hintableRun(services));
+      if (runId !== undefined) {
+        await vscode.commands.executeCommand('donewhen.showTimeline', { runId });
+        timeline?.hint();
+      }
+    }),
     vscode.window.registerWebviewPanelSerializer(VIEW, {
       deserializeWebviewPanel: (panel, state) => {
         if (timeline === undefined) {
@@ -56,6 +66,9 @@ class Timeline {
   private readonly subscriptions: { dispose(): void }[];
   private posted = new Map<number, Row>();
   private postedRun: string | undefined;
+  /** The run whose steps the server tells. */
+  private followed: string | undefined;
+  private wantsHint = false;
   private ready = false;
   private disposed = false;
 
@@ -73,7 +86,16 @@ class Timeline {
         this.follow(changed);
       }),
       services.client.onDidStart(() => {
+        // A server that was started anew follows nothing yet.
+        if (this.followed !== undefined) {
+          void this.followSteps(this.followed);
+        }
         void this.post();
+      }),
+      services.client.onActivity(({ runId: run, steps }) => {
+        if (run === this.postedRun) {
+          this.sendSteps(run, steps);
+        }
       }),
       panel.webview.onDidReceiveMessage((message: unknown) => {
         this.received(fromPage(message));
@@ -93,8 +115,15 @@ class Timeline {
     this.panel.reveal();
   }
 
+  /** The field for a hint has the focus, once the page shows it. */
+  hint(): void {
+    this.wantsHint = true;
+    this.focusHint();
+  }
+
   dispose(): void {
     this.disposed = true;
+    this.unfollow();
     for (const subscription of this.subscriptions) {
       subscription.dispose();
     }
@@ -129,14 +158,10 @@ class Timeline {
       void this.post();
     } else if (message?.kind === 'expand') {
       void this.postDetail(message.runId, message.number);
+    } else if (message?.kind === 'hint') {
+      void this.sendHint(message.runId, message.text);
     } else if (message?.kind === 'open') {
-      const { runId, action } = message;
-      if (action.kind === 'evidence') {
-        void vscode.commands.executeCommand('donewhen.openEvidence', { runId, evidenceId: action.evidenceId });
-      } else {
-        const about = { runId, iteration: action.number, uri: action.uri };
-        void vscode.commands.executeCommand('donewhen.openIterationDiff', about);
-      }
+      open(message.runId, message.action);
     }
   }
 
@@ -163,8 +188,53 @@ class Timeline {
     } else {
       this.send({ kind: 'run', runId, words: timelineWords(vscode.l10n), header, rows });
     }
+    if (this.postedRun !== runId) {
+      this.unfollow();
+      void this.followSteps(runId);
+    }
     this.postedRun = runId;
+    this.focusHint();
     this.posted = new Map(rows.map((row) => [row.number, row]));
+  }
+
+  /** What the run did so far, and from now on each step as it happens. */
+  private async followSteps(runId: string): Promise<void> {
+    this.followed = runId;
+    try {
+      this.sendSteps(runId, (await this.services.client.request('donewhen.run.activity', { runId, follow: true })).steps);
+    } catch (problem) {
+      this.services.log.warn(`activity: ${String(problem)}`);
+    }
+  }
+
+  private unfollow(): void {
+    const { followed: runId } = this;
+    this.followed = undefined;
+    if (runId !== undefined && this.services.client.state === 'running') {
+      const request = this.services.client.request('donewhen.run.activity', { runId, follow: false });
+      request.catch(() => undefined);
+    }
+  }
+
+  private sendSteps(runId: string, steps: readonly Step[]): void {
+    this.send({ kind: 'steps', runId, steps: steps.map((step) => stepView(step, vscode.l10n)) });
+  }
+
+  private async sendHint(runId: string, text: string): Promise<void> {
+    try {
+      const taken = await this.services.client.request('donewhen.run.hint', { runId, text });
+      this.send({ kind: 'hinted', runId, text: readWhen(taken, vscode.l10n), failed: false });
+    } catch (problem) {
+      const why = problem instanceof Error ? problem.message : String(problem);
+      this.send({ kind: 'hinted', runId, text: why, failed: true });
+    }
+  }
+
+  private focusHint(): void {
+    if (this.wantsHint && this.ready && this.postedRun !== undefined) {
+      this.wantsHint = false;
+      this.send({ kind: 'focusHint', runId: this.postedRun });
+    }
   }
 
   /** Once it is known which runs there are; a page that shows one keeps it. */
@@ -226,6 +296,11 @@ function runOf(about: unknown): string | undefined {
 
 function placeOf({ goalUri }: Snapshot): string {
   return goalUri === null ? '' : vscode.workspace.asRelativePath(vscode.Uri.parse(goalUri));
+}
+
+async function hintableRun(services: Services): Promise<string | undefined> {
+  const none = vscode.l10n.t('No worker is there to be told anything. Start a run with an agent or a command first.');
+  return (await pickRun(services, undefined, isHintable, none))?.runId;
 }
 
 async function chosenRun({ snapshots }: Services): Promise<string | undefined> {

@@ -17,5 +17,11 @@ export function timelineWords({ t }: Language): Words {
     showEarlier: t('Show earlier iterations'),
     loading: t('Loading…'),
     empty: t('No iteration has ended yet.'),
+    activity: t('Activity'),
+    hint: t('Hint to the worker'),
+    sendHint: t('Send Hint'),
+    showAll: t('Show All'),
+    openFile: t('Open File'),
+    evidence: t('Evidence'),
   };
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from donewhen.cli.terminal import OutputClosed, Terminal
 from donewhen.cli.wording import duration, one_line
 from donewhen.config import Settings
 from donewhen.core.state import IterationRecord
-from donewhen.engine.api import Runs, RunView, StartOptions
+from donewhen.engine.api import Runs, RunStep, RunView, StartOptions
 
 WIDTH = 72
 
@@ -65,6 +65,8 @@ async def _pursued(call: Call, runs: Runs, display: Display, path: str, options:
 class Narration:
     """Tells a run turn by turn: what the worker did and claimed, what the server found, what it refused and why."""
 
+    follows = False
+
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._begun = False
@@ -72,6 +74,9 @@ class Narration:
         self._told_audits = 0
         self._statuses: dict[str, str] = {}
         self._findings: set[str] = set()
+
+    def did(self, steps: Sequence[RunStep]) -> None:
+        return
 
     def hold(self) -> None:
         return

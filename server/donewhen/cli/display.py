@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from donewhen.cli.calling import Call, snapshot_text
 from donewhen.cli.progress import Log, closing
 from donewhen.cli.terminal import Terminal
-from donewhen.engine.api import RunView
+from donewhen.engine.api import RunStep, RunView
 
 
 class Display(Protocol):
     """Shows a run. `show` and `finish` may raise OutputClosed."""
 
     def show(self, view: RunView) -> None: ...
+
+    @property
+    def follows(self) -> bool:
+        """Whether `did` shows anything: else nobody has to work it out."""
+        ...
+
+    def did(self, steps: Sequence[RunStep]) -> None:
+        """What the worker did since, and does."""
+        ...
 
     def hold(self) -> None:
         """Leaves the terminal to something else until the next `show`."""
@@ -32,6 +42,8 @@ class Display(Protocol):
 class JsonDisplay:
     """One snapshot a line. `finish` adds none where the last line is that view already."""
 
+    follows = False
+
     def __init__(self, terminal: Terminal, root: Path) -> None:
         self._terminal, self._root = terminal, root
         self._last = ""
@@ -41,6 +53,9 @@ class JsonDisplay:
         if text != self._last:
             self._terminal.result(text)
             self._last = text
+
+    def did(self, steps: Sequence[RunStep]) -> None:
+        return
 
     def hold(self) -> None:
         return
@@ -55,6 +70,8 @@ class JsonDisplay:
 class LinesDisplay:
     """A line for each change of substance."""
 
+    follows = False
+
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._log = Log()
@@ -62,6 +79,9 @@ class LinesDisplay:
     def show(self, view: RunView) -> None:
         for line in self._log.lines(view):
             self._terminal.result(line)
+
+    def did(self, steps: Sequence[RunStep]) -> None:
+        return
 
     def hold(self) -> None:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -10,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from donewhen.cli.progress import closing, finding_line, met_of_total, reason_told, requirement_of
+from donewhen.cli.steps import StepLines
 from donewhen.cli.terminal import Terminal
 from donewhen.cli.wording import SYMBOLS, duration, one_line, spending
 from donewhen.core.verdict import RequirementView
-from donewhen.engine.api import RunView
+from donewhen.engine.api import RunStep, RunView
 
 STYLES = {
     "met": "green",
@@ -26,7 +28,9 @@ STYLES = {
 
 
 class LiveDisplay:
-    """Redraws one picture; what it shows last stays on the screen."""
+    """Redraws one picture; what it shows last stays on the screen. What the worker did stands above it."""
+
+    follows = True
 
     def __init__(self, terminal: Terminal) -> None:
         self._console = Console(file=terminal.stdout, force_terminal=True, highlight=False)
@@ -34,6 +38,7 @@ class LiveDisplay:
         self._view: RunView | None = None
         self._shown_at = 0.0
         self._note: str | None = None
+        self._steps = StepLines()
 
     def show(self, view: RunView) -> None:
         self._view, self._shown_at = view, time.monotonic()
@@ -44,6 +49,12 @@ class LiveDisplay:
             )  # fmt: skip
             self._live.start(refresh=True)
         else:
+            self._live.refresh()
+
+    def did(self, steps: Sequence[RunStep]) -> None:
+        for line in self._steps.take(steps):
+            self._console.print(line)
+        if self._live is not None:
             self._live.refresh()
 
     def hold(self) -> None:
@@ -68,7 +79,10 @@ class LiveDisplay:
     def _picture(self) -> RenderableType:
         if self._view is None:
             return Text("")
-        shown = picture(self._view, time.monotonic() - self._shown_at, self._console.height)
+        now = self._steps.now()
+        shown = picture(self._view, time.monotonic() - self._shown_at, self._console.height - len(now))
+        if now:
+            shown = Group(shown, *now)
         return Group(shown, Text(self._note, style="bold")) if self._note else shown
 
 

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "waive": ("person_commands", "waive"),
     "accept": ("person_commands", "accept"),
     "dispute": ("person_commands", "dispute"),
+    "hint": ("person_commands", "hint"),
     "revert": ("person_commands", "revert"),
     "guard": ("guarding", "guard"),
     "serve": ("serving", "serve"),

@@ -29,6 +29,7 @@ COMMANDS = {
     "waive": "take a requirement out of a run, with a reason",
     "accept": "accept an integrity finding, or all of them, with a reason",
     "dispute": "have a requirement judged again, with a note",
+    "hint": "say something to the worker of a run while it works",
     "report": "print the receipt of a run",
     "revert": "put files back as they were after an iteration",
     "serve": "start the language server",
@@ -118,7 +119,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     _run_options(commands["resume"], [setting.name for setting in SETTINGS if setting.name not in NOT_RESUMED])
     commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
     commands["status"].add_argument("--follow", action="store_true", help="follow it live until it ends or pauses")
-    for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "report", "revert"):
+    for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "hint", "report", "revert"):
         commands[name].add_argument("run_id", metavar="RUN_ID")
     _person_arguments(commands)
     commands["report"].add_argument("--format", choices=FORMATS, help="markdown, json or junit")
@@ -160,6 +161,7 @@ def _person_arguments(commands: dict[str, Parser]) -> None:
     )
     remembered = "keep the approval: for this run, or always in this workspace"
     answer.add_argument("--for", dest="remember", choices=REMEMBERED, metavar="|".join(REMEMBERED), help=remembered)
+    commands["hint"].add_argument("text", nargs="+", metavar="TEXT", help="what it should know")
     for name in ("waive", "dispute"):
         commands[name].add_argument("requirement", metavar="R3")
     commands["accept"].add_argument("finding", nargs="?", metavar="F1")

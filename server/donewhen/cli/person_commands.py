@@ -1,9 +1,9 @@
-"""What a person tells a run, whoever owns it: pause, stop, answer, waive, accept, dispute, revert."""
+"""What a person tells a run, whoever owns it: pause, stop, answer, waive, accept, dispute, hint, revert."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from donewhen.cli.answers import worded_answer
@@ -12,11 +12,17 @@ from donewhen.cli.outcome import COMPLETE, PERSON_NEEDED
 from donewhen.cli.progress import met_of_total
 from donewhen.cli.wording import one_line, shown_path
 from donewhen.core.errors import UsageError
+from donewhen.core.hints import ReadWhen
 from donewhen.core.resume import of_a_program, resumable
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RevertOutcome, Runs, RunView
 
 ASKED = "asked for on the command line"
+HINTED: Mapping[ReadWhen, str] = {
+    "nextCall": "the agent reads it before its next call to the model",
+    "nextTurn": "the worker reads it at the start of its next turn",
+    "resume": "the worker reads it once the run is resumed",
+}
 
 
 async def pause(call: Call) -> int:
@@ -63,6 +69,20 @@ async def dispute(call: Call) -> int:
     given = call.arguments
     async with call.runs() as runs:
         return _goes_on(call, await runs.dispute(given.run_id, given.requirement, _reason(call)))
+
+
+async def hint(call: Call) -> int:
+    """Says something to the worker unasked, and when it will be read."""
+    given = call.arguments
+    async with call.runs() as runs:
+        when = await runs.hint(given.run_id, " ".join(given.text))
+        if call.json:
+            call.terminal.document({"when": when})
+        else:
+            call.terminal.result(HINTED[when])
+            if when == "resume":
+                call.terminal.say(f"go on with: donewhen resume {given.run_id}")
+    return COMPLETE
 
 
 def _reason(call: Call) -> str:

@@ -97,13 +97,17 @@ class Pursuit:
 
     async def _show_all(self, first: RunView) -> RunView:
         """Shows every view until the last, which it returns."""
-        last, run_id = first, first.state.run_id
+        last, run_id, version = first, first.state.run_id, 0
         async with self._questions(run_id) as questions:
             async for view in self.runs.follow(run_id):
                 last = view
                 if questions is not None:
                     questions.update(view)
                 if questions is None or not questions.asking:
+                    if self.display.follows:
+                        did = await self.runs.steps(run_id, version)
+                        version = did.version
+                        self.display.did(did.steps)
                     self.display.show(view)
                 if self._nobody_can_answer(view):
                     asked = view.state.interrupts[0]

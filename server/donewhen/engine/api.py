@@ -131,7 +131,7 @@ class IterationDetail:
     """The calls to models of this iteration, the judge's included."""
 
 
-StepKind = Literal["turn", "says", "reads", "runs", "edits", "tool", "check", "judge", "hint", "asks", "end"]
+StepKind = Literal["turn", "says", "reads", "runs", "edits", "tool", "reports", "check", "judge", "hint", "asks", "end"]
 StepState = Literal["running", "done", "failed"]
 
 

@@ -45,7 +45,7 @@ _KINDS: Mapping[str, StepKind] = {
     "read_file": "reads",
     "list_files": "reads",
     "search": "reads",
-    "report": "says",
+    "report": "reports",
 }
 _HUNK = re.compile(r"^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
 
@@ -231,7 +231,7 @@ class Steps:
                 title = f"{step.kind} {first}"
                 self._put(f"{self._next('s')}.{number}", at, kind, title, "done" if step.ok else "failed", text=rest)
             if result.claim.text:
-                self._put(self._next("y"), at, "says", "", text=result.claim.text)
+                self._put(self._next("y"), at, "reports", "", text=result.claim.text)
         if result.error:
             self._put(self._next("z"), at, "end", f"The worker failed: {result.error}", "failed")
         self._over("done")
@@ -289,8 +289,8 @@ class Steps:
             return
         call, kind = self._wanted.pop(event.call_id, None), self._steps[step].kind
         shown, ok = event.step, event.step.ok
-        title = {} if kind in ("reads", "says") and ok else {"title": shown.summary}
-        text = {} if kind == "says" or (kind == "edits" and ok) else {"text": event.message.text}
+        title = {} if kind in ("reads", "reports") and ok else {"title": shown.summary}
+        text = {} if kind == "reports" or (kind == "edits" and ok) else {"text": event.message.text}
         self._change(step, state="done" if ok else "failed", **title, **text)
         arguments = _arguments(call)
         path = arguments.get("path", arguments.get("file_path"))
@@ -386,6 +386,9 @@ class Steps:
                 word = "Interrupted"
             case RunHalted():
                 word = "Halted"
+        if isinstance(event, e.RunEnded):
+            for step, _ in self._hints:
+                self._change(step, state="failed")
         title = f"{word}: {reason}" if reason else word
         good = isinstance(event, e.RunEnded) and event.status in ("complete", None)
         self._put(self._next("z"), at, "end", title, "done" if good or isinstance(event, e.RunPaused) else "failed")

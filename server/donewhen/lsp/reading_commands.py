@@ -56,6 +56,7 @@ async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:
     folder = await folder_of(session, argument.run_id)
     if argument.follow is False:
         session.showing.follow(folder, argument.run_id, None)
+        return {"runId": argument.run_id, "steps": []}
     found = await folder.runs.steps(argument.run_id)
     steps = found.steps
     if argument.step_id is not None:

@@ -15,13 +15,14 @@ MAX_TEXT = 4_000
 
 class WireStep(Wire):
     """`id` stays while the step goes on: a later one of that id takes its place. `cut`: `text` or `diff` is not all
-    that is kept of it. A hint is `running` until the worker reads it."""
+    that is kept of it. A hint is `running` until the worker reads it, and
+    `failed` where the run ended before."""
 
     id: str
     order: int
     at: str
     iteration: int
-    kind: Literal["turn", "says", "reads", "runs", "edits", "tool", "check", "judge", "hint", "asks", "end"]
+    kind: Literal["turn", "says", "reads", "runs", "edits", "tool", "reports", "check", "judge", "hint", "asks", "end"]
     title: str
     state: Literal["running", "done", "failed"]
     text: str

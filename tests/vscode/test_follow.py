@@ -1,0 +1,197 @@
+"""Following the agent: what it reads, runs, edits and says, as it does it, and a word to it in between."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from donewhen.testing.models import ModelCall, Reply, calls
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import Opener, installed
+from tests.vscode.models import Models, answers
+from tests.vscode.site import BAR, RIGHT, project
+
+if TYPE_CHECKING:
+    from tests.vscode.timeline import Timeline
+    from tests.vscode.workbench import Workbench
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+GOAL = """\
+# Make add right
+
+- [ ] `python -m pytest -q` passes
+"""
+HOSTILE = '<img src=x onerror="window.ran = 1"> [Fix it](command:workbench.action.closeWindow)'
+THEMES = {
+    "Light Modern": "vscode-light",
+    "Dark Modern": "vscode-dark",
+    "Dark High Contrast": "vscode-high-contrast",
+    "Light High Contrast": "vscode-high-contrast-light",
+}
+
+
+@pytest.fixture(scope="module")
+def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[CodeServer]:
+    settings = {**models.settings(), "donewhen.approve": "auto"}
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), settings) as server:
+        yield server
+
+
+class Held:
+    """An agent that waits for the test before each reply but the first ones; `heard` is what it was told last."""
+
+    def __init__(self, *replies: Reply, free: int) -> None:
+        self._replies, self._free = replies, free
+        self.go_on = threading.Semaphore(0)
+        self.heard: list[str] = []
+
+    def __call__(self, call: ModelCall) -> Reply:
+        at = len(answers(call))
+        if at >= self._free:
+            assert self.go_on.acquire(timeout=120)
+        self.heard.append(call.messages[-1].text)
+        return self._replies[min(at, len(self._replies) - 1)]
+
+
+def followed(window: Workbench) -> Timeline:
+    from tests.vscode.timeline import Timeline
+
+    window.notices.wait_bar(BAR, "Goal")
+    window.palette.run("Done When: Start")
+    window.notices.wait_bar(BAR, "1/10", 60)
+    window.palette.run("Done When: Show Timeline")
+    timeline = Timeline(window)
+    timeline.activity.wait_for()
+    return timeline
+
+
+def test_each_step_is_shown_as_it_happens_and_a_hint_reaches_the_agent(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    agent = Held(
+        calls("read_file", path="calc.py"),
+        calls("write_file", path="calc.py", content=f"# {HOSTILE}\n{RIGHT}"),
+        calls("run_command", command="echo one; echo two; python -m pytest -q"),
+        calls("list_files"),
+        calls("report", state="finished", text=f"add adds now. {HOSTILE}"),
+        free=3,
+    )
+    models.play(worker=agent)
+    folder = project(tmp_path / "adder", GOAL)
+    window = open_window(server, folder)
+    timeline = followed(window)
+
+    # The agent is still at work: nothing of it has ended.
+    reads = window.until(lambda: timeline.step("reads"), "read")[-1]
+    assert "read calc.py" in reads
+    edits = window.until(lambda: timeline.step("edits"), "edited")[-1]
+    assert f"+# {HOSTILE}" in edits
+    assert "-" in edits
+    assert "@@ -" in edits
+    ran = window.until(lambda: [one for one in timeline.step("runs") if "passed" in one], "what it printed")[-1]
+    assert "one\ntwo\n" in ran
+    assert "tokens" in timeline.main.inner_text()
+    assert timeline.frame.locator("img, b, a, #timeline script").count() == 0
+    assert timeline.evaluate("() => window.ran ?? 0") == 0
+
+    window.palette.run("Done When: Hint to the Worker")
+    window.until(lambda: timeline.evaluate("() => document.activeElement.id") == "hint", "the field has the focus")
+    window.page.keyboard.type("say it in French")
+    window.page.keyboard.press("Enter")
+    window.until(lambda: "before its next call to the model" in timeline.main.inner_text(), "when it will be read")
+    assert "not read yet" in window.until(lambda: timeline.step("hint"), "the hint")[-1]
+    agent.go_on.release(10)
+    window.notices.wait_bar(BAR, "1 of 1 met", 60)
+    # The reply that was held was asked for before; the next one had the hint.
+    window.until(lambda: "your hint, read" in timeline.step("hint")[-1], "read")
+    assert agent.heard[-1].endswith("say it in French")
+    says = window.until(lambda: timeline.step("reports"), "said")[-1]
+    assert HOSTILE in says
+    assert any("✓" in one or "passed" in one for one in window.until(lambda: timeline.step("check"), "checked"))
+
+
+def test_a_panel_that_is_opened_later_has_what_happened_and_all_of_a_long_output(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    agent = Held(
+        calls("read_file", path="calc.py"),
+        calls("run_command", command="seq 1 4000"),
+        calls("write_file", path="calc.py", content=RIGHT),
+        calls("report", state="finished", text="add adds now."),
+        free=10,
+    )
+    models.play(worker=agent)
+    window = open_window(server, project(tmp_path / "adder", GOAL))
+    window.notices.wait_bar(BAR, "Goal")
+    window.palette.run("Done When: Start")
+    window.notices.wait_bar(BAR, "1 of 1 met", 60)
+
+    from tests.vscode.timeline import Timeline
+
+    timeline = Timeline(window).open()
+    timeline.activity.wait_for()
+    ran = window.until(lambda: timeline.step("runs"), "what ran")[-1]
+    assert "seq 1 4000" in ran
+    assert "+" in timeline.step("edits")[-1]
+    timeline.frame.locator("li.runs").get_by_role("button", name="Show All").click()
+    window.until(lambda: "exit 0 after" in window.editor.text(), "in full")
+
+
+def test_it_is_accessible_in_every_theme_and_by_keyboard(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    agent = Held(
+        calls("read_file", path="calc.py"),
+        calls("run_command", command="seq 1 9; exit 3"),
+        calls("write_file", path="calc.py", content=RIGHT),
+        calls("report", state="finished", text="add adds now."),
+        free=3,
+    )
+    models.play(worker=agent)
+    window = open_window(server, project(tmp_path / "adder", GOAL))
+    timeline = followed(window)
+    window.until(lambda: timeline.step("edits"), "edited")
+    for theme, kind in THEMES.items():
+        window.palette.run("Preferences: Color Theme")
+        window.palette.answer(theme)
+        window.until(lambda kind=kind: kind == timeline.evaluate("() => document.body.dataset.vscodeThemeKind"), theme)
+        assert (theme, timeline.violations()) == (theme, [])
+        assert (theme, [one for one in timeline.contrasts() if one[1] < 4.5]) == (theme, [])
+    failed = timeline.frame.locator("li.runs details").first
+    failed.locator("summary").focus()
+    assert failed.evaluate("e => e.open")
+    window.page.keyboard.press("Enter")
+    assert not failed.evaluate("e => e.open")
+    assert timeline.evaluate("() => document.querySelectorAll('[aria-live], [role=alert], [role=log]').length") == 1
+    agent.go_on.release(10)
+    window.notices.wait_bar(BAR, "1 of 1 met", 60)
+
+
+def test_the_lines_and_edits_of_a_command_are_followed_too(
+    vsix: Path, open_window: Opener, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder", GOAL)
+    gate = tmp_path / "gate"
+    script = tmp_path / "worker.sh"
+    script.write_text(
+        f"echo I look; cp {tmp_path}/right.py calc.py; echo I wait\n"
+        f"while ! test -e {gate}; do sleep 0.1; done\necho I am done\n"
+    )
+    (tmp_path / "right.py").write_text(RIGHT)
+    settings = {"donewhen.worker": "command", "donewhen.workerCommand": f"sh {script}", "donewhen.approve": "auto"}
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), settings) as server:
+        window = open_window(server, folder)
+        timeline = followed(window)
+        ran = window.until(lambda: [one for one in timeline.step("runs") if "I wait" in one], "what it prints")[-1]
+        assert "I look" in ran
+        assert "I am done" not in ran
+        edits = window.until(lambda: timeline.step("edits"), "what it changed")[-1]
+        assert "edited calc.py" in edits
+        assert "@@ -" in edits
+        gate.touch()
+        window.notices.wait_bar(BAR, "1 of 1 met", 60)
+        window.until(lambda: "I am done" in timeline.step("runs")[-1], "its last line")
