@@ -1,6 +1,7 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
+import { Bundle } from './bundle';
 import { programSettings, setForUser, text } from './configuration';
 import { type Made, pipInstall } from './installing';
 import { type Contents, ManagedEnvironments } from './managedEnvironment';
@@ -8,11 +9,14 @@ import { cleanEnvironment, type Ran, run } from './processes';
 import { askPython, isNewEnough, LEAST } from './pythons';
 import { commandOfPath, commandOfPython, isNamed, type ServerCommand, serverSource } from './serverCommand';
 import { type Remedy, SetupProblem } from './setupProblem';
+import { terminalFolder } from './terminal';
+import { writeProgram } from './terminalProgram';
 
 const MODELS_WANTED = 'modelsWanted';
 
-/** Where the server's program is; the extension's own environment is made where it is needed. */
+/** Where the server's program is: what the settings name, what this build brings, or an environment that is made. */
 export class Environment {
+  private readonly bundle: Bundle;
   private readonly managed: ManagedEnvironments;
   private readonly making = new Map<string, Promise<string>>();
 
@@ -20,12 +24,21 @@ export class Environment {
     private readonly context: vscode.ExtensionContext,
     private readonly log: vscode.LogOutputChannel,
   ) {
+    this.bundle = new Bundle(path.join(context.extensionPath, 'bundled'));
     this.managed = new ManagedEnvironments(path.join(this.storage, 'environments'));
   }
 
   /** Rejects with a SetupProblem where there is no server to be had. */
   async command(): Promise<ServerCommand> {
     await mkdir(this.storage, { recursive: true });
+    const command = await this.find();
+    await writeProgram(terminalFolder(this.context), command).catch((problem: unknown) => {
+      this.log.warn(`terminals get no donewhen: ${String(problem)}`);
+    });
+    return command;
+  }
+
+  private async find(): Promise<ServerCommand> {
     const source = serverSource(programSettings());
     switch (source.kind) {
       case 'path':
@@ -33,7 +46,7 @@ export class Environment {
       case 'interpreter':
         return this.ofInterpreter(source.interpreter);
       case 'managed':
-        return commandOfPython(await this.ofManaged(), true);
+        return (await this.ofBundle()) ?? commandOfPython(await this.ofManaged(), true);
     }
   }
 
@@ -109,6 +122,11 @@ export class Environment {
     return commandOfPython(interpreter, false);
   }
 
+  /** What calls models is large and wanted by some alone: it is installed when a model is chosen. */
+  private async ofBundle(): Promise<ServerCommand | undefined> {
+    return this.extras().length > 0 ? undefined : this.bundle.command(this.storage, this.clean);
+  }
+
   private async ofManaged(): Promise<string> {
     const contents = await this.contents();
     const found = await this.managed.find(contents);
@@ -149,7 +167,10 @@ export class Environment {
   }
 
   private async make(contents: Contents): Promise<string> {
-    const title = vscode.l10n.t('Done When sets up its Python environment');
+    const title =
+      contents.extras.length > 0
+        ? vscode.l10n.t('Done When installs model support, about 300 MB, once')
+        : vscode.l10n.t('Done When sets up its Python environment');
     const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
     return vscode.window.withProgress(options, async (progress, token) => {
       const abort = new AbortController();

@@ -17,6 +17,7 @@ import { registerServerStatus } from './serverStatus';
 import type { Services } from './services';
 import { isActive, SnapshotStore } from './snapshots';
 import { registerStatusBar } from './statusBar';
+import { registerTerminal } from './terminal';
 import { registerTimeline } from './timeline/timeline';
 import { Trouble } from './trouble';
 import { registerWanted } from './wanted';
@@ -51,6 +52,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const trouble: Trouble = new Trouble(started, environment, log, versionOf(context));
   const services: Services = { client: started, snapshots, log, context, keys: secrets };
   context.subscriptions.push(log, started, interpreter, follow(started, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow(started));
+  context.subscriptions.push(registerTerminal(context));
   const features = [
     registerStatusBar,
     registerContext,

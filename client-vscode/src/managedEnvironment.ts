@@ -90,7 +90,7 @@ async function isWhole(place: string): Promise<boolean> {
 
 /**
  * pip writes the folder of an environment into its programs, as text or, on Windows, before the archive that a launcher
- * ends with. uv is asked for programs that name none.
+ * ends with.
  */
 async function renameInPrograms(from: string, to: string): Promise<void> {
   const programs = path.dirname(pythonIn(from));

@@ -50,7 +50,6 @@ export function run(command: string, args: readonly string[], options: RunOption
 const HIDDEN: ReadonlySet<string> = new Set([
   ...['PYTHONPATH', 'PYTHONHOME', 'PYTHONUSERBASE', 'VIRTUAL_ENV', 'CONDA_PREFIX', '__PYVENV_LAUNCHER__'],
   ...['PIP_TARGET', 'PIP_PREFIX', 'PIP_ROOT', 'PIP_PYTHON', 'PIP_REQUIREMENT'],
-  ...['UV_PYTHON', 'UV_SYSTEM_PYTHON', 'UV_PROJECT', 'UV_PROJECT_ENVIRONMENT', 'UV_WORKING_DIRECTORY'],
 ]);
 
 /**

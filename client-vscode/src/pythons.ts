@@ -2,8 +2,8 @@ import { run } from './processes';
 
 /** A Python: its program, and what it says about itself. */
 export interface Python {
-  readonly program: string;
-  readonly args: readonly string[];
+  /** Its own absolute path, whichever name or launcher it was found by. */
+  readonly executable: string;
   readonly version: readonly [number, number];
   /** The version of donewhen that it can import; null where it can't. */
   readonly donewhen: string | null;
@@ -12,7 +12,7 @@ export interface Python {
 export const LEAST: readonly [number, number] = [3, 11];
 
 const NAMES: readonly (readonly string[])[] = [
-  ...['3.13', '3.12', '3.11'].map((version) => [`python${version}`]),
+  ...['3.14', '3.13', '3.12', '3.11'].map((version) => [`python${version}`]),
   ['python3'],
   ['python'],
 ];
@@ -24,7 +24,7 @@ try:
     donewhen = importlib.metadata.version("donewhen")
 except importlib.metadata.PackageNotFoundError:
     donewhen = None
-print(json.dumps({"version": list(sys.version_info[:2]), "donewhen": donewhen}))
+print(json.dumps({"executable": sys.executable, "version": list(sys.version_info[:2]), "donewhen": donewhen}))
 `;
 
 /**
@@ -42,8 +42,7 @@ export async function askPython(
     return undefined;
   }
   try {
-    const said = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Pick<Python, 'version' | 'donewhen'>;
-    return { program, args, version: said.version, donewhen: said.donewhen };
+    return JSON.parse(output.trim().split('\n').at(-1) ?? '') as Python;
   } catch {
     return undefined;
   }

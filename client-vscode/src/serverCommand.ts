@@ -47,6 +47,19 @@ export function commandOfPython(python: string, isolated: boolean): ServerComman
   return { command: python, args: [isolated ? '-I' : '-P', '-m', 'donewhen', ...SERVE] };
 }
 
+/**
+ * A folder that holds the server and all that it imports. Nothing else that is installed for that Python is seen, so that
+ * no other version of anything gets in.
+ */
+export function commandOfFolder(python: string, folder: string): ServerCommand {
+  return { command: python, args: ['-I', '-S', folder, ...SERVE] };
+}
+
+/** The words that start `donewhen` itself: what a terminal adds its own to. */
+export function programOf({ command, args }: ServerCommand): readonly string[] {
+  return [command, ...args.slice(0, -SERVE.length)];
+}
+
 export function sameCommand(one: ServerCommand | undefined, other: ServerCommand | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
@@ -59,6 +72,7 @@ const OWN_SETTINGS: ReadonlySet<string> = new Set([
   'stateDir',
   'trace',
   'inlayHints',
+  'addToPath',
 ]);
 
 /** The settings as the server gets them. What is empty is left out: the server's own defaults hold. */

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import * as path from 'node:path';
 
-// Programs that answer as Python and uv do, for what no real one can be made to do.
+// Programs that answer as Python does, for what no real one can be made to do.
 
 export const onPosix = process.platform !== 'win32';
 
@@ -18,7 +18,7 @@ export function program(folder: string, name: string, script: string): string {
   return file;
 }
 
-/** A Python of that version: it makes environments, and its pip does what FAKE_PIP says. */
+/** A Python of that version: it makes environments, its pip does what FAKE_PIP says, and it loads nothing where FAKE_LOADS does. */
 export function fakePython(folder: string, name: string, version: readonly [number, number]): string {
   return program(
     folder,
@@ -27,20 +27,8 @@ export function fakePython(folder: string, name: string, version: readonly [numb
 case "$*" in
 *"-m venv"*) [ -z "$FAKE_VENV" ] || { echo "$FAKE_VENV"; exit 1; }; /bin/mkdir -p "$last/bin" && /bin/cp "$0" "$last/bin/python" ;;
 *"-m pip"*) echo "pip says: $FAKE_PIP"; [ -z "$FAKE_PIP" ] ;;
-*sys.executable*) echo "$0" ;;
-*) echo '{"version": ${JSON.stringify(version)}, "donewhen": null}' ;;
+*pydantic_core*) echo "$FAKE_LOADS"; [ -z "$FAKE_LOADS" ] ;;
+*) echo '{"executable": "'"$0"'", "version": ${JSON.stringify(version)}, "donewhen": null}' ;;
 esac`,
-  );
-}
-
-/** A uv that notes what it is called with, and where; it fails where FAKE_UV names the subcommand. */
-export function fakeUv(folder: string, notes: string): string {
-  return program(
-    folder,
-    'uv',
-    `for last; do :; done
-echo "$PWD $*" >> ${notes}
-[ "$FAKE_UV" != "$1" ] || { echo "uv says: no $1"; exit 1; }
-[ "$1" != venv ] || { /bin/mkdir -p "$last/bin" && /bin/cp "$0" "$last/bin/python"; }`,
   );
 }

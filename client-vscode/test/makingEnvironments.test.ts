@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import * as path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import type { Making } from '../src/installing';
 import { ManagedEnvironments } from '../src/managedEnvironment';
 import { cleanEnvironment } from '../src/processes';
 import { findPython } from '../src/pythons';
-import { fakePython, fakeUv, onPosix, program, temporary } from './fakePrograms';
+import { fakePython, onPosix, program, temporary } from './fakePrograms';
 
 const folder = temporary('making');
 const DAY_MS = 24 * 3_600_000;
@@ -50,14 +50,14 @@ describe.runIf(onPosix)('which Python', () => {
     fakePython(bin, 'python3', [3, 10]);
     fakePython(bin, 'python', [3, 14]);
     const found = await findPython(folder, { PATH: bin });
-    expect(found.python).toMatchObject({ program: 'python', version: [3, 14] });
+    expect(found.python).toMatchObject({ executable: path.join(bin, 'python'), version: [3, 14] });
     expect(found.tooOld.map((one) => one.version)).toEqual([[3, 10]]);
   });
 
   test('none of the folder that is open, and nothing that leads elsewhere', () => {
     const open = '/projects/strange';
     const entries = [`${open}/.venv/bin`, '/usr/bin', 'relative', '.', `${open}er/bin`, open];
-    const environment = { PATH: entries.join(':'), PYTHONPATH: open, PIP_TARGET: open, UV_PYTHON: open, PIP_FIND_LINKS: '/cache' };
+    const environment = { PATH: entries.join(':'), PYTHONPATH: open, PIP_TARGET: open, PIP_FIND_LINKS: '/cache' };
     expect(cleanEnvironment(environment, [open])).toEqual({
       PATH: ['/usr/bin', `${open}er/bin`].join(':'),
       PIP_FIND_LINKS: '/cache',
@@ -65,36 +65,6 @@ describe.runIf(onPosix)('which Python', () => {
     });
     const own = `${homedir()}/.local/bin`;
     expect(cleanEnvironment({ PATH: own }, [homedir()])['PATH']).toBe(own);
-  });
-});
-
-describe.runIf(onPosix)('uv', () => {
-  test('is used where there is one, and is started nowhere near the folder that is open', async () => {
-    const { bin, at, environments, contents } = place();
-    const notes = path.join(bin, 'notes');
-    const python = fakePython(bin, 'python3', [3, 12]);
-    fakeUv(bin, notes);
-    const made = await environments.make(contents, how(bin, { PIP_FIND_LINKS: '/cache', PIP_NO_INDEX: '1' }));
-    expect(made.kind).toBe('ready');
-    const [venv = '', install = ''] = readFileSync(notes, 'utf8').split('\n');
-    expect(venv).toContain(`${realpathSync(at)} venv --no-project --no-python-downloads --relocatable --clear --python ${python} `);
-    expect(install).toMatch(/ pip install --python \S+ --find-links \/cache --no-index \S+\.whl$/);
-  });
-
-  test('may know of a Python that is on no PATH', async () => {
-    const { bin, environments, contents } = place();
-    fakeUv(bin, path.join(bin, 'notes'));
-    expect((await environments.make(contents, how(bin))).kind).toBe('ready');
-    expect(await environments.find(contents)).toBeDefined();
-  });
-
-  test('that fails leaves it to pip, where there is a Python', async () => {
-    const { bin, environments, contents } = place();
-    fakeUv(bin, path.join(bin, 'notes'));
-    const alone = await environments.make(contents, how(bin, { FAKE_UV: 'pip' }));
-    expect(alone).toEqual({ kind: 'failed', output: 'uv says: no pip\n' });
-    fakePython(bin, 'python3', [3, 12]);
-    expect((await environments.make(contents, how(bin, { FAKE_UV: 'pip' }))).kind).toBe('ready');
   });
 });
 

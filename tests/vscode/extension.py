@@ -13,8 +13,11 @@ from tests.vscode.rig import node_environment, rig
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client-vscode"
-MADE = {"node_modules", "dist", "out", "__pycache__", "wheel"}
+MADE = {"node_modules", "dist", "out", "__pycache__", "wheel", "bundled"}
 """Folders that builds fill."""
+
+
+PLATFORMS = ("linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64")
 
 
 def packaged() -> Path:
@@ -24,15 +27,23 @@ def packaged() -> Path:
         return Path(given)
     kept = rig().parent / "vsix" / f"donewhen-{_digest()}.vsix"
     if not kept.exists():
-        build(kept)
+        build(kept, "package")
     return kept
 
 
-def build(target: Path) -> None:
-    """Runs `npm run package` and takes what it made to the target."""
+def packaged_for(platform: str) -> Path:
+    """The VSIX of the present sources that brings what the server imports on that platform."""
+    kept = rig().parent / "vsix" / f"donewhen-{platform}-{_digest()}.vsix"
+    if not kept.exists():
+        build(kept, "package:platforms", "--", platform)
+    return kept
+
+
+def build(target: Path, *script: str) -> None:
+    """Runs a script that packages, and takes what it made to the target."""
     if not (CLIENT / "node_modules" / ".package-lock.json").exists():
         npm("ci", "--no-audit", "--no-fund")
-    npm("run", "package")
+    npm("run", *script)
     newest = max(CLIENT.glob("*.vsix"), key=lambda path: path.stat().st_mtime)
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_suffix(".new")
