@@ -1,4 +1,5 @@
-"""Fills `bundled/` with the server and all that it imports on one platform: `bundled.py TARGET`; without one, empties it.
+"""Fills `bundled/` with the server and all that it imports on one platform: `bundled.py TARGET`; without one, empties
+it.
 
 The folder is started as it is, `python -I -S bundled serve`, by any of the Pythons below: what is compiled is named
 after the Python that it is for, so that the files of all of them stand side by side. The server's wheel is taken from

@@ -2,8 +2,11 @@ import type * as vscode from 'vscode';
 import {
   CloseAction,
   ErrorAction,
+  ExecuteCommandRequest,
   LanguageClient,
   type LanguageClientOptions,
+  type MessageSignature,
+  ResponseError,
   RevealOutputChannelOn,
   TransportKind,
 } from 'vscode-languageclient/node';
@@ -17,6 +20,26 @@ import type { ServerCommand } from './serverCommand';
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
+  }
+
+  /**
+   * Where the server is gone, or goes, there is no lens and no hover, and nothing failed: the editor would log each as the
+   * fault of this extension. Commands are not asked by the editor: who gave one is told.
+   */
+  override handleFailedRequest<T>(
+    type: MessageSignature,
+    token: vscode.CancellationToken | undefined,
+    problem: unknown,
+    nothing: T,
+    show?: boolean,
+    throwOnCancel?: boolean,
+  ): T {
+    const answered = problem instanceof ResponseError && this.isRunning();
+    if (!answered && type.method !== ExecuteCommandRequest.method) {
+      this.debug(`${type.method}: ${String(problem)}`);
+      return nothing;
+    }
+    return super.handleFailedRequest(type, token, problem, nothing, show, throwOnCancel);
   }
 }
 

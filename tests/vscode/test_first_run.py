@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -100,9 +99,8 @@ def test_an_update_brings_another_environment_and_the_one_before_stays(
 ) -> None:
     folder = project(tmp_path / "adder", GOAL)
     # What a stranger would like to have run instead.
-    for name in ("uv", "python3", "python"):
+    for name in ("python3", "python"):
         program(folder / ".venv" / "bin" / name, f"touch {folder}/ran.txt; exit 1")
-    (folder / "uv.toml").write_text('find-links = ["./nowhere"]\nno-index = true\n', encoding="utf-8")
     place = tmp_path_factory.mktemp("vscode")
     own = environment(place)
     own |= {"PATH": f"{folder}/.venv/bin:{own['PATH']}", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheelhouse)}
@@ -113,9 +111,6 @@ def test_an_update_brings_another_environment_and_the_one_before_stays(
         (first,) = window.until(server.language_servers, "a language server", LONG)
         program_of_first = first.cmdline()[0]
 
-        uv = shutil.which("uv", path=str(Path(sys.executable).parent))
-        assert uv, 'uv is not installed: pip install -e ".[vscode]"'
-        (place / "bin" / "uv").symlink_to(uv)
         server.install(of_version(vsix, tmp_path / "newer.vsix", "0.1.1"))
         window.reload()
 
@@ -130,5 +125,4 @@ def test_an_update_brings_another_environment_and_the_one_before_stays(
         )  # fmt: skip
         assert said.stdout.strip() == "0.1.1"
         assert Path(program_of_first).exists()
-        assert any("> uv pip install" in text for text in server.logs().values())
         assert not (folder / "ran.txt").exists()
