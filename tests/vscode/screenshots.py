@@ -1,4 +1,5 @@
-"""Takes the pictures of the documentation from the real workbench: `python -m tests.vscode.screenshots [FOLDER]`.
+"""Takes the pictures of the documentation and of the walkthrough from the real workbench, and makes the animation:
+`python -m tests.vscode.screenshots [FOLDER]`.
 
 What they show is pursued for real; only the models are played. Needs `.ci/setup-vscode` and the extra `vscode`.
 """
@@ -9,9 +10,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, FloatRect
 
 from donewhen.testing.models import calls, says
+from tests.vscode.animation import animated
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import installed
 from tests.vscode.extension import packaged
@@ -21,6 +23,7 @@ from tests.vscode.timeline import Timeline
 from tests.vscode.workbench import Workbench, browser, opened
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
+WALKTHROUGH = Path(__file__).parents[2] / "client-vscode" / "walkthrough"
 SIZE = (1280, 740)
 SCALE = 2
 SIDE_BAR = 400
@@ -88,23 +91,55 @@ def exporter(folder: Path, goal: str | None = None) -> Path:
     return folder
 
 
-def by_hand(window: Workbench, images: Path) -> None:
-    """A person sets the goal and starts it."""
+class Film:
+    """What a window shows at the steps of a flow, one after the other."""
+
+    def __init__(self, window: Workbench) -> None:
+        self._window = window
+        self._frames: list[tuple[bytes, int]] = []
+
+    def take(self, shown: int) -> None:
+        """`shown` is how long this frame is looked at, in milliseconds."""
+        self._frames.append((self._window.page.screenshot(scale="css"), shown))
+
+    def save(self, target: Path) -> None:
+        target.write_bytes(animated(self._frames))
+
+
+def detail(window: Workbench, target: Path, place: str, width: int, height: int) -> None:
+    """A part of the window, from the upper left corner of an element on, at most as large as that."""
+    box = window.page.locator(place).first.bounding_box()
+    assert box is not None, place
+    clip = FloatRect(x=box["x"], y=box["y"], width=min(width, box["width"]), height=min(height, box["height"]))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    window.page.screenshot(path=str(target), clip=clip)
+
+
+def by_hand(window: Workbench, images: Path, steps: Path, folder: Path) -> None:
+    """A person sets the goal, starts it, and repairs what is underlined."""
     arrange(window)
+    film = Film(window)
     window.editor.open("test_export.py")
     window.palette.run("Done When: Set Goal")
     window.palette.answer(OBJECTIVE)
     window.until(lambda: any("pytest" in one for one in window.palette.options()), "the detected check")
     window.screenshot(images / "set-goal.png")
+    detail(window, steps / "set.png", ".quick-input-widget", 620, 420)
+    film.take(2500)
     window.palette.accept()
     window.palette.pick("You")
     window.editor.shown("GOAL.md")
     window.until(lambda: OBJECTIVE in window.editor.text(), "drafted")
+    window.until(lambda: any("Start" in lens for lens in window.editor.lenses()), "a lens that starts it")
+    detail(window, steps / "start.png", ".editor-group-container.active", 620, 300)
+    film.take(2500)
     window.palette.run("Done When: Start")
     window.notices.wait_bar(BAR, "0 of")
     settled(window, "unmet", "Pause")
     window.palette.run("View: Show Done When")
     hover(window, images)
+    detail(window, steps / "see.png", ".editor-group-container.active", 620, 420)
+    window.page.mouse.move(2, 2)
     window.palette.run("View: Split Editor Right")
     window.editor.open("test_export.py")
     window.until(lambda: len(window.editor.marked()) == 3, "three squiggles")
@@ -112,6 +147,11 @@ def by_hand(window: Workbench, images: Path) -> None:
     window.views.wait_tree("Goals", "waiting for your edits")
     window.page.mouse.move(2, 2)
     window.screenshot(images / "running.png")
+    film.take(3500)
+    (folder / "export.py").write_text(RIGHT, encoding="utf-8")
+    window.until(lambda: not window.editor.marked(), "no squiggle")
+    film.take(4000)
+    film.save(images / "first-goal.png")
 
 
 def hover(window: Workbench, images: Path) -> None:
@@ -121,7 +161,6 @@ def hover(window: Workbench, images: Path) -> None:
     window.page.mouse.move(box["x"] + 150, box["y"] + box["height"] / 2)
     window.page.locator(".monaco-hover:visible").filter(has_text="test_quotes").first.wait_for()
     window.screenshot(images / "hover.png")
-    window.page.mouse.move(2, 2)
 
 
 def arrange(window: Workbench) -> None:
@@ -150,7 +189,7 @@ def settled(window: Workbench, *wanted: str) -> None:
     )
 
 
-def by_agent(window: Workbench, images: Path, models: Models) -> None:
+def by_agent(window: Workbench, images: Path, steps: Path, models: Models) -> None:
     """An agent pursues the goal in four iterations, and asks once."""
     models.play(
         worker=one_by_one(
@@ -178,6 +217,7 @@ def by_agent(window: Workbench, images: Path, models: Models) -> None:
     window.views.wait_tree("Goals", "git push")
     settled(window, "R1 unmet · Evidence", "R2 unmet · Evidence", "R3 unmet · Evidence")
     window.screenshot(images / "interrupt.png")
+    detail(window, steps / "worker.png", ".part.sidebar", 620, 420)
     window.notices.press("git push", "Deny")
     window.notices.wait_bar(BAR, "3 of 3 met", 90)
     window.editor.wait_marked()
@@ -210,26 +250,29 @@ def hide_noise(server: CodeServer) -> None:
                       "editor.renderLineHighlight": "none"})  # fmt: skip
 
 
-def take(images: Path, chrome: Browser, folder: Path) -> None:
+def take(images: Path, steps: Path, chrome: Browser, folder: Path) -> None:
     models, vsix = Models(), packaged()
     with installed(vsix, folder / "one", {}) as server:
         hide_noise(server)
-        with opened(chrome, server, exporter(folder / "exporter"), SIZE, SCALE) as window:
-            by_hand(window, images)
+        project = exporter(folder / "exporter")
+        with opened(chrome, server, project, SIZE, SCALE) as window:
+            by_hand(window, images, steps, project)
     with models.served:
         settings = models.settings() | {"donewhen.judgeModel": "", "donewhen.judgeApiBase": ""}
         with installed(vsix, folder / "two", settings) as server:
             hide_noise(server)
             with opened(chrome, server, exporter(folder / "by-agent" / "exporter", GOAL), SIZE, SCALE) as window:
-                by_agent(window, images, models)
+                by_agent(window, images, steps, models)
 
 
-def main(images: Path) -> None:
+def main(images: Path, steps: Path) -> None:
+    images.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="dws-") as name, browser() as chrome:
-        take(images, chrome, Path(name))
-    for picture in sorted(images.glob("*.png")):
+        take(images, steps, chrome, Path(name))
+    for picture in sorted([*images.glob("*.png"), *steps.glob("*.png")]):
         print(f"{picture.name}: {picture.stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES)
+    elsewhere = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    main(elsewhere or IMAGES, elsewhere / "walkthrough" if elsewhere else WALKTHROUGH)
