@@ -24,7 +24,8 @@ class QuietClient extends LanguageClient {
 
   /**
    * Where the server is gone, or goes, there is no lens and no hover, and nothing failed: the editor would log each as the
-   * fault of this extension. Commands are not asked by the editor: who gave one is told.
+   * fault of this extension. Nor is it logged here: the log of a window that closes refuses whatever is written. Commands
+   * are not asked by the editor: who gave one is told.
    */
   override handleFailedRequest<T>(
     type: MessageSignature,
@@ -36,7 +37,6 @@ class QuietClient extends LanguageClient {
   ): T {
     const answered = problem instanceof ResponseError && this.isRunning();
     if (!answered && type.method !== ExecuteCommandRequest.method) {
-      this.debug(`${type.method}: ${String(problem)}`);
       return nothing;
     }
     return super.handleFailedRequest(type, token, problem, nothing, show, throwOnCancel);

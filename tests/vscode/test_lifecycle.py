@@ -95,7 +95,7 @@ def test_a_reload_and_a_close_are_no_failures(server: CodeServer, open_window: O
         window.reload()
         window.notices.wait_bar(BAR, "Goal")
         window.editor.open("GOAL.md")
-    (process,) = server.language_servers()
+    (process,) = window.until(server.language_servers, "a server")
     process.send_signal(signal.SIGSTOP)
     window.editor.replace_line(6, "- [ ] `test -f NOTES.md` passes again")
     process.send_signal(signal.SIGKILL)
