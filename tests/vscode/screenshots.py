@@ -217,7 +217,7 @@ def by_agent(window: Workbench, images: Path, steps: Path, models: Models) -> No
     window.views.wait_tree("Goals", "git push")
     settled(window, "R1 unmet · Evidence", "R2 unmet · Evidence", "R3 unmet · Evidence")
     window.screenshot(images / "interrupt.png")
-    detail(window, steps / "worker.png", ".part.sidebar", 620, 420)
+    detail(window, steps / "worker.png", ".part.sidebar", 620, 200)
     window.notices.press("git push", "Deny")
     window.notices.wait_bar(BAR, "3 of 3 met", 90)
     window.editor.wait_marked()

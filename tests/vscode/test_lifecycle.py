@@ -85,7 +85,7 @@ def test_stop_ends_the_run_with_all_that_it_started(server: CodeServer, open_win
 
 
 def test_a_reload_and_a_close_are_no_failures(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
-    """The editor asks for lenses until the last moment, also while the server ends or no longer answers."""
+    """The editor asks for lenses until the last moment, also while the server ends."""
     folder = project(tmp_path / "adder", HUMAN)
     window = open_window(server, folder)
     started(window, "0 of 2 met")
@@ -93,13 +93,8 @@ def test_a_reload_and_a_close_are_no_failures(server: CodeServer, open_window: O
     for _ in range(2):
         window.editor.replace_line(1, "---")
         window.reload()
-        window.notices.wait_bar(BAR, "Goal")
+        window.notices.wait("interrupted")
         window.editor.open("GOAL.md")
-    (process,) = window.until(server.language_servers, "a server")
-    process.send_signal(signal.SIGSTOP)
-    window.editor.replace_line(6, "- [ ] `test -f NOTES.md` passes again")
-    process.send_signal(signal.SIGKILL)
-    window.until(lambda: [one for one in server.language_servers() if one.pid != process.pid], "another server")
     window.page.goto("about:blank")
     window.until(lambda: not server.language_servers(), "a window whose server has ended", 60)
     hosts = {name: text for name, text in server.logs().items() if name.endswith("remoteexthost.log")}
