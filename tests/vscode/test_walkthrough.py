@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Error as PlaywrightError
 
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+PICTURES = """() => [...document.images].filter(e => e.naturalWidth > 300 && e.alt)
+    .map(e => [e.alt, e.getBoundingClientRect().width, innerWidth])"""
 STEPS = ("Set a goal", "Start it", "See what is missing", "Let somebody else work")
 
 
@@ -35,13 +34,7 @@ def test_the_walkthrough_fits_beside_the_side_bar_and_shows_its_pictures_without
         page.locator(".getting-started-step .step-title", has_text=title).click()
 
         def drawn(title: str = title) -> bool:
-            for frame in page.frames:
-                found: list[list[Any]] = []
-                with contextlib.suppress(PlaywrightError):
-                    found = frame.evaluate(
-                        "() => [...document.images].filter(e => e.naturalWidth > 300 && e.alt)"
-                        ".map(e => [e.alt, e.getBoundingClientRect().width, innerWidth])"
-                    )
+            for found in window.in_frames(PICTURES):
                 for alt, width, room in found:
                     if alt not in pictures and 200 < width <= room:
                         pictures.append(alt)
@@ -60,11 +53,8 @@ def test_the_page_of_the_extension_says_it_without_a_picture(
     window.page.locator(".extensions-viewlet .monaco-list-row", has_text="Done When").first.click()
 
     def said() -> str:
-        # A frame that is about to show the page is drawn anew meanwhile.
-        with contextlib.suppress(PlaywrightError):
-            texts = [frame.evaluate("() => document.body?.innerText ?? ''") for frame in window.page.frames]
-            return next((text for text in texts if "Quick start" in text), "")
-        return ""
+        texts = window.in_frames("() => document.body?.innerText ?? ''")
+        return next((text for text in texts if "Quick start" in text), "")
 
     text = window.until(said, "the page")
     for promise in ("✔ met", "✘ unmet", "vscode.dev and github.dev", "Linux x64 and arm64"):
