@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,6 +117,8 @@ def test_text_from_files_stays_text() -> None:
     assert "The README is &lt;b&gt;good&lt;/b&gt; \\| @\u200beveryone" in shown
     assert code("a `b` ``c") == "```a `b` ``c```"
     assert text("a\n<x>\x1b") == "a &lt;x&gt;�"
+    for hostile in ("![x](https://a.example/x)", "[x](command:y)", "![x][y]", "[y]: https://a.example/x"):
+        assert not re.search(r"\][(\[:]", text(hostile))
 
 
 @pytest.mark.conformance("A16")

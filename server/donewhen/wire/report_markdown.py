@@ -41,6 +41,8 @@ SHORT = 12
 MAX_CHANGED = 10
 
 _SPACE = re.compile(r"\s+")
+_LINK = re.compile(r"\](?=[(\[:])")
+"""What makes a link, an image or their definition of the brackets before it."""
 
 
 def markdown(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
@@ -254,9 +256,12 @@ def _iterations(state: RunState) -> list[str]:
 
 
 def text(value: str) -> str:
-    """Text from files and programs on one line, without what would become HTML or a mention elsewhere."""
+    """Text from files and programs on one line, without what would become HTML, a mention, a link, or an image that
+    whoever reads it would fetch from elsewhere."""
     line = _SPACE.sub(" ", "".join(c if c.isprintable() or c.isspace() else "�" for c in value)).strip()
-    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")
+    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")
+    # Not with a backslash, which a code span would show.
+    return _LINK.sub("]\u200b", line)
 
 
 def code(value: str) -> str:
