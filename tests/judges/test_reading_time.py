@@ -11,7 +11,7 @@ from donewhen.judges.fencing import label, neutralised
 from donewhen.judges.normalising import untimed
 
 LENGTH = 200_000
-SECONDS = 2.0  # what grows with the square of the length takes a minute and more
+SECONDS = 10.0  # of this process alone; what grows with the square of the length takes minutes
 
 PIECES = ("\n", " ", "passed ", "ok ", "<", "< ", "[ ", "\uff1c", "Finished `a` profile x ", "\u2713 ", "--- PASS: ")
 
@@ -20,10 +20,10 @@ PIECES = ("\n", " ", "passed ", "ok ", "<", "< ", "[ ", "\uff1c", "Finished `a` 
 @pytest.mark.parametrize("read", [untimed, neutralised, label])
 def test_a_long_text_of_one_piece_is_read_at_once(read: Callable[[str], str], piece: str) -> None:
     text = piece * (LENGTH // len(piece))
-    begun = time.perf_counter()
+    begun = time.process_time()
     read(text)
     read("<" + text)
-    assert time.perf_counter() - begun < 2 * SECONDS
+    assert time.process_time() - begun < SECONDS
 
 
 def test_imitated_tags_are_seen_behind_any_number_of_brackets_and_spaces() -> None:
