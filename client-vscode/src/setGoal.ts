@@ -59,7 +59,7 @@ type Went = 'on' | typeof Back | undefined;
 
 async function askObjective(wanted: Wanted): Promise<Went> {
   const given = await inputStep({
-    title: vscode.l10n.t('Set Goal: what shall be true when it is done?'),
+    title: vscode.l10n.t('Set Goal: what should be true when it is done?'),
     step: 1,
     totalSteps: 3,
     value: wanted.objective,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener
 from tests.vscode.site import ASSERTION, BAR, RIGHT, RIGHT_LINE, WRONG, project
-from tests.vscode.workbench import Workbench
+
+if TYPE_CHECKING:
+    from tests.vscode.workbench import Workbench
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 GOAL = "---\nworker: human\n---\n# Make add right\n\n- [ ] `python -m pytest -q` passes\n"

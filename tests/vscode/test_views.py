@@ -44,7 +44,7 @@ def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models)
 def test_an_empty_view_says_what_to_do_with_one_button(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
     window = open_window(server, project(tmp_path / "adder"))
     window.palette.run("View: Show Done When")
-    window.until(lambda: "No goal is pursued here yet" in window.views.welcome(), "the welcome")
+    window.until(lambda: "There is no goal here yet" in window.views.welcome(), "the welcome")
     (button,) = window.views.welcome_buttons()
     assert button.inner_text() == "Set Goal"
     button.click()

@@ -70,7 +70,7 @@ def draft(
 def draft_without_objective(folder: str, checks: Sequence[str], notes: Sequence[str] = ()) -> str:
     """What `donewhen init` drafts where nobody said what for: the checks alone, or a line to be filled in."""
     if not checks:
-        return draft("Say here what shall be true when it is done", (), notes=notes)
+        return draft("Say here what should be true when it is done", (), notes=notes)
     title = f"The checks of {one_line(folder) or 'this workspace'} pass"
     return draft(title, checks, objective_counts=False, notes=notes)
 
@@ -111,7 +111,7 @@ def _title_and_prose(objective: str) -> tuple[str, str]:
     first = _plain(lines[0]).lstrip("#").strip() if lines else ""
     rest = "\n".join(lines[1:]).strip("\n")
     if not first and not rest.strip():
-        raise InvalidGoal("objective must not be blank: say what shall be true when it is done")
+        raise InvalidGoal("objective must not be blank: say what should be true when it is done")
     if not first:
         return _title_and_prose(rest)
     if len(first) <= _TITLE_LENGTH:

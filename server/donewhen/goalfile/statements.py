@@ -43,7 +43,7 @@ def one_line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command between backticks, and the exit code that it shall have."""
+    """A command between backticks, and the exit code that it should end with."""
 
     value: Value
     check: Check

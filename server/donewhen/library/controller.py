@@ -235,7 +235,7 @@ def _goal(goal: Goal | str, max_iterations: int | None) -> Goal:
         raise InvalidGoal(f"goal must be a text or a Goal; it is {type(goal).__name__}")
     text = without_prefix(goal).strip()
     if not text:
-        raise InvalidGoal("the objective must not be blank: say what shall be true when it is done")
+        raise InvalidGoal("the objective must not be blank: say what should be true when it is done")
     refuse_without_workspace(text, instead=_INSTEAD)
     said = " ".join(text.split())
     return Goal("", text, (Requirement(requirement_id(said), 1, said),), limits, about="response")

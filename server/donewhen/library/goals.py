@@ -190,7 +190,7 @@ def _drafted(given: GoalLike, judged: bool, root: Path | None) -> _Draft:
         return _Draft(goal.title, goal.objective, goal.requirements, goal)
     text = without_prefix(given).strip()
     if not text:
-        raise InvalidGoal("the objective must not be blank: say what shall be true when it is done")
+        raise InvalidGoal("the objective must not be blank: say what should be true when it is done")
     if root is not None and ("`" in text or _BOX.search(text) or stated_commands(text)):
         return _from_text(text, judged)
     line = text.splitlines()[0].strip()
