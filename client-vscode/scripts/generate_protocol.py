@@ -40,7 +40,9 @@ RESULTS: Mapping[str, str] = {
     "donewhen.goal.set": f"{{ readonly goalUri: string; readonly runId?: string; {SPENT} }}",
     "donewhen.goal.detect": (
         "{ readonly checks: readonly { readonly command: string; readonly why: string; "
-        "readonly suggested: boolean; readonly leftOut: string | null }[] }"
+        "readonly suggested: boolean; readonly leftOut: string | null; "
+        "readonly standing: 'green' | 'red' | 'slow' | null; readonly reason: string | null; "
+        "readonly seconds: number | null }[] }"
     ),
     "donewhen.goal.preflight": (
         "{ readonly hints: readonly { readonly requirementId: string | null; readonly number: number | null; "

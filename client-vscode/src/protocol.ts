@@ -383,10 +383,13 @@ export interface GoalSetArgument {
   readonly requirements?: readonly string[] | undefined;
   readonly start?: boolean | undefined;
   readonly tryChecks?: boolean | undefined;
+  readonly checks?: readonly string[] | undefined;
+  readonly worker?: string | undefined;
 }
 
 export interface GoalDetectArgument {
   readonly workspaceUri?: string | undefined;
+  readonly tryChecks?: boolean | undefined;
 }
 
 export interface GoalUriArgument {
@@ -545,7 +548,7 @@ export interface CommandArguments {
 
 export interface CommandResults {
   readonly 'donewhen.goal.set': { readonly goalUri: string; readonly runId?: string; readonly cost?: Usage };
-  readonly 'donewhen.goal.detect': { readonly checks: readonly { readonly command: string; readonly why: string; readonly suggested: boolean; readonly leftOut: string | null }[] };
+  readonly 'donewhen.goal.detect': { readonly checks: readonly { readonly command: string; readonly why: string; readonly suggested: boolean; readonly leftOut: string | null; readonly standing: 'green' | 'red' | 'slow' | null; readonly reason: string | null; readonly seconds: number | null }[] };
   readonly 'donewhen.goal.preflight': { readonly hints: readonly { readonly requirementId: string | null; readonly number: number | null; readonly message: string }[]; readonly cost?: Usage };
   readonly 'donewhen.goal.check': Snapshot;
   readonly 'donewhen.goal.clear': null;

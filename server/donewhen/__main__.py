@@ -121,12 +121,13 @@ async def _survey(root: Path, settings: Settings, tries: bool) -> Survey:
     return await survey(place_of(root, settings.state_dir), execute=True, tries=tries)
 
 
-def _draft(root: Path, objective: str, found: Survey, proposed: Sequence[str], model: str | None) -> str:
+def _draft(root: Path, objective: str, found: Survey, proposed: Sequence[str], model: str | None, judged: bool) -> str:
     from donewhen.goalfile.draft import draft, draft_without_objective
 
     if not objective:
         return draft_without_objective(root.name, found.commands, found.notes())
-    return draft(objective, found.commands, proposed, proposed_by=model, notes=found.notes())
+    notes, green = found.notes(), found.green
+    return draft(objective, found.commands, proposed, judged=judged, proposed_by=model, notes=notes, green=green)
 
 
 def _draft_path(root: Path, objective: str) -> Path:

@@ -48,10 +48,17 @@ class GoalTexts:
         objective: str,
         checks: Sequence[str],
         requirements: Sequence[str],
+        *,
+        judged: bool,
         proposed_by: str | None = None,
         notes: Sequence[str] = (),
+        green: bool = False,
+        worker: str | None = None,
     ) -> str:
-        return draft(objective, checks, requirements, proposed_by=proposed_by, notes=notes)
+        return draft(
+            objective, checks, requirements,
+            judged=judged, proposed_by=proposed_by, notes=notes, green=green, worker=worker,
+        )  # fmt: skip
 
     def hints(self, text: str, path: str | None) -> Sequence[GoalHint]:
         return hints_of(self.parse(text, path))

@@ -49,6 +49,7 @@ def lsp_services(state_dir: Path | None, client_process_id: int | None = None) -
         _open_adviser,
         lambda wanted, tries: _survey(wanted, tries, state_dir),
         client_process_id,
+        lambda wanted: editor_settings(wanted.root, wanted.settings()).pick("judge_model") is not None,
     )
 
 

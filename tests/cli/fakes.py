@@ -346,7 +346,9 @@ class Desk:
         self.tried = tries
         return self.survey
 
-    def _draft(self, root: Path, objective: str, found: Survey, proposed: Sequence[str], model: str | None) -> str:
+    def _draft(
+        self, root: Path, objective: str, found: Survey, proposed: Sequence[str], model: str | None, judged: bool
+    ) -> str:
         lines = [f"# {objective or 'Goal'}", *([f"<!-- {model} -->"] if model else []), *proposed]
         return "\n".join(lines) + "\n"
 

@@ -127,7 +127,8 @@ def write_draft(
     """Drafts a goal file for `objective`; never overwrites. `proposed` are requirements that a model proposed. Raises
     UsageError."""
     target = path or call.services.draft_path(call.root, objective)
-    text = call.services.draft(call.root, objective, found, proposed, model)
+    judged = call.settings.pick("judge_model") is not None
+    text = call.services.draft(call.root, objective, found, proposed, model, judged)
     try:
         with target.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)

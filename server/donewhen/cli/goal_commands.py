@@ -60,9 +60,10 @@ async def init(call: Call) -> int:
         call.terminal.result(f"  {one_line(note, 500)}")
     for requirement in proposal.requirements:
         call.terminal.result(f"  proposed: {one_line(requirement)}")
-    if not found.commands and not proposal.requirements:
-        call.terminal.say("no check was drafted: add requirements such as - [ ] `COMMAND` passes")
-    if call.settings.pick("judge_model") is None:
+    unjudged = call.settings.pick("judge_model") is None
+    if not found.commands and unjudged:
+        call.terminal.say("no check was drafted: write the command that shows that it is done, after `check:`")
+    if unjudged:
         say_undecided(call, call.services.undecided(path), path.name)
     call.terminal.say("edit it, then: donewhen run")
     return 0

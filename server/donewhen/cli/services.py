@@ -160,8 +160,8 @@ class CliServices:
     `open_runs(root, state_dir, settings)` opens the runs of a workspace folder; their `close` ends it. Checks run with
     the Python of an `interpreter` that is given, whatever PATH says.
     `survey(root, settings, tries)` finds the checks of a folder, and with `tries` runs those of a draft once.
-    `draft(root, objective, survey, proposed, model)` is the text of a new goal file, with the requirements that a model
-    proposed; `draft_path(root, objective)` is where it goes.
+    `draft(root, objective, survey, proposed, model, judged)` is the text of a new goal file, with the requirements that
+    a model proposed, and for a judge where one is configured; `draft_path(root, objective)` is where it goes.
     `demo_project(folder)` puts the sample into an empty folder.
     `goal_hints(path)` are the hints that need no model, `open_adviser(root, settings)` is the model that gives others:
     None where none is configured.
@@ -173,7 +173,7 @@ class CliServices:
     open_runs: OpenRuns
     serve: Callable[[ServeOptions], int]
     survey: Callable[[Path, Settings, bool], Awaitable[Survey]]
-    draft: Callable[[Path, str, Survey, Sequence[str], str | None], str]
+    draft: Callable[[Path, str, Survey, Sequence[str], str | None, bool], str]
     draft_path: Callable[[Path, str], Path]
     demo_project: Callable[[Path], DemoProject]
     doctor_facts: Callable[[Path, Settings], DoctorFacts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Standing = Literal["green", "red", "slow"]
@@ -39,9 +39,22 @@ class Survey:
         """Those of the draft."""
         return tuple(check.command for check in self.checks if check.drafted)
 
+    @property
+    def green(self) -> bool:
+        """True where every check of the draft is known to pass: then nothing in it has to change for it to be met."""
+        drafted = [check for check in self.checks if check.drafted]
+        return bool(drafted) and all(check.standing == "green" for check in drafted)
+
+    def picked(self, commands: Sequence[str]) -> Survey:
+        """The same look, where a person picked what the draft holds."""
+        known = {check.command: check for check in self.checks}
+        chosen = [known.get(one) or FoundCheck(one, "picked") for one in dict.fromkeys(commands)]
+        others = [replace(one, drafted=False) for one in self.checks if one.command not in commands]
+        return Survey((*(replace(one, drafted=True, left_out=None) for one in chosen), *others))
+
     def notes(self) -> tuple[str, ...]:
         """What a person should know about a draft, a line each."""
-        return (*(_tried(one) for one in self.checks if one.standing), *_left_out(self.checks))
+        return (*(_tried(one) for one in self.checks if one.drafted and one.standing), *_left_out(self.checks))
 
 
 def _tried(check: FoundCheck) -> str:

@@ -22,13 +22,18 @@ _BOX = re.compile(r"^(?:[-*+]\s+)?\[[ xX]?\]\s*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _RESERVED = frozenset(["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(10))])
 
-NOTHING_DETECTED = """\
-<!-- No check was found in this workspace. Requirements that a command can prove need no model:
-- [ ] `python -m pytest -q` passes
-- [ ] The README documents the new option
-  - file: `README.md`
+_FILL_IN = """\
+<!-- Nothing can prove this yet: no check was found here, and no judge is set. After `check:`, write the command that
+passes once it is done, such as `python -m pytest -q`. Or choose a judge (judge_model), and delete that line. -->
+"""
+_UNSAID = """\
+<!-- These checks decide when the goal is done. Nothing checks the words of the objective, since no judge is set.
+{green}To prove more, add a check that fails until the objective holds. Or choose a judge (judge_model), and add what it
+should decide:
+{suggested}
 -->
 """
+_GREEN = "All of them pass already: a run that starts now completes at once, whether or not the objective holds.\n"
 
 
 def draft(
@@ -36,50 +41,76 @@ def draft(
     checks: Sequence[str],
     requirements: Sequence[str] = (),
     *,
-    objective_counts: bool = True,
+    judged: bool = True,
     proposed_by: str | None = None,
     notes: Sequence[str] = (),
+    green: bool = False,
+    worker: str | None = None,
 ) -> str:
     """The text of a goal file that parses back to this objective, these commands and requirements.
 
-    Commands of which the objective says that they pass are checks too. Without requirements the objective itself is
-    one: checks that pass already would end a run at once. With `objective_counts` false it is not, where there are
-    checks. `proposed_by`: the requirements are what that model proposed, and marked so. `notes` end the text as a
-    comment: how the checks stood, what was left out. Raises InvalidGoal for a blank objective.
+    Commands of which the objective says that they pass are checks too. `judged`: a judge is configured. Then the
+    objective itself is a requirement where there is no other one: checks that pass already would end a run at once.
+    Else words prove nothing: the checks prove the objective, and a comment says how to add what is missing; without any
+    check the draft has one to be filled in, and can't be started before. `proposed_by`: the requirements are what that
+    model proposed, and marked so; without a judge they are suggestions in that comment. `green`: each check is known to
+    pass now. `worker` is named in front matter. `notes` end the text as a comment: how the checks stood, what was left
+    out. Raises InvalidGoal for a blank objective.
     """
     title, prose = _title_and_prose(objective)
-    commands = {command: 0 for command in map(_plain, checks) if command}
     wanted = [text for text in (_BOX.sub("", _plain(each)).strip() for each in requirements) if text]
-    own = objective_counts or not commands
-    if own and not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements):
-        wanted = [_BOX.sub("", title).strip() or title]
-    if objective_counts:
-        stated = {
-            _plain(one.command): one.exit_code for one in _stated(objective, _assembled(title, prose, {}, wanted, ""))
-        }
-        commands = {**stated, **{command: 0 for command in commands if command not in stated}}
-    note = _note(proposed_by) if proposed_by and requirements else ""
-    text = _assembled(title, prose, commands, wanted, note)
-    if not _keeps(text, title, commands, wanted):
-        # Markdown in the prose swallows what follows it (an open code fence, say): a quotation contains it.
-        quoted = "\n".join(f"> {line}" for line in prose.splitlines())
-        text = _assembled(title, quoted, commands, wanted, note)
-    return text + _comment(notes)
+    suggested = [_BOX.sub("", title).strip() or title]
+    if not judged and proposed_by:
+        suggested, wanted = wanted or suggested, []
+    own = not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements)
+    if own and judged:
+        wanted = suggested
+    unbound = _assembled(title, prose, {}, wanted, "")
+    stated = {_plain(one.command): one.exit_code for one in _stated(objective, unbound)}
+    plain = [command for command in map(_plain, checks) if command]
+    commands = {**stated, **{command: 0 for command in plain if command not in stated}}
+    note, end, filled_in = "", "", ""
+    if judged:
+        note = _note(proposed_by) if proposed_by and requirements else ""
+    elif commands:
+        words = "\n".join(f"- [ ] {text}" for text in suggested)
+        end = _UNSAID.format(suggested=_harmless(words), green=_GREEN if green and not wanted else "") if own else ""
+    elif own:
+        wanted, filled_in, end = suggested[:1], "\n  - check:", _FILL_IN
+    return _front_matter(worker) + _body(title, prose, commands, wanted, note, filled_in) + _ending(end, notes)
 
 
 def draft_without_objective(folder: str, checks: Sequence[str], notes: Sequence[str] = ()) -> str:
     """What `donewhen init` drafts where nobody said what for: the checks alone, or a line to be filled in."""
     if not checks:
-        return draft("Say here what should be true when it is done", (), notes=notes)
+        return draft("Say here what should be true when it is done", (), judged=False, notes=notes)
     title = f"The checks of {one_line(folder) or 'this workspace'} pass"
-    return draft(title, checks, objective_counts=False, notes=notes)
+    return _body(title, "", dict.fromkeys(filter(None, map(_plain, checks)), 0), (), "", "") + _ending("", notes)
 
 
-def _comment(notes: Sequence[str]) -> str:
-    """A comment at the end, which binds nothing and is no part of the objective; a line each."""
-    # A blank line would not end it, `-->` would.
-    lines = [_plain(note).replace("-->", "-- >").replace("<!--", "< !--") for note in notes]
-    return "\n<!-- When this was drafted:\n" + "\n".join(lines) + "\n-->\n" if lines else ""
+def _front_matter(worker: str | None) -> str:
+    return "" if worker is None else f"---\nworker: {worker}\n---\n"
+
+
+def _body(title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[str], note: str, filled_in: str) -> str:
+    text = _assembled(title, prose, commands, wanted, note, filled_in)
+    if not _keeps(text, title, commands, wanted):
+        # Markdown in the prose swallows what follows it (an open code fence, say): a quotation contains it.
+        quoted = "\n".join(f"> {line}" for line in prose.splitlines())
+        text = _assembled(title, quoted, commands, wanted, note, filled_in)
+    return text
+
+
+def _ending(end: str, notes: Sequence[str]) -> str:
+    """Comments at the end, which bind nothing and are no part of the objective."""
+    # A blank line would not end a comment, `-->` would.
+    lines = [_harmless(_plain(note)) for note in notes]
+    told = "\n<!-- When this was drafted:\n" + "\n".join(lines) + "\n-->\n" if lines else ""
+    return (f"\n{end}" if end else "") + told
+
+
+def _harmless(text: str) -> str:
+    return text.replace("-->", "-- >").replace("<!--", "< !--")
 
 
 def slug(objective: str) -> str:
@@ -143,18 +174,21 @@ def _note(model: str) -> str:
     return f"<!-- Proposed by {name}: edit them, or take them out. What stays has to be proven. -->"
 
 
-def _assembled(title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[str], note: str) -> str:
+def _assembled(
+    title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[str], note: str, filled_in: str = ""
+) -> str:
     head = f"# {title}\n" + (f"\n{prose}\n" if prose else "")
     items = [f"- [ ] {code_span(one)} {f'exits with {code}' if code else 'passes'}" for one, code in commands.items()]
     # A comment ends a list: blank lines keep it apart.
     items += [*([""] if items else []), note, ""] if note else []
-    items += [f"- [ ] {text}" for text in wanted]
-    hint = "" if commands else f"\n{NOTHING_DETECTED}"
-    return head + hint + ("\n" + "\n".join(items) + "\n" if items else "")
+    items += [f"- [ ] {text}{filled_in}" for text in wanted]
+    return head + ("\n" + "\n".join(items) + "\n" if items else "")
 
 
 def _keeps(text: str, title: str, commands: Mapping[str, int], wanted: Sequence[str]) -> bool:
     parsed = parse(text)
     found = {check.command for requirement in parsed.outline for check in requirement.checks}
     texts = {requirement.text for requirement in parsed.outline}
-    return parsed.goal is not None and parsed.title == title and found >= set(commands) and texts >= set(wanted)
+    # What is to be filled in is an error until it is.
+    readable = all(one.code == "empty-check" for one in parsed.errors)
+    return readable and parsed.title == title and found >= set(commands) and texts >= set(wanted)

@@ -16,10 +16,16 @@ class GoalSet(Strict):
     requirements: list[str] | None = None
     start: bool = False
     try_checks: bool = True
+    checks: list[str] | None = None
+    """What a person picked, instead of what is detected: nothing is tried then."""
+    worker: str | None = Field(default=None, pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")
 
 
 class GoalDetect(Strict):
+    """`tryChecks` runs what a draft would hold once, and says how it stands."""
+
     workspace_uri: str | None = None
+    try_checks: bool = False
 
 
 class GoalUri(Strict):

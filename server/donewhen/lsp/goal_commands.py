@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ from donewhen.lsp.failures import ClientSilent, InvalidParams
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.places import is_goal_file, required_path
 from donewhen.lsp.snapshots import snapshot_json
+
+_RECENT = 120.0
+"""Seconds for which what was tried is worth telling in a draft."""
 
 if TYPE_CHECKING:
     from donewhen.core.survey import FoundCheck, Survey
@@ -36,15 +40,23 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
         path = await asyncio.to_thread(features.draft_path, root, argument.objective)
     if await asyncio.to_thread(path.exists):
         raise UsageError(f"{path.name} exists already: it is never overwritten")
-    # A run that starts now begins with an audit of them all.
-    found = await _surveyed(session, root, tries=argument.try_checks and not argument.start)
+    found = await _found(session, root, argument)
     proposal = Proposal(argument.requirements or [])
     if argument.requirements is None and not argument.start:
         proposal = await proposed(session, root, argument.objective, found.commands)
     text = features.draft(
-        argument.objective, found.commands, proposal.requirements, proposal.model, notes=found.notes()
+        argument.objective,
+        found.commands,
+        proposal.requirements,
+        judged=session.host.services.judged(session.wanted(root)),
+        proposed_by=proposal.model,
+        notes=found.notes(),
+        green=found.green,
+        worker=argument.worker,
     )
-    await _create(session, path, text, on_disk=argument.start)
+    # What a person has picked is complete: a run, and a check, read it from the disk.
+    picked = argument.checks is not None or argument.worker is not None
+    await _create(session, path, text, on_disk=argument.start or picked)
     result: dict[str, Any] = {"goalUri": session.texts.uri(path), **cost_of(proposal.spent)}
     if argument.start:
         place = session.place(path)
@@ -54,15 +66,37 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
 
 
 async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, Any]:
-    """Reads the workspace's files; no check is run. What can't be run here is offered, and not suggested."""
+    """What could be checked here. No check is run, unless that is asked for and the workspace is trusted. What can't be
+    run here is offered, and not suggested."""
     root = _root(session, argument.workspace_uri, None)
-    found = await session.host.services.survey(session.wanted(root), False)
+    tries = argument.try_checks and session.host.trusted
+    found = await session.host.services.survey(session.wanted(root), tries)
+    if tries:
+        session.tried[root] = (time.monotonic(), found)
     return {"checks": [_detected(check) for check in found.checks]}
 
 
 def _detected(check: FoundCheck) -> dict[str, Any]:
-    why = check.why if check.left_out is None else f"{check.why}; {check.left_out}"
-    return {"command": check.command, "why": why, "suggested": check.drafted, "leftOut": check.left_out}
+    return {
+        "command": check.command,
+        "why": check.why if check.left_out is None else f"{check.why}; {check.left_out}",
+        "suggested": check.drafted,
+        "leftOut": check.left_out,
+        "standing": check.standing,
+        "reason": check.reason or None,
+        "seconds": check.seconds,
+    }
+
+
+async def _found(session: Session, root: Path, argument: a.GoalSet) -> Survey:
+    """The checks of the draft, as far as their state is known."""
+    if argument.checks is None:
+        # A run that starts now begins with an audit of them all.
+        return await _surveyed(session, root, tries=argument.try_checks and not argument.start)
+    at, tried = session.tried.pop(root, (0.0, None))
+    if tried is None or time.monotonic() - at > _RECENT:
+        tried = await _surveyed(session, root, tries=False)
+    return tried.picked([one for one in argument.checks if one.strip()])
 
 
 async def _surveyed(session: Session, root: Path, *, tries: bool) -> Survey:

@@ -120,11 +120,16 @@ class GoalFileFeatures(Protocol):
         objective: str,
         checks: Sequence[str],
         requirements: Sequence[str],
+        *,
+        judged: bool,
         proposed_by: str | None = None,
         notes: Sequence[str] = (),
+        green: bool = False,
+        worker: str | None = None,
     ) -> str:
-        """The text of a new goal file; `proposed_by` is the model that proposed the requirements, `notes` are about the
-        checks. Raises InvalidGoal for a blank objective."""
+        """The text of a new goal file; `judged`: a judge is configured; `proposed_by` is the model that proposed the
+        requirements, `notes` are about the checks, `green`: all of them pass already. Raises InvalidGoal for a blank
+        objective."""
         ...
 
     def hints(self, text: str, path: str | None) -> Sequence[GoalHint]:

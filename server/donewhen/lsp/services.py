@@ -61,6 +61,10 @@ def no_adviser(wanted: OpenWorkspace) -> AbstractAsyncContextManager[Adviser | N
     return nullcontext()
 
 
+def no_judge(wanted: OpenWorkspace) -> bool:
+    return False
+
+
 async def no_survey(wanted: OpenWorkspace, tries: bool) -> Survey:
     return Survey()
 
@@ -69,10 +73,12 @@ async def no_survey(wanted: OpenWorkspace, tries: bool) -> Survey:
 class LspServices:
     """Factories, so that nothing is imported or opened before it is needed. `open_adviser` gives None where no model is
     configured. `survey` finds the checks of a folder, and with `tries` runs those of a draft once, where the workspace
-    is trusted. `client_process_id` is what the command line says of the client's process, None: nothing."""
+    is trusted. `judged` tells whether a judge is configured. `client_process_id` is what the command line says of the
+    client's process, None: nothing."""
 
     open_workspace: Callable[[OpenWorkspace], Awaitable[Runs]]
     goal_files: Callable[[], GoalFileFeatures]
     open_adviser: Callable[[OpenWorkspace], AbstractAsyncContextManager[Adviser | None]] = no_adviser
     survey: Callable[[OpenWorkspace, bool], Coroutine[Any, Any, Survey]] = no_survey
     client_process_id: int | None = None
+    judged: Callable[[OpenWorkspace], bool] = no_judge

@@ -21,6 +21,7 @@ from donewhen.lsp.texts import Texts
 from donewhen.lsp.unsaved import Unsaved
 
 if TYPE_CHECKING:
+    from donewhen.core.survey import Survey
     from donewhen.lsp.goal_text import GoalFileFeatures, ParsedGoal
     from donewhen.lsp.hardening import Conversation
     from donewhen.lsp.host import Folder, Host
@@ -58,6 +59,8 @@ class Session:
         self.background: set[asyncio.Task[Any]] = set()
         self.told: set[str] = set()
         """Messages that were shown, and need not be shown again."""
+        self.tried: dict[Path, tuple[float, Survey]] = {}
+        """What checks of a folder said when they were tried for a draft, and when that was (monotonic)."""
         self._edited_at: dict[Path, float] = {}
         self._parsed: dict[Path, tuple[str, ParsedGoal]] = {}
         self._showing: Showing | None = None
