@@ -33,5 +33,23 @@ export default defineConfig(
       ],
     },
   },
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['src/notices.ts', 'src/notifications.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '/notices$',
+              importNames: ['inform', 'warn', 'tellError'],
+              message: 'A notification hides by itself, so nothing may wait for one: use say.',
+            },
+          ],
+        },
+      ],
+    },
+  },
   { files: ['test/**'], rules: { 'max-lines-per-function': 'off' } },
 );

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { label } from './askedText';
-import { warn } from './notices';
+import { say } from './notices';
 import type { Services } from './services';
 
 /** What the server says where another run is pursued in the folder; there is one at a time. */
@@ -19,21 +19,17 @@ export async function oneAtATime(services: Services, goalUri: string | null, beg
     const other = snapshots.find((one) => one.runId === runId);
     // A second press on Start asks for what is so already; the run may not even be on record yet.
     if (other !== undefined && other.goalUri !== goalUri) {
-      await offerToPause(services, runId, other.title, begin);
+      offerToPause(services, runId, other.title, begin);
     }
   }
 }
 
-async function offerToPause(
-  services: Services,
-  runId: string,
-  title: string,
-  begin: () => Promise<unknown>,
-): Promise<void> {
-  const pause = vscode.l10n.t('Pause It and Go On Here');
-  const message = vscode.l10n.t('“{0}” is pursued in this folder, and there is one goal at a time.', label(title));
-  if ((await warn(message, [pause])) === pause) {
+function offerToPause(services: Services, runId: string, title: string, begin: () => Promise<unknown>): void {
+  const perform = async (): Promise<void> => {
     await services.client.request('donewhen.run.pause', { runId });
     await begin();
-  }
+  };
+
+  const message = vscode.l10n.t('“{0}” is pursued in this folder, and there is one goal at a time.', label(title));
+  say('warning', message, { buttons: [{ label: vscode.l10n.t('Pause It and Go On Here'), perform }] });
 }

@@ -24,7 +24,7 @@ export interface Surroundings {
   /** Offers a restart that interrupts a run. Nothing waits for the answer. */
   offerRestart(restart: () => Promise<void>): void;
   /** Tells a person what went wrong with a lens or a code action. */
-  tell(problem: unknown): Promise<void>;
+  tell(problem: unknown): void;
 }
 
 const STOP_MS = 4_000;

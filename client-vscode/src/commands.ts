@@ -65,6 +65,6 @@ async function told(trouble: Trouble, perform: () => Promise<void>): Promise<voi
   try {
     await perform();
   } catch (problem) {
-    await trouble.tell(problem);
+    trouble.tell(problem);
   }
 }

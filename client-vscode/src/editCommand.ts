@@ -1,29 +1,36 @@
 import * as vscode from 'vscode';
-import { inform } from './notices';
+import { say } from './notices';
 
-/** What a person makes of a command: in a box, or in an editor where it has several lines; undefined where they leave. */
-export async function editCommand(before: string): Promise<string | undefined> {
+/** Lets a person edit a command, in a box, or in an editor where it has several lines; `run` gets what they made of it. */
+export async function editCommand(before: string, run: (after: string) => Promise<void>): Promise<void> {
   if (before.includes('\n')) {
-    return editLines(before);
+    return editLines(before, run);
   }
-  return vscode.window.showInputBox({
+  const after = await vscode.window.showInputBox({
     title: vscode.l10n.t('What should run instead?'),
     value: before,
     ignoreFocusOut: true,
     validateInput: (text) => (text.trim() === '' ? vscode.l10n.t('It can’t be empty: deny it instead.') : undefined),
   });
+  if (after !== undefined) {
+    await run(after);
+  }
 }
 
 /** A box would make one line of them. */
-async function editLines(before: string): Promise<string | undefined> {
+async function editLines(before: string, run: (after: string) => Promise<void>): Promise<void> {
   const document = await vscode.workspace.openTextDocument({ content: before, language: 'shellscript' });
   await vscode.window.showTextDocument(document, { preview: false });
-  const run = vscode.l10n.t('Run It');
   const message = vscode.l10n.t('Edit the command, then run it as it stands in the editor.');
-  const pressed = await inform(message, [run, vscode.l10n.t('Cancel')]);
-  const after = document.getText();
-  await closeUnsaved(document);
-  return pressed === run && after.trim() !== '' ? after : undefined;
+  const perform = async (): Promise<void> => {
+    const after = document.getText();
+    await closeUnsaved(document);
+    if (after.trim() !== '') {
+      await run(after);
+    }
+  };
+  const cancel = { label: vscode.l10n.t('Cancel'), perform: () => closeUnsaved(document) };
+  say('information', message, { buttons: [{ label: vscode.l10n.t('Run It'), perform }, cancel] });
 }
 
 /** Without asking whether to save what was only typed to be run. */

@@ -3,7 +3,7 @@ import { closeAnswered, fileOfRun, openAsked } from './askedDocuments';
 import { Documents } from './documents';
 import { baseName, documentUri, type Shown } from './documentUris';
 import { type EvidenceName, OPEN_EVIDENCE } from './evidenceLinks';
-import { inform } from './notices';
+import { say } from './notices';
 import type { Services } from './services';
 import { told } from './told';
 
@@ -64,7 +64,7 @@ async function openEvidence({ runId, evidenceId }: Given): Promise<void> {
 async function openReport(services: Services, given: Given): Promise<void> {
   const runId = given.runId ?? services.snapshots.all()[0]?.runId;
   if (runId === undefined) {
-    await inform(vscode.l10n.t('There is no run to report on yet.'));
+    say('information', vscode.l10n.t('There is no run to report on yet.'));
     return;
   }
   const uri = vscode.Uri.from(documentUri({ kind: 'report', runId }));

@@ -8,7 +8,7 @@ import { Environment } from './environment';
 import { registerEvidence } from './evidence';
 import { registerForwarding } from './forwarding';
 import { registerGoalsView } from './goalsView';
-import { inform } from './notices';
+import { say } from './notices';
 import { registerNotifications } from './notifications';
 import { ProjectInterpreter } from './projectInterpreter';
 import { Secrets } from './secrets';
@@ -42,8 +42,10 @@ export function activate(context: vscode.ExtensionContext): void {
       trusted: () => vscode.workspace.isTrusted,
       secrets: () => secrets.all(),
       mayRestart: () => !snapshots.all().some((run) => isActive(run)),
-      offerRestart: (restart) => void offerRestart(restart),
-      tell: (problem) => trouble.tell(problem),
+      offerRestart,
+      tell: (problem) => {
+        trouble.tell(problem);
+      },
     },
     snapshots,
     log,
@@ -105,10 +107,8 @@ function follow(server: Server, interpreter: ProjectInterpreter): vscode.Disposa
 }
 
 /** A run that goes on is not interrupted without a person's word. */
-async function offerRestart(restart: () => Promise<void>): Promise<void> {
+function offerRestart(restart: () => Promise<void>): void {
   const now = vscode.l10n.t('Restart Server');
   const message = vscode.l10n.t('These settings need a restart of the server. The run is interrupted then, and can be resumed.');
-  if ((await inform(message, [now])) === now) {
-    await restart();
-  }
+  say('information', message, { buttons: [{ label: now, perform: restart }] });
 }

@@ -211,7 +211,11 @@ async function revertFinding({ client }: Services, about: unknown): Promise<void
   if (runId !== undefined && findingId !== undefined) {
     const revert = (more: { force?: boolean }): Promise<Outcome> =>
       client.request('donewhen.run.revert', { runId, findingId, ...more });
-    await told(revert({}).then((outcome) => tellOrForce(outcome, () => revert({ force: true }))));
+    await told(
+      revert({}).then((outcome) => {
+        tellOrForce(outcome, () => revert({ force: true }));
+      }),
+    );
   }
 }
 

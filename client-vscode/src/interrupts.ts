@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { label, oneLine } from './askedText';
 import { editCommand } from './editCommand';
 import { type Choice, choicesOf, editable } from './interruptChoices';
-import { inform } from './notices';
+import { say } from './notices';
 import type { Interrupt, RunAnswerArgument, Snapshot } from './protocol';
 import type { Services } from './services';
 import { isAsking } from './snapshots';
@@ -118,10 +118,9 @@ export async function edit(services: Services, open: Open): Promise<void> {
     await showAndAsk(services, open);
     return;
   }
-  const after = await editCommand(open.interrupt.input[field] as string);
-  if (after !== undefined) {
-    await send(services, open, { response: 'edit', input: { ...open.interrupt.input, [field]: after } });
-  }
+  await editCommand(open.interrupt.input[field] as string, (after) =>
+    send(services, open, { response: 'edit', input: { ...open.interrupt.input, [field]: after } }),
+  );
 }
 
 /** Sends an answer; one that comes too late is said to be so. */
@@ -131,10 +130,10 @@ export async function send(
   given: Omit<RunAnswerArgument, 'runId' | 'interruptId'>,
 ): Promise<void> {
   if (!isOpen(services, open)) {
-    void inform(vscode.l10n.t('That is no longer asked: it was answered already.'));
+    say('information', vscode.l10n.t('That is no longer asked: it was answered already.'));
     return;
   }
-  if (await trusted()) {
+  if (trusted()) {
     const about = { runId: open.runId, interruptId: open.interrupt.id };
     const run = await services.client.request('donewhen.run.answer', { ...about, ...given });
     if (run.status === 'interrupted') {
@@ -150,7 +149,7 @@ async function pickOpen(services: Services, target: Target | undefined): Promise
   if (named !== undefined || target?.interruptId !== undefined || all.length <= 1) {
     const open = target?.interruptId === undefined ? all[0] : named;
     if (open === undefined) {
-      void inform(vscode.l10n.t('Nothing is asked.'));
+      say('information', vscode.l10n.t('Nothing is asked.'));
     }
     return open;
   }

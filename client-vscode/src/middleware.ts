@@ -44,7 +44,7 @@ export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Mid
       try {
         return await onGoal((args[0] as { goalUri?: unknown } | undefined)?.goalUri, () => execute(command, args, next));
       } catch (problem) {
-        await around.tell(problem);
+        around.tell(problem);
         return undefined;
       }
     },
@@ -127,7 +127,7 @@ async function execute(command: string, args: unknown[], next: ExecuteCommandSig
   }
   const outcome: unknown = await next(command, args);
   if (command === 'donewhen.run.revert') {
-    await tellOrForce(outcome as Outcome, async () => (await next(command, [{ ...argument, force: true }])) as Outcome);
+    tellOrForce(outcome as Outcome, async () => (await next(command, [{ ...argument, force: true }])) as Outcome);
   }
   return outcome;
 }

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { harmless } from './askedText';
 import { NoticePace } from './noticePace';
 
 type Show = (message: string, ...buttons: string[]) => Thenable<string | undefined>;
@@ -21,9 +22,40 @@ export function inform(message: string, buttons: readonly string[] = [], holds =
   return notify(vscode.window.showInformationMessage, message, buttons, holds);
 }
 
-/** What a person has to look at. */
-export function warn(message: string, buttons: readonly string[] = [], holds = always): Promise<string | undefined> {
-  return notify(vscode.window.showWarningMessage, message, buttons, holds);
+/** A button of a notification, which does something by itself. */
+export interface Offer {
+  readonly label: string;
+  perform(): Thenable<unknown>;
+}
+
+interface Told {
+  readonly buttons?: readonly Offer[];
+  /** Whether it is still to be said once the editor would show it. */
+  readonly holds?: () => boolean;
+  /** Once a button was pressed, or the notification closed; never where it was only hidden. */
+  readonly closed?: () => void;
+}
+
+const SHOWN = {
+  information: vscode.window.showInformationMessage,
+  warning: vscode.window.showWarningMessage,
+  error: vscode.window.showErrorMessage,
+} as const;
+
+/**
+ * Says something, with what can be done about it. A notification hides by itself, and stays where few people look:
+ * so nothing waits for this one.
+ */
+export function say(kind: keyof typeof SHOWN, message: string, { buttons = [], holds = always, closed }: Told = {}): void {
+  const labels = buttons.map((button) => button.label);
+  const done = async (): Promise<void> => {
+    const pressed = await notify(SHOWN[kind], message, labels, holds);
+    closed?.();
+    await buttons.find((button) => button.label === pressed)?.perform();
+  };
+  done().catch((problem: unknown) => {
+    say('error', harmless(problem instanceof Error ? problem.message : String(problem)));
+  });
 }
 
 /** What went wrong. */

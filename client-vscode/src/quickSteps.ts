@@ -7,91 +7,124 @@ interface Step {
   readonly title: string;
   readonly step: number;
   readonly totalSteps: number;
-}
-
-interface InputOptions extends Step {
-  readonly value: string;
   readonly placeholder: string;
-  validate(text: string): string | undefined;
 }
 
-/** Asks for a text; undefined where the person leaves. */
-export function inputStep(options: InputOptions): Promise<string | typeof Back | undefined> {
-  const box = vscode.window.createInputBox();
-  Object.assign(box, { value: options.value, placeholder: options.placeholder });
-  return shown(box, options, (accept) => [
-    box.onDidChangeValue(() => {
-      box.validationMessage = undefined;
-    }),
-    box.onDidAccept(() => {
-      box.validationMessage = options.validate(box.value);
-      if (box.validationMessage === undefined) {
-        accept(box.value);
-      }
-    }),
-  ]);
-}
-
-interface OneOptions<T extends vscode.QuickPickItem> extends Step {
+/** A list that may still grow, or be told anew, while a person looks at it. */
+export interface Live<T> {
   readonly items: readonly T[];
-  active(item: T): boolean;
+  /** Whether more is to come. */
+  readonly busy: boolean;
+  readonly onDidChange: vscode.Event<void>;
 }
 
-/** Asks for one of the items. */
-export function oneStep<T extends vscode.QuickPickItem>(options: OneOptions<T>): Promise<T | typeof Back | undefined> {
-  const pick = vscode.window.createQuickPick<T>();
-  pick.items = options.items;
-  pick.activeItems = options.items.filter((item) => options.active(item));
+export interface Proposed extends vscode.QuickPickItem {
+  /** The text that it stands for. */
+  readonly text: string;
+}
+
+interface TextOptions extends Step {
+  readonly value: string;
+  readonly proposed: Live<Proposed>;
+  /** What is said of the text that was typed. */
+  readonly typed: string;
+}
+
+/** Asks for a text, typed or one of those that are proposed; undefined where the person leaves. */
+export function textStep(options: TextOptions): Promise<string | typeof Back | undefined> {
+  const pick = vscode.window.createQuickPick<Proposed>();
+  pick.value = options.value;
+  const show = (): void => {
+    const text = pick.value.trim();
+    pick.busy = options.proposed.busy;
+    pick.items = text === '' ? options.proposed.items : [{ label: text, description: options.typed, text, alwaysShow: true }];
+  };
+  show();
   return shown(pick, options, (accept) => [
+    options.proposed.onDidChange(show),
+    pick.onDidChangeValue(show),
+    pick.onDidTriggerItemButton(({ item }) => {
+      pick.value = item.text;
+      show();
+    }),
     pick.onDidAccept(() => {
-      const [item] = pick.selectedItems;
-      if (item !== undefined) {
-        accept(item);
+      // Whoever types fast is ahead of the list: what was typed counts.
+      const text = pick.value.trim() || pick.selectedItems[0]?.text;
+      if (text !== undefined && text !== '') {
+        accept(text);
       }
     }),
   ]);
 }
 
-interface ManyOptions<T extends vscode.QuickPickItem> extends Step {
-  readonly items: Promise<readonly T[]>;
-  readonly none: string;
-  /** What is said until the items are there. */
-  readonly busy: string;
+export interface Choice extends vscode.QuickPickItem {
+  /** Changes what is chosen and stays; without it, the item is what the step ends with. */
+  toggle?(): void;
+  /** After it was toggled, Enter ends the step. */
+  readonly settles?: boolean;
 }
 
-/** Asks for any number of the items, all of them at first. */
-export function manyStep<T extends vscode.QuickPickItem>(
-  options: ManyOptions<T>,
-): Promise<readonly T[] | typeof Back | undefined> {
+interface ChoicesOptions<T extends Choice> extends Step {
+  readonly choices: Live<T>;
+  /** What is offered for a text that was typed, and is no item. */
+  adding(text: string): T;
+  add(text: string): void;
+  /** Awaited before the step ends: what the list is still waiting for. */
+  readonly ready: Promise<unknown>;
+}
+
+/** A list in which some items switch something, and others end the step; the first one is active. */
+export function choicesStep<T extends Choice>(options: ChoicesOptions<T>): Promise<T | typeof Back | undefined> {
   const pick = vscode.window.createQuickPick<T>();
-  pick.canSelectMany = true;
-  pick.busy = true;
-  pick.placeholder = options.busy;
-  return shown(pick, options, (accept, fail) => {
-    options.items.then((items) => {
-      pick.busy = false;
-      pick.items = items;
-      pick.selectedItems = items.filter((item) => item.picked !== false);
-      pick.placeholder = items.length === 0 ? options.none : '';
-    }, fail);
-    return [
-      pick.onDidAccept(() => {
-        if (!pick.busy) {
-          accept(pick.selectedItems);
-        }
-      }),
-    ];
-  });
+  let active = 0;
+  const show = (): void => {
+    pick.busy = options.choices.busy;
+    pick.keepScrollPosition = true;
+    const text = pick.value.trim();
+    const added = text === '' ? [] : [{ ...options.adding(text), alwaysShow: true }];
+    pick.items = [...added, ...options.choices.items];
+    const item = pick.items[text === '' ? active : 0];
+    pick.activeItems = item === undefined ? [] : [item];
+  };
+  show();
+  return shown(pick, options, (accept, fail) => [
+    options.choices.onDidChange(show),
+    pick.onDidChangeActive(([item]) => {
+      const index = item === undefined ? -1 : options.choices.items.indexOf(item);
+      active = index < 0 ? active : index;
+    }),
+    pick.onDidChangeValue(show),
+    pick.onDidAccept(() => {
+      const text = pick.value.trim();
+      const [item] = pick.selectedItems;
+      if (text !== '' && !isToggled(item, text)) {
+        pick.value = '';
+        active = 0;
+        options.add(text);
+      } else if (item?.toggle !== undefined) {
+        active = item.settles === true ? 0 : active;
+        pick.value = '';
+        item.toggle();
+      } else if (item !== undefined) {
+        pick.busy = true;
+        options.ready.then(() => {
+          accept(item);
+        }, fail);
+      }
+    }),
+  ]);
+}
+
+/** Whether the text was typed to find this item. */
+function isToggled(item: Choice | undefined, text: string): boolean {
+  return item?.toggle !== undefined && item.label.toLowerCase().startsWith(text.toLowerCase());
 }
 
 type Listen<T> = (accept: (value: T) => void, fail: (problem: unknown) => void) => vscode.Disposable[];
 
-function shown<T>(
-  input: vscode.InputBox | vscode.QuickPick<never> | vscode.QuickPick<vscode.QuickPickItem>,
-  step: Step,
-  listen: Listen<T>,
-): Promise<T | typeof Back | undefined> {
-  Object.assign(input, { title: step.title, step: step.step, totalSteps: step.totalSteps, ignoreFocusOut: true });
+function shown<T>(input: vscode.QuickPick<never> | vscode.QuickPick<vscode.QuickPickItem>, step: Step, listen: Listen<T>): Promise<T | typeof Back | undefined> {
+  const { title, step: number, totalSteps, placeholder } = step;
+  Object.assign(input, { title, step: number, totalSteps, placeholder, ignoreFocusOut: true });
   input.buttons = step.step > 1 ? [vscode.QuickInputButtons.Back] : [];
   const asked = new Promise<T | typeof Back | undefined>((resolve, reject) => {
     const listening = [

@@ -3,7 +3,7 @@ import { oneAtATime } from './alreadyRunning';
 import { label } from './askedText';
 import { saveGoal } from './goalDocument';
 import { onGoal } from './goalProblem';
-import { inform, warn } from './notices';
+import { say } from './notices';
 import { tally } from './phrases';
 import type { CommandResults, Requirement, RunLimitsArgument, Snapshot } from './protocol';
 import { tellReverted } from './reverting';
@@ -13,7 +13,7 @@ import { askReason, goalUri, pickRequirement, pickRun, type Target } from './tar
 
 export async function start(services: Services, target: Target | undefined): Promise<void> {
   const uri = await goalUri(target);
-  if (uri !== undefined && (await trusted())) {
+  if (uri !== undefined && trusted()) {
     await saveGoal(uri);
     await onGoal(uri, () => oneAtATime(services, uri, () => services.client.request('donewhen.run.start', { goalUri: uri })));
   }
@@ -21,7 +21,7 @@ export async function start(services: Services, target: Target | undefined): Pro
 
 export async function checkNow(services: Services, target: Target | undefined): Promise<void> {
   const uri = await goalUri(target);
-  if (uri === undefined || !(await trusted())) {
+  if (uri === undefined || !trusted()) {
     return;
   }
   await saveGoal(uri);
@@ -50,7 +50,7 @@ export async function stop(services: Services, target: Target | undefined): Prom
 /** Keeps a complete goal on guard: its checks run again after each edit, until the guard is lifted. */
 export async function guard(services: Services, target: Target | undefined): Promise<void> {
   const run = await pickRun(services, target, isGuardable, vscode.l10n.t('There is no complete goal that could be guarded.'));
-  if (run !== undefined && (await trusted())) {
+  if (run !== undefined && trusted()) {
     await services.client.request('donewhen.run.guard', { runId: run.runId, on: true });
   }
 }
@@ -66,7 +66,7 @@ export async function liftGuard(services: Services, target: Target | undefined):
 export async function resume(services: Services, target: Target | undefined): Promise<void> {
   const none = vscode.l10n.t('There is no run that could go on.');
   const run = await pickRun(services, target, canGoOn, none);
-  if (run === undefined || !(await trusted())) {
+  if (run === undefined || !trusted()) {
     return;
   }
   const raised = await raisedLimit(run);
@@ -125,18 +125,16 @@ export async function waive(services: Services, target: Target | undefined): Pro
   if (chosen !== undefined && reason !== undefined) {
     const run = await services.client.request('donewhen.run.override', { ...chosen, reason });
     if (canGoOn(run) && run.requirements.every((one) => one.status === 'met' || one.status === 'waived')) {
-      await offerToComplete(services, run);
+      offerToComplete(services, run);
     }
   }
 }
 
 /** A run that has halted or ended looks at what a person decided since only when it goes on. */
-async function offerToComplete(services: Services, run: Snapshot): Promise<void> {
-  const go = vscode.l10n.t('Resume');
+function offerToComplete(services: Services, run: Snapshot): void {
+  const go = { label: vscode.l10n.t('Resume'), perform: () => resume(services, { runId: run.runId }) };
   const message = vscode.l10n.t('Nothing is left to prove for “{0}”. Resume the run to complete it.', label(run.title));
-  if ((await inform(message, [go])) === go) {
-    await resume(services, { runId: run.runId });
-  }
+  say('information', message, { buttons: [go] });
 }
 
 export async function unwaive(services: Services, target: Target | undefined): Promise<void> {
@@ -151,7 +149,7 @@ export async function unwaive(services: Services, target: Target | undefined): P
 export async function dispute(services: Services, target: Target | undefined): Promise<void> {
   const chosen = await runAndRequirement(services, target, isDisputable, vscode.l10n.t('Which verdict is wrong?'));
   const reason = chosen && (await askReason(vscode.l10n.t('What should the judge look at again?')));
-  if (chosen !== undefined && reason !== undefined && (await trusted())) {
+  if (chosen !== undefined && reason !== undefined && trusted()) {
     await services.client.request('donewhen.run.dispute', { ...chosen, reason });
   }
 }
@@ -173,24 +171,24 @@ export async function revertToIteration(services: Services, target: Target | und
   const none = vscode.l10n.t('There is no iteration to go back to.');
   const run = await pickRun(services, target, (one) => one.iterations.length > 0, none);
   const iteration = target?.iteration ?? (run && (await pickIteration(run)));
-  if (run === undefined || iteration === undefined || !(await trusted())) {
+  if (run === undefined || iteration === undefined || !trusted()) {
     return;
   }
   const outcome = await services.client.request('donewhen.run.revert', { runId: run.runId, iteration });
-  await tellIteration(services, { runId: run.runId, iteration }, outcome);
+  tellIteration(services, { runId: run.runId, iteration }, outcome);
 }
 
 /** Where a person edited since, it asks before their edits go too. */
-async function tellIteration(
+function tellIteration(
   services: Services,
   about: { runId: string; iteration: number },
   outcome: CommandResults['donewhen.run.revert'],
-): Promise<void> {
+): void {
   const { length } = outcome.changedFiles;
   const told = vscode.l10n.t('{0} files are as they were after iteration {1}.', length, about.iteration);
-  if (await tellReverted(outcome, told, vscode.l10n.t('Revert Them Too'))) {
-    await tellIteration(services, about, await services.client.request('donewhen.run.revert', { ...about, force: true }));
-  }
+  tellReverted(outcome, told, async () => {
+    tellIteration(services, about, await services.client.request('donewhen.run.revert', { ...about, force: true }));
+  });
 }
 
 async function pickIteration(run: Snapshot): Promise<number | undefined> {
@@ -205,14 +203,11 @@ async function pickIteration(run: Snapshot): Promise<number | undefined> {
 }
 
 /** Nothing is executed before a person trusts the workspace. */
-export async function trusted(): Promise<boolean> {
-  if (vscode.workspace.isTrusted) {
-    return true;
+export function trusted(): boolean {
+  if (!vscode.workspace.isTrusted) {
+    const perform = (): Thenable<unknown> => vscode.commands.executeCommand('workbench.trust.manage');
+    const message = vscode.l10n.t('Goals run commands of this workspace. Trust it first.');
+    say('warning', message, { buttons: [{ label: vscode.l10n.t('Manage Trust'), perform }] });
   }
-  const manage = vscode.l10n.t('Manage Trust');
-  const message = vscode.l10n.t('Goals run commands of this workspace. Trust it first.');
-  if ((await warn(message, [manage])) === manage) {
-    await vscode.commands.executeCommand('workbench.trust.manage');
-  }
-  return false;
+  return vscode.workspace.isTrusted;
 }

@@ -1,32 +1,31 @@
 import * as vscode from 'vscode';
-import { currentWorker, prepareWorker, workerItems } from './choosing';
-import { whileDrafting } from './goalDocument';
-import { withChecks, withWorker } from './goalDraft';
-import type { CommandResults } from './protocol';
-import { Back, inputStep, manyStep, oneStep } from './quickSteps';
+import { currentWorker, prepareWorker } from './choosing';
+import { type GoalChoice, NewGoal } from './goalSteps';
+import type { GoalSetArgument } from './protocol';
+import { Back, choicesStep, textStep } from './quickSteps';
 import type { Services } from './services';
 import { hasFolder } from './targets';
 
-/** What the steps ask for. */
-interface Wanted {
-  readonly folder: vscode.WorkspaceFolder;
-  objective: string;
-  offered: readonly string[];
-  picked: readonly string[];
-  worker: string;
-}
-
-/** Asks for the objective, the checks and the worker; then the drafted goal file opens. */
+/** Asks for the objective, then for what proves it and who works on it; the goal opens, and starts where it can. */
 export async function setGoal(services: Services): Promise<void> {
   const folder = await chooseFolder();
   if (folder === undefined) {
     return;
   }
-  const wanted: Wanted = { folder, objective: '', offered: [], picked: [], worker: currentWorker() };
-  if (await ask(services, wanted)) {
-    await draft(services, wanted);
-    // The goal is there whatever becomes of the worker: what it needs is asked for again at the start.
-    await prepareWorker(services, wanted.worker);
+  const goal = new NewGoal(services, folder, currentWorker());
+  try {
+    const ends = await ask(goal);
+    if (ends !== undefined) {
+      const starts = ends === 'start' && goal.starts;
+      const { objective, picked, worker } = goal;
+      goal.settle();
+      const about = { objective, workspaceUri: folder.uri.toString(), checks: picked, worker };
+      await draftAndShow(services, about, starts);
+      // The goal is there whatever becomes of the worker: what it needs is asked for again at the start.
+      await prepareWorker(services, worker);
+    }
+  } finally {
+    goal.dispose();
   }
 }
 
@@ -35,109 +34,73 @@ async function chooseFolder(): Promise<vscode.WorkspaceFolder | undefined> {
   if (folders.length > 1) {
     return vscode.window.showWorkspaceFolderPick({ placeHolder: vscode.l10n.t('The goal of which folder?') });
   }
-  await hasFolder();
+  hasFolder();
   return folders[0];
 }
 
-/** The steps, forth and back; false where the person leaves. */
-async function ask(services: Services, wanted: Wanted): Promise<boolean> {
-  const detected = detect(services, wanted);
-  // What goes wrong is told at the step that needs it, which a person may never come to.
-  detected.catch(() => undefined);
-  const steps = [askObjective, (given: Wanted) => askChecks(given, detected), askWorker];
-  for (let step = 0; step < steps.length; ) {
-    const went = await steps[step]?.(wanted);
-    if (went === undefined) {
-      return false;
+/** The steps, forth and back; undefined where the person leaves. */
+async function ask(goal: NewGoal): Promise<GoalChoice['ends']> {
+  for (;;) {
+    const objective = await askObjective(goal);
+    if (objective === undefined || objective === Back) {
+      return undefined;
     }
-    step += went === Back ? -1 : 1;
+    goal.typed = goal.objectives.items.some((one) => one.text === objective) ? '' : objective;
+    goal.objective = objective;
+    const chosen = await askProof(goal);
+    if (chosen !== Back) {
+      return chosen?.ends;
+    }
   }
-  return true;
 }
 
-type Went = 'on' | typeof Back | undefined;
-
-async function askObjective(wanted: Wanted): Promise<Went> {
-  const given = await inputStep({
+function askObjective(goal: NewGoal): Promise<string | typeof Back | undefined> {
+  return textStep({
     title: vscode.l10n.t('Set Goal: what should be true when it is done?'),
     step: 1,
-    totalSteps: 3,
-    value: wanted.objective,
-    placeholder: vscode.l10n.t('Export must handle quotes and newlines'),
-    validate: (text) => (text.trim() === '' ? vscode.l10n.t('Say what is wanted.') : undefined),
+    totalSteps: 2,
+    value: goal.typed,
+    placeholder: vscode.l10n.t('Such as: Export handles quotes and newlines'),
+    proposed: goal.objectives,
+    typed: vscode.l10n.t('press Enter'),
   });
-  if (typeof given === 'string') {
-    wanted.objective = given;
-    return 'on';
-  }
-  return given;
 }
 
-type Detected = CommandResults['donewhen.goal.detect']['checks'][number];
-
-async function detect(services: Services, wanted: Wanted): Promise<readonly Detected[]> {
-  const argument = { workspaceUri: wanted.folder.uri.toString() };
-  return (await services.client.request('donewhen.goal.detect', argument)).checks;
-}
-
-async function askChecks(wanted: Wanted, detected: Promise<readonly Detected[]>): Promise<Went> {
-  const step = { title: vscode.l10n.t('Set Goal: which checks prove it?'), step: 2, totalSteps: 3 };
-  const items = detected.then((checks) =>
-    checks.map((one) => ({ label: one.command, description: one.why, picked: one.suggested })),
-  );
-  const picked = await manyStep({
-    ...step,
-    items,
-    busy: vscode.l10n.t('Looking for checks in this project…'),
-    none: vscode.l10n.t('No check was detected. Press Enter: you can add some to the goal file.'),
+function askProof(goal: NewGoal): Promise<GoalChoice | typeof Back | undefined> {
+  return choicesStep<GoalChoice>({
+    title: vscode.l10n.t('Set Goal: what proves it, and who works on it?'),
+    step: 2,
+    totalSteps: 2,
+    placeholder: vscode.l10n.t('Press Enter, or change what is below first. Type a command to add a check.'),
+    choices: goal.choices,
+    adding: (command) => ({ label: vscode.l10n.t('Add the Check `{0}`', command) }),
+    add: (command) => {
+      goal.add(command);
+    },
+    ready: goal.detected,
   });
-  if (picked === undefined || picked === Back) {
-    return picked;
-  }
-  wanted.offered = (await items).map((item) => item.label);
-  wanted.picked = picked.map((item) => item.label);
-  return 'on';
 }
 
-async function askWorker(wanted: Wanted): Promise<Went> {
-  const chosen = await oneStep({
-    title: vscode.l10n.t('Set Goal: who works on it?'),
-    step: 3,
-    totalSteps: 3,
-    items: workerItems(),
-    active: (item) => item.worker === wanted.worker,
-  });
-  if (chosen === undefined || chosen === Back) {
-    return chosen;
-  }
-  wanted.worker = chosen.worker;
-  return 'on';
-}
-
-async function draft(services: Services, wanted: Wanted): Promise<void> {
-  const argument = { objective: wanted.objective, workspaceUri: wanted.folder.uri.toString() };
+/** The goal file, drafted and saved by the server, opens; `starts` also starts it. */
+export async function draftAndShow(services: Services, about: GoalSetArgument, starts: boolean): Promise<void> {
   const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Drafting the goal') };
-  const { goalUri } = await vscode.window.withProgress(options, () =>
-    services.client.request('donewhen.goal.set', argument),
-  );
-  await whileDrafting(show(goalUri, wanted));
-}
-
-async function show(goalUri: string, wanted: Wanted): Promise<void> {
+  const { goalUri } = await vscode.window.withProgress(options, () => services.client.request('donewhen.goal.set', about));
   const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(goalUri));
-  await vscode.window.showTextDocument(document);
-  await settle(document, wanted);
+  const editor = await vscode.window.showTextDocument(document);
+  if (starts) {
+    await vscode.commands.executeCommand('donewhen.start', { goalUri });
+  } else {
+    await fillIn(editor);
+  }
 }
 
-/** The draft as the person wants it, saved: a goal is read from the disk. */
-async function settle(document: vscode.TextDocument, wanted: Wanted): Promise<void> {
-  const before = document.getText();
-  const after = withWorker(withChecks(before, wanted.offered, wanted.picked), wanted.worker);
-  if (after !== before) {
-    const edit = new vscode.WorkspaceEdit();
-    const whole = new vscode.Range(document.positionAt(0), document.positionAt(before.length));
-    edit.replace(document.uri, whole, after);
-    await vscode.workspace.applyEdit(edit);
+/** Where the draft has a check to be filled in, the commands that are known are offered there. */
+async function fillIn(editor: vscode.TextEditor): Promise<void> {
+  const { document } = editor;
+  const empty = Array.from({ length: document.lineCount }, (_, line) => document.lineAt(line)).find((one) => /^\s+- check:\s*$/.test(one.text));
+  if (empty !== undefined) {
+    editor.selection = new vscode.Selection(empty.range.end, empty.range.end);
+    editor.revealRange(empty.range);
+    await vscode.commands.executeCommand('editor.action.triggerSuggest');
   }
-  await document.save();
 }

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { label } from './askedText';
 import { withoutMarks } from './goalNodes';
-import { inform } from './notices';
+import { say } from './notices';
 import { requirementStatus, runStatus, tally } from './phrases';
 import type { Requirement, Snapshot } from './protocol';
 import type { Services } from './services';
@@ -33,35 +33,32 @@ export async function goalUri(target: Target | undefined): Promise<string | unde
   if (active !== undefined && isGoalFile(active)) {
     return active.toString();
   }
-  if (!(await hasFolder())) {
+  if (!hasFolder()) {
     return undefined;
   }
   const found = await vscode.workspace.findFiles(GOALS, NOT_GOALS, 200);
   if (found.length === 0) {
-    await offerToSet();
+    offerToSet();
     return undefined;
   }
   return found.length === 1 ? found[0]?.toString() : pickGoal(found);
 }
 
 /** Whether a folder is open; where none is, that is said. */
-export async function hasFolder(): Promise<boolean> {
+export function hasFolder(): boolean {
   if ((vscode.workspace.workspaceFolders ?? []).length > 0) {
     return true;
   }
-  const open = vscode.l10n.t('Open Folder');
+  const perform = (): Thenable<unknown> => vscode.commands.executeCommand('workbench.action.files.openFolder');
   const message = vscode.l10n.t('A goal belongs to a folder. Open one first.');
-  if ((await inform(message, [open])) === open) {
-    await vscode.commands.executeCommand('workbench.action.files.openFolder');
-  }
+  say('information', message, { buttons: [{ label: vscode.l10n.t('Open Folder'), perform }] });
   return false;
 }
 
-async function offerToSet(): Promise<void> {
-  const set = vscode.l10n.t('Set Goal');
-  if ((await inform(vscode.l10n.t('There is no goal file here yet.'), [set])) === set) {
-    await vscode.commands.executeCommand('donewhen.setGoal');
-  }
+function offerToSet(): void {
+  const perform = (): Thenable<unknown> => vscode.commands.executeCommand('donewhen.setGoal');
+  const message = vscode.l10n.t('There is no goal file here yet.');
+  say('information', message, { buttons: [{ label: vscode.l10n.t('Set Goal'), perform }] });
 }
 
 async function pickGoal(found: readonly vscode.Uri[]): Promise<string | undefined> {
@@ -89,7 +86,7 @@ export async function pickRun(
   }
   if (found.length <= 1) {
     if (found.length === 0) {
-      void inform(none);
+      say('information', none);
     }
     return found[0];
   }
@@ -132,7 +129,7 @@ export async function pickRequirement(
       one,
     }));
   if (items.length === 0) {
-    void inform(vscode.l10n.t('There is no requirement for that.'));
+    say('information', vscode.l10n.t('There is no requirement for that.'));
     return undefined;
   }
   return (await vscode.window.showQuickPick(items, { title, matchOnDetail: true }))?.one;

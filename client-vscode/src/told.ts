@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { harmless } from './askedText';
-import { tellError } from './notices';
+import { say } from './notices';
 
 /** A command never throws at the editor: what goes wrong is said in a sentence, in which words of others stay words. */
 export async function told(work: Promise<unknown>): Promise<void> {
@@ -8,7 +8,7 @@ export async function told(work: Promise<unknown>): Promise<void> {
     await work;
   } catch (problem) {
     if (!(problem instanceof vscode.CancellationError)) {
-      await tellError(harmless(problem instanceof Error ? problem.message : String(problem)));
+      say('error', harmless(problem instanceof Error ? problem.message : String(problem)));
     }
   }
 }

@@ -3,7 +3,7 @@ import { harmless } from './askedText';
 import type { Server } from './client';
 import type { Environment } from './environment';
 import { GoalProblem } from './goalProblem';
-import { tellError, warn } from './notices';
+import { type Offer, say } from './notices';
 import { type Remedy, SetupProblem } from './setupProblem';
 import { differenceOf } from './versions';
 
@@ -32,29 +32,31 @@ export class Trouble {
     return vscode.Disposable.from(
       this.server.onDidChangeState((state) => {
         if (state === 'failed') {
-          void this.tellServer();
+          this.tellServer();
         }
       }),
-      this.server.onDidStart(() => void this.tellVersion()),
+      this.server.onDidStart(() => {
+        this.tellVersion();
+      }),
     );
   }
 
   /** What went wrong with a command; nothing for what a person cancelled. */
-  async tell(problem: unknown): Promise<void> {
+  tell(problem: unknown): void {
     if (problem instanceof vscode.CancellationError) {
       return;
     }
     if (problem === this.server.failure) {
-      return this.tellServer();
+      this.tellServer();
+      return;
     }
     if (problem instanceof GoalProblem) {
-      return tellGoal(problem);
+      tellGoal(problem);
+      return;
     }
     const message = problem instanceof Error ? problem.message : String(problem);
     this.log.error(message);
-    const remedies = this.remediesOf(message);
-    const chosen = await tellError(harmless(message), remedies.map((one) => one.label));
-    await this.perform(remedies.find((one) => one.label === chosen));
+    say('error', harmless(message), { buttons: this.remediesOf(message).map((one) => this.button(one)) });
   }
 
   private remediesOf(message: string): readonly Remedy[] {
@@ -76,7 +78,7 @@ export class Trouble {
     ];
   }
 
-  private async tellVersion(): Promise<void> {
+  private tellVersion(): void {
     const version = this.server.version;
     const difference = differenceOf(this.version, version);
     if (difference === undefined || this.toldVersion === version) {
@@ -89,64 +91,58 @@ export class Trouble {
         ? vscode.l10n.t('The server is Done When {server}, older than the extension ({extension}). Update it.', names)
         : vscode.l10n.t('The server is Done When {server}, newer than the extension ({extension}). Update the extension.', names);
     this.log.warn(message);
-    const remedies = this.environment.versionRemedies();
-    const labels = remedies.map((one) => one.label);
-    const chosen = await warn(message, labels, () => this.server.version === version);
-    await this.perform(remedies.find((one) => one.label === chosen));
+    const buttons = this.environment.versionRemedies().map((one) => this.button(one));
+    say('warning', message, { buttons, holds: () => this.server.version === version });
   }
 
-  private async tellServer(): Promise<void> {
-    const message = this.server.failure?.message;
-    if (this.telling === message) {
+  private tellServer(): void {
+    if (this.telling === this.server.failure?.message) {
       return;
     }
-    this.telling = message;
-    try {
-      await this.offerRemedies();
-    } finally {
-      if (this.telling === message) {
-        this.telling = undefined;
-      }
-    }
-  }
-
-  private async offerRemedies(): Promise<void> {
     const problem = this.server.failure;
     const remedies = problem instanceof SetupProblem ? problem.remedies : [];
-    const restart = vscode.l10n.t('Restart Server');
-    const logs = vscode.l10n.t('Show Logs');
-    const labels = remedies.length > 0 ? remedies.map((one) => one.label) : [restart];
-    const chosen = await tellError(problem?.message ?? '', [...labels, logs], () => this.server.failure?.message === problem?.message);
-    // It stands there no more: what fails in the same way again is told again.
-    this.telling = undefined;
-    if (chosen === logs) {
-      this.log.show();
-      return;
-    }
-    if (chosen === restart) {
-      await this.server.restart();
-    }
-    await this.perform(remedies.find((one) => one.label === chosen));
+    const message = problem?.message ?? '';
+    const restart = { label: vscode.l10n.t('Restart Server'), perform: () => this.server.restart() };
+    const logs = {
+      label: vscode.l10n.t('Show Logs'),
+      perform: () => {
+        this.log.show();
+        return Promise.resolve();
+      },
+    };
+    this.telling = message;
+    say('error', message, {
+      buttons: [...(remedies.length > 0 ? remedies.map((one) => this.button(one)) : [restart]), logs],
+      holds: () => this.server.failure?.message === problem?.message,
+      closed: () => {
+        // It stands there no more: what fails in the same way again is told again.
+        if (this.telling === message) {
+          this.telling = undefined;
+        }
+      },
+    });
   }
 
-  private async perform(remedy: Remedy | undefined): Promise<void> {
+  private button(remedy: Remedy): Offer {
+    return { label: remedy.label, perform: () => this.perform(remedy) };
+  }
+
+  private async perform(remedy: Remedy): Promise<void> {
     try {
-      await remedy?.perform();
+      await remedy.perform();
     } catch (problem) {
-      return this.tell(problem);
+      this.tell(problem);
+      return;
     }
-    if (remedy?.again === true) {
+    if (remedy.again) {
       await this.server.restart();
     }
   }
 }
 
 /** What is wrong in a goal file, and the way to that line. */
-async function tellGoal({ message, goalUri, line }: GoalProblem): Promise<void> {
-  const open = vscode.l10n.t('Open Goal File');
-  const chosen = await tellError(harmless(message), [open]);
-  if (chosen === open) {
-    const selection = new vscode.Range(line, 0, line, 0);
-    await vscode.window.showTextDocument(vscode.Uri.parse(goalUri, true), { selection });
-  }
+function tellGoal({ message, goalUri, line }: GoalProblem): void {
+  const selection = new vscode.Range(line, 0, line, 0);
+  const perform = (): Thenable<unknown> => vscode.window.showTextDocument(vscode.Uri.parse(goalUri, true), { selection });
+  say('error', harmless(message), { buttons: [{ label: vscode.l10n.t('Open Goal File'), perform }] });
 }

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { label } from '../askedText';
 import { shownRuns } from '../goalTree';
 import { allIterations, History, reportedIterations } from '../history';
-import { inform } from '../notices';
+import { say } from '../notices';
 import type { Snapshot, Step } from '../protocol';
 import type { Services } from '../services';
 import { pursuit } from '../snapshots';
@@ -307,7 +307,7 @@ async function chosenRun({ snapshots }: Services): Promise<string | undefined> {
   const runs = shownRuns(snapshots.all());
   if (runs.length <= 1) {
     if (runs[0] === undefined) {
-      await inform(vscode.l10n.t('There is no run to show yet. Set a goal first.'));
+      say('information', vscode.l10n.t('There is no run to show yet. Set a goal first.'));
     }
     return runs[0]?.runId;
   }
