@@ -51,11 +51,11 @@ function isError(one: vscode.Diagnostic): boolean {
 }
 
 async function inClipboard(): Promise<Likely[]> {
-  try {
-    return likely(fromClipboard(await vscode.env.clipboard.readText()), vscode.l10n.t('the clipboard'), 'clippy');
-  } catch {
-    return []; // A browser may refuse it.
+  // A browser asks for leave, or complains, whenever it is read.
+  if (vscode.env.uiKind === vscode.UIKind.Web) {
+    return [];
   }
+  return likely(fromClipboard(await vscode.env.clipboard.readText()), vscode.l10n.t('the clipboard'), 'clippy');
 }
 
 async function branchName(folder: vscode.WorkspaceFolder): Promise<Likely[]> {

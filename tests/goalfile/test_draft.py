@@ -38,7 +38,7 @@ def test_without_a_judge_the_checks_prove_the_objective_and_its_words_are_a_comm
     assert parsed.goal is not None
     assert [(r.text, r.sole_check) for r in parsed.goal.requirements] == [("`pytest` passes", True)]
     assert (parsed.title, parsed.goal.objective) == ("Ship the --> exporter", draft_objective("Ship the --> exporter"))
-    assert "add a check that fails until the objective holds" in text
+    assert "Add a check that fails until it is done" in text
     assert "choose a judge" in text
     assert "- [ ] Ship the -- > exporter\n-->" in text
     assert "pass already" not in text
@@ -69,6 +69,9 @@ def test_without_a_judge_what_a_model_proposes_is_suggested() -> None:
     assert goal is not None
     assert [r.text for r in goal.requirements] == ["`pytest` passes"]
     assert "should decide:\n- [ ] Fields are quoted\n-->" in text
+    unchecked = draft("Ship it", [], ["Fields are quoted"], judged=False, proposed_by="openai/m")
+    assert "- [ ] Ship it\n  - check:\n" in unchecked
+    assert "Proposed by openai/m:\n- [ ] Fields are quoted\n-->" in unchecked
 
 
 @pytest.mark.parametrize("objective", ["Ship the exporter", "Ship it\n```\nopen fence"])

@@ -54,4 +54,5 @@ async def _no_workspace(wanted: OpenWorkspace) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(serve(LspServices(_no_workspace, goal_texts, open_adviser))))
+    judged = LspServices(_no_workspace, goal_texts, open_adviser, judged=lambda wanted: True)
+    sys.exit(asyncio.run(serve(judged)))

@@ -21,9 +21,7 @@ def test_a_goal_set_in_the_palette_is_watched_until_it_is_complete(
     window = open_window(server, folder)
     window.palette.run("Done When: Set Goal")
     window.palette.answer(OBJECTIVE)
-    window.until(
-        lambda: offered(window, "python -m pytest -q", "fails now: 1 of 1 tests failed"), "how the check stands"
-    )
+    window.until(lambda: offered(window, "python -m pytest -q", "fails now: 1 of 1 test failed"), "how it stands")
     assert offered(window, "You", "chosen")
     assert offered(window, "Set Goal and Start", "1 check proves it")
     window.palette.accept()
@@ -34,7 +32,7 @@ def test_a_goal_set_in_the_palette_is_watched_until_it_is_complete(
     window.editor.wait_marked("`python -m pytest -q` passes")
     drafted = (folder / "GOAL.md").read_text()
     assert drafted.startswith(f"---\nworker: human\n---\n# {OBJECTIVE}\n\n- [ ] `python -m pytest -q` passes\n")
-    assert "red: `python -m pytest -q`: 1 of 1 tests failed" in drafted
+    assert "red: `python -m pytest -q`: 1 of 1 test failed" in drafted
     assert not window.notices.toasts()
     window.editor.open("test_calc.py")
     window.editor.wait_marked(ASSERTION)

@@ -24,12 +24,12 @@ _RESERVED = frozenset(["con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("
 
 _FILL_IN = """\
 <!-- Nothing can prove this yet: no check was found here, and no judge is set. After `check:`, write the command that
-passes once it is done, such as `python -m pytest -q`. Or choose a judge (judge_model), and delete that line. -->
+passes once it is done, such as `python -m pytest -q`. Or choose a judge (judge_model), and delete that line.{suggested}
+-->
 """
 _UNSAID = """\
-<!-- These checks decide when the goal is done. Nothing checks the words of the objective, since no judge is set.
-{green}To prove more, add a check that fails until the objective holds. Or choose a judge (judge_model), and add what it
-should decide:
+<!-- These checks decide when the goal is done. No judge is set, so nothing checks the words of the objective.
+{green}Add a check that fails until it is done. Or choose a judge (judge_model), and add what it should decide:
 {suggested}
 -->
 """
@@ -59,12 +59,13 @@ def draft(
     """
     title, prose = _title_and_prose(objective)
     wanted = [text for text in (_BOX.sub("", _plain(each)).strip() for each in requirements) if text]
-    suggested = [_BOX.sub("", title).strip() or title]
+    own_words = [_BOX.sub("", title).strip() or title]
+    suggested: Sequence[str] = ()
     if not judged and proposed_by:
-        suggested, wanted = wanted or suggested, []
+        suggested, wanted = wanted, []
     own = not wanted and not any(source.checkbox for source in parse(f"# T\n\n{prose}").requirements)
     if own and judged:
-        wanted = suggested
+        wanted = own_words
     unbound = _assembled(title, prose, {}, wanted, "")
     stated = {_plain(one.command): one.exit_code for one in _stated(objective, unbound)}
     plain = [command for command in map(_plain, checks) if command]
@@ -73,10 +74,11 @@ def draft(
     if judged:
         note = _note(proposed_by) if proposed_by and requirements else ""
     elif commands:
-        words = "\n".join(f"- [ ] {text}" for text in suggested)
-        end = _UNSAID.format(suggested=_harmless(words), green=_GREEN if green and not wanted else "") if own else ""
+        words = _boxes(suggested or own_words)
+        end = _UNSAID.format(suggested=words, green=_GREEN if green else "") if own else ""
     elif own:
-        wanted, filled_in, end = suggested[:1], "\n  - check:", _FILL_IN
+        words = f"\nProposed by {_name(proposed_by or '')}:\n{_boxes(suggested)}" if suggested else ""
+        wanted, filled_in, end = own_words, "\n  - check:", _FILL_IN.format(suggested=words)
     return _front_matter(worker) + _body(title, prose, commands, wanted, note, filled_in) + _ending(end, notes)
 
 
@@ -169,9 +171,16 @@ def _plain(text: str) -> str:
     return one_line(_UNUSABLE.sub("", text))
 
 
+def _name(model: str) -> str:
+    return re.sub(r"-{2,}|[<>]", "-", _plain(model))
+
+
+def _boxes(texts: Sequence[str]) -> str:
+    return "\n".join(f"- [ ] {_harmless(text)}" for text in texts)
+
+
 def _note(model: str) -> str:
-    name = re.sub(r"-{2,}|[<>]", "-", _plain(model))
-    return f"<!-- Proposed by {name}: edit them, or take them out. What stays has to be proven. -->"
+    return f"<!-- Proposed by {_name(model)}: edit them, or take them out. What stays has to be proven. -->"
 
 
 def _assembled(
