@@ -44,6 +44,7 @@ RESULTS: Mapping[str, str] = {
         "readonly standing: 'green' | 'red' | 'slow' | null; readonly reason: string | null; "
         "readonly seconds: number | null }[] }"
     ),
+    "donewhen.goal.amend": "{ readonly goalUri: string }",
     "donewhen.goal.preflight": (
         "{ readonly hints: readonly { readonly requirementId: string | null; readonly number: number | null; "
         f"readonly message: string }}[]; {SPENT} }}"

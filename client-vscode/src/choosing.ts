@@ -78,7 +78,7 @@ export async function chooseModels(services: Services): Promise<void> {
   services.log.info(`models: ${model || 'none'}, judge ${judge || 'none'}`);
 }
 
-function askModel(setting: string, title: string): Thenable<string | undefined> {
+export function askModel(setting: string, title: string): Thenable<string | undefined> {
   return vscode.window.showInputBox({
     title,
     value: text(setting),

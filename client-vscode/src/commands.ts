@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { showActions } from './actions';
+import { addCheck, chooseJudge } from './amending';
 import { chooseModels, chooseWorker } from './choosing';
 import type { Server } from './client';
 import { answer, answerWith } from './interrupts';
@@ -21,6 +22,8 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.stop': stop,
   'donewhen.guard': guard,
   'donewhen.liftGuard': liftGuard,
+  'donewhen.addCheck': addCheck,
+  'donewhen.chooseJudge': chooseJudge,
   'donewhen.answer': answer,
   'donewhen.interrupt.approve': (services, target) => answerWith(services, target, 'approve'),
   'donewhen.interrupt.deny': (services, target) => answerWith(services, target, 'deny'),

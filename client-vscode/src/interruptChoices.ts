@@ -5,8 +5,11 @@ export interface Choice {
   readonly label: string;
   /** What it means, where the label alone doesn't say. */
   readonly detail?: string;
-  readonly answer: Pick<RunAnswerArgument, 'response' | 'remember'>;
+  readonly answer: Reply;
 }
+
+/** What is sent; or what is done instead, after which it is no longer asked. */
+export type Reply = Pick<RunAnswerArgument, 'response' | 'remember'> | { readonly command: string };
 
 /**
  * How an interrupt can be answered with a button; the first one says yes, `further` ones stand beside yes and no. `text`:
@@ -16,6 +19,8 @@ export interface Choices {
   readonly yes: Choice;
   readonly no: Choice;
   readonly further: readonly Choice[];
+  /** All of them in the order of a list; what stands for proof comes last. */
+  readonly all: readonly Choice[];
   readonly edits: boolean;
   readonly text: boolean;
   readonly open: boolean;
@@ -25,12 +30,19 @@ type Translate = (message: string) => string;
 
 /** `t` translates the labels. What an interrupt is about decides what yes and no mean. */
 export function choicesOf(interrupt: Interrupt, t: Translate): Choices {
-  const [yes, no] = labels(interrupt, t);
+  if (interrupt.about.startsWith('requirement:')) {
+    return undecidable(t);
+  }
+  const [yesLabel, noLabel] = labels(interrupt, t);
+  const yes: Choice = { label: yesLabel, answer: { response: 'approve' } };
+  const no: Choice = { label: noLabel, answer: { response: 'deny' } };
+  const further = interrupt.remembers ? keptChoices(t) : aboutFindings(interrupt) ? [endChoice(t)] : [];
   const approval = interrupt.kind === 'approval' && interrupt.about !== 'start';
   return {
-    yes: { label: yes, answer: { response: 'approve' } },
-    no: { label: no, answer: { response: 'deny' } },
-    further: interrupt.remembers ? keptChoices(t) : aboutFindings(interrupt) ? [endChoice(t)] : [],
+    yes,
+    no,
+    further,
+    all: [yes, ...further, no],
     edits: approval && editable(interrupt) !== undefined,
     text: interrupt.kind === 'question' && takesText(interrupt),
     open: interrupt.kind === 'question' && takesText(interrupt) && !endsRun(interrupt) && !aboutFindings(interrupt),
@@ -44,9 +56,6 @@ function labels(interrupt: Interrupt, t: Translate): [string, string] {
   if (interrupt.kind === 'approval') {
     return [t('Approve'), t('Deny')];
   }
-  if (interrupt.about.startsWith('requirement:')) {
-    return [t('Waive'), t('End Unproven')];
-  }
   if (endsRun(interrupt)) {
     return [t('End the Run'), t('Go On')];
   }
@@ -54,6 +63,23 @@ function labels(interrupt: Interrupt, t: Translate): [string, string] {
     return [t('Accept All'), t('Let the Worker Undo It')];
   }
   return interrupt.about === 'restore' ? [t('Keep Them'), t('Discard Them')] : [t('Yes'), t('No')];
+}
+
+/** Nothing can decide a requirement: what would comes first, a person's word that stands for proof last. */
+function undecidable(t: Translate): Choices {
+  const yes: Choice = {
+    label: t('Add Check'),
+    detail: t('A command that decides it; the run takes it up'),
+    answer: { command: 'donewhen.addCheck' },
+  };
+  const no: Choice = {
+    label: t('Choose Judge'),
+    detail: t('A model that decides it by the evidence; the run goes on with it'),
+    answer: { command: 'donewhen.chooseJudge' },
+  };
+  const end: Choice = { label: t('End Unproven'), answer: { response: 'deny' } };
+  const waive: Choice = { label: t('Waive'), detail: t('Your word stands for proof'), answer: { response: 'approve' } };
+  return { yes, no, further: [end, waive], all: [yes, no, end, waive], edits: false, text: false, open: false };
 }
 
 function keptChoices(t: Translate): Choice[] {
@@ -90,7 +116,7 @@ function endsRun({ about }: Interrupt): boolean {
 }
 
 function takesText(interrupt: Interrupt): boolean {
-  return !interrupt.about.startsWith('requirement:') && interrupt.about !== 'restore';
+  return interrupt.about !== 'restore';
 }
 
 /** The field of the input that a person may edit, such as a command; undefined where there is none. */

@@ -93,11 +93,10 @@ function allChoices(services: Services, open: Open): Item[] {
     ...(choice.detail === undefined ? {} : { detail: choice.detail }),
     perform: () => send(services, open, choice.answer),
   });
-  const items = [button(choices.yes), ...choices.further.map(button)];
+  const items = choices.all.map(button);
   if (choices.edits) {
-    items.push({ label: vscode.l10n.t('Edit…'), perform: () => edit(services, open) });
+    items.splice(-1, 0, { label: vscode.l10n.t('Edit…'), perform: () => edit(services, open) });
   }
-  items.push(button(choices.no));
   const words = { label: vscode.l10n.t('Answer in Words…'), perform: () => answerInWords(services, open) };
   if (choices.open) {
     return [words, ...items];
@@ -127,10 +126,16 @@ export async function edit(services: Services, open: Open): Promise<void> {
 export async function send(
   services: Services,
   open: Open,
-  given: Omit<RunAnswerArgument, 'runId' | 'interruptId'>,
+  given: Omit<RunAnswerArgument, 'runId' | 'interruptId'> | { readonly command: string },
 ): Promise<void> {
   if (!isOpen(services, open)) {
     say('information', vscode.l10n.t('That is no longer asked: it was answered already.'));
+    return;
+  }
+  if ('command' in given) {
+    const goalUri = services.snapshots.get(open.runId)?.goalUri;
+    const requirementId = open.interrupt.about.replace(/^requirement:/, '');
+    await vscode.commands.executeCommand(given.command, { runId: open.runId, goalUri, requirementId });
     return;
   }
   if (trusted()) {

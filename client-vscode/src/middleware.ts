@@ -110,13 +110,22 @@ function startsPlainly(command: string, argument: object): boolean {
   return command === 'donewhen.run.start' && Object.keys(argument).join() === 'goalUri';
 }
 
+/** The command of ours that does it in this editor. */
+function ownCommand(command: string, argument: Readonly<Record<string, unknown>>): string | undefined {
+  if (command === 'donewhen.run.evidence' && argument['show'] === true) {
+    return OPEN_EVIDENCE;
+  }
+  if (command === 'donewhen.goal.amend' && argument['check'] === '') {
+    return 'donewhen.addCheck'; // Here it can be asked for.
+  }
+  return startsPlainly(command, argument) ? 'donewhen.start' : undefined;
+}
+
 async function execute(command: string, args: unknown[], next: ExecuteCommandSignature): Promise<unknown> {
   const argument = (args[0] ?? {}) as Record<string, unknown>;
-  if (command === 'donewhen.run.evidence' && argument['show'] === true) {
-    return vscode.commands.executeCommand(OPEN_EVIDENCE, argument);
-  }
-  if (startsPlainly(command, argument)) {
-    return vscode.commands.executeCommand('donewhen.start', argument);
+  const own = ownCommand(command, argument);
+  if (own !== undefined) {
+    return vscode.commands.executeCommand(own, argument);
   }
   if (READING.has(command)) {
     await saveGoal(argument['goalUri']);

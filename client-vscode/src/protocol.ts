@@ -396,6 +396,13 @@ export interface GoalUriArgument {
   readonly goalUri: string;
 }
 
+export interface GoalAmendArgument {
+  readonly goalUri: string;
+  readonly requirementId?: string | undefined;
+  readonly check?: string | undefined;
+  readonly judgeModel?: string | undefined;
+}
+
 export interface RunStartArgument {
   readonly goalUri: string;
   readonly worker?: string | undefined;
@@ -525,6 +532,7 @@ export interface CommandArguments {
   readonly 'donewhen.goal.set': GoalSetArgument;
   readonly 'donewhen.goal.detect': GoalDetectArgument;
   readonly 'donewhen.goal.preflight': GoalUriArgument;
+  readonly 'donewhen.goal.amend': GoalAmendArgument;
   readonly 'donewhen.goal.check': GoalUriArgument;
   readonly 'donewhen.goal.clear': GoalUriArgument;
   readonly 'donewhen.run.start': RunStartArgument;
@@ -550,6 +558,7 @@ export interface CommandResults {
   readonly 'donewhen.goal.set': { readonly goalUri: string; readonly runId?: string; readonly cost?: Usage };
   readonly 'donewhen.goal.detect': { readonly checks: readonly { readonly command: string; readonly why: string; readonly suggested: boolean; readonly leftOut: string | null; readonly standing: 'green' | 'red' | 'slow' | null; readonly reason: string | null; readonly seconds: number | null }[] };
   readonly 'donewhen.goal.preflight': { readonly hints: readonly { readonly requirementId: string | null; readonly number: number | null; readonly message: string }[]; readonly cost?: Usage };
+  readonly 'donewhen.goal.amend': { readonly goalUri: string };
   readonly 'donewhen.goal.check': Snapshot;
   readonly 'donewhen.goal.clear': null;
   readonly 'donewhen.run.start': { readonly runId: string };

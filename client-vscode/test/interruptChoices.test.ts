@@ -8,7 +8,6 @@ describe('how an interrupt can be answered', () => {
   test.each([
     [{ about: 'start', kind: 'approval' }, 'Start', "Don't Start"],
     [{ about: 'tool:run_command', kind: 'approval' }, 'Approve', 'Deny'],
-    [{ about: 'requirement:R2', kind: 'question' }, 'Waive', 'End Unproven'],
     [{ about: 'claim:blocked', kind: 'question' }, 'End the Run', 'Go On'],
     [{ about: 'findings', kind: 'question' }, 'Accept All', 'Let the Worker Undo It'],
     [{ about: 'restore', kind: 'question' }, 'Keep Them', 'Discard Them'],
@@ -16,13 +15,20 @@ describe('how an interrupt can be answered', () => {
   ] as const)('%o', (given, yes, no) => {
     const choices = choicesOf(interrupt(given), same);
     expect([choices.yes.label, choices.no.label]).toEqual([yes, no]);
-    expect([choices.yes.answer.response, choices.no.answer.response]).toEqual(['approve', 'deny']);
+    expect([choices.yes.answer, choices.no.answer]).toEqual([{ response: 'approve' }, { response: 'deny' }]);
+  });
+
+  test('what nothing can decide is given a check or a judge first, and waived last', () => {
+    const { all, yes, no } = choicesOf(interrupt({ about: 'requirement:R2', kind: 'question' }), same);
+    expect(all.map((choice) => choice.label)).toEqual(['Add Check', 'Choose Judge', 'End Unproven', 'Waive']);
+    expect([yes, no].map((choice) => choice.answer)).toEqual([{ command: 'donewhen.addCheck' }, { command: 'donewhen.chooseJudge' }]);
+    expect(all.slice(2).map((choice) => choice.answer)).toEqual([{ response: 'deny' }, { response: 'approve' }]);
   });
 
   test('an approval is kept only where the server offers it', () => {
     expect(choicesOf(interrupt({ remembers: false }), same).further).toEqual([]);
-    const kept = choicesOf(interrupt({ remembers: true }), same).further.map((choice) => choice.answer.remember);
-    expect(kept).toEqual(['run', 'workspace']);
+    const kept = choicesOf(interrupt({ remembers: true }), same).further.map((choice) => choice.answer);
+    expect(kept).toEqual(['run', 'workspace'].map((remember) => ({ response: 'approve', remember })));
   });
 
   test('a start can be accepted or refused, not edited', () => {

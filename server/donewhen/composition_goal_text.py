@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from donewhen.goalfile.amend import Edit, add_check, name_judge
 from donewhen.goalfile.complete import completions
 from donewhen.goalfile.detect import detect
 from donewhen.goalfile.draft import draft, draft_path
@@ -17,7 +18,7 @@ from donewhen.goalfile.source import ParsedGoalFile, Span
 from donewhen.goalfile.walk import walk_files
 
 if TYPE_CHECKING:
-    from donewhen.lsp.goal_text import GoalFileFeatures
+    from donewhen.lsp.goal_text import GoalFileFeatures, ParsedGoal
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,12 @@ class GoalTexts:
             objective, checks, requirements,
             judged=judged, proposed_by=proposed_by, notes=notes, green=green, worker=worker,
         )  # fmt: skip
+
+    def add_check(self, parsed: ParsedGoal, requirement: str | None, command: str) -> Edit:
+        return add_check(cast("ParsedGoalFile", parsed), requirement, command)
+
+    def name_judge(self, parsed: ParsedGoal, model: str) -> Edit:
+        return name_judge(cast("ParsedGoalFile", parsed), model)
 
     def hints(self, text: str, path: str | None) -> Sequence[GoalHint]:
         return hints_of(self.parse(text, path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,9 @@ class FolderModels:
         chosen = options.judging
         if chosen is None:
             return None
+        if chosen.api_base is None:
+            # One that the goal file named during the run is where the person's judges are.
+            chosen = replace(chosen, api_base=self._settings().pick("judge_api_base"))
         from donewhen.judges.llm import LlmJudge
         from donewhen.judges.panel import PanelJudge
         from donewhen.store.verdicts import FileVerdicts

@@ -334,7 +334,7 @@ def test_what_nothing_can_decide_says_at_each_step_how_to_go_on(place: Place) ->
     run_id = ran.stderr.split("donewhen resume ")[1].split()[0]
     assert ran.returncode == 3
     assert "no check decides R1" in ran.stderr
-    assert "Nothing can decide R1: It is nice. Waive it" in ran.stdout
+    assert "Nothing can decide R1: It is nice. Add a check below it" in ran.stdout
     assert "I1 takes `approve [REASON]` to waive it, `deny` to leave it unproven" in ran.stderr
     assert f"donewhen resume {run_id}" in place.run("answer", run_id, "I1", "deny").stderr
     blocked = place.run("resume", run_id)

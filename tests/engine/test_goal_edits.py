@@ -12,6 +12,7 @@ from donewhen.core.errors import NotResumable
 from donewhen.core.events import Entry
 from donewhen.core.fold import fold
 from donewhen.engine.runs import Supervisor
+from donewhen.judges.scripted import gullible_judge, undecided_judge
 from tests.core.builders import goal, requirement
 from tests.engine.world import GOAL, Player, World, ended, idle, until
 
@@ -109,3 +110,29 @@ async def test_a_goal_file_that_two_files_could_be_is_not_guessed(world: World) 
         world.workspace.edit(path, b"goal")
     world.workspace.edit(GOAL, None)
     assert "is gone" in (await ended(supervisor, run_id)).state.reason
+
+
+async def test_a_run_without_a_judge_takes_the_one_that_the_saved_goal_names(world: World) -> None:
+    supervisor, run_id = await waiting(world)
+    asked = await supervisor.view(run_id)
+    assert "choose a judge there (judge_model)" in asked.state.interrupts[0].title
+    world.judge = judge = gullible_judge()
+    world.goals[GOAL] = replace(goal(WORKS, READS_WELL), judge_model="openai/a")
+    world.workspace.edit(GOAL, b"judge_model: openai/a")
+    state = (await ended(supervisor, run_id)).state
+    assert (state.status, state.options.judge, state.waived) == ("complete", "openai/a", {})
+    assert [[one.label for one in task.requirements] for task in judge.tasks] == [["R2"]]
+
+
+async def test_a_run_keeps_the_judge_that_it_has(world: World) -> None:
+    world.judge = undecided_judge()
+    world.worker = Player(world, [idle], name="human", waits_for_person=True)
+    world.goals[GOAL] = goal(WORKS)
+    supervisor = world.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    before = (await supervisor.view(run_id)).state.options.judge
+    world.goals[GOAL] = replace(goal(WORKS, MORE), judge_model="openai/other")
+    world.workspace.edit(GOAL, b"another judge")
+    amended = await until(supervisor, run_id, lambda view: len(view.state.goal.requirements) == 2)
+    assert before is not None
+    assert amended.state.options.judge == before

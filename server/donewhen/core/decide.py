@@ -298,9 +298,10 @@ def _findings_question(state: RunState) -> Interrupt:
 
 
 def _requirement_question(state: RunState, requirement: Requirement, number: int) -> Interrupt:
-    # A run keeps its judge, also where it has none.
-    title = (
-        f"Nothing can decide {requirement.label}: {requirement.text.rstrip('.')}. Waive it on your own word? Or write "
-        "a check below it in the goal file, which this run takes up; for a judge, start a new run."
-    )
+    ways = "Add a check below it in the goal file"
+    if state.options.judge is None:
+        ways += ", or choose a judge there (judge_model): this run takes up either. Or waive it on your own word."
+    else:
+        ways += ", which this run takes up. Or waive it on your own word."
+    title = f"Nothing can decide {requirement.label}: {requirement.text.rstrip('.')}. {ways}"
     return Interrupt(f"I{number}", "question", title, about=f"requirement:{requirement.id}")

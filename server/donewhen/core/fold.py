@@ -26,6 +26,7 @@ from donewhen.core.fold_turn import cut_off, turn_abandoned, turn_finished, turn
 from donewhen.core.freshness import outdated
 from donewhen.core.goal import Goal
 from donewhen.core.hints import UNASKED
+from donewhen.core.panel import panel
 from donewhen.core.proof import undecidable
 from donewhen.core.state import SIGN_OF_LIFE, Judged, KnownFinding, RunState
 from donewhen.core.work import Answer, Interrupt, RunWarning
@@ -124,7 +125,17 @@ def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
         audit=None if state.audit is None else replace(state.audit, amended=True),
         guard=None if state.goal.guard and not goal.guard else state.guard,
     )
+    if takes_judge(state, goal):
+        # It was chosen for what is asked now: the judge doesn't wait for another turn.
+        models = panel(goal.judge_model or "") or ()
+        options = replace(state.options, judge=goal.judge_model, judging=e.JudgeOptions(models))
+        amended = replace(amended, options=options, judge_taken=True)
     return replace(amended, interrupts=tuple(i for i in state.interrupts if _still_asks(amended, i.about)))
+
+
+def takes_judge(state: RunState, goal: Goal) -> bool:
+    """True where a run without a judge is amended by a goal file that names one. A run keeps the judge that it has."""
+    return state.options.judge is None and state.mode == "pursue" and bool(panel(goal.judge_model or ""))
 
 
 def _judged_after_amendment(state: RunState, goal: Goal) -> dict[str, Judged]:

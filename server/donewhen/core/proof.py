@@ -101,7 +101,7 @@ def findings_alone(state: RunState) -> bool:
 
 def _for_the_judge(state: RunState) -> tuple[Requirement, ...]:
     """What only the judge's verdict is missing for."""
-    if state.options.judge is None or (state.mode == "pursue" and state.turns_ended == 0):
+    if state.options.judge is None or (state.mode == "pursue" and state.turns_ended == 0 and not state.judge_taken):
         return ()
     if state.last_error is not None or state.dropped >= MAX_DROPPED:
         return ()
@@ -164,7 +164,7 @@ def _view(state: RunState, requirement: Requirement) -> RequirementView:
     if state.options.judge is not None and not requirement.sole_check:
         return _judged_view(state, requirement, view)
     if worst is None:
-        reason = "nothing can decide this: write a check below it (- check: `COMMAND`), configure a judge, or waive it"
+        reason = "nothing can decide this: add a check (- check: `COMMAND`), choose a judge (judge_model), or waive it"
         return replace(view, reason=reason)
     ids = tuple(identity for proof in proofs for identity in proof.evidence_ids)
     return replace(

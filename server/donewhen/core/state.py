@@ -235,6 +235,8 @@ class RunState:
     worker_spent: Usage = field(default_factory=Usage)
     """What is on record of the worker's cost; see `worker_usage`."""
     judge_usage: Usage = field(default_factory=Usage)
+    judge_taken: bool = False
+    """The run had no judge until a save of its goal file named one."""
     judge_score: float | None = None
     """How far the judge said last that what it decides is, 0 to 1; None where it gave no score."""
     known_usd: float = 0.0

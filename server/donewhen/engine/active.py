@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from donewhen.core.changing import replace
 from donewhen.core.errors import LedgerError
-from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunStarted
+from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunOptions, RunStarted
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold import begin, fold
 from donewhen.core.plugging import ToolOutcome
@@ -50,6 +50,8 @@ class Parts:
     goal_files: GoalFiles
     worker: Worker | None = None
     judge: Judge | None = None
+    judge_of: Callable[[RunOptions], Judge | None] = lambda options: None
+    """Makes the judge that the options name, for a run that takes one up later."""
     descriptors: Callable[[], tuple[int, ...]] = lambda: ()
     mask: Callable[[str], str] = lambda text: text
     retry_prompt: Callable[[str | None], str] | None = None

@@ -294,6 +294,7 @@ class Supervisor(Control):
             goal_files=setup.goal_files,
             worker=worker,
             judge=setup.judge(options),
+            judge_of=setup.judge,
             descriptors=setup.lock.inherited_descriptors,
             mask=setup.mask,
             retry_prompt=setup.retry_prompt,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from donewhen.core.errors import GoalFileError
 from donewhen.core.events import GoalAmended, Warned
+from donewhen.core.fold import takes_judge
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.state import RunState
 from donewhen.core.steering import PauseRequested
@@ -70,6 +72,8 @@ async def amend(run: ActiveRun, path: str) -> None:
 
 async def _take(run: ActiveRun, goal: Goal) -> None:
     await run.append(GoalAmended(goal))
+    if run.parts.judge is None and run.state.options.judge is not None:
+        run.parts = replace(run.parts, judge=run.parts.judge_of(run.state.options))
     await run.parts.workspace.name(named_globs(run.state.goal))
 
 
@@ -115,6 +119,8 @@ def _same_goal_in(run: ActiveRun, path: str) -> Goal | None:
 
 def same_goal(state: RunState, goal: Goal) -> bool:
     """True where a goal file says what the run pursues, whatever boxes are ticked in it."""
+    if takes_judge(state, goal):
+        return False
     return goal == state.goal or (goal.requirements == state.goal.requirements and _same_text(state, goal))
 
 

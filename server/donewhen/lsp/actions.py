@@ -112,7 +112,13 @@ def _requirement_actions(goal: GoalView, source: RequirementSource, asks: bool) 
     one = goal.status(source)
     if one is None or goal.view is None:
         return []
-    return _standing_actions(source.requirement.label, goal.view, one, asks)
+    found = _standing_actions(source.requirement.label, goal.view, one, asks)
+    if source.requirement.checks or one.status in ("met", "waived"):
+        return found
+    # Before the waiver, which is the last of them: it would stand for proof.
+    argument = {"goalUri": goal.uri, "requirementId": source.requirement.id, "check": ""}
+    add = types.Command(f"Add a check to {source.requirement.label}", "donewhen.goal.amend", arguments=[argument])
+    return [*found[:-1], _command(add), *found[-1:]]
 
 
 def _standing_actions(label: str, run: RunView, one: RequirementView, asks: bool) -> list[types.CodeAction]:

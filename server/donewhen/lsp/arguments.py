@@ -28,6 +28,15 @@ class GoalDetect(Strict):
     try_checks: bool = False
 
 
+class GoalAmend(Strict):
+    """Either a check, below a requirement where one is named, or a judge. An empty `check` is left to be filled in."""
+
+    goal_uri: str
+    requirement_id: str | None = None
+    check: str | None = None
+    judge_model: str | None = Field(default=None, min_length=1)
+
+
 class GoalUri(Strict):
     goal_uri: str
 

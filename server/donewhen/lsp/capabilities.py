@@ -11,6 +11,7 @@ COMMANDS = (
     "donewhen.goal.set",
     "donewhen.goal.detect",
     "donewhen.goal.preflight",
+    "donewhen.goal.amend",
     "donewhen.goal.check",
     "donewhen.goal.clear",
     "donewhen.run.start",

@@ -12,7 +12,7 @@ from donewhen.engine.api import HaltAnswer, LimitChanges, RevertOutcome, RunView
 from donewhen.lsp import arguments as a
 from donewhen.lsp.advice import preflight
 from donewhen.lsp.failures import InvalidParams
-from donewhen.lsp.goal_commands import check_goal, clear_goal, detect_checks, set_goal
+from donewhen.lsp.goal_commands import amend_goal, check_goal, clear_goal, detect_checks, set_goal
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.places import locate, required_path
 from donewhen.lsp.reading_commands import activity, evidence, file_text, iteration, report
@@ -218,6 +218,7 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.goal.set": Command(a.GoalSet, set_goal),
     "donewhen.goal.detect": Command(a.GoalDetect, detect_checks),
     "donewhen.goal.preflight": Command(a.GoalUri, preflight),
+    "donewhen.goal.amend": Command(a.GoalAmend, amend_goal),
     "donewhen.goal.check": Command(a.GoalUri, check_goal, executes=True),
     "donewhen.goal.clear": Command(a.GoalUri, clear_goal),
     "donewhen.run.start": Command(a.RunStart, start, executes=True),

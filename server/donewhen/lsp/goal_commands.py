@@ -108,6 +108,33 @@ async def _surveyed(session: Session, root: Path, *, tries: bool) -> Survey:
     return await session.errands.run("Trying the checks of the draft", survey(wanted, True)) or untried
 
 
+async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
+    """Adds a check or names a judge in the goal file, in the editor. A run that is pursued takes it up once the file is
+    saved."""
+    if (argument.check is None) == (argument.judge_model is None):
+        raise InvalidParams("one of check and judgeModel is required")
+    place = goal_place(session, argument.goal_uri)
+    parsed = await session.parsed(place.absolute, place.path)
+    text = session.texts.text(place.absolute)
+    if parsed is None or text is None:
+        raise UsageError(f"{place.path} can't be read")
+    features = await session.features()
+    if argument.judge_model is not None:
+        edit = features.name_judge(parsed, argument.judge_model)
+    else:
+        edit = features.add_check(parsed, argument.requirement_id, argument.check or "")
+    span, texts = edit.span, session.texts
+    start = (span.start_line, texts.character(place.absolute, span.start_line, span.start_column))
+    end = (span.end_line, texts.character(place.absolute, span.end_line, span.end_column))
+    uri = texts.uri(place.absolute)
+    where = {name: {"line": at[0], "character": at[1]} for name, at in (("start", start), ("end", end))}
+    params = {"label": "Amend goal", "edit": {"changes": {uri: [{"range": where, "newText": edit.text}]}}}
+    result = await session.protocol.ask("workspace/applyEdit", params) if session.profile.apply_edit else None
+    if result is None or not result.applied:
+        raise UsageError(f"the editor did not change {place.path}: write the line yourself: {edit.text.strip()}")
+    return {"goalUri": uri}
+
+
 async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder_to_execute(place.root)

@@ -93,6 +93,15 @@ class ParsedGoal(Protocol):
     def title_span(self) -> Span | None: ...
 
 
+class GoalEdit(Protocol):
+    """`text` takes the place of the span."""
+
+    @property
+    def span(self) -> Span: ...
+    @property
+    def text(self) -> str: ...
+
+
 class CompletionItem(Protocol):
     """Something that could be written at a place: `text` replaces `span`."""
 
@@ -130,6 +139,15 @@ class GoalFileFeatures(Protocol):
         """The text of a new goal file; `judged`: a judge is configured; `proposed_by` is the model that proposed the
         requirements, `notes` are about the checks, `green`: all of them pass already. Raises InvalidGoal for a blank
         objective."""
+        ...
+
+    def add_check(self, parsed: ParsedGoal, requirement: str | None, command: str) -> GoalEdit:
+        """A check below a requirement (its id, or `R2`), or one of its own; a blank command is left to be filled in.
+        Raises InvalidGoal for a requirement that there isn't."""
+        ...
+
+    def name_judge(self, parsed: ParsedGoal, model: str) -> GoalEdit:
+        """The judge in front matter. Raises InvalidGoal for what names no model."""
         ...
 
     def hints(self, text: str, path: str | None) -> Sequence[GoalHint]:

@@ -1,0 +1,89 @@
+import * as vscode from 'vscode';
+import { label } from './askedText';
+import { stateOf } from './checkStates';
+import { askModel } from './choosing';
+import { ownText, setForUser } from './configuration';
+import { saveGoal } from './goalDocument';
+import { type Live, type Proposed, textStep } from './quickSteps';
+import type { Services } from './services';
+import { goalUri, type Target } from './targets';
+
+/** Adds a check to the goal, below the requirement that is meant; a run takes it up. */
+export async function addCheck(services: Services, target: Target | undefined): Promise<void> {
+  const uri = await goalUri(target);
+  const check = uri === undefined ? undefined : await askCheck(services, uri);
+  if (uri !== undefined && check !== undefined) {
+    const requirementId = target?.requirementId;
+    await amend(services, { goalUri: uri, check, ...(requirementId === undefined ? {} : { requirementId }) });
+  }
+}
+
+/** Names the judge in the goal, which a run without one takes up, and in the settings for other goals. */
+export async function chooseJudge(services: Services, target: Target | undefined): Promise<void> {
+  const uri = await goalUri(target);
+  if (uri === undefined) {
+    return;
+  }
+  const judgeModel = await askModel('judgeModel', vscode.l10n.t('The model that judges what no check decides'));
+  if (judgeModel === undefined || judgeModel === '') {
+    return;
+  }
+  // What is served from an address of the person's own rarely needs a key.
+  if (await services.keys.askMissing(services.client, ownText('judgeApiBase') === '' ? [judgeModel] : [])) {
+    await amend(services, { goalUri: uri, judgeModel });
+    await setForUser('judgeModel', judgeModel);
+  }
+}
+
+async function amend(services: Services, about: { goalUri: string; requirementId?: string; check?: string; judgeModel?: string }): Promise<void> {
+  await vscode.window.showTextDocument(vscode.Uri.parse(about.goalUri));
+  await services.client.request('donewhen.goal.amend', about);
+  await saveGoal(about.goalUri);
+}
+
+async function askCheck(services: Services, uri: string): Promise<string | undefined> {
+  const changed = new vscode.EventEmitter<void>();
+  const checks = new Detected(changed);
+  void checks.look(services, uri);
+  const asked = await textStep({
+    title: vscode.l10n.t('Add a check: which command passes once it is done?'),
+    step: 1,
+    totalSteps: 1,
+    value: '',
+    placeholder: 'python -m pytest -q tests/test_export.py',
+    proposed: checks,
+    typed: vscode.l10n.t('press Enter'),
+  });
+  changed.dispose();
+  return typeof asked === 'string' ? asked : undefined;
+}
+
+/** The checks of a goal's folder, as far as they are known. */
+class Detected implements Live<Proposed> {
+  items: readonly Proposed[] = [];
+  busy = true;
+  readonly onDidChange: vscode.Event<void>;
+
+  constructor(private readonly changed: vscode.EventEmitter<void>) {
+    this.onDidChange = changed.event;
+  }
+
+  async look({ client, log }: Services, uri: string): Promise<void> {
+    try {
+      const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri));
+      const { checks } = await client.request('donewhen.goal.detect', folder === undefined ? {} : { workspaceUri: folder.uri.toString() });
+      const edit = { iconPath: new vscode.ThemeIcon('edit'), tooltip: vscode.l10n.t('Edit Before Taking It') };
+      this.items = checks.map((check) => ({
+        label: label(check.command),
+        description: label(stateOf(check, false, vscode.l10n.t)),
+        iconPath: new vscode.ThemeIcon('beaker'),
+        text: check.command,
+        buttons: [edit],
+      }));
+    } catch (problem) {
+      log.warn(`no checks are proposed: ${String(problem)}`);
+    }
+    this.busy = false;
+    this.changed.fire();
+  }
+}
