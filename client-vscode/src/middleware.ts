@@ -118,6 +118,9 @@ function ownCommand(command: string, argument: Readonly<Record<string, unknown>>
   if (command === 'donewhen.goal.amend' && argument['check'] === '') {
     return 'donewhen.addCheck'; // Here it can be asked for.
   }
+  if (command === 'donewhen.run.answer' && argument['response'] === undefined) {
+    return 'donewhen.answer';
+  }
   return startsPlainly(command, argument) ? 'donewhen.start' : undefined;
 }
 

@@ -63,6 +63,11 @@ export function tellError(message: string, buttons: readonly string[] = [], hold
   return notify(vscode.window.showErrorMessage, message, buttons, holds);
 }
 
+/** A dialog, for a question that a person who has just clicked waits for: it stays until it is answered. */
+export async function confirm(message: string, detail: string, buttons: readonly string[]): Promise<string | undefined> {
+  return vscode.window.showInformationMessage(message, { modal: true, detail }, ...buttons);
+}
+
 function always(): boolean {
   return true;
 }

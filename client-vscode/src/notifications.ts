@@ -1,11 +1,12 @@
 import * as vscode from 'vscode';
 import { harmless, oneLine } from './askedText';
-import { SCHEME, shownBy } from './documentUris';
+import { asksByDialog } from './consent';
 import { choicesOf } from './interruptChoices';
 import { answerInWords, askAll, isOpen, type Open, openIn, openInterrupts, send, showAsked } from './interrupts';
 import { withoutLinks } from './messageText';
 import { inform, tellError } from './notices';
 import { Endings, outcome } from './outcomes';
+import { commit, copyReceipt, reviewChanges } from './finishing';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
 import { canGoOn, isActive, isHalted } from './snapshots';
@@ -37,7 +38,7 @@ export function registerNotifications(services: Services): vscode.Disposable {
   let busy = false;
   let waiting: Notice | undefined;
   const next = (): void => {
-    endings.note(services.snapshots.all(), looksAt);
+    endings.note(services.snapshots.all());
     const now = notices(services, endings);
     // What is over may come again: a run that went on can be interrupted once more.
     for (const key of [...said].filter((each) => now.every((one) => one.key !== each))) {
@@ -73,7 +74,7 @@ function notices(services: Services, endings: Endings): Notice[] {
   }
   return [
     ...openInterrupts(services)
-      .filter((open) => goesOn(services, open))
+      .filter((open) => goesOn(services, open) && !byDialog(services, open))
       .map((open) => interruptNotice(services, open)),
     ...newestOfGoals(services.snapshots.all()).flatMap((run) => [...standing(services, run), ...ended(services, run, endings)]),
   ];
@@ -122,6 +123,10 @@ async function showAndWait(services: Services, open: Open): Promise<void> {
   });
 }
 
+function byDialog({ snapshots }: Services, { runId, interrupt }: Open): boolean {
+  return interrupt.about === 'start' && asksByDialog(snapshots.get(runId)?.goalUri ?? null);
+}
+
 function goesOn(services: Services, { runId }: Open): boolean {
   const run = services.snapshots.get(runId);
   return run !== undefined && isActive(run);
@@ -159,7 +164,13 @@ function interrupted(services: Services, run: Snapshot, resume: Button): Pick<No
   return { message, buttons: [resume, show] };
 }
 
-/** How a run ended while nobody looked. */
+/** What lets it go on: a limit that ended it is raised first. */
+function goOnLabel({ status }: Snapshot): string {
+  const limited = status === 'capped' || status === 'timed_out' || status === 'over_budget';
+  return limited ? vscode.l10n.t('Raise the Limit…') : vscode.l10n.t('Resume');
+}
+
+/** How a run ended, with what is likely to be done next. */
 function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
   if (!endings.has(run)) {
     return [];
@@ -173,29 +184,21 @@ function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
     {
       key: `${run.runId}/${run.status ?? ''}/${run.iteration}`,
       message: outcome(run, vscode.l10n),
-      buttons: [
-        ...(canGoOn(run) ? [button(vscode.l10n.t('Resume'), 'donewhen.resume')] : []),
-        button(vscode.l10n.t('Show Report'), 'donewhen.report'),
-        button(vscode.l10n.t('Show Timeline'), 'donewhen.showTimeline'),
-      ],
+      buttons:
+        run.status === 'complete'
+          ? [
+              { label: vscode.l10n.t('Review Changes'), perform: () => reviewChanges(services, run) },
+              { label: vscode.l10n.t('Commit…'), perform: () => commit(run) },
+              { label: vscode.l10n.t('Copy Receipt'), perform: () => copyReceipt(services, run) },
+            ]
+          : [
+              ...(canGoOn(run) ? [button(goOnLabel(run), 'donewhen.resume')] : []),
+              button(vscode.l10n.t('Show Report'), 'donewhen.report'),
+              button(vscode.l10n.t('Show Timeline'), 'donewhen.showTimeline'),
+            ],
       holds: () => services.snapshots.get(run.runId)?.status === run.status,
     },
   ];
-}
-
-/** Whether the run's goal, one of its documents or its timeline is what a person has before them. */
-function looksAt(run: Snapshot): boolean {
-  const input: unknown = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-  if (!vscode.window.state.focused) {
-    return false;
-  }
-  if (input instanceof vscode.TabInputWebview) {
-    return input.viewType.includes('donewhen');
-  }
-  if (!(input instanceof vscode.TabInputText)) {
-    return false;
-  }
-  return input.uri.scheme === SCHEME ? shownBy(input.uri.query)?.runId === run.runId : input.uri.toString() === run.goalUri;
 }
 
 function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {

@@ -3,19 +3,19 @@ import type { Language } from './goalNodes';
 import { runStatus, tally } from './phrases';
 import type { Snapshot } from './protocol';
 import { isActive, isResumable } from './snapshots';
+import { duration } from './statusText';
 
-/** The runs that ended before this window's eyes, and that nobody stopped. */
+/** The runs that ended before this window's eyes, and that nobody stopped: told whatever a person looks at. */
 export class Endings {
   private readonly active = new Set<string>();
   private readonly ended = new Set<string>();
 
-  /** Takes note of how the runs stand; `looked`: whether a person sees the run's end anyway, but for a pause, which needs them. */
-  note(runs: readonly Snapshot[], looked: (run: Snapshot) => boolean): void {
+  note(runs: readonly Snapshot[]): void {
     for (const run of runs) {
       if (isActive(run)) {
         this.active.add(run.runId);
         this.ended.delete(run.runId);
-      } else if (this.active.delete(run.runId) && isOutcome(run) && (run.status === 'paused' || !looked(run))) {
+      } else if (this.active.delete(run.runId) && isOutcome(run)) {
         this.ended.add(run.runId);
       }
     }
@@ -39,7 +39,11 @@ export function outcome(run: Snapshot, language: Language): string {
   const met = tally(run.counts, language);
   const title = harmless(run.title);
   if (run.status === 'complete') {
-    return language.t('“{0}” is complete: {1}.', title, met);
+    const took = duration(run.elapsedSeconds);
+    // What a person waived is not proven, and never said to be.
+    return run.counts.waived === 0
+      ? language.t('Proven: {0} of {1} in {2}. “{3}” is complete.', run.counts.met, run.counts.total, took, title)
+      : language.t('Complete: {0} in {1}. “{2}” is complete, but not all of it is proven.', met, took, title);
   }
   const why = harmless(run.reason === '' ? run.missing : run.reason).slice(0, LONGEST_REASON);
   if (run.status === 'paused') {

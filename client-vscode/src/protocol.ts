@@ -404,24 +404,28 @@ export interface GoalAmendArgument {
 }
 
 export interface RunStartArgument {
+  readonly maxIterations?: number | 'unlimited' | undefined;
+  readonly timeoutSeconds?: number | 'unlimited' | undefined;
+  readonly budgetUsd?: number | 'unlimited' | undefined;
+  readonly tokenBudget?: number | 'unlimited' | undefined;
   readonly goalUri: string;
   readonly worker?: string | undefined;
 }
 
 export interface RunLimitsArgument {
-  readonly runId: string;
   readonly maxIterations?: number | 'unlimited' | undefined;
   readonly timeoutSeconds?: number | 'unlimited' | undefined;
   readonly budgetUsd?: number | 'unlimited' | undefined;
   readonly tokenBudget?: number | 'unlimited' | undefined;
+  readonly runId: string;
 }
 
 export interface RunResumeArgument {
-  readonly runId: string;
   readonly maxIterations?: number | 'unlimited' | undefined;
   readonly timeoutSeconds?: number | 'unlimited' | undefined;
   readonly budgetUsd?: number | 'unlimited' | undefined;
   readonly tokenBudget?: number | 'unlimited' | undefined;
+  readonly runId: string;
   readonly plugin?: string | undefined;
   readonly data?: unknown;
 }
@@ -429,7 +433,7 @@ export interface RunResumeArgument {
 export interface RunAnswerArgument {
   readonly runId: string;
   readonly interruptId: string;
-  readonly response: 'approve' | 'deny' | 'edit' | 'text' | 'end';
+  readonly response?: 'approve' | 'deny' | 'edit' | 'text' | 'end' | undefined;
   readonly input?: Readonly<Record<string, unknown>> | undefined;
   readonly text?: string | undefined;
   readonly reason?: string | undefined;

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { oneAtATime } from './alreadyRunning';
 import { label } from './askedText';
+import { startAndAsk } from './consent';
 import { saveGoal } from './goalDocument';
 import { onGoal } from './goalProblem';
 import { say } from './notices';
@@ -15,7 +16,14 @@ export async function start(services: Services, target: Target | undefined): Pro
   const uri = await goalUri(target);
   if (uri !== undefined && trusted()) {
     await saveGoal(uri);
-    await onGoal(uri, () => oneAtATime(services, uri, () => services.client.request('donewhen.run.start', { goalUri: uri })));
+    await startAndAsk(services, uri, async (limits) => {
+      let run: { readonly runId: string } | undefined;
+      const begin = async (): Promise<void> => {
+        run = await services.client.request('donewhen.run.start', { goalUri: uri, ...limits });
+      };
+      await onGoal(uri, () => oneAtATime(services, uri, begin));
+      return run;
+    });
   }
 }
 

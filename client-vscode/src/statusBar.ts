@@ -46,9 +46,9 @@ function showServer(item: vscode.StatusBarItem, services: Services): void {
     : `$(${state === 'failed' ? 'error' : 'target'}) ${vscode.l10n.t('Goal')}`;
   item.tooltip = {
     stopped: vscode.l10n.t('Done When is not running.'),
-    preparing: vscode.l10n.t('Done When prepares its server.'),
-    starting: vscode.l10n.t('Done When starts its server.'),
-    running: vscode.l10n.t('No goal is pursued. Click to set or start one.'),
+    preparing: vscode.l10n.t('Done When is preparing its server.'),
+    starting: vscode.l10n.t('Done When is starting its server.'),
+    running: vscode.l10n.t('No goal yet. Click to set or start one.'),
     failed: vscode.l10n.t('The Done When server could not be started.'),
   }[state];
   item.accessibilityInformation = { label: item.tooltip };

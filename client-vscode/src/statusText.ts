@@ -1,11 +1,12 @@
 import type { Counts, Snapshot } from './protocol';
-import { isHalted, isWorking } from './snapshots';
+import { isAsking, isHalted, isWorking } from './snapshots';
 
 type Translate = (message: string, ...values: (string | number)[]) => string;
 
 /**
  * `Goal 3/10 · 2 of 5 met`, with one icon: `met` is what is proven. What a person waived is said where the goal is
- * complete, since the numbers would belie it; else the tooltip says it. The icon says, too, that another run asks.
+ * complete, since the numbers would belie it; else the tooltip says it. While anything is asked, here or by another run,
+ * it says that first.
  */
 export function statusText(snapshot: Snapshot, t: Translate, other?: Snapshot): string {
   const { counts, complete } = snapshot;
@@ -14,8 +15,9 @@ export function statusText(snapshot: Snapshot, t: Translate, other?: Snapshot): 
     ...(counts.regressed > 0 ? [t('{0} regressed', counts.regressed)] : []),
     ...(snapshot.status === 'complete' && counts.stale > 0 ? [t('{0} stale', counts.stale)] : []),
   ];
+  const asks = other !== undefined || isAsking(snapshot) || isHalted(snapshot);
   const icon = other === undefined ? statusIcon(snapshot) : 'bell-dot';
-  return [`$(${icon}) ${t('Goal')}${turn(snapshot)}`, met, ...since].join(' · ');
+  return [`$(${icon}) ${t('Goal')}${turn(snapshot)}`, ...(asks ? [t('waiting for you')] : []), met, ...since].join(' · ');
 }
 
 /** `2 of 5 met, 1 waived`: what a person waived is not proven. */

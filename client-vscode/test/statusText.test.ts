@@ -21,13 +21,13 @@ test.each([
   [{ status: null, complete: true, worker: null, iteration: 0 }, '$(pass) Goal · 2 of 5 met'],
   [{ status: null, worker: null, iteration: 0 }, '$(target) Goal · 2 of 5 met'],
   [{ status: 'capped', phase: null }, '$(warning) Goal 3/10 · 2 of 5 met'],
-  [{ status: 'waiting', interrupts: [interrupt()] }, '$(bell-dot) Goal 3/10 · 2 of 5 met'],
+  [{ status: 'waiting', interrupts: [interrupt()] }, '$(bell-dot) Goal 3/10 · waiting for you · 2 of 5 met'],
 ] as const)('%o', (given, expected) => {
   expect(statusText(snapshot(given), t)).toBe(expected);
 });
 
-test('another run that asks is seen in the icon', () => {
-  expect(statusText(snapshot(), t, snapshot({ runId: 'other' }))).toBe('$(bell-dot) Goal 3/10 · 2 of 5 met');
+test('another run that asks is seen in the icon and said', () => {
+  expect(statusText(snapshot(), t, snapshot({ runId: 'other' }))).toBe('$(bell-dot) Goal 3/10 · waiting for you · 2 of 5 met');
 });
 
 test('a status of a later server is shown without a guess', () => {

@@ -37,7 +37,7 @@ def titles(goal: GoalView) -> list[tuple[int, str]]:
     ("state", "expected"),
     [
         ({}, ["Check now", "Pause", "Stop"]),
-        ({"interrupts": (Interrupt("I1", "question", "?"),)}, ["Check now", "Pause", "Stop"]),
+        ({"interrupts": (Interrupt("I1", "question", "?"),)}, ["Answer", "Check now", "Pause", "Stop"]),
         ({"paused": "x"}, ["Resume", "Check now", "Stop"]),
         ({"interrupted": "x"}, ["Resume", "Check now", "Stop"]),
         ({"ended": "capped"}, ["Start", "Check now"]),

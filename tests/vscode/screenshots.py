@@ -211,7 +211,7 @@ def by_agent(window: Workbench, images: Path, steps: Path, models: Models) -> No
     window.palette.run("View: Show Done When")
     window.editor.open("GOAL.md")
     window.palette.run("Done When: Start")
-    window.notices.press("Start this run?", "Start")
+    window.notices.press_dialog("Start this run?", "Start")
     window.notices.wait("git push")
     window.views.wait_tree("Goals", "git push")
     settled(window, "R1 unmet · Evidence", "R2 unmet · Evidence", "R3 unmet · Evidence")

@@ -46,8 +46,7 @@ def test_an_approval_is_still_there_after_the_window_was_reloaded(
     window.palette.pick("The worker's model")
     window.palette.answer("sk-of-the-worker")
     window.palette.run("Done When: Start")
-    assert "Start this run?" in window.notices.wait("Start this run?")
-    window.notices.press("Start this run?", "Start")
+    window.notices.press_dialog("Start this run?", "Start")
     assert PUSH in window.notices.wait(PUSH)
     assert not models.served.failures
 
@@ -75,7 +74,7 @@ def test_what_was_done_can_be_read_in_the_timeline_and_as_evidence(
     window = open_window(server, project(tmp_path / "adder", GOAL))
     window.notices.wait_bar(BAR, "Goal")
     window.palette.run("Done When: Start")
-    window.notices.press("Start this run?", "Start")
+    window.notices.press_dialog("Start this run?", "Start")
     window.notices.wait_bar(BAR, "2/10 · 1 of 1 met")
 
     window.palette.run("Done When: Show Timeline")

@@ -36,7 +36,7 @@ def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models)
 def begin(window: Workbench) -> None:
     window.notices.wait_bar(BAR, "Goal")
     window.palette.run("Done When: Start")
-    window.notices.press("Start this run?", "Start")
+    window.notices.press_dialog("Start this run?", "Start")
 
 
 def test_what_is_asked_is_shown_as_it_is_and_what_is_approved_is_done(
@@ -85,8 +85,8 @@ def test_what_is_asked_is_shown_as_it_is_and_what_is_approved_is_done(
     assert (folder / "ONE").exists()
     assert not (folder / "TWO").exists()
 
-    assert "1 of 1 met" in window.notices.wait("is complete")
-    window.notices.press("is complete", "Show Report")
+    assert "Proven: 1 of 1 in" in window.notices.wait("is complete")
+    window.palette.run("Done When: Report")
     report = window.views.webview()
     window.until(lambda: "python -m pytest -q" in report.locator("body").inner_text(), "the report as a page")
     assert report.locator("h2", has_text="Make add right").count() == 1
@@ -133,15 +133,13 @@ def test_of_what_two_runs_ask_one_is_told_at_a_time(
     for name in ("north", "south"):
         window.palette.run("Done When: Start")
         window.palette.pick(name)
-        window.views.wait_tree("Goals", f"Go {name} asks: Start this run?")
+        window.notices.press_dialog("Start this run?", "Start")
+        window.views.wait_tree("Goals", f"Go {name} asks: ")
     window.until(lambda: "2 questions wait for you" in window.views.badge("Done When"), "a badge for two")
-    window.views.press_spoken("Goals", "Go north asks: Start this run?", "Approve")
-    window.notices.wait("“Go south”: Start this run?")
     assert len(window.notices.toasts()) == 1
     answer_one_at_a_time(
         window,
         {
-            "“Go south”: Start this run?": "Start",
             "“Go north”: Run this command? touch ASKED": "Deny",
             "“Go south”: Run this command? touch ASKED": "Approve",
             "“Go north”: The worker says that it is blocked: there is no key.": "End the Run",
@@ -154,9 +152,11 @@ def test_of_what_two_runs_ask_one_is_told_at_a_time(
     window.until(lambda: not window.views.badge("Done When"), "no badge")
 
     # News that nobody closes keeps no question back.
+    models.play(worker=in_turn(calls("run_command", command="touch LATER")))
     window.palette.run("Done When: Start")
     window.palette.pick("north")
-    window.notices.wait("“Go north”: Start this run?")
+    window.notices.press_dialog("Start this run?", "Start")
+    window.notices.wait("“Go north”: Run this command? touch LATER")
 
 
 def elsewhere(server: CodeServer, folder: Path, *words: str) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def test_a_key_reaches_the_model_and_nothing_else_and_can_be_forgotten(
         window.palette.pick(name)
         window.palette.answer(key)
     window.palette.run("Done When: Start")
-    window.notices.press("Start this run?", "Start")
+    window.notices.press_dialog("Start this run?", "Start")
     window.until(lambda: judge, "a call to the judge")
     assert set(worker) == {WORKER_KEY}
     assert set(judge) == {JUDGE_KEY}
@@ -91,7 +91,7 @@ def test_a_key_reaches_the_model_and_nothing_else_and_can_be_forgotten(
     (folder / "calc.py").write_text("def add(a, b):\n    return a - b\n", encoding="utf-8")
     models.play(worker=noting(worker, lambda call: says("Nothing.")), judge=lambda call: fails(400, "not now"))
     window.palette.run("Done When: Start")
-    window.notices.press("Start this run?", "Start")
+    window.notices.press_dialog("Start this run?", "Start")
     window.until(lambda: worker, "a call to the worker's model")
     assert worker[0] == WORKER_KEY
     window.palette.run("Done When: Stop")
@@ -101,7 +101,7 @@ def test_a_key_reaches_the_model_and_nothing_else_and_can_be_forgotten(
     window.palette.pick("Forget It")
     worker.clear()
     window.palette.run("Done When: Start")
-    window.notices.press("Start this run?", "Start")
+    window.notices.press_dialog("Start this run?", "Start")
     window.until(lambda: worker, "a call to the worker's model")
     assert WORKER_KEY not in worker
     assert holders(server, folder) == []

@@ -45,7 +45,7 @@ def started(server: CodeServer, open_window: Opener, folder: Path) -> Workbench:
     window = open_window(server, folder)
     window.notices.wait_bar(BAR, "Goal")
     window.palette.run("Done When: Start")
-    window.notices.press("Start this run?", "Start")
+    window.notices.press_dialog("Start this run?", "Start")
     return window
 
 

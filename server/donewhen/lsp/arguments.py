@@ -41,20 +41,13 @@ class GoalUri(Strict):
     goal_uri: str
 
 
-class RunStart(Strict):
-    goal_uri: str
-    worker: str | None = Field(default=None, min_length=1)
-    """A built-in worker, or one that a plugin registers."""
-
-
 Whole = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class RunLimits(Strict):
+class Limits(Strict):
     """Times are seconds, money US dollars; `unlimited` takes a limit away."""
 
-    run_id: str
     max_iterations: Whole | Unlimited | None = None
     timeout_seconds: Amount | Unlimited | None = None
     budget_usd: Amount | Unlimited | None = None
@@ -64,6 +57,16 @@ class RunLimits(Strict):
     def changes_limits(self) -> bool:
         given = (self.max_iterations, self.timeout_seconds, self.budget_usd, self.token_budget)
         return any(value is not None for value in given)
+
+
+class RunStart(Limits):
+    goal_uri: str
+    worker: str | None = Field(default=None, min_length=1)
+    """A built-in worker, or one that a plugin registers."""
+
+
+class RunLimits(Limits):
+    run_id: str
 
 
 class RunResume(RunLimits):
@@ -84,7 +87,8 @@ class RunGuard(Strict):
 class RunAnswer(Strict):
     run_id: str
     interrupt_id: str
-    response: Literal["approve", "deny", "edit", "text", "end"]
+    response: Literal["approve", "deny", "edit", "text", "end"] | None = None
+    """None asks again, for a question that has gone out of sight."""
     input: dict[str, Any] | None = None
     text: str | None = None
     reason: str | None = None

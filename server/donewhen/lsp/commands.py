@@ -64,8 +64,12 @@ async def execute(session: Session, params: Any) -> Any:
 async def start(session: Session, argument: a.RunStart) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder_to_execute(place.root)
-    view = await folder.runs.start(place.path, StartOptions(worker=argument.worker))
+    view = await folder.runs.start(place.path, StartOptions(worker=argument.worker, limits=_limits(argument)))
     return {"runId": view.state.run_id}
+
+
+def _limits(argument: a.Limits) -> LimitChanges:
+    return LimitChanges(argument.max_iterations, argument.timeout_seconds, argument.budget_usd, argument.token_budget)
 
 
 async def pause(session: Session, argument: a.RunLimits) -> dict[str, Any]:
@@ -83,7 +87,7 @@ async def stop(session: Session, argument: a.RunLimits) -> dict[str, Any]:
 async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
     """Lets it go on; what a plugin is told goes to the one that halted it."""
     folder = await folder_of(session, argument.run_id)
-    limits = LimitChanges(argument.max_iterations, argument.timeout_seconds, argument.budget_usd, argument.token_budget)
+    limits = _limits(argument)
     told = argument.plugin is not None or argument.data is not None
     halt = HaltAnswer(argument.plugin, argument.data) if told else None
     options = StartOptions(limits=limits, askable=True)  # whoever resumes it in an editor is there
@@ -91,7 +95,12 @@ async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
 
 
 async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
-    """An empty text is an answer too (C23); no text is none."""
+    """An empty text is an answer too (C23); no text is none. Without a response, it is asked again."""
+    if argument.response is None:
+        folder = await folder_of(session, argument.run_id)
+        view = await folder.runs.view(argument.run_id)
+        session.showing.interrupts.ask_again(folder, view, argument.interrupt_id)
+        return shown(session, folder, view)
     if argument.response == "text" and argument.text is None:
         raise InvalidParams("text: it is required where the response is text; it may be empty")
     folder = await folder_of(session, argument.run_id)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from donewhen.core.errors import DoneWhenError
+from donewhen.core.errors import DoneWhenError, UnknownInterrupt
 from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
 from donewhen.lsp.failures import ClientSilent
 from donewhen.wire.halt import halt_text
@@ -67,6 +67,15 @@ class Interrupts:
             if key not in self._open:
                 work = self._ask(folder, run_id, interrupt)
                 self._open[key] = self._session.later(work, f"interrupt {interrupt.id}")
+
+    def ask_again(self, folder: Folder, view: RunView, interrupt_id: str) -> None:
+        """Shows what is open once more: a message may have gone out of sight. Raises UnknownInterrupt."""
+        if all(one.id != interrupt_id for one in view.state.interrupts):
+            raise UnknownInterrupt(f"nothing is asked as {interrupt_id} any more")
+        asking = self._open.pop((view.state.run_id, interrupt_id), None)
+        if asking is not None:
+            asking.cancel()
+        self.show(folder, view)
 
     def _tell_halt(self, view: RunView) -> None:
         """Once for each halt: what the plugin wants to be told, no button can say."""

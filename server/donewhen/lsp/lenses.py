@@ -45,6 +45,7 @@ def run_commands(goal: GoalView) -> list[types.Command]:
     if view is None or view.state.mode == "audit":
         found = [start, check]
     else:
+        asked = [{"runId": view.state.run_id, "interruptId": one.id} for one in view.state.interrupts[:1]]
         run = [{"runId": view.state.run_id}]
         pause = types.Command("Pause", "donewhen.run.pause", arguments=list(run))
         resume = types.Command("Resume", "donewhen.run.resume", arguments=list(run))
@@ -55,7 +56,10 @@ def run_commands(goal: GoalView) -> list[types.Command]:
             found = [resume, check, stop]
         else:
             found = [start, check, *_guarding(view.state)]
-    executing = ("donewhen.run.start", "donewhen.goal.check", "donewhen.run.resume")
+        if asked and not view.state.ended:
+            # First: nothing else goes on before it.
+            found = [types.Command("Answer", "donewhen.run.answer", arguments=asked), *found]
+    executing = ("donewhen.run.start", "donewhen.goal.check", "donewhen.run.resume", "donewhen.run.answer")
     return [command for command in found if goal.trusted or not _executes(command, executing)]
 
 

@@ -1,0 +1,72 @@
+"""Consent and questions stay in sight, whether or not a notification is looked at, and so does how a run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from donewhen.testing.models import calls
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import Opener, installed
+from tests.vscode.models import Models, in_turn
+from tests.vscode.site import BAR, PYTEST, RIGHT, project
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models) -> Iterator[CodeServer]:
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), models.settings()) as server:
+        yield server
+
+
+def test_consent_is_a_dialog_and_a_question_needs_no_notification(
+    server: CodeServer, open_window: Opener, models: Models, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder", PYTEST)
+    models.play(
+        worker=in_turn(
+            calls("run_command", command="touch ASKED"),
+            calls("read_file", path="calc.py"),
+            calls("write_file", path="calc.py", content=RIGHT),
+            calls("report", state="finished", text="add adds now."),
+        )
+    )
+    window = open_window(server, folder)
+    window.notices.wait_bar(BAR, "Goal")
+    window.editor.open("GOAL.md")
+    window.palette.run("Done When: Start")
+
+    # Limits are set where consent is asked for, which is asked again with them.
+    shown = window.until(window.notices.dialogs, "a dialog", 90)[0]
+    assert "Worker: the built-in agent" in shown
+    assert "at most 10 iterations" in shown
+    window.screenshot(tmp_path / "consent.png")
+    window.notices.press_dialog("Start this run?", "Change Limits…")
+    for title, limit in (("Iterations at most", "4"), ("Minutes at most", "5"), ("US dollars at most", "")):
+        window.until(lambda title=title: title in window.palette.title(), f"the question: {title}")
+        window.palette.answer(limit)
+    window.until(lambda: any("4 iterations" in one for one in window.notices.dialogs()), "asked with those limits", 90)
+    assert not window.notices.toasts()
+    window.notices.press_dialog("Start this run?", "Start")
+
+    # The notification is closed unanswered: lens, view and status bar go on asking.
+    window.notices.wait("touch ASKED", 60)
+    window.notices.close("touch ASKED")
+    window.notices.wait_bar(BAR, "waiting for you")
+    window.until(lambda: any(one.startswith("Answer") for one in window.editor.lenses()), "the lens Answer first")
+    window.screenshot(tmp_path / "asked.png")
+    window.palette.run("Done When: Answer")
+    window.palette.pick("Approve")
+    window.until((folder / "ASKED").exists, "the approved command run")
+
+    # Its end is told to who looks at the goal, too.
+    window.editor.open("GOAL.md")
+    told = window.notices.wait("Proven: 1 of 1 in", 90)
+    assert "Review Changes" in told
+    assert "Commit…" in told
+    window.screenshot(tmp_path / "proven.png")
+    window.notices.press("Proven: 1 of 1 in", "Copy Receipt")
+    window.notices.gone("Proven: 1 of 1 in")
