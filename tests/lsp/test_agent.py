@@ -107,7 +107,13 @@ def test_a_client_without_interrupts_gets_a_message_that_holds_the_command(edito
         request = editor.expect("window/showMessageRequest", timeout=60)
         assert re.match(r"Run `echo hi > done\.txt`\?\necho hi > done\.txt$", request["params"]["message"])
         assert [one["title"] for one in request["params"]["actions"]] == ["Deny", "Approve"]
-        editor.reply(request, {"title": "Deny"})
+        # A message that has gone out of sight is shown again for the lens "Answer".
+        editor.execute("donewhen.run.answer", {"runId": run_id, "interruptId": "I2"})
+        assert editor.expect("$/cancelRequest")["params"] == {"id": request["id"]}
+        again = editor.expect("window/showMessageRequest", timeout=60)
+        assert again["params"] == request["params"]
+        assert editor.execute_error("donewhen.run.answer", {"runId": run_id, "interruptId": "I9"})["code"] == -32602
+        editor.reply(again, {"title": "Deny"})
         editor.snapshot(run_id, lambda s: s["status"] == "capped", timeout=60)
         models.verify()
     assert not (root / "done.txt").exists()
