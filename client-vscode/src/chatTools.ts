@@ -4,6 +4,7 @@ import { goalsText, goalText } from './chatText';
 import { saveGoal } from './goalDocument';
 import { fenced } from './goalNodes';
 import { markdownText } from './markdownText';
+import type { Snapshot } from './protocol';
 import type { Services } from './services';
 import { GOALS, NOT_GOALS } from './targets';
 
@@ -31,14 +32,14 @@ function said(text: string): vscode.LanguageModelToolResult {
 
 async function status({ snapshots }: Services, input: Input): Promise<string> {
   const files = await goalFiles();
-  const wanted = input.goal === undefined ? files : [await named(input.goal)];
+  const wanted = input.goal === undefined ? files : [await namedGoal(input.goal)];
   const runs = wanted.map((uri) => snapshots.ofGoal(uri.toString())).filter((run) => run !== undefined);
   return goalsText(runs, wanted.map((uri) => vscode.workspace.asRelativePath(uri)));
 }
 
 async function askFirst(input: Input): Promise<vscode.PreparedToolInvocation> {
   mustBeTrusted();
-  const uri = await named(input.goal);
+  const uri = await namedGoal(input.goal);
   const name = vscode.workspace.asRelativePath(uri);
   const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
   const wanted = [...text.matchAll(/^\s*[-*] \[.\] (.+)$/gm)].map(([, item = '']) => item.trim());
@@ -50,11 +51,15 @@ async function askFirst(input: Input): Promise<vscode.PreparedToolInvocation> {
   };
 }
 
-async function check({ client }: Services, input: Input, token: vscode.CancellationToken): Promise<string> {
+async function check(services: Services, input: Input, token: vscode.CancellationToken): Promise<string> {
+  return goalText(await checkGoal(services, await namedGoal(input.goal), token));
+}
+
+/** Runs the checks of a goal. Rejects where the workspace is not trusted. */
+export async function checkGoal({ client }: Services, uri: vscode.Uri, token: vscode.CancellationToken): Promise<Snapshot> {
   mustBeTrusted();
-  const uri = await named(input.goal);
   await saveGoal(uri.toString());
-  return goalText(await client.request('donewhen.goal.check', { goalUri: uri.toString() }, token));
+  return client.request('donewhen.goal.check', { goalUri: uri.toString() }, token);
 }
 
 function mustBeTrusted(): void {
@@ -64,7 +69,7 @@ function mustBeTrusted(): void {
 }
 
 /** The goal file that is meant. Rejects with what to say instead. */
-async function named(goal: string | undefined): Promise<vscode.Uri> {
+export async function namedGoal(goal: string | undefined): Promise<vscode.Uri> {
   const files = await goalFiles();
   const names = files.map((uri) => vscode.workspace.asRelativePath(uri));
   const found = goal === undefined ? files : files.filter((uri, at) => names[at] === goal || uri.path.endsWith(`/${goal}`));
@@ -76,7 +81,7 @@ async function named(goal: string | undefined): Promise<vscode.Uri> {
   return only;
 }
 
-async function goalFiles(): Promise<vscode.Uri[]> {
+export async function goalFiles(): Promise<vscode.Uri[]> {
   const found = await vscode.workspace.findFiles(GOALS, NOT_GOALS, 200);
   return found.sort((one, other) => one.path.localeCompare(other.path));
 }

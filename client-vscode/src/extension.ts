@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
 import { Server } from './client';
+import { registerChangeMarks } from './changeMarks';
+import { registerChatParticipant } from './chatParticipant';
 import { registerChatTools } from './chatTools';
 import { registerCommands } from './commands';
 import { affects, configured, ownText } from './configuration';
@@ -18,6 +20,7 @@ import type { Services } from './services';
 import { isActive, SnapshotStore } from './snapshots';
 import { registerStatusBar } from './statusBar';
 import { registerTerminal } from './terminal';
+import { registerTestExplorer } from './testExplorer';
 import { registerTimeline } from './timeline/timeline';
 import { Trouble } from './trouble';
 import { registerWanted } from './wanted';
@@ -63,8 +66,11 @@ export function activate(context: vscode.ExtensionContext): void {
     registerGoalsView,
     registerEvidence,
     registerChatTools,
+    registerChatParticipant,
     registerForwarding,
     registerTimeline,
+    registerTestExplorer,
+    registerChangeMarks,
     registerWanted,
   ];
   context.subscriptions.push(registerCommands(services, started, secrets, trouble));

@@ -73,6 +73,8 @@ const OWN_SETTINGS: ReadonlySet<string> = new Set([
   'trace',
   'inlayHints',
   'addToPath',
+  'testExplorer',
+  'markChanges',
 ]);
 
 /** The settings as the server gets them. What is empty is left out: the server's own defaults hold. */

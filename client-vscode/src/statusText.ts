@@ -4,7 +4,7 @@ import { isAsking, isHalted, isWorking } from './snapshots';
 type Translate = (message: string, ...values: (string | number)[]) => string;
 
 /**
- * `Goal 3/10 · 2 of 5 met`, with one icon: `met` is what is proven. What a person waived is said where the goal is
+ * `Goal 3/10 · 2 of 5 met · $0.12`, with one icon: `met` is what is proven. What a person waived is said where the goal is
  * complete, since the numbers would belie it; else the tooltip says it. While anything is asked, here or by another run,
  * it says that first.
  */
@@ -17,7 +17,9 @@ export function statusText(snapshot: Snapshot, t: Translate, other?: Snapshot): 
   ];
   const asks = other !== undefined || isAsking(snapshot) || isHalted(snapshot);
   const icon = other === undefined ? statusIcon(snapshot) : 'bell-dot';
-  return [`$(${icon}) ${t('Goal')}${turn(snapshot)}`, ...(asks ? [t('waiting for you')] : []), met, ...since].join(' · ');
+  const cost = snapshot.cost.usd === 0 ? undefined : money(snapshot.cost.usd);
+  const parts = [`$(${icon}) ${t('Goal')}${turn(snapshot)}`, asks ? t('waiting for you') : undefined, met, ...since, cost];
+  return parts.filter((part) => part !== undefined).join(' · ');
 }
 
 /** `2 of 5 met, 1 waived`: what a person waived is not proven. */

@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
 import { duration, money, statusIcon, statusText } from '../src/statusText';
+import type { Snapshot } from '../src/protocol';
 import { interrupt, snapshot } from './samples';
 
 const t = (message: string, ...values: (string | number)[]): string =>
   message.replace(/\{(\d)\}/g, (_, index: string) => String(values[Number(index)]));
+
+function costs(usd: number | null): Snapshot['cost'] {
+  return { ...snapshot().cost, usd };
+}
 
 const WAIVED = { met: 4, unmet: 0, unverified: 0, stale: 0, waived: 1, total: 5, regressed: 0 };
 const STALE = { met: 1, unmet: 0, unverified: 0, stale: 1, waived: 0, total: 2, regressed: 0 };
@@ -11,6 +16,8 @@ const BROKEN = { ...STALE, stale: 0, regressed: 1 };
 
 test.each([
   [{}, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
+  [{ cost: costs(0.123) }, '$(loading~spin) Goal 3/10 · 2 of 5 met · $0.12'],
+  [{ cost: costs(null) }, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
   [{ worker: 'human', maxIterations: null }, '$(eye) Goal 3 · 2 of 5 met'],
   [{ worker: 'human', phase: 'checking' }, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
   [{ counts: WAIVED }, '$(loading~spin) Goal 3/10 · 4 of 5 met'],

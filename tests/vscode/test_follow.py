@@ -113,6 +113,11 @@ def test_each_step_is_shown_as_it_happens_and_a_hint_reaches_the_agent(
     assert HOSTILE in says
     assert any("✓" in one or "passed" in one for one in window.until(lambda: timeline.step("check"), "checked"))
 
+    # What changed since the run began is marked in the file; the folder is under no version control.
+    window.editor.open("calc.py")
+    marks = window.page.locator(".monaco-editor [class*=dirty-diff-]")
+    window.until(lambda: marks.count() > 0, "marks beside the lines that changed")
+
 
 def test_a_panel_that_is_opened_later_has_what_happened_and_all_of_a_long_output(
     server: CodeServer, open_window: Opener, models: Models, tmp_path: Path

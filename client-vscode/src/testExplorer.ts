@@ -1,0 +1,299 @@
+import * as vscode from 'vscode';
+import { isOn } from './configuration';
+import { saveGoal } from './goalDocument';
+import { GoalFiles } from './goalFiles';
+import { requirementStatus } from './phrases';
+import type { Requirement, Snapshot } from './protocol';
+import type { Services } from './services';
+import { type CaseItem, caseItems, type ItemMessage, requirementItem, type RequirementItem, requirementLine, unknownText } from './testItems';
+
+const SETTING = 'testExplorer';
+/** Snapshots come ten times a second: the Testing view is told as often as it can be read. */
+const SETTLE_MS = 250;
+
+/** Goals in the Testing view, and in the gutter of their files: requirements, and the tests that decide them. */
+export function registerTestExplorer(services: Services): vscode.Disposable {
+  let explorer: TestExplorer | undefined;
+  const update = (): void => {
+    const wanted = isOn(SETTING);
+    if (wanted !== (explorer !== undefined)) {
+      explorer?.dispose();
+      explorer = wanted ? new TestExplorer(services) : undefined;
+    }
+  };
+  update();
+  const changes = vscode.workspace.onDidChangeConfiguration((change) => {
+    if (change.affectsConfiguration(`donewhen.${SETTING}`)) {
+      update();
+    }
+  });
+  return vscode.Disposable.from(changes, { dispose: () => explorer?.dispose() });
+}
+
+/** What an item stands for. */
+interface Meant {
+  readonly goalUri: string;
+  readonly requirementId?: string;
+}
+
+class TestExplorer implements vscode.Disposable {
+  private readonly controller = vscode.tests.createTestController('donewhen.goals', vscode.l10n.t('Goals (Done When)'));
+  private readonly files: GoalFiles;
+  private readonly subscriptions: vscode.Disposable;
+  private readonly meant = new WeakMap<vscode.TestItem, Meant>();
+  /** What was told of each requirement, by the id of its item. */
+  private readonly told = new Map<string, string>();
+  /** Requirements whose tests somebody has looked at. */
+  private readonly unfolded = new Set<string>();
+  private timer: NodeJS.Timeout | undefined;
+  private telling = Promise.resolve();
+  private disposed = false;
+
+  constructor(private readonly services: Services) {
+    this.files = new GoalFiles(services.log);
+    const { controller } = this;
+    controller.createRunProfile(
+      vscode.l10n.t('Check Now'),
+      vscode.TestRunProfileKind.Run,
+      (request, token) => this.run(request, token),
+      true,
+    );
+    controller.resolveHandler = async (item) => {
+      if (item !== undefined) {
+        this.unfolded.add(item.id);
+        await this.tell();
+      }
+    };
+    controller.refreshHandler = () => this.tell();
+    const later = (): void => {
+      this.timer ??= setTimeout(() => {
+        this.timer = undefined;
+        void this.tell();
+      }, SETTLE_MS);
+    };
+    this.subscriptions = vscode.Disposable.from(
+      controller,
+      this.files,
+      this.files.onDidChange(later),
+      vscode.Disposable.from(services.snapshots.onDidChange(later)),
+    );
+  }
+
+  dispose(): void {
+    this.disposed = true;
+    clearTimeout(this.timer);
+    this.subscriptions.dispose();
+  }
+
+  /** Brings the tree up to date, one time after the other. */
+  private tell(): Promise<void> {
+    this.telling = this.telling.then(async () => {
+      try {
+        await this.update();
+      } catch (problem) {
+        this.services.log.warn(`tests: ${String(problem)}`);
+      }
+    });
+    return this.telling;
+  }
+
+  private async update(): Promise<void> {
+    const goals = await Promise.all(this.files.all().map((file) => this.goalItem(file.uri, file.title)));
+    if (this.disposed) {
+      return;
+    }
+    this.controller.items.replace(goals);
+    const changed = goals.flatMap((goal) => this.changedOf(goal));
+    if (changed.length > 0) {
+      const run = this.controller.createTestRun(new vscode.TestRunRequest(changed.map(({ item }) => item)), undefined, false);
+      for (const { item, told } of changed) {
+        this.say(run, item, told);
+      }
+      run.end();
+    }
+  }
+
+  private async goalItem(uri: string, title: string): Promise<vscode.TestItem> {
+    const { controller } = this;
+    const file = vscode.Uri.parse(uri);
+    const item = controller.items.get(uri) ?? controller.createTestItem(uri, title, file);
+    item.label = title;
+    item.description = vscode.workspace.asRelativePath(file);
+    this.meant.set(item, { goalUri: uri });
+    const snapshot = this.services.snapshots.ofGoal(uri);
+    const text = snapshot === undefined ? '' : await textOf(file);
+    const requirements = snapshot?.requirements.map((one) => this.requirement(item, snapshot, one, text)) ?? [];
+    item.children.replace(await Promise.all(requirements));
+    return item;
+  }
+
+  private async requirement(goal: vscode.TestItem, run: Snapshot, one: Requirement, text: string): Promise<vscode.TestItem> {
+    const { id, label, description } = requirementItem(run, one, statusOf);
+    const known = goal.children.get(`${goal.id}#${id}`);
+    const item = known ?? this.controller.createTestItem(`${goal.id}#${id}`, label, goal.uri);
+    item.label = label;
+    item.description = description;
+    const line = requirementLine(text, one);
+    item.range = line === undefined ? undefined : new vscode.Range(line, 0, line, 0);
+    item.canResolveChildren = one.evidenceIds.length > 0;
+    this.meant.set(item, { goalUri: goal.id, requirementId: one.id });
+    if (this.unfolded.has(item.id)) {
+      await this.cases(item, run, one);
+    }
+    return item;
+  }
+
+  /** The tests that the requirement's checks ran, from their evidence. */
+  private async cases(parent: vscode.TestItem, run: Snapshot, one: Requirement): Promise<void> {
+    const version = JSON.stringify([run.runId, one.evidenceIds]);
+    if (this.told.get(`${parent.id} tests`) === version) {
+      return;
+    }
+    const { client } = this.services;
+    const found = await Promise.all(
+      one.evidenceIds.map((evidenceId) => client.request('donewhen.run.evidence', { runId: run.runId, evidenceId })),
+    );
+    this.told.set(`${parent.id} tests`, version);
+    const cases = found.flatMap((evidence) => caseItems(evidence));
+    const folder = parent.uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(parent.uri)?.uri;
+    const items = cases.map((one) => this.caseItem(parent, one, folder));
+    parent.children.replace(items);
+    if (items.length === 0) {
+      return;
+    }
+    const told = this.controller.createTestRun(new vscode.TestRunRequest(items), undefined, false);
+    cases.forEach((one, at) => {
+      const item = items[at];
+      if (item !== undefined) {
+        sayStanding(told, item, one.standing, () => [message(one.message, item.uri, item.range)]);
+      }
+    });
+    told.end();
+  }
+
+  private caseItem(parent: vscode.TestItem, one: CaseItem, folder: vscode.Uri | undefined): vscode.TestItem {
+    const uri = one.path === undefined || folder === undefined ? undefined : vscode.Uri.joinPath(folder, one.path);
+    const item = this.controller.createTestItem(`${parent.id} ${one.id}`, one.label, uri);
+    // Their own runners mark the lines of tests: a second mark beside it would say the same.
+    const meant = this.meant.get(parent);
+    if (meant !== undefined) {
+      this.meant.set(item, meant);
+    }
+    return item;
+  }
+
+  /** The requirements of a goal that stand otherwise than was told. */
+  private changedOf(goal: vscode.TestItem): { item: vscode.TestItem; told: RequirementItem }[] {
+    const run = this.services.snapshots.ofGoal(goal.id);
+    return (run?.requirements ?? []).flatMap((one) => {
+      const item = goal.children.get(`${goal.id}#${one.id}`);
+      const told = run && requirementItem(run, one, statusOf);
+      if (item === undefined || told === undefined || this.told.get(item.id) === told.version) {
+        return [];
+      }
+      this.told.set(item.id, told.version);
+      return [{ item, told }];
+    });
+  }
+
+  private say(run: vscode.TestRun, item: vscode.TestItem, { standing, messages }: RequirementItem): void {
+    sayStanding(run, item, standing, () => messages.map((one) => failure(one, item)));
+  }
+
+  /** Checks the goals that are meant: their checks belong together, and one look at the files decides all of them. */
+  private async run(request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
+    const items = request.include ?? [...this.controller.items].map(([, item]) => item);
+    const run = this.controller.createTestRun(request);
+    const goals = new Set(items.flatMap((item) => this.meant.get(item)?.goalUri ?? []));
+    await Promise.all([...goals].map((goalUri) => this.check(run, goalUri, token)));
+    run.end();
+  }
+
+  private async check(run: vscode.TestRun, goalUri: string, token: vscode.CancellationToken): Promise<void> {
+    const goal = this.controller.items.get(goalUri);
+    if (goal === undefined) {
+      return;
+    }
+    goal.children.forEach((item) => {
+      run.started(item);
+    });
+    try {
+      if (!vscode.workspace.isTrusted) {
+        throw new Error(vscode.l10n.t('The workspace is not trusted: nothing of it is executed.'));
+      }
+      await saveGoal(goalUri);
+      const snapshot = await this.services.client.request('donewhen.goal.check', { goalUri }, token);
+      await this.tell();
+      for (const one of snapshot.requirements) {
+        const item = goal.children.get(`${goal.id}#${one.id}`);
+        if (item !== undefined) {
+          const told = requirementItem(snapshot, one, statusOf);
+          this.say(run, item, told);
+          if (told.standing === 'unknown' && one.status === 'unverified') {
+            run.errored(item, message(unknownText(one, vscode.l10n), item.uri, item.range));
+          }
+        }
+      }
+    } catch (problem) {
+      const why = problem instanceof Error ? problem.message : String(problem);
+      run.errored(goal, new vscode.TestMessage(why));
+    }
+  }
+}
+
+function statusOf(one: Requirement): string {
+  return requirementStatus(one.status, vscode.l10n);
+}
+
+function sayStanding(
+  run: vscode.TestRun,
+  item: vscode.TestItem,
+  standing: RequirementItem['standing'],
+  messages: () => vscode.TestMessage[],
+): void {
+  switch (standing) {
+    case 'passed':
+      run.passed(item);
+      break;
+    case 'failed':
+      run.failed(item, messages());
+      break;
+    case 'errored':
+      run.errored(item, messages());
+      break;
+    case 'queued':
+      run.enqueued(item);
+      break;
+    case 'skipped':
+    case 'unknown':
+      run.skipped(item);
+      break;
+  }
+}
+
+function failure({ text, at }: ItemMessage, item: vscode.TestItem): vscode.TestMessage {
+  if (at === undefined) {
+    return message(text, item.uri, item.range);
+  }
+  const { start, end } = at.range;
+  const range = new vscode.Range(start.line, start.character, end.line, end.character);
+  return message(text, vscode.Uri.parse(at.uri), range);
+}
+
+function message(text: string, uri: vscode.Uri | undefined, range: vscode.Range | undefined): vscode.TestMessage {
+  const made = new vscode.TestMessage(text);
+  if (uri !== undefined && range !== undefined) {
+    made.location = new vscode.Location(uri, range);
+  }
+  return made;
+}
+
+async function textOf(file: vscode.Uri): Promise<string> {
+  const open = vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
+  try {
+    return open?.getText() ?? new TextDecoder().decode(await vscode.workspace.fs.readFile(file));
+  } catch {
+    // Deleted meanwhile: its items go with it.
+    return '';
+  }
+}

@@ -1,0 +1,75 @@
+"""Goals in the Testing view: requirements and their tests, run from there, marked in the goal's gutter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import Opener, installed
+from tests.vscode.site import BAR, RIGHT, project
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+GOAL = """\
+---
+worker: human
+---
+# Make add right
+
+- [ ] `python -m pytest -q` passes
+- [ ] `test -f calc.py` passes
+"""
+GLYPHS = ".glyph-margin-widgets .testing-run-glyph"
+
+
+def test_requirements_are_run_from_the_testing_view_and_marked_in_the_gutter(
+    server: CodeServer, open_window: Opener, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder", GOAL)
+    window = open_window(server, folder)
+    window.notices.wait_bar(BAR, "Goal")
+    window.palette.run("Testing: Focus on Test Explorer View")
+    rows = window.page.locator(".part.sidebar [role=treeitem]")
+
+    def shown() -> list[str]:
+        return [one.get_attribute("aria-label") or "" for one in rows.all()]
+
+    window.until(lambda: [one for one in shown() if "Make add right" in one], "the goal")
+    window.palette.run("Test: Run All Tests")
+    window.notices.wait_bar(BAR, "1 of 2 met", 60)
+    window.palette.run("Testing: Focus on Test Explorer View")
+    rows.filter(has_text="Make add right").first.click()
+    window.page.keyboard.press("ArrowRight")
+    found = window.until(lambda: [one for one in shown() if "R1" in one], "the requirements")[0]
+    assert "Failed" in found
+    assert "python -m pytest -q passes" in found
+    assert "Passed" in next(one for one in shown() if "R2" in one)
+
+    rows.filter(has_text="R1").first.click()
+    window.page.keyboard.press("ArrowRight")
+    cases = window.until(lambda: [one for one in shown() if "test_add" in one], "its tests")
+    assert "Failed" in cases[0]
+
+    window.editor.open("GOAL.md")
+    window.until(lambda: window.page.locator(GLYPHS).count() >= 2, "marks on the lines of the requirements")
+    names = " ".join(window.page.locator(GLYPHS).evaluate_all("all => all.map(one => one.className)"))
+    assert "failed" in names or "error" in names
+    assert "passed" in names
+
+    (folder / "calc.py").write_text(RIGHT)
+    window.palette.run("Test: Run All Tests")
+    window.notices.wait_bar(BAR, "2 of 2 met", 60)
+    window.until(lambda: all("Passed" in one for one in shown() if "R1" in one or "R2" in one), "both passed")
+
+
+def test_it_is_left_out_where_a_setting_says_so(
+    vsix: Path, open_window: Opener, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), {"donewhen.testExplorer": False}) as server:
+        window = open_window(server, project(tmp_path / "adder", GOAL))
+        window.notices.wait_bar(BAR, "Goal")
+        window.palette.run("Done When: Check Now")
+        window.notices.wait_bar(BAR, "1 of 2 met", 60)
+        window.editor.open("GOAL.md")
+        assert window.page.locator(GLYPHS).count() == 0
