@@ -103,7 +103,10 @@ class TestExplorer implements vscode.Disposable {
       return;
     }
     this.controller.items.replace(goals);
-    const changed = goals.flatMap((goal) => this.changedOf(goal));
+    const all = goals.flatMap((goal) => this.changedOf(goal));
+    const changed = all.filter(({ told }) => told.standing !== 'unknown');
+    // What was proven before an edit is shown as that: it was so, and may not be any more.
+    this.controller.invalidateTestResults(all.filter((one) => !changed.includes(one)).map(({ item }) => item));
     if (changed.length > 0) {
       const run = this.controller.createTestRun(new vscode.TestRunRequest(changed.map(({ item }) => item)), undefined, false);
       for (const { item, told } of changed) {
@@ -265,8 +268,9 @@ function sayStanding(
       run.enqueued(item);
       break;
     case 'skipped':
-    case 'unknown':
       run.skipped(item);
+      break;
+    case 'unknown':
       break;
   }
 }
