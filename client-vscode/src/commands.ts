@@ -3,7 +3,7 @@ import { showActions } from './actions';
 import { addCheck, chooseJudge } from './amending';
 import { chooseModels, chooseWorker } from './choosing';
 import type { Server } from './client';
-import { answer, answerWith } from './interrupts';
+import { answer, answerWith, choose } from './interrupts';
 import { checkNow, dispute, guard, liftGuard, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
 import type { Secrets } from './secrets';
 import type { Services } from './services';
@@ -29,6 +29,7 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.interrupt.deny': (services, target) => answerWith(services, target, 'deny'),
   'donewhen.interrupt.edit': (services, target) => answerWith(services, target, 'edit'),
   'donewhen.interrupt.answer': answer,
+  'donewhen.interrupt.choose': choose,
   'donewhen.report': report,
   'donewhen.revertToIteration': revertToIteration,
   'donewhen.waive': waive,

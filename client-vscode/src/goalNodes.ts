@@ -48,6 +48,8 @@ export type Click =
   | { readonly kind: 'place'; readonly uri: string; readonly range: Range }
   | { readonly kind: 'evidence'; readonly runId: string; readonly evidenceId: string }
   | { readonly kind: 'interrupt'; readonly runId: string; readonly interruptId: string }
+  | { readonly kind: 'choice'; readonly runId: string; readonly interruptId: string; readonly choice: string }
+  | { readonly kind: 'words'; readonly runId: string; readonly interruptId: string }
   | { readonly kind: 'change'; readonly runId: string; readonly iteration: number; readonly path: string };
 
 /** How the person's language says it: `vscode.l10n`, or as it is written. */

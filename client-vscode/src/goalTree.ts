@@ -1,6 +1,7 @@
 import { fenced, node, oneLine, plain, withoutMarks, type Language, type TreeNode } from './goalNodes';
 import { iterationsNode } from './iterationNodes';
 import { phaseName, runIcon, runStatus, spent, tally, turn } from './phrases';
+import { type Choice, choicesOf } from './interruptChoices';
 import type { Interrupt, Iteration, Snapshot } from './protocol';
 import { aboutOf, findingNode, requirementNode } from './requirementNodes';
 import { canGoOn, goalKey, isGuarded, pursuit } from './snapshots';
@@ -138,7 +139,34 @@ function interruptNode(snapshot: Snapshot, one: Interrupt, { t }: Language): Tre
     about: aboutOf(snapshot, { interruptId: one.id }),
     click: { kind: 'interrupt', runId: snapshot.runId, interruptId: one.id },
     tooltip: () => [`**${plain(one.title)}**`, plain(snapshot.title), fenced(one.preview)].join('\n\n'),
+    opens: 'expanded',
+    children: choiceNodes(snapshot, one, t),
   });
+}
+
+/** What can be answered with one click, under the question; what takes words or an edit is asked for in full. */
+function choiceNodes(snapshot: Snapshot, one: Interrupt, t: Language['t']): TreeNode[] {
+  const choices = choicesOf(one, t);
+  const about = aboutOf(snapshot, { interruptId: one.id });
+  const under = `interrupt/${snapshot.runId}/${one.id}`;
+  const chosen = (choice: Choice, index: number): TreeNode =>
+    node({
+      id: `${under}/${String(index)}`,
+      label: choice.label,
+      description: choice.detail ?? '',
+      icon: { name: index === 0 ? 'check' : 'circle-small' },
+      about,
+      click: { kind: 'choice', runId: snapshot.runId, interruptId: one.id, choice: choice.label },
+    });
+  const words = node({
+    id: `${under}/more`,
+    label: choices.open ? t('Answer…') : t('More…'),
+    icon: { name: 'comment' },
+    about,
+    click: { kind: 'words', runId: snapshot.runId, interruptId: one.id },
+  });
+  const buttons = (choices.open ? [] : choices.all).map(chosen);
+  return choices.open || choices.edits || choices.text ? [...buttons, words] : buttons;
 }
 
 /**

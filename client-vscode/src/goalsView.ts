@@ -165,6 +165,10 @@ function command(click: Click): vscode.Command {
       return { command: 'donewhen.openEvidence', title: vscode.l10n.t('Open Evidence'), arguments: [click] };
     case 'interrupt':
       return { command: 'donewhen.openInterrupt', title: vscode.l10n.t('Show'), arguments: [click] };
+    case 'choice':
+      return { command: 'donewhen.interrupt.choose', title: vscode.l10n.t('Answer'), arguments: [click] };
+    case 'words':
+      return { command: 'donewhen.interrupt.answer', title: vscode.l10n.t('Answer'), arguments: [click] };
     case 'change':
       return { command: 'donewhen.openIterationDiff', title: vscode.l10n.t('Show Changes'), arguments: [click] };
   }

@@ -58,6 +58,15 @@ export async function answerWith(
   }
 }
 
+/** From a choice that stands under the question in the view. */
+export async function choose(services: Services, target: (Target & { readonly choice?: string }) | undefined): Promise<void> {
+  const open = await pickOpen(services, target);
+  if (open !== undefined) {
+    const chosen = choicesOf(open.interrupt, vscode.l10n.t).all.find((one) => one.label === target?.choice);
+    await (chosen === undefined ? showAndAsk(services, open) : send(services, open, chosen.answer));
+  }
+}
+
 /** How much of what is asked a picker's title can show. */
 const TITLE = 120;
 

@@ -49,6 +49,9 @@ describe('goalTree', () => {
     });
     expect(drawn(tree([snapshot]))).toEqual([
       '[shield] Run a command? | git push',
+      '  [check] Approve',
+      '  [circle-small] Deny',
+      '  [comment] More…',
       '[bell-dot] 1/2 Export | waiting for you · iteration 3/10',
       '  [shield] F1 skipped | test skipped',
       '  [pass-filled] requirement 1 | R1 · met',

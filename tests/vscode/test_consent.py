@@ -58,8 +58,9 @@ def test_consent_is_a_dialog_and_a_question_needs_no_notification(
     window.notices.wait_bar(BAR, "waiting for you")
     window.until(lambda: any(one.startswith("Answer") for one in window.editor.lenses()), "the lens Answer first")
     window.screenshot(tmp_path / "asked.png")
-    window.palette.run("Done When: Answer")
-    window.palette.pick("Approve")
+    window.palette.run("View: Show Done When")
+    window.views.wait_tree("Goals", "asks: Run")
+    window.views.press_row("Goals", "Approve")
     window.until((folder / "ASKED").exists, "the approved command run")
 
     # Its end is told to who looks at the goal, too.
