@@ -298,9 +298,11 @@ def test_a_draft_goes_through_an_editor_that_can_create_files(editor: Editor, ro
     editor.reply(editor.expect("workspace/applyEdit"), {"applied": False})
     assert editor.response(number)["result"] == {"goalUri": create["uri"]}
     assert (root / "say-hi.goal.md").exists()
-    started = editor.execute("donewhen.goal.set", {"objective": "Start this", "start": True})
+    started = editor.execute(
+        "donewhen.goal.set", {"objective": "Start this", "checks": ["test -f DONE"], "start": True}
+    )
     assert started["goalUri"].endswith("/start-this.goal.md")
-    editor.snapshot(started["runId"], lambda s: s["status"] == "waiting")
+    editor.snapshot(started["runId"], lambda s: s["counts"]["unmet"] == 1)
     editor.ignored.add("window/showMessageRequest")
     assert editor.goodbye() == 0
 
