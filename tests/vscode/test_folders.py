@@ -51,7 +51,7 @@ def test_two_goals_are_pursued_at_once(server: CodeServer, open_window: Opener, 
     window.until(lambda: "Go north: running" in window.notices.bar_label(BAR), "north going on")
     (folders[0] / "0.txt").write_text("here\n", encoding="utf-8")
     window.notices.wait_bar(BAR, "1 of 1 met")
-    assert "1 of 1 met" in window.notices.wait("“Go north” is complete")
+    assert "Proven: 1 of 1 in" in window.notices.wait("“Go north” is complete")
     assert not any("Go south" in one for one in window.notices.toasts())
 
 

@@ -25,7 +25,7 @@ def completed(window: Workbench, folder: Path) -> None:
     window.editor.open("GOAL.md")
     window.palette.run("Done When: Start")
     window.notices.wait_bar(BAR, "1 of 1 met")
-    window.until(lambda: window.palette.commands("Done When: Guard"), "complete, and to be guarded")
+    window.until(lambda: any("Guard" in one for one in window.editor.lenses()), "complete, and to be guarded")
 
 
 def test_a_complete_goal_turns_stale_with_an_edit_and_is_met_again_without_it(
