@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -40,18 +41,29 @@ def test_requirements_are_run_from_the_testing_view_and_marked_in_the_gutter(
         """The rows with the classes of their icons, which say how they stand."""
         return rows.evaluate_all(ROWS)
 
+    def unfold(text: str) -> None:
+        """The tree is drawn anew with each result, and may fold a row again."""
+        row = rows.filter(has_text=text).first
+
+        def unfolded() -> bool:
+            if row.get_attribute("aria-expanded") != "true":
+                row.locator(".monaco-tl-twistie").click()
+                with contextlib.suppress(AssertionError):
+                    window.until(lambda: row.get_attribute("aria-expanded") == "true", "drawn unfolded", 3)
+            return row.get_attribute("aria-expanded") == "true"
+
+        window.until(unfolded, f"unfolded: {text}")
+
     window.until(lambda: [one for one in shown() if "Make add right" in one], "the goal")
     window.palette.run("Test: Run All Tests")
     window.notices.wait_bar(BAR, "1 of 2 met", 60)
     window.palette.run("Testing: Focus on Test Explorer View")
-    rows.filter(has_text="Make add right").first.click()
-    window.page.keyboard.press("ArrowRight")
+    unfold("Make add right")
     found = window.until(lambda: [one for one in shown() if "R1" in one and "-failed" in one], "what is unmet")[0]
     assert "python -m pytest -q passes" in found
     assert "-passed" in next(one for one in shown() if "R2" in one)
 
-    rows.filter(has_text="R1").first.click()
-    window.page.keyboard.press("ArrowRight")
+    unfold("R1")
     cases = window.until(lambda: [one for one in shown() if "test_add" in one], "its tests")
     assert "failed" in cases[0]
 
