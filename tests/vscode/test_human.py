@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener
 from tests.vscode.site import ASSERTION, BAR, OBJECTIVE, RIGHT, RIGHT_LINE, project
-from tests.vscode.workbench import Workbench
+
+if TYPE_CHECKING:
+    from tests.vscode.workbench import Workbench
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
