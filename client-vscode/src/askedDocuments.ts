@@ -8,7 +8,7 @@ import { patched } from './unifiedDiff';
 /** Opens what is asked: a change of a file in the diff editor, else the command, or the words. */
 export async function openAsked(services: Services, runId: string, interruptId: string): Promise<void> {
   const found = asked(services, runId, interruptId);
-  if (found === undefined || found.preview === '') {
+  if (found === undefined) {
     return;
   }
   const { path } = found.input;
@@ -42,7 +42,7 @@ export async function askedText(
   if (shown.kind === 'proposed') {
     return (await proposedText(services, found, shown)) ?? answered;
   }
-  return askedDocument(services.snapshots.get(shown.runId)?.title ?? '', found);
+  return askedDocument(services.snapshots.get(shown.runId)?.title ?? '', found, vscode.l10n.t);
 }
 
 /** Closes the documents of questions that were answered: what they show is no longer asked. */

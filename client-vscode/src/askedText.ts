@@ -1,3 +1,4 @@
+import { baseName } from './documentUris';
 import { withoutLinks } from './messageText';
 import type { Interrupt } from './protocol';
 
@@ -6,6 +7,8 @@ type Translate = (message: string, ...values: (string | number)[]) => string;
 /** The lines of a start's summary that say who works, who judges, and what it may take. */
 const SUMMARY_LINES = 4;
 const COLUMNS = 100;
+/** Characters of what the worker said that a notification holds. */
+const SAID = 200;
 
 /** What is asked, on one line of a notification or of a picker; `most` characters of what it is about. */
 export function oneLine(interrupt: Interrupt, most: number, t: Translate): string {
@@ -20,11 +23,40 @@ export function oneLine(interrupt: Interrupt, most: number, t: Translate): strin
     return `${title} ${t('({0} lines added, {1} removed)', added, removed)}`;
   }
   const shown = harmless(preview);
-  if (title.startsWith('Run `') && interrupt.input['command'] === preview) {
+  if (isCommand(interrupt)) {
     // Said once, and with its lines: the title has them on one.
-    return t('Run this command? {0}', cut(shown, most, t));
+    const command = cut(shown, most, t);
+    const { folder } = interrupt;
+    return folder === ''
+      ? t('Run this command? {0}', command)
+      : t('Run this command in {0}? {1}', harmless(baseName(folder.replaceAll('\\', '/'))), command);
   }
   return cut(title.includes(shown) ? title : `${title} ${shown}`, most, t);
+}
+
+/** Whether it asks for no more than to run a command. */
+function isCommand({ title, preview, input }: Interrupt): boolean {
+  return title.startsWith('Run `') && input['command'] === preview;
+}
+
+/** The same for a notification, with what the worker said when it asked. */
+export function askedNotice(interrupt: Interrupt, most: number, t: Translate): string {
+  const asked = oneLine(interrupt, most, t);
+  const said = harmless(interrupt.said);
+  return said === '' ? asked : `${asked} · ${t('The worker says: {0}', shortened(said, SAID))}`;
+}
+
+function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+/** What stands around it, a paragraph each: where a command would run, what the worker said, what it did just before. */
+export function context({ folder, said, before }: Interrupt, t: Translate): string[] {
+  return [
+    ...(folder === '' ? [] : [t('In {0}', visible(folder))]),
+    ...(said === '' ? [] : [t('The worker says: {0}', visible(said))]),
+    ...(before === '' ? [] : [t('Just before, it {0}', visible(before))]),
+  ];
 }
 
 /** What a long command does is often at its end: nobody approves it by its beginning, or unaware that there is more. */
@@ -34,7 +66,7 @@ function cut(text: string, most: number, t: Translate): string {
   }
   const half = Math.floor(most / 2);
   const [head, tail] = [text.slice(0, half), text.slice(text.length - half)];
-  return `${head} … ${t('({0} more characters: press Show)', text.length - head.length - tail.length)} … ${tail}`;
+  return `${head} … ${t('({0} more characters)', text.length - head.length - tail.length)} … ${tail}`;
 }
 
 /**
@@ -76,12 +108,26 @@ export function changedLines(diff: string): { readonly added: number; readonly r
   return { added: count('+'), removed: count('-') };
 }
 
-/** The document in which what is asked can be read: words under their title and on short lines, commands as they are. */
-export function askedDocument(goalTitle: string, { title, preview, input }: Interrupt): string {
-  if (isDiff(preview) || input['command'] === preview) {
+/**
+ * The document in which what is asked can be read, with what stands around it. A command is as it is, between comments;
+ * words stand under their title, on short lines.
+ */
+export function askedDocument(goalTitle: string, interrupt: Interrupt, t: Translate): string {
+  const { title, preview, input } = interrupt;
+  if (isDiff(preview)) {
     return preview;
   }
-  return `${[title, goalTitle, '', ...preview.split('\n')].flatMap(wrapped).join('\n')}\n`;
+  const around = context(interrupt, t).flatMap((paragraph) => ['', ...paragraph.split('\n')]);
+  if (input['command'] === preview) {
+    const head = [isCommand(interrupt) ? t('Run this command?') : title, goalTitle];
+    return `${[...commented(head), '', preview, ...commented(around)].join('\n')}\n`;
+  }
+  const words = preview === '' ? [] : ['', ...preview.split('\n')];
+  return `${[title, goalTitle, ...words, ...around].flatMap(wrapped).join('\n').trimEnd()}\n`;
+}
+
+function commented(lines: readonly string[]): string[] {
+  return lines.flatMap(wrapped).map((line) => (line === '' ? '' : `# ${line}`));
 }
 
 function wrapped(line: string): string[] {

@@ -1,6 +1,7 @@
 import { fenced, node, oneLine, plain, withoutMarks, type Language, type TreeNode } from './goalNodes';
 import { iterationsNode } from './iterationNodes';
 import { phaseName, runIcon, runStatus, spent, tally, turn } from './phrases';
+import { context } from './askedText';
 import { type Choice, choicesOf } from './interruptChoices';
 import type { Interrupt, Iteration, Snapshot } from './protocol';
 import { aboutOf, findingNode, requirementNode } from './requirementNodes';
@@ -138,10 +139,15 @@ function interruptNode(snapshot: Snapshot, one: Interrupt, { t }: Language): Tre
     context: `interrupt.${interruptKind(one)}`,
     about: aboutOf(snapshot, { interruptId: one.id }),
     click: { kind: 'interrupt', runId: snapshot.runId, interruptId: one.id },
-    tooltip: () => [`**${plain(one.title)}**`, plain(snapshot.title), fenced(one.preview)].join('\n\n'),
+    tooltip: () => askedTooltip(snapshot, one, t),
     opens: 'expanded',
     children: choiceNodes(snapshot, one, t),
   });
+}
+
+function askedTooltip(snapshot: Snapshot, one: Interrupt, t: Language['t']): string {
+  const preview = one.preview === '' ? [] : [fenced(one.preview)];
+  return [`**${plain(one.title)}**`, plain(snapshot.title), ...preview, ...context(one, t).map(plain)].join('\n\n');
 }
 
 /** What can be answered with one click, under the question; what takes words or an edit is asked for in full. */

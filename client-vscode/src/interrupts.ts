@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { label, oneLine } from './askedText';
+import { context, harmless, label, oneLine } from './askedText';
 import { editCommand } from './editCommand';
 import { type Choice, choicesOf, editable } from './interruptChoices';
 import { say } from './notices';
@@ -81,11 +81,11 @@ export async function showAsked(open: Open): Promise<void> {
   await vscode.commands.executeCommand('donewhen.openInterrupt', target);
 }
 
-/** All that can be answered, in a picker. */
-export async function askAll(services: Services, open: Open): Promise<void> {
+/** All that can be answered, in a picker, which says what stands around the question. */
+async function askAll(services: Services, open: Open): Promise<void> {
   const chosen = await vscode.window.showQuickPick(allChoices(services, open), {
     title: oneLine(open.interrupt, TITLE, vscode.l10n.t),
-    placeHolder: open.goalTitle,
+    placeHolder: [open.goalTitle, ...context(open.interrupt, vscode.l10n.t)].map(harmless).join(' · '),
     ignoreFocusOut: true,
   });
   await chosen?.perform();

@@ -22,6 +22,11 @@ export function inform(message: string, buttons: readonly string[] = [], holds =
   return notify(vscode.window.showInformationMessage, message, buttons, holds);
 }
 
+/** Resolves once the editor would let a person see one more notification. */
+export function noticeTurn(): Promise<void> {
+  return pace.turn();
+}
+
 /** A button of a notification, which does something by itself. */
 export interface Offer {
   readonly label: string;

@@ -1,13 +1,14 @@
 import * as vscode from 'vscode';
-import { harmless, oneLine } from './askedText';
+import { askedNotice, harmless } from './askedText';
 import { asksByDialog } from './consent';
 import { choicesOf } from './interruptChoices';
-import { answerInWords, askAll, isOpen, type Open, openIn, openInterrupts, send, showAsked } from './interrupts';
+import { answerInWords, isOpen, type Open, openIn, openInterrupts, send, showAndAsk, showAsked } from './interrupts';
 import { withoutLinks } from './messageText';
-import { inform, tellError } from './notices';
+import { inform, type Offer, tellError } from './notices';
 import { Endings, outcome } from './outcomes';
 import { commit, copyReceipt, reviewChanges } from './finishing';
 import type { Snapshot } from './protocol';
+import { ask as askIt, registerQuestions } from './questions';
 import type { Services } from './services';
 import { canGoOn, isActive, isHalted } from './snapshots';
 
@@ -16,27 +17,22 @@ const LONGEST = 400;
 /** Milliseconds after which the editor has moved a notification to its list, where it stays until it is closed. */
 const IN_VIEW = 15_000;
 
-/** Something to say with buttons; it is over once a button is pressed, or once it no longer holds. */
+/** Something to say with what can be done about it; it is over once it no longer holds. */
 interface Notice {
   readonly key: string;
   readonly message: string;
-  readonly buttons: readonly Button[];
-  /** A question: news gives way to it. */
+  readonly buttons: readonly Offer[];
+  /** A question: it stays in view until it is answered, here or elsewhere. News hides by itself. */
   readonly asks?: true;
   holds(): boolean;
 }
 
-interface Button {
-  readonly label: string;
-  perform(): Promise<void> | Thenable<unknown>;
-}
-
-/** Tells a person what waits for them, one notification at a time. */
+/** Tells a person what waits for them: one question at a time, and one piece of news beside it. */
 export function registerNotifications(services: Services): vscode.Disposable {
   const said = new Set<string>();
   const endings = new Endings();
-  let busy = false;
-  let waiting: Notice | undefined;
+  const shown = { question: false, news: false };
+  let newsWaits = false;
   const next = (): void => {
     endings.note(services.snapshots.all());
     const now = notices(services, endings);
@@ -44,24 +40,31 @@ export function registerNotifications(services: Services): vscode.Disposable {
     for (const key of [...said].filter((each) => now.every((one) => one.key !== each))) {
       said.delete(key);
     }
-    const notice = now.find((one) => !said.has(one.key));
-    waiting = notice;
-    if (busy || notice === undefined) {
-      return;
+    const unsaid = now.filter((one) => !said.has(one.key));
+    const question = unsaid.find((one) => one.asks === true);
+    if (question !== undefined && !shown.question) {
+      show('question', question, ask(services, question));
     }
-    busy = true;
+    const news = unsaid.find((one) => one.asks !== true);
+    newsWaits = shown.news && news !== undefined;
+    if (news !== undefined && !shown.news) {
+      const since = Date.now();
+      const givesWay = (): boolean => newsWaits && Date.now() - since >= IN_VIEW;
+      const one = { ...news, holds: () => news.holds() && !givesWay() };
+      show('news', news, tell(services, one, () => shown.question));
+    }
+  };
+  const show = (kind: keyof typeof shown, notice: Notice, done: Promise<void>): void => {
+    shown[kind] = true;
     said.add(notice.key);
-    waiting = undefined;
-    const since = Date.now();
-    const givesWay = (): boolean =>
-      waiting !== undefined && ((waiting.asks === true && notice.asks !== true) || Date.now() - since >= IN_VIEW);
-    void show(services, { ...notice, holds: () => notice.holds() && !givesWay() }).finally(() => {
-      busy = false;
+    void done.finally(() => {
+      shown[kind] = false;
       next();
     });
   };
   next();
   return vscode.Disposable.from(
+    registerQuestions(),
     services.snapshots.onDidChange(next),
     services.client.onDidStart(next),
     vscode.workspace.onDidGrantWorkspaceTrust(next),
@@ -82,45 +85,30 @@ function notices(services: Services, endings: Endings): Notice[] {
 
 function interruptNotice(services: Services, open: Open): Notice {
   const { runId, interrupt } = open;
-  const words = { label: vscode.l10n.t('Answer…'), perform: () => answerInWords(services, open) };
-  const show = { label: vscode.l10n.t('Show'), perform: () => showAndWait(services, open) };
+  const choices = choicesOf(interrupt, vscode.l10n.t);
+  const answers = choices.open
+    ? [{ label: vscode.l10n.t('Answer…'), perform: () => answerInWords(services, open) }]
+    : [choices.yes, choices.no].map(({ label, answer }) => ({ label, perform: () => send(services, open, answer) }));
+  const more = { label: vscode.l10n.t('More…'), perform: () => showAndAsk(services, open) };
+  const further = choices.edits || choices.text || choices.further.length > 0;
   return {
     key: `${runId}/${interrupt.id}/${interrupt.askedAt}`,
     message: asked(open),
-    buttons: choicesOf(interrupt, vscode.l10n.t).open ? [words, show] : [...yesAndNo(services, open), show],
+    buttons: [...answers, ...(further && !choices.open ? [more] : []), showButton(open)],
     asks: true,
     holds: () => isOpen(services, open) && goesOn(services, open),
   };
 }
 
+function showButton(open: Open): Offer {
+  return { label: vscode.l10n.t('Show'), perform: () => showAsked(open) };
+}
+
 /** Where several folders are open, which each may have a run, with the goal that it is about. */
 function asked({ goalTitle, interrupt }: Open): string {
-  const line = oneLine(interrupt, LONGEST, vscode.l10n.t);
+  const line = askedNotice(interrupt, LONGEST, vscode.l10n.t);
   const several = (vscode.workspace.workspaceFolders ?? []).length > 1;
   return several ? vscode.l10n.t('“{0}”: {1}', harmless(goalTitle), line) : line;
-}
-
-function yesAndNo(services: Services, open: Open): Button[] {
-  const choices = choicesOf(open.interrupt, vscode.l10n.t);
-  return [choices.yes, choices.no].map((choice) => ({
-    label: choice.label,
-    perform: () => send(services, open, choice.answer),
-  }));
-}
-
-/** The document with the question still beside it: a picker would cover what it is about. */
-async function showAndWait(services: Services, open: Open): Promise<void> {
-  await showAsked(open);
-  const choices = choicesOf(open.interrupt, vscode.l10n.t);
-  const words = { label: vscode.l10n.t('Answer…'), perform: () => answerInWords(services, open) };
-  const more = { label: vscode.l10n.t('More…'), perform: () => askAll(services, open) };
-  const further = choices.edits || choices.text || choices.further.length > 0;
-  await show(services, {
-    key: '',
-    message: asked(open),
-    buttons: [...(choices.open ? [words] : yesAndNo(services, open)), ...(further ? [more] : [])],
-    holds: () => isOpen(services, open),
-  });
 }
 
 function byDialog({ snapshots }: Services, { runId, interrupt }: Open): boolean {
@@ -142,7 +130,7 @@ function standing(services: Services, run: Snapshot): Notice[] {
   const since = `${run.runId}/${run.status ?? ''}/${run.iteration}`;
   const holds = (): boolean => services.snapshots.get(run.runId)?.status === run.status;
   if (run.status === 'interrupted') {
-    return [{ key: since, ...interrupted(services, run, resume), holds }];
+    return [{ key: since, ...interrupted(run, resume), holds }];
   }
   if (isHalted(run) && run.halt !== null) {
     const { plugin, reason } = run.halt;
@@ -153,15 +141,14 @@ function standing(services: Services, run: Snapshot): Notice[] {
 }
 
 /** With what it asked just then, which can be answered before it goes on. */
-function interrupted(services: Services, run: Snapshot, resume: Button): Pick<Notice, 'message' | 'buttons'> {
+function interrupted(run: Snapshot, resume: Offer): Pick<Notice, 'message' | 'buttons' | 'asks'> {
   const [open] = openIn(run);
   if (open === undefined) {
     return { message: vscode.l10n.t('The run of “{0}” was interrupted.', harmless(run.title)), buttons: [resume] };
   }
-  const line = oneLine(open.interrupt, LONGEST, vscode.l10n.t);
-  const show = { label: vscode.l10n.t('Show'), perform: () => showAndWait(services, open) };
+  const line = askedNotice(open.interrupt, LONGEST, vscode.l10n.t);
   const message = vscode.l10n.t('The run of “{0}” was interrupted while it asked: {1}', harmless(run.title), line);
-  return { message, buttons: [resume, show] };
+  return { message, buttons: [resume, showButton(open)], asks: true };
 }
 
 /** What lets it go on: a limit that ended it is raised first. */
@@ -176,7 +163,7 @@ function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
     return [];
   }
   const target = { runId: run.runId, goalUri: run.goalUri };
-  const button = (label: string, command: string): Button => ({
+  const button = (label: string, command: string): Offer => ({
     label,
     perform: () => vscode.commands.executeCommand(command, target),
   });
@@ -209,8 +196,21 @@ function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {
   });
 }
 
-/** Resolves once it was answered, closed, or is over; a button that is pressed later still counts. */
-async function show(services: Services, notice: Notice): Promise<void> {
+/** Asks until it is over. */
+async function ask(services: Services, notice: Notice): Promise<void> {
+  let stop = (): void => undefined;
+  const never = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  try {
+    await askIt(notice.message, notice.buttons, () => notice.holds(), over(services, notice, never));
+  } finally {
+    stop();
+  }
+}
+
+/** Resolves once it was closed, or is over; a button that is pressed later still counts. */
+async function tell(services: Services, notice: Notice, asksBeside: () => boolean): Promise<void> {
   const state = { shown: false, left: false };
   const labels = notice.buttons.map((button) => button.label);
   const closed = inform(withoutLinks(notice.message), labels, () => {
@@ -227,8 +227,8 @@ async function show(services: Services, notice: Notice): Promise<void> {
   const first = await Promise.race([closed.then(() => 'closed' as const), over(services, notice, closed)]);
   if (first === 'over') {
     state.left = true;
-    if (state.shown) {
-      // The editor has no way to take back one notification: this hides those in view, and keeps them in its list.
+    if (state.shown && !asksBeside()) {
+      // This hides all that are in view, and keeps them in the list: nothing that is asked may hide with them.
       await vscode.commands.executeCommand('notifications.hideToasts');
     }
     return;

@@ -109,6 +109,9 @@ export interface Interrupt {
   readonly askedAt: string;
   readonly about: string;
   readonly remembers: boolean;
+  readonly folder: string;
+  readonly said: string;
+  readonly before: string;
 }
 
 export interface Halt {

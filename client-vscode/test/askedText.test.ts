@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { askedDocument, changedLines, harmless, isDiff, label, oneLine, visible } from '../src/askedText';
+import { askedDocument, askedNotice, changedLines, harmless, isDiff, label, oneLine, visible } from '../src/askedText';
+import { withoutOpenBracket } from '../src/messageText';
 import { interrupt } from './samples';
 
 const t = (message: string, ...values: (string | number)[]): string =>
@@ -26,7 +27,7 @@ describe('what a notification says', () => {
 
   test('the end of a long command is seen as well, and how much is not', () => {
     const text = oneLine(command(`echo ${'x'.repeat(500)} | sh`), 100, t);
-    expect(text).toMatch(/^Run this command\? echo x+ … \(410 more characters: press Show\) … x+ \| sh$/);
+    expect(text).toMatch(/^Run this command\? echo x+ … \(410 more characters\) … x+ \| sh$/);
   });
 
   test('a change is said by its size: its lines are for Show', () => {
@@ -40,6 +41,19 @@ describe('what a notification says', () => {
     const text = 'Start this run? Worker: the agent · Judge: none · Ends after at most 10 iterations · Costs at most $5';
     expect(oneLine(asked, 50, t)).toBe(text);
   });
+});
+
+test('a notification names the folder, and the reason in the words of the worker', () => {
+  const asked = { ...command('git push'), folder: 'C:\\w\\shop', said: 'The [fix](command:x)\nis ready.' };
+  expect(askedNotice(asked, 100, t)).toBe(
+    'Run this command in shop? git push · The worker says: The [fix]\u2060(command:x) ⏎ is ready.',
+  );
+  expect(askedNotice({ ...asked, said: 'x'.repeat(999) }, 100, t).length).toBeLessThan(300);
+});
+
+test('an open bracket of others takes no link of ours', () => {
+  expect(withoutOpenBracket('if [ -f x ] see [this')).toBe('if [ -f x ] see \uff3bthis');
+  expect(withoutOpenBracket('[a] b')).toBe('[a] b');
 });
 
 describe('text of others', () => {
@@ -57,13 +71,30 @@ describe('text of others', () => {
 
 describe('the document of what is asked', () => {
   test('a command and a change stand as they are', () => {
-    expect(askedDocument('Goal', command('echo a\nrm b'))).toBe('echo a\nrm b');
-    expect(askedDocument('Goal', interrupt({ preview: DIFF }))).toBe(DIFF);
+    expect(askedDocument('Goal', command('echo a\nrm b'), t)).toBe('# Run this command?\n# Goal\n\necho a\nrm b\n');
+    expect(askedDocument('Goal', interrupt({ preview: DIFF }), t)).toBe(DIFF);
+  });
+
+  test('where it would run, why, and what came before stand around it', () => {
+    const asked = { ...command('git push'), folder: '/w/shop', said: 'The fix\nis ready.', before: 'ran `pytest`: exit 0' };
+    expect(askedDocument('Goal', asked, t).split('\n').slice(3)).toEqual([
+      'git push',
+      '',
+      '# In /w/shop',
+      '',
+      '# The worker says: The fix',
+      '# is ready.',
+      '',
+      '# Just before, it ran `pytest`: exit 0',
+      '',
+    ]);
+    const words = askedDocument('Goal', interrupt({ title: 'Which?', preview: '', input: {}, said: 'Two fit.' }), t);
+    expect(words).toBe('Which?\nGoal\n\nThe worker says: Two fit.\n');
   });
 
   test('words stand under their title, on lines that can be read', () => {
     const asked = interrupt({ title: 'Start this run?', preview: `Judge: none\n${'word '.repeat(30).trim()}`, input: {} });
-    const lines = askedDocument('Ship it', asked).split('\n');
+    const lines = askedDocument('Ship it', asked, t).split('\n');
     expect(lines.slice(0, 4)).toEqual(['Start this run?', 'Ship it', '', 'Judge: none']);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
     expect(lines.slice(4).join(' ').split(/\s+/).filter((word) => word === 'word')).toHaveLength(30);
@@ -71,7 +102,7 @@ describe('the document of what is asked', () => {
 
   test('a word that is longer than a line is left whole', () => {
     const long = 'x'.repeat(300);
-    expect(askedDocument('', interrupt({ title: '', preview: `a ${long} b`, input: {} }))).toContain(long);
+    expect(askedDocument('', interrupt({ title: '', preview: `a ${long} b`, input: {} }), t)).toContain(long);
   });
 });
 

@@ -11,6 +11,9 @@ export function interrupt(given: Partial<Interrupt> = {}): Interrupt {
     askedAt: '2026-01-01T00:00:00.000Z',
     about: 'tool:run_command',
     remembers: false,
+    folder: '',
+    said: '',
+    before: '',
     ...given,
   };
 }

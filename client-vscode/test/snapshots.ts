@@ -99,6 +99,9 @@ export function makeInterrupt(id: string, given: Partial<Interrupt> = {}): Inter
     askedAt: '2026-01-01T00:00:00.000Z',
     about: 'tool:run_command',
     remembers: false,
+    folder: '',
+    said: '',
+    before: '',
     ...given,
   };
 }

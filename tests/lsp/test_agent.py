@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, says
+from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, calls_all, says, tool
 
 from .editor import Editor
 from .rawclient import Message
@@ -78,6 +78,8 @@ def test_a_run_of_the_agent_asks_and_never_writes_over_unsaved_text(editor: Edit
             "run_command",
             {"command": "echo no > done.txt"},
         )
+        # The write was refused: it is what the worker did before.
+        assert (asked["folder"], asked["said"], asked["before"]) == (str(root), "", "wrote words.txt")
         assert not (root / "done.txt").exists()
         answer = {"runId": run_id, "interruptId": asked["id"], "response": "edit"}
         assert editor.execute_error("donewhen.run.answer", answer)["code"] == -32602
@@ -96,7 +98,8 @@ def test_a_run_of_the_agent_asks_and_never_writes_over_unsaved_text(editor: Edit
 @pytest.mark.conformance("A2")
 def test_a_client_without_interrupts_gets_a_message_that_holds_the_command(editor: Editor, root: Path) -> None:
     worker = [
-        calls("run_command", command="echo hi > done.txt"),
+        calls("read_file", path="words.txt"),
+        calls_all(tool("run_command", command="echo hi > done.txt"), text="I write it."),
         calls("report", state="finished", text="Done.").expecting("not run"),
     ]
     with ScriptedModels({"worker": worker}) as models:
@@ -105,7 +108,8 @@ def test_a_client_without_interrupts_gets_a_message_that_holds_the_command(edito
         assert request["params"]["message"].startswith("Start this run?\n")
         editor.reply(request, {"title": "Start"})
         request = editor.expect("window/showMessageRequest", timeout=60)
-        assert re.match(r"Run `echo hi > done\.txt`\?\necho hi > done\.txt$", request["params"]["message"])
+        lines = ["Run `echo hi > done.txt`?", "echo hi > done.txt", f"In {root}", "The worker says: I write it."]
+        assert request["params"]["message"] == "\n".join([*lines, "Just before, it read words.txt"])
         assert [one["title"] for one in request["params"]["actions"]] == ["Deny", "Approve"]
         # A message that has gone out of sight is shown again for the lens "Answer".
         editor.execute("donewhen.run.answer", {"runId": run_id, "interruptId": "I2"})

@@ -8,11 +8,12 @@ from tests.vscode.screen import Screen
 from tests.vscode.waiting import PATIENCE
 
 TOAST = ".notifications-toasts .notification-list-item"
+CENTRE = ".notifications-center"
 
 PRESS = """([box, wanted, button]) => {
   for (const notice of document.querySelectorAll(box)) {
     if (notice.offsetParent === null || !notice.innerText.includes(wanted)) continue;
-    for (const one of notice.querySelectorAll('.monaco-button')) {
+    for (const one of notice.querySelectorAll('.monaco-button, .notification-list-item-message a')) {
       if (one.innerText.trim() === button) { one.click(); return true; }
     }
   }
@@ -74,7 +75,7 @@ class Notices:
         )
 
     def press(self, text: str, button: str, within: float = PATIENCE) -> None:
-        """Presses a button of the notification that holds the text."""
+        """Presses a button of the notification that holds the text, or a link in it."""
         self._screen.until(
             lambda: self._screen.page.evaluate(PRESS, [TOAST, text, button]), f"{button} in {text!r}", within
         )
@@ -84,6 +85,18 @@ class Notices:
         self._screen.page.locator(TOAST).filter(has_text=text).first.hover()
         self._screen.page.locator(TOAST).filter(has_text=text).first.get_by_role("button", name="Clear").click()
         self.gone(text)
+
+    def put_off(self, text: str) -> None:
+        """Puts off the question that holds the text, without an answer."""
+        self.press(text, "Later")
+        self.gone(text)
+
+    def listed(self) -> list[str]:
+        """The notifications in the editor's list of them, which is opened for that."""
+        self.press_bar("status.notifications")
+        found = self._screen.read(f"{CENTRE} .notification-list-item", "e.innerText.trim()")
+        self.press_bar("status.notifications")
+        return found
 
     def gone(self, text: str, within: float = PATIENCE) -> None:
         self._screen.until(lambda: not any(text in one for one in self.toasts()), f"rid of {text!r}", within)

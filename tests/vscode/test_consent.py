@@ -52,9 +52,9 @@ def test_consent_is_a_dialog_and_a_question_needs_no_notification(
     assert not window.notices.toasts()
     window.notices.press_dialog("Start this run?", "Start")
 
-    # The notification is closed unanswered: lens, view and status bar go on asking.
+    # The notification is put off unanswered: lens, view and status bar go on asking.
     window.notices.wait("touch ASKED", 60)
-    window.notices.close("touch ASKED")
+    window.notices.put_off("touch ASKED")
     window.notices.wait_bar(BAR, "waiting for you")
     window.until(lambda: any(one.startswith("Answer") for one in window.editor.lenses()), "the lens Answer first")
     window.screenshot(tmp_path / "asked.png")

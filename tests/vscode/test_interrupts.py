@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, calls
+from donewhen.testing.models import ModelCall, Reply, calls, calls_all, tool
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, in_turn, one_by_one
@@ -48,7 +48,7 @@ def test_what_is_asked_is_shown_as_it_is_and_what_is_approved_is_done(
             calls("run_command", command=DECEIVING),
             calls("run_command", command="touch APPROVED"),
             calls("write_file", path=TASKS, content='{"version": "2.0.0"}\n'),
-            calls("run_command", command=LINES),
+            calls_all(tool("run_command", command=LINES), text="Two files are missing."),
             calls("read_file", path="calc.py"),
             calls("write_file", path="calc.py", content=RIGHT),
             calls("report", state="finished", text="add adds now."),
@@ -58,7 +58,8 @@ def test_what_is_asked_is_shown_as_it_is_and_what_is_approved_is_done(
     begin(window)
     told = window.notices.wait("echo [Docs]")
     assert "$(bell) \ufffdtxt.hs" in told
-    assert window.notices.links() == []
+    # What the worker wrote made no link: these are the choices.
+    assert window.notices.links() == ["Approve", "Deny", "More…", "Show"]
     window.notices.press("echo [Docs]", "Deny")
 
     window.notices.press("touch APPROVED", "Approve")
@@ -75,7 +76,12 @@ def test_what_is_asked_is_shown_as_it_is_and_what_is_approved_is_done(
 
     assert "touch ONE ⏎ touch TWO" in window.notices.wait("touch ONE")
     window.notices.press("touch ONE", "Show")
-    window.until(lambda: window.editor.lines()[:2] == LINES.split("\n"), "the command as it is")
+    window.until(lambda: window.editor.lines()[3:5] == LINES.split("\n"), "the command as it is")
+    shown = "\n".join(window.editor.lines())
+    assert f"# In {folder}" in shown
+    assert "# The worker says: Two files are missing." in shown
+    assert "# Just before, it wrote .vscode/tasks.json" in shown
+    window.screenshot(tmp_path / "asked-command.png")
     window.notices.press("touch ONE", "More…")
     window.palette.pick("Edit")
     window.notices.wait("as it stands in the editor")
@@ -191,6 +197,9 @@ def test_a_question_that_was_answered_elsewhere_goes_away(
     elsewhere(server, folder, "answer", run_id, "I2", "deny")
     window.notices.gone("touch FIRST")
     assert not (folder / "FIRST").exists()
+
+    # It is nowhere any more, not even in the editor's list.
+    assert not any("touch FIRST" in one for one in window.notices.listed())
 
     assert "[two]\u2060(https://example.com) ⏎ do you want?" in window.notices.wait("Which of **these**")
     window.notices.press("Which of **these**", "Answer…")

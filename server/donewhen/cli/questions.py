@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from donewhen.cli.answers import choices, typed_answer
 from donewhen.cli.display import Display
 from donewhen.cli.terminal import Terminal
 from donewhen.cli.wording import bounded, one_line
+from donewhen.core.asking import context_lines
 from donewhen.core.errors import UnknownInterrupt, UsageError, WrongAnswer
 from donewhen.core.work import Answer, Interrupt
 from donewhen.engine.api import Runs, RunView
 
 MAX_PREVIEW = 200
 """Lines of a preview: more than this nobody reads before an answer."""
+MAX_AROUND = 12
 
 
 class Questions:
@@ -25,6 +28,7 @@ class Questions:
         self._asked: str | None = None
         self._task: asyncio.Task[None] | None = None
         self._open: tuple[Interrupt, ...] = ()
+        self._view: RunView | None = None
         self._input_ended = False
         self._answering = False
 
@@ -34,6 +38,7 @@ class Questions:
         return self._task is not None
 
     def update(self, view: RunView) -> None:
+        self._view = view
         self._open = view.state.interrupts if view.state.active else ()
         gone = self._asked not in {i.id for i in self._open}
         if self._task is not None and gone and not self._answering:
@@ -64,7 +69,8 @@ class Questions:
             self._ask(left[0])
 
     async def _until_answered(self, interrupt: Interrupt) -> None:
-        self._terminal.say(_question(interrupt))
+        around = context_lines(self._view.state, interrupt) if self._view is not None else []
+        self._terminal.say(_question(interrupt, around))
         taken = False
         while not taken:
             answer = await self._typed(interrupt)
@@ -99,9 +105,9 @@ class Questions:
                 self._terminal.say(str(unclear))
 
 
-def _question(interrupt: Interrupt) -> str:
+def _question(interrupt: Interrupt, around: Sequence[str]) -> str:
     shown = bounded(interrupt.preview, MAX_PREVIEW)
-    preview = "".join(f"\n{line}" for line in shown)
+    preview = "".join(f"\n{line}" for line in [*shown, *(one for said in around for one in bounded(said, MAX_AROUND))])
     tool = f" [{interrupt.tool}]" if interrupt.tool else ""
     title = f"{interrupt.id}{tool} {one_line(interrupt.title, 500)}"
     if interrupt.about == "start":

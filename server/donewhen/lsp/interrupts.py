@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from donewhen.core.asking import context_lines
 from donewhen.core.errors import DoneWhenError, UnknownInterrupt
+from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
 from donewhen.lsp.failures import ClientSilent
 from donewhen.wire.halt import halt_text
@@ -65,7 +67,8 @@ class Interrupts:
             self._open.pop(key).cancel()
         for key, interrupt in wanted.items():
             if key not in self._open:
-                work = self._ask(folder, run_id, interrupt)
+                context = context_lines(view.state, interrupt, str(folder.root))
+                work = self._ask(folder, run_id, interrupt, context)
                 self._open[key] = self._session.later(work, f"interrupt {interrupt.id}")
 
     def ask_again(self, folder: Folder, view: RunView, interrupt_id: str) -> None:
@@ -105,9 +108,9 @@ class Interrupts:
             task.cancel()
         self._open.clear()
 
-    async def _ask(self, folder: Folder, run_id: str, interrupt: Interrupt) -> None:
+    async def _ask(self, folder: Folder, run_id: str, interrupt: Interrupt, context: Sequence[str]) -> None:
         offered = choices(interrupt)
-        chosen = await self._message(text(interrupt), [one.title for one in offered])
+        chosen = await self._message(text(interrupt, context), [one.title for one in offered])
         choice = next((one for one in offered if one.title == chosen), None)
         if choice is None:
             return
@@ -166,8 +169,8 @@ def choices(interrupt: Interrupt) -> tuple[Choice, ...]:
     return (Choice("No", "deny"), Choice("Yes", "approve"))
 
 
-def text(interrupt: Interrupt) -> str:
-    """What is asked, with as much of the preview as a message can hold."""
+def text(interrupt: Interrupt, context: Sequence[str] = ()) -> str:
+    """What is asked, with as much of the preview, and of what stands around it, as a message can hold."""
     title, preview = (_CONTROL.sub("�", one).strip() for one in (interrupt.title, interrupt.preview))
     most = MAX_SUMMARY if interrupt.about in ("start", "findings") else MAX_PREVIEW
     if len(preview) > most:
@@ -175,4 +178,5 @@ def text(interrupt: Interrupt) -> str:
         cut = len(preview) - most
         head, tail = preview[: most // 2], preview[-most // 2 :]
         preview = f"{head}\n… {cut} characters are not shown here; `donewhen status` shows all …\n{tail}"
-    return f"{title}\n{preview}" if preview else title
+    around = [keep_ends(_CONTROL.sub("�", line), MAX_PREVIEW) for line in context]
+    return "\n".join([title, *([preview] if preview else []), *around])

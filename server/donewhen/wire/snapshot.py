@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+from donewhen.core.asking import around, runs_command
 from donewhen.core.evidence import Problem
 from donewhen.core.proof import proven, satisfied
 from donewhen.core.state import IterationRecord, RunState
@@ -96,6 +97,9 @@ class WireIntegrity(Wire):
 
 
 class WireInterrupt(Wire):
+    """`folder` is where a command would run; `said` what the worker said when it asked, and `before` its last step
+    before: empty where there is none."""
+
     id: str
     kind: Literal["approval", "question"]
     title: str
@@ -105,6 +109,9 @@ class WireInterrupt(Wire):
     asked_at: str
     about: str = ""
     remembers: bool = False
+    folder: str = ""
+    said: str = ""
+    before: str = ""
 
 
 class WireHalt(Wire):
@@ -248,7 +255,7 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         counts=counts,
         requirements=requirements,
         integrity=_integrity(state, root),
-        interrupts=[_interrupt(one) for one in state.interrupts],
+        interrupts=[_interrupt(state, root, one) for one in state.interrupts],
         halt=_halt(state),
         warnings=[WireWarning(code=one.code, message=one.message) for one in state.warnings],
         cost=_cost(state),
@@ -365,7 +372,8 @@ def _integrity(state: RunState, root: Path) -> list[WireIntegrity]:
     ]
 
 
-def _interrupt(one: Interrupt) -> WireInterrupt:
+def _interrupt(state: RunState, root: Path, one: Interrupt) -> WireInterrupt:
+    known = around(state, one)
     return WireInterrupt(
         id=one.id,
         kind=one.kind,
@@ -376,6 +384,9 @@ def _interrupt(one: Interrupt) -> WireInterrupt:
         asked_at=wire_time(one.asked_at),
         about=one.about,
         remembers=one.remembers,
+        folder=str(root) if runs_command(one) else "",
+        said=known.said,
+        before=known.before,
     )
 
 
