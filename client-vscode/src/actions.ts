@@ -53,7 +53,7 @@ function about(command: string, run: Snapshot | undefined): Target | undefined {
 
 function label(command: string): vscode.QuickPickItem {
   const labels: Readonly<Record<string, [string, string]>> = {
-    'donewhen.answer': ['bell-dot', vscode.l10n.t('Answer What Is Asked')],
+    'donewhen.answer': ['bell-dot', vscode.l10n.t('Answer Question')],
     'donewhen.start': ['play', vscode.l10n.t('Start')],
     'donewhen.checkNow': ['beaker', vscode.l10n.t('Check Now')],
     'donewhen.pause': ['debug-pause', vscode.l10n.t('Pause')],

@@ -30,6 +30,6 @@ function offerToPause(services: Services, runId: string, title: string, begin: (
     await begin();
   };
 
-  const message = vscode.l10n.t('“{0}” is pursued in this folder, and there is one goal at a time.', label(title));
-  say('warning', message, { buttons: [{ label: vscode.l10n.t('Pause It and Go On Here'), perform }] });
+  const message = vscode.l10n.t('A run of “{0}” is in progress in this folder, where only one goal can run at a time.', label(title));
+  say('warning', message, { buttons: [{ label: vscode.l10n.t('Pause It and Start This One'), perform }] });
 }

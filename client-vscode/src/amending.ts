@@ -24,7 +24,7 @@ export async function chooseJudge(services: Services, target: Target | undefined
   if (uri === undefined) {
     return;
   }
-  const judgeModel = await askModel('judgeModel', vscode.l10n.t('The model that judges what no check decides'));
+  const judgeModel = await askModel('judgeModel', vscode.l10n.t('The model that judges what checks can’t decide'));
   if (judgeModel === undefined || judgeModel === '') {
     return;
   }

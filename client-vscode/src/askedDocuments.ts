@@ -35,7 +35,7 @@ export async function askedText(
     await services.client.request('donewhen.run.status', {});
   }
   const found = asked(services, shown.runId, shown.interruptId);
-  const answered = vscode.l10n.t('This question was answered.');
+  const answered = vscode.l10n.t('This question has been answered.');
   if (found === undefined) {
     return answered;
   }

@@ -28,9 +28,9 @@ function whyOne(run: Snapshot, wanted: string, language: Language): string {
   const named = /\bR(\d+)\b/i.exec(wanted)?.[1];
   const all = run.requirements.filter((one) => named === undefined || String(one.number) === named);
   const missing = named === undefined ? all.filter(({ status }) => status !== 'met' && status !== 'waived') : all;
-  const reasons = missing.map((one) => `${row(one, language)}\n\n  ${text(one.reason) || t('Nothing is known of it yet.')}`);
+  const reasons = missing.map((one) => `${row(one, language)}\n\n  ${text(one.reason) || t('Nothing is known about it yet.')}`);
   const findings = run.integrity.filter(({ accepted }) => !accepted).map((one) => `- ✗ ${one.id}: ${text(one.message)}`);
-  const asked = run.interrupts.map((one) => `- ${t('It waits for your answer: {0}', text(one.title))}`);
+  const asked = run.interrupts.map((one) => `- ${t('Waiting for your answer: {0}', text(one.title))}`);
   const ended = run.reason === '' || run.complete ? [] : [text(run.reason)];
   const said = [...reasons, ...(named === undefined ? [...findings, ...asked] : [])];
   return [heading(run, language), ...ended, ...(said.length === 0 ? [t('Nothing is missing.')] : said)].join('\n\n');

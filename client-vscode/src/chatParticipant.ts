@@ -76,7 +76,7 @@ async function shown({ snapshots }: Services, stream: vscode.ChatResponseStream)
     stream.markdown(vscode.l10n.t('There is no goal file here yet.'));
     stream.button({ command: 'donewhen.setGoal', title: vscode.l10n.t('Set Goal') });
   } else if (runs.length === 0) {
-    stream.markdown(vscode.l10n.t('Nothing was checked or pursued yet.'));
+    stream.markdown(vscode.l10n.t('No goal has been checked or started yet.'));
     stream.button({ command: 'donewhen.checkNow', title: vscode.l10n.t('Check Now') });
   }
   return runs;

@@ -12,7 +12,7 @@ export function goalsText(runs: readonly Snapshot[], goalFiles: readonly string[
   if (runs.length === 0) {
     return goalFiles.length === 0
       ? 'There is no goal file in this workspace.'
-      : `Nothing was checked or pursued yet. Goal files: ${goalFiles.slice(0, MOST_GOALS).join(', ')}. To check one, use check_goal.`;
+      : `No goal has been checked or started yet. Goal files: ${goalFiles.slice(0, MOST_GOALS).join(', ')}. To check one, use check_goal.`;
   }
   return runs.slice(0, MOST_GOALS).map(goalText).join('\n\n');
 }

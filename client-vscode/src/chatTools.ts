@@ -17,7 +17,7 @@ export function registerChatTools(services: Services): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.lm.registerTool<Input>('get_goal_status', {
       invoke: async ({ input }) => said(await status(services, input)),
-      prepareInvocation: () => ({ invocationMessage: vscode.l10n.t('Reading how far the goals are') }),
+      prepareInvocation: () => ({ invocationMessage: vscode.l10n.t('Reading the status of the goals') }),
     }),
     vscode.lm.registerTool<Input>('check_goal', {
       invoke: async ({ input }, token) => said(await check(services, input, token)),
@@ -64,7 +64,7 @@ export async function checkGoal({ client }: Services, uri: vscode.Uri, token: vs
 
 function mustBeTrusted(): void {
   if (!vscode.workspace.isTrusted) {
-    throw new Error(vscode.l10n.t('The workspace is not trusted: nothing of it is executed.'));
+    throw new Error(vscode.l10n.t('The workspace is not trusted, so nothing in it is run.'));
   }
 }
 

@@ -9,7 +9,7 @@ interface WorkerItem extends vscode.QuickPickItem {
 /** Who can work, the one that needs nothing first. */
 export function workerItems(): WorkerItem[] {
   return [
-    { worker: 'human', label: vscode.l10n.t('You'), description: vscode.l10n.t('edit and save; every change is proven') },
+    { worker: 'human', label: vscode.l10n.t('You'), description: vscode.l10n.t('edit and save; the checks run after each change') },
     { worker: 'agent', label: vscode.l10n.t('The built-in agent'), description: vscode.l10n.t('needs a model') },
     { worker: 'command', label: vscode.l10n.t('A command'), description: vscode.l10n.t('such as another agent') },
   ];
@@ -17,7 +17,7 @@ export function workerItems(): WorkerItem[] {
 
 export async function chooseWorker(services: Services): Promise<void> {
   const items = workerItems().map((item) => (item.worker === currentWorker() ? { ...item, picked: true } : item));
-  const title = vscode.l10n.t('Who works on goals that name no worker?');
+  const title = vscode.l10n.t('Who works on goals that don’t name a worker?');
   const chosen = await vscode.window.showQuickPick(items, { title });
   if (chosen !== undefined && (await prepareWorker(services, chosen.worker))) {
     await setForUser('worker', chosen.worker);
@@ -61,7 +61,7 @@ export async function chooseModels(services: Services): Promise<void> {
   if (model === undefined) {
     return;
   }
-  const judge = await askModel('judgeModel', vscode.l10n.t('The model that judges what no check decides (2/2)'));
+  const judge = await askModel('judgeModel', vscode.l10n.t('The model that judges what checks can’t decide (2/2)'));
   if (judge === undefined) {
     return;
   }

@@ -10,7 +10,7 @@ export async function editCommand(before: string, run: (after: string) => Promis
     title: vscode.l10n.t('What should run instead?'),
     value: before,
     ignoreFocusOut: true,
-    validateInput: (text) => (text.trim() === '' ? vscode.l10n.t('It can’t be empty: deny it instead.') : undefined),
+    validateInput: (text) => (text.trim() === '' ? vscode.l10n.t('It can’t be empty. To run nothing, deny it.') : undefined),
   });
   if (after !== undefined) {
     await run(after);

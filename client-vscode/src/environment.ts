@@ -89,11 +89,11 @@ export class Environment {
   private async ofPath(program: string): Promise<ServerCommand> {
     const others = [openSettings('donewhen.serverPath'), useOwn('serverPath')];
     if (!isNamed(program)) {
-      const message = vscode.l10n.t('{0} is configured to be Done When’s server, but is no absolute path.', program);
+      const message = vscode.l10n.t('{0} is configured to be Done When’s server, but is not an absolute path.', program);
       throw new SetupProblem(message, others);
     }
     if (path.isAbsolute(program) && (await stat(program).catch(() => undefined))?.isFile() !== true) {
-      const message = vscode.l10n.t('{0} is configured to be Done When’s server, but is no file.', program);
+      const message = vscode.l10n.t('{0} is configured to be Done When’s server, but is not a file.', program);
       throw new SetupProblem(message, others);
     }
     return commandOfPath(program);
@@ -102,12 +102,12 @@ export class Environment {
   private async ofInterpreter(interpreter: string): Promise<ServerCommand> {
     const others = [useOwn('interpreter'), openSettings('donewhen.interpreter')];
     if (!isNamed(interpreter)) {
-      const message = vscode.l10n.t('{0} is configured to run Done When, but is no absolute path.', interpreter);
+      const message = vscode.l10n.t('{0} is configured to run Done When, but is not an absolute path.', interpreter);
       throw new SetupProblem(message, others);
     }
     const python = await askPython([interpreter], this.storage, process.env);
     if (python === undefined) {
-      throw new SetupProblem(vscode.l10n.t('{0} is configured to run Done When, but is no Python.', interpreter), others);
+      throw new SetupProblem(vscode.l10n.t('{0} is configured to run Done When, but is not a Python.', interpreter), others);
     }
     if (!isNewEnough(python)) {
       const version = python.version.join('.');
@@ -115,7 +115,7 @@ export class Environment {
       throw new SetupProblem(message, others);
     }
     if (python.donewhen === null) {
-      const message = vscode.l10n.t('{0} is configured to run Done When, but has no donewhen.', interpreter);
+      const message = vscode.l10n.t('{0} is configured to run Done When, but doesn’t have donewhen installed.', interpreter);
       throw new SetupProblem(message, [this.installThere(interpreter), ...others]);
     }
     this.log.info(`donewhen ${python.donewhen} of ${interpreter}`);
@@ -160,7 +160,7 @@ export class Environment {
     const names = await readdir(folder).catch(() => [] as string[]);
     const wheel = names.find((name) => name.endsWith('.whl'));
     if (wheel === undefined) {
-      const message = vscode.l10n.t('This build of the extension holds no server. Name a Python that has donewhen.');
+      const message = vscode.l10n.t('This build of the extension doesn’t include the server. Choose a Python that has donewhen.');
       throw new SetupProblem(message, [openSettings('donewhen.interpreter')]);
     }
     return path.join(folder, wheel);
@@ -169,8 +169,8 @@ export class Environment {
   private async make(contents: Contents): Promise<string> {
     const title =
       contents.extras.length > 0
-        ? vscode.l10n.t('Done When installs model support, about 300 MB, once')
-        : vscode.l10n.t('Done When sets up its Python environment');
+        ? vscode.l10n.t('Installing model support for Done When, about 300 MB, once')
+        : vscode.l10n.t('Setting up a Python environment for Done When');
     const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
     return vscode.window.withProgress(options, async (progress, token) => {
       const abort = new AbortController();

@@ -110,7 +110,7 @@ function activityNodes(snapshot: Snapshot, id: string, language: Language): Tree
   if (text === null || text === '') {
     return [];
   }
-  const description = snapshot.phase === null ? '' : phaseName(snapshot.phase, language);
+  const description = phaseName(snapshot, language);
   const icon = { name: snapshot.status === 'running' ? 'pulse' : 'info' };
   return [node({ id: `${id}/activity`, label: oneLine(text, 300), description, icon, about, tooltip: () => plain(text) })];
 }

@@ -177,7 +177,7 @@ function command(click: Click): vscode.Command {
 /** How many questions wait for a person, on the icon of the view. */
 function setBadge(view: vscode.TreeView<Element>, { snapshots }: Services): void {
   const value = snapshots.all().reduce((sum, snapshot) => sum + snapshot.interrupts.length, 0);
-  const tooltip = value === 1 ? vscode.l10n.t('1 question waits for you') : vscode.l10n.t('{0} questions wait for you', value);
+  const tooltip = value === 1 ? vscode.l10n.t('1 question is waiting for you') : vscode.l10n.t('{0} questions are waiting for you', value);
   if (view.badge?.value !== (value === 0 ? undefined : value)) {
     view.badge = value === 0 ? undefined : { value, tooltip };
   }

@@ -60,7 +60,7 @@ function labels(interrupt: Interrupt, t: Translate): [string, string] {
     return [t('End the Run'), t('Go On')];
   }
   if (aboutFindings(interrupt)) {
-    return [t('Accept All'), t('Let the Worker Undo It')];
+    return [t('Accept All'), t('Have the Worker Undo It')];
   }
   return interrupt.about === 'restore' ? [t('Keep Them'), t('Discard Them')] : [t('Yes'), t('No')];
 }
@@ -69,7 +69,7 @@ function labels(interrupt: Interrupt, t: Translate): [string, string] {
 function undecidable(t: Translate): Choices {
   const yes: Choice = {
     label: t('Add Check'),
-    detail: t('A command that decides it; the run takes it up'),
+    detail: t('A command that decides it; the run goes on with it'),
     answer: { command: 'donewhen.addCheck' },
   };
   const no: Choice = {
@@ -77,8 +77,8 @@ function undecidable(t: Translate): Choices {
     detail: t('A model that decides it by the evidence; the run goes on with it'),
     answer: { command: 'donewhen.chooseJudge' },
   };
-  const end: Choice = { label: t('End Unproven'), answer: { response: 'deny' } };
-  const waive: Choice = { label: t('Waive'), detail: t('Your word stands for proof'), answer: { response: 'approve' } };
+  const end: Choice = { label: t('End Without Proof'), answer: { response: 'deny' } };
+  const waive: Choice = { label: t('Waive'), detail: t('Your word takes the place of proof'), answer: { response: 'approve' } };
   return { yes, no, further: [end, waive], all: [yes, no, end, waive], edits: false, text: false, open: false };
 }
 
@@ -86,12 +86,12 @@ function keptChoices(t: Translate): Choice[] {
   return [
     {
       label: t('Approve for This Run'),
-      detail: t('Exactly this is not asked about again until the run ends'),
+      detail: t('You aren’t asked about exactly this again until the run ends'),
       answer: { response: 'approve', remember: 'run' },
     },
     {
       label: t('Always in This Workspace'),
-      detail: t('Exactly this is not asked about again here; kept for you, not in the workspace'),
+      detail: t('You aren’t asked about exactly this again in this workspace; kept for you, not in its files'),
       answer: { response: 'approve', remember: 'workspace' },
     },
   ];

@@ -138,7 +138,7 @@ export async function send(
   given: Omit<RunAnswerArgument, 'runId' | 'interruptId'> | { readonly command: string },
 ): Promise<void> {
   if (!isOpen(services, open)) {
-    say('information', vscode.l10n.t('That is no longer asked: it was answered already.'));
+    say('information', vscode.l10n.t('This question has already been answered.'));
     return;
   }
   if ('command' in given) {
@@ -163,10 +163,10 @@ async function pickOpen(services: Services, target: Target | undefined): Promise
   if (named !== undefined || target?.interruptId !== undefined || all.length <= 1) {
     const open = target?.interruptId === undefined ? all[0] : named;
     if (open === undefined) {
-      say('information', vscode.l10n.t('Nothing is asked.'));
+      say('information', vscode.l10n.t('There are no open questions.'));
     }
     return open;
   }
   const items = all.map((open) => ({ label: label(oneLine(open.interrupt, TITLE, vscode.l10n.t)), description: open.goalTitle, open }));
-  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Answer what?') }))?.open;
+  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which question?') }))?.open;
 }

@@ -25,6 +25,7 @@ export function iterationsNode(
     icon: { name: 'history' },
     context: 'iterations',
     about: { runId: snapshot.runId },
+    tooltip: () => plain(language.t('An iteration is one turn of the worker, followed by the checks.')),
     children: [
       ...newest.map((iteration) => iterationNode(snapshot, iteration, language)),
       ...chunks(snapshot, oldestShown - 1, earlier, language),

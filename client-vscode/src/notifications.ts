@@ -134,7 +134,7 @@ function standing(services: Services, run: Snapshot): Notice[] {
   }
   if (isHalted(run) && run.halt !== null) {
     const { plugin, reason } = run.halt;
-    const message = vscode.l10n.t('“{0}” waits: {1}: {2}', harmless(run.title), plugin, harmless(reason));
+    const message = vscode.l10n.t('“{0}” is waiting: {1}: {2}', harmless(run.title), plugin, harmless(reason));
     return [{ key: `${since}/${run.halt.reason}`, message, buttons: [resume], holds }];
   }
   return [];

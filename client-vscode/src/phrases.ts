@@ -73,14 +73,17 @@ export function tally(counts: { met: number; waived: number; total: number }, { 
   return tallied(counts, t);
 }
 
-/** What a run does in a phase. */
-export function phaseName(phase: NonNullable<Snapshot['phase']>, { t }: Language): string {
+/** What a run does in its phase; nothing where a person works: what it waits for is said already. */
+export function phaseName({ phase, worker }: Snapshot, { t }: Language): string {
+  if (phase === null || (phase === 'working' && worker === 'human')) {
+    return '';
+  }
   return { working: t('working'), checking: t('checking'), judging: t('judging') }[phase];
 }
 
-/** `iteration 3/10`, or `iteration 3` without a limit; empty before the first one. */
-export function turn({ status, iteration, maxIterations }: Snapshot, { t }: Language): string {
-  if (status === null || iteration === 0) {
+/** `iteration 3/10`, or `iteration 3` without a limit; empty before the first one, and where a person works. */
+export function turn({ status, iteration, maxIterations, worker }: Snapshot, { t }: Language): string {
+  if (status === null || iteration === 0 || worker === 'human') {
     return '';
   }
   return maxIterations === null ? t('iteration {0}', iteration) : t('iteration {0}/{1}', iteration, maxIterations);

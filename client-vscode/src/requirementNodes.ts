@@ -17,12 +17,12 @@ export function requirementNode(snapshot: Snapshot, goalId: string, one: Require
   return node({
     id,
     label: oneLine(text, 200),
-    description: [name, state, ...reason].join(' · '),
+    description: [state, ...reason].join(' · '),
     icon: requirementIcon(one),
     spoken: t('Requirement {0}, {1}: {2}. {3}', one.number, state, text, why),
     context: `requirement.${one.status}${isDisputable(snapshot, one) ? '.disputable' : ''}`,
     about,
-    tooltip: () => requirementTooltip(one, `${name} · ${state}`, language),
+    tooltip: () => requirementTooltip(one, `${state} · ${name}`, language),
     children: [
       ...reasonNodes(id, one, about, language),
       ...one.locations.map((place, index) => locationNode(`${id}/place/${String(index)}`, place, about, language)),
@@ -60,7 +60,7 @@ function requirementTooltip(one: Requirement, standing: string, language: Langua
 }
 
 function decider(one: Requirement, { t }: Language): string {
-  const words = { check: t('says a check'), judge: t('says the judge'), person: t('says a person') };
+  const words = { check: t('decided by a check'), judge: t('decided by the judge'), person: t('decided by a person') };
   return one.decidedBy === null ? '' : words[one.decidedBy];
 }
 
@@ -106,7 +106,7 @@ function evidenceNode(id: string, evidenceId: string, about: RunAbout, { t }: La
     context: 'evidence',
     about: { ...about, evidenceId },
     click: { kind: 'evidence', runId: about.runId, evidenceId },
-    tooltip: () => plain(t('What the server observed itself: open it in full')),
+    tooltip: () => plain(t('Evidence is what Done When observed itself. Click to read all of it.')),
   });
 }
 

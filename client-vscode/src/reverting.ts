@@ -9,7 +9,7 @@ const MOST_NAMES = 5;
 
 /** What was put back, and what was kept since a person edited it; with a button that does what is given. */
 export function tellReverted({ changedFiles, kept }: Outcome, told = '', force?: () => Promise<void>): void {
-  const done = told === '' ? vscode.l10n.t('{0} files are as they were before.', changedFiles.length) : told;
+  const done = told === '' ? vscode.l10n.t('{0} files are back as they were before.', changedFiles.length) : told;
   if (kept.length === 0) {
     vscode.window.setStatusBarMessage(done, 8_000);
     return;

@@ -41,7 +41,7 @@ export async function checkNow(services: Services, target: Target | undefined): 
 }
 
 export async function pause(services: Services, target: Target | undefined): Promise<void> {
-  const run = await pickRun(services, target, isActive, vscode.l10n.t('Nothing runs that could be paused.'));
+  const run = await pickRun(services, target, isActive, vscode.l10n.t('There is no run to pause.'));
   if (run !== undefined) {
     await services.client.request('donewhen.run.pause', { runId: run.runId });
   }
@@ -49,7 +49,7 @@ export async function pause(services: Services, target: Target | undefined): Pro
 
 export async function stop(services: Services, target: Target | undefined): Promise<void> {
   const fits = (one: Snapshot): boolean => isActive(one) || isResumable(one);
-  const run = await pickRun(services, target, fits, vscode.l10n.t('Nothing runs that could be stopped.'));
+  const run = await pickRun(services, target, fits, vscode.l10n.t('There is no run to stop.'));
   if (run !== undefined) {
     await services.client.request('donewhen.run.stop', { runId: run.runId });
   }
@@ -57,7 +57,7 @@ export async function stop(services: Services, target: Target | undefined): Prom
 
 /** Keeps a complete goal on guard: its checks run again after each edit, until the guard is lifted. */
 export async function guard(services: Services, target: Target | undefined): Promise<void> {
-  const run = await pickRun(services, target, isGuardable, vscode.l10n.t('There is no complete goal that could be guarded.'));
+  const run = await pickRun(services, target, isGuardable, vscode.l10n.t('There is no complete goal to guard.'));
   if (run !== undefined && trusted()) {
     await services.client.request('donewhen.run.guard', { runId: run.runId, on: true });
   }
@@ -72,7 +72,7 @@ export async function liftGuard(services: Services, target: Target | undefined):
 
 /** A capped run may go on too, with more iterations; the same for time, money and tokens. */
 export async function resume(services: Services, target: Target | undefined): Promise<void> {
-  const none = vscode.l10n.t('There is no run that could go on.');
+  const none = vscode.l10n.t('There is no run to resume.');
   const run = await pickRun(services, target, canGoOn, none);
   if (run === undefined || !trusted()) {
     return;
@@ -119,7 +119,7 @@ async function askNumber(title: string, proposed: number): Promise<number | unde
 }
 
 export async function report(services: Services, target: Target | undefined): Promise<void> {
-  const run = await pickRun(services, target, () => true, vscode.l10n.t('Nothing was pursued here yet.'));
+  const run = await pickRun(services, target, () => true, vscode.l10n.t('No goal has been started here yet.'));
   if (run !== undefined) {
     await vscode.commands.executeCommand('donewhen.openReport', { runId: run.runId });
   }
@@ -127,7 +127,7 @@ export async function report(services: Services, target: Target | undefined): Pr
 
 export async function waive(services: Services, target: Target | undefined): Promise<void> {
   const fits = (_: Snapshot, one: Requirement): boolean => one.status !== 'met' && one.status !== 'waived';
-  const title = vscode.l10n.t('Which requirement needs no proof?');
+  const title = vscode.l10n.t('Which requirement do you want to waive?');
   const chosen = await runAndRequirement(services, target, fits, title);
   const reason = chosen && (await askReason(vscode.l10n.t('Why does it need no proof?')));
   if (chosen !== undefined && reason !== undefined) {
@@ -147,9 +147,9 @@ function offerToComplete(services: Services, run: Snapshot): void {
 
 export async function unwaive(services: Services, target: Target | undefined): Promise<void> {
   const fits = (_: Snapshot, one: Requirement): boolean => one.status === 'waived';
-  const chosen = await runAndRequirement(services, target, fits, vscode.l10n.t('Which one is to be proven again?'));
+  const chosen = await runAndRequirement(services, target, fits, vscode.l10n.t('Which requirement should be proven again?'));
   if (chosen !== undefined) {
-    const reason = vscode.l10n.t('taken back in the editor');
+    const reason = vscode.l10n.t('undone in the editor');
     await services.client.request('donewhen.run.override', { ...chosen, reason, undo: true });
   }
 }
@@ -169,14 +169,14 @@ async function runAndRequirement(
   title: string,
 ): Promise<{ runId: string; requirementId: string } | undefined> {
   const holds = (one: Snapshot): boolean => one.requirements.some((each) => fits(one, each));
-  const run = await pickRun(services, target, holds, vscode.l10n.t('There is no requirement for that.'));
+  const run = await pickRun(services, target, holds, vscode.l10n.t('No requirement can be chosen for this.'));
   const requirement = run && (await pickRequirement(run, target, (one) => fits(run, one), title));
   return run === undefined || requirement === undefined ? undefined : { runId: run.runId, requirementId: requirement.id };
 }
 
 /** Puts the files back as they were after an iteration. */
 export async function revertToIteration(services: Services, target: Target | undefined): Promise<void> {
-  const none = vscode.l10n.t('There is no iteration to go back to.');
+  const none = vscode.l10n.t('There is no iteration to revert to.');
   const run = await pickRun(services, target, (one) => one.iterations.length > 0, none);
   const iteration = target?.iteration ?? (run && (await pickIteration(run)));
   if (run === undefined || iteration === undefined || !trusted()) {
@@ -193,7 +193,7 @@ function tellIteration(
   outcome: CommandResults['donewhen.run.revert'],
 ): void {
   const { length } = outcome.changedFiles;
-  const told = vscode.l10n.t('{0} files are as they were after iteration {1}.', length, about.iteration);
+  const told = vscode.l10n.t('{0} files are back as they were after iteration {1}.', length, about.iteration);
   tellReverted(outcome, told, async () => {
     tellIteration(services, about, await services.client.request('donewhen.run.revert', { ...about, force: true }));
   });
@@ -206,7 +206,7 @@ async function pickIteration(run: Snapshot): Promise<number | undefined> {
     detail: label(one.summary),
     number: one.number,
   }));
-  const title = vscode.l10n.t('Put the files back as they were after…');
+  const title = vscode.l10n.t('Restore the files as they were after…');
   return (await vscode.window.showQuickPick(items, { title, matchOnDetail: true }))?.number;
 }
 

@@ -26,8 +26,8 @@ export function registerServerStatus(services: Services): vscode.Disposable {
 function words(state: ServerState): string {
   return {
     stopped: vscode.l10n.t('Done When is stopped'),
-    preparing: vscode.l10n.t('Done When prepares its server'),
-    starting: vscode.l10n.t('Done When starts'),
+    preparing: vscode.l10n.t('Preparing the Done When server'),
+    starting: vscode.l10n.t('Starting Done When'),
     running: vscode.l10n.t('Done When is ready'),
     failed: vscode.l10n.t('Done When could not start'),
   }[state];

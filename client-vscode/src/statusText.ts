@@ -4,7 +4,7 @@ import { isAsking, isHalted, isWorking } from './snapshots';
 type Translate = (message: string, ...values: (string | number)[]) => string;
 
 /**
- * `Goal 3/10 · 2 of 5 met · $0.12`, with one icon: `met` is what is proven. What a person waived is said where the goal is
+ * `Goal: iteration 3/10 · 2 of 5 met · $0.12`, with one icon: `met` is what is proven. What a person waived is said where the goal is
  * complete, since the numbers would belie it; else the tooltip says it. While anything is asked, here or by another run,
  * it says that first.
  */
@@ -18,7 +18,7 @@ export function statusText(snapshot: Snapshot, t: Translate, other?: Snapshot): 
   const asks = other !== undefined || isAsking(snapshot) || isHalted(snapshot);
   const icon = other === undefined ? statusIcon(snapshot) : 'bell-dot';
   const cost = snapshot.cost.usd === 0 ? undefined : money(snapshot.cost.usd);
-  const parts = [`$(${icon}) ${t('Goal')}${turn(snapshot)}`, asks ? t('waiting for you') : undefined, met, ...since, cost];
+  const parts = [`$(${icon}) ${goal(snapshot, t)}`, asks ? t('waiting for you') : undefined, met, ...since, cost];
   return parts.filter((part) => part !== undefined).join(' · ');
 }
 
@@ -62,11 +62,13 @@ const ICONS: Readonly<Record<string, string>> = {
   cancelled: 'circle-slash',
 };
 
-function turn(snapshot: Snapshot): string {
-  if (snapshot.status === null || snapshot.iteration === 0) {
-    return '';
+function goal(snapshot: Snapshot, t: Translate): string {
+  if (snapshot.status === null || snapshot.iteration === 0 || snapshot.worker === 'human') {
+    return t('Goal'); // a person's edits come in no turns
   }
-  return snapshot.maxIterations === null ? ` ${snapshot.iteration}` : ` ${snapshot.iteration}/${snapshot.maxIterations}`;
+  return snapshot.maxIterations === null
+    ? t('Goal: iteration {0}', snapshot.iteration)
+    : t('Goal: iteration {0}/{1}', snapshot.iteration, snapshot.maxIterations);
 }
 
 /** `1 h 02 min`, `3 min 20 s` or `41 s`. */

@@ -1,3 +1,4 @@
+import { context } from './askedText';
 import { type Language, withoutMarks } from './goalNodes';
 import { markdownText } from './markdownText';
 import { phaseName, runStatus, spent, tally, turn } from './phrases';
@@ -13,6 +14,7 @@ export function statusTooltip(snapshot: Snapshot, language: Language, other?: Sn
     `**${markdownText(withoutMarks(snapshot.title))}**`,
     markdownText(phase(snapshot, language)),
     markdownText(standing),
+    ...asked(snapshot, language),
     open(snapshot, language),
     snapshot.guard === null ? '' : `$(shield) ${markdownText(language.t('On guard: the checks run again after each edit.'))}`,
     footer(snapshot, language),
@@ -35,18 +37,23 @@ export function spokenStatus(snapshot: Snapshot, language: Language, other?: Sna
 }
 
 function waits(other: Snapshot, { t }: Language): string {
-  return t('“{0}” waits for you', withoutMarks(other.title));
+  return t('“{0}” is waiting for you', withoutMarks(other.title));
 }
 
 function phase(snapshot: Snapshot, language: Language): string {
   const [first] = snapshot.interrupts;
   if (first !== undefined) {
-    return language.t('Waits for you: {0}', first.title);
+    return language.t('Waiting for you: {0}', first.title);
   }
   const status = runStatus(snapshot.status, language);
-  const doing = snapshot.activity ?? (snapshot.phase === null ? '' : phaseName(snapshot.phase, language));
+  const doing = snapshot.activity ?? phaseName(snapshot, language);
   const detail = snapshot.halt?.reason ?? (doing === '' ? snapshot.reason : doing);
   return detail === '' ? status : `${status} · ${detail}`;
+}
+
+/** What stands around the question that it waits with, in the order in which a person needs it. */
+function asked({ interrupts: [first] }: Snapshot, { t }: Language): string[] {
+  return first === undefined ? [] : context(first, t).map(markdownText);
 }
 
 function open(snapshot: Snapshot, { t }: Language): string {
@@ -56,7 +63,7 @@ function open(snapshot: Snapshot, { t }: Language): string {
   const lines = [
     ...unmet.map(requirementLine),
     ...findings.map((one) => `$(shield) ${markdownText(`${one.id}: ${one.message}`)}`),
-    ...waived.map((one) => `${requirementLine(one)} (${t('waived')})`),
+    ...waived.map((one) => `${requirementLine(one)} · ${t('waived')}`),
   ];
   const more = lines.length - MOST;
   const shown = more > 0 ? [...lines.slice(0, MOST), t('and {0} more', more)] : lines;
@@ -74,7 +81,7 @@ const ICONS: Readonly<Record<Requirement['status'], string>> = {
 };
 
 function requirementLine(one: Requirement): string {
-  return `$(${ICONS[one.status]}) ${markdownText(`R${one.number} ${withoutMarks(one.text)}`)}`;
+  return `$(${ICONS[one.status]}) ${markdownText(`${withoutMarks(one.text)} (R${one.number})`)}`;
 }
 
 function footer(snapshot: Snapshot, language: Language): string {

@@ -129,7 +129,7 @@ export async function pickRequirement(
       one,
     }));
   if (items.length === 0) {
-    say('information', vscode.l10n.t('There is no requirement for that.'));
+    say('information', vscode.l10n.t('No requirement can be chosen for this.'));
     return undefined;
   }
   return (await vscode.window.showQuickPick(items, { title, matchOnDetail: true }))?.one;

@@ -222,7 +222,7 @@ class TestExplorer implements vscode.Disposable {
     });
     try {
       if (!vscode.workspace.isTrusted) {
-        throw new Error(vscode.l10n.t('The workspace is not trusted: nothing of it is executed.'));
+        throw new Error(vscode.l10n.t('The workspace is not trusted, so nothing in it is run.'));
       }
       await saveGoal(goalUri);
       const snapshot = await this.services.client.request('donewhen.goal.check', { goalUri }, token);

@@ -84,5 +84,5 @@ export function requirementLine(text: string, { text: wanted, number }: Pick<Req
 
 /** What is waited for, said of a run of tests that ended before it was there. */
 export function unknownText(one: Requirement, { t }: Language): string {
-  return one.reason === '' ? t('Nothing is known of it yet.') : withoutMarks(one.reason);
+  return one.reason === '' ? t('Nothing is known about it yet.') : withoutMarks(one.reason);
 }

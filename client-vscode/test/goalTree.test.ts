@@ -54,11 +54,11 @@ describe('goalTree', () => {
       '  [comment] More…',
       '[bell-dot] 1/2 Export | waiting for you · iteration 3/10',
       '  [shield] F1 skipped | test skipped',
-      '  [pass-filled] requirement 1 | R1 · met',
-      '    [comment] passed | says a check',
+      '  [pass-filled] requirement 1 | met',
+      '    [comment] passed | decided by a check',
       '    [output] Evidence E3',
-      '  [error] requirement 2 | R2 · unmet · 2 tests failed',
-      '    [comment] 2 tests failed | says a check',
+      '  [error] requirement 2 | unmet · 2 tests failed',
+      '    [comment] 2 tests failed | decided by a check',
       '    [location] a b.py:7 | assert 1 == 2',
       '  [history] Iterations | 1',
       '    [git-commit] Iteration 1 | 2 of 5 met · $0.04 · 12 s',
@@ -91,13 +91,13 @@ describe('goalTree', () => {
   it('leaves the marks of code out of what is one line', () => {
     const requirement = makeRequirement(1, { text: '`pytest -q` passes', reason: '`pytest -q`: exit code 1' });
     const node = tree([makeSnapshot({ requirements: [requirement] })])[0]?.children[0];
-    expect(node).toMatchObject({ label: 'pytest -q passes', description: 'R1 · unmet · pytest -q: exit code 1' });
+    expect(node).toMatchObject({ label: 'pytest -q passes', description: 'unmet · pytest -q: exit code 1' });
   });
 
   it('says what is doubtful of a requirement', () => {
     const node = tree([makeSnapshot({ requirements: [makeRequirement(1, { flaky: true, renewing: true })] })])[0]
       ?.children[0];
-    expect(node?.description).toBe('R1 · unmet, being proven again, flaky · 2 tests failed');
+    expect(node?.description).toBe('unmet, being proven again, flaky · 2 tests failed');
     expect(node?.icon?.name).toBe('sync');
   });
 
@@ -162,7 +162,7 @@ describe('goalTree', () => {
   it('tells in a tooltip who says so, why, and what was observed', () => {
     const requirement = makeRequirement(1, { evidenceIds: ['E1', 'E2'] });
     const tooltip = tree([makeSnapshot({ requirements: [requirement] })])[0]?.children[0]?.tooltip();
-    expect(tooltip).toBe('**R1 · unmet** · says a check\n\nrequirement 1\n\n2 tests failed\n\nEvidence\\: E1, E2');
+    expect(tooltip).toBe('**unmet · R1** · decided by a check\n\nrequirement 1\n\n2 tests failed\n\nEvidence\\: E1, E2');
   });
 });
 

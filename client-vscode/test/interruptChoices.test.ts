@@ -9,7 +9,7 @@ describe('how an interrupt can be answered', () => {
     [{ about: 'start', kind: 'approval' }, 'Start', "Don't Start"],
     [{ about: 'tool:run_command', kind: 'approval' }, 'Approve', 'Deny'],
     [{ about: 'claim:blocked', kind: 'question' }, 'End the Run', 'Go On'],
-    [{ about: 'findings', kind: 'question' }, 'Accept All', 'Let the Worker Undo It'],
+    [{ about: 'findings', kind: 'question' }, 'Accept All', 'Have the Worker Undo It'],
     [{ about: 'restore', kind: 'question' }, 'Keep Them', 'Discard Them'],
     [{ about: 'worker', kind: 'question' }, 'Yes', 'No'],
   ] as const)('%o', (given, yes, no) => {
@@ -20,7 +20,7 @@ describe('how an interrupt can be answered', () => {
 
   test('what nothing can decide is given a check or a judge first, and waived last', () => {
     const { all, yes, no } = choicesOf(interrupt({ about: 'requirement:R2', kind: 'question' }), same);
-    expect(all.map((choice) => choice.label)).toEqual(['Add Check', 'Choose Judge', 'End Unproven', 'Waive']);
+    expect(all.map((choice) => choice.label)).toEqual(['Add Check', 'Choose Judge', 'End Without Proof', 'Waive']);
     expect([yes, no].map((choice) => choice.answer)).toEqual([{ command: 'donewhen.addCheck' }, { command: 'donewhen.chooseJudge' }]);
     expect(all.slice(2).map((choice) => choice.answer)).toEqual([{ response: 'deny' }, { response: 'approve' }]);
   });

@@ -15,26 +15,26 @@ const STALE = { met: 1, unmet: 0, unverified: 0, stale: 1, waived: 0, total: 2, 
 const BROKEN = { ...STALE, stale: 0, regressed: 1 };
 
 test.each([
-  [{}, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
-  [{ cost: costs(0.123) }, '$(loading~spin) Goal 3/10 · 2 of 5 met · $0.12'],
-  [{ cost: costs(null) }, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
-  [{ worker: 'human', maxIterations: null }, '$(eye) Goal 3 · 2 of 5 met'],
-  [{ worker: 'human', phase: 'checking' }, '$(loading~spin) Goal 3/10 · 2 of 5 met'],
-  [{ counts: WAIVED }, '$(loading~spin) Goal 3/10 · 4 of 5 met'],
-  [{ status: 'complete', complete: true, phase: null, counts: WAIVED }, '$(pass) Goal 3/10 · 4 of 5 met, 1 waived'],
-  [{ status: 'complete', complete: true, phase: null }, '$(pass-filled) Goal 3/10 · 2 of 5 met'],
-  [{ status: 'complete', phase: null, counts: STALE }, '$(history) Goal 3/10 · 1 of 2 met · 1 stale'],
-  [{ status: 'complete', phase: null, counts: BROKEN }, '$(error) Goal 3/10 · 1 of 2 met · 1 regressed'],
+  [{}, '$(loading~spin) Goal: iteration 3/10 · 2 of 5 met'],
+  [{ cost: costs(0.123) }, '$(loading~spin) Goal: iteration 3/10 · 2 of 5 met · $0.12'],
+  [{ cost: costs(null) }, '$(loading~spin) Goal: iteration 3/10 · 2 of 5 met'],
+  [{ worker: 'human', maxIterations: null }, '$(eye) Goal · 2 of 5 met'],
+  [{ worker: 'human', phase: 'checking' }, '$(loading~spin) Goal · 2 of 5 met'],
+  [{ counts: WAIVED }, '$(loading~spin) Goal: iteration 3/10 · 4 of 5 met'],
+  [{ status: 'complete', complete: true, phase: null, counts: WAIVED }, '$(pass) Goal: iteration 3/10 · 4 of 5 met, 1 waived'],
+  [{ status: 'complete', complete: true, phase: null }, '$(pass-filled) Goal: iteration 3/10 · 2 of 5 met'],
+  [{ status: 'complete', phase: null, counts: STALE }, '$(history) Goal: iteration 3/10 · 1 of 2 met · 1 stale'],
+  [{ status: 'complete', phase: null, counts: BROKEN }, '$(error) Goal: iteration 3/10 · 1 of 2 met · 1 regressed'],
   [{ status: null, complete: true, worker: null, iteration: 0 }, '$(pass) Goal · 2 of 5 met'],
   [{ status: null, worker: null, iteration: 0 }, '$(target) Goal · 2 of 5 met'],
-  [{ status: 'capped', phase: null }, '$(warning) Goal 3/10 · 2 of 5 met'],
-  [{ status: 'waiting', interrupts: [interrupt()] }, '$(bell-dot) Goal 3/10 · waiting for you · 2 of 5 met'],
+  [{ status: 'capped', phase: null }, '$(warning) Goal: iteration 3/10 · 2 of 5 met'],
+  [{ status: 'waiting', interrupts: [interrupt()] }, '$(bell-dot) Goal: iteration 3/10 · waiting for you · 2 of 5 met'],
 ] as const)('%o', (given, expected) => {
   expect(statusText(snapshot(given), t)).toBe(expected);
 });
 
 test('another run that asks is seen in the icon and said', () => {
-  expect(statusText(snapshot(), t, snapshot({ runId: 'other' }))).toBe('$(bell-dot) Goal 3/10 · waiting for you · 2 of 5 met');
+  expect(statusText(snapshot(), t, snapshot({ runId: 'other' }))).toBe('$(bell-dot) Goal: iteration 3/10 · waiting for you · 2 of 5 met');
 });
 
 test('a status of a later server is shown without a guess', () => {

@@ -30,9 +30,9 @@ test('phase, what is unmet, what was waived, cost and time', () => {
     '**Ship it**',
     'running · edits a.py',
     'iteration 3/10 · 1 of 3 met, 1 waived',
-    '$(error) R2 pytest -q passes',
+    '$(error) pytest -q passes (R2)',
     '$(shield) F1: skipped',
-    '$(circle-slash) R3 it is fast (waived)',
+    '$(circle-slash) it is fast (R3) · waived',
     '$0.12 · 41 s',
   ]);
 });
@@ -51,8 +51,8 @@ test('text of a goal means nothing in Markdown', () => {
 
 test('another run that asks is named', () => {
   const other = snapshot({ title: 'Go [south]' });
-  expect(statusTooltip(snapshot(), english, other)).toMatch(/\$\(bell-dot\) “Go \\\[south\\\]” waits for you$/);
-  expect(spokenStatus(snapshot(), english, other)).toMatch(/2 of 5 met, “Go \[south\]” waits for you$/);
+  expect(statusTooltip(snapshot(), english, other)).toMatch(/\$\(bell-dot\) “Go \\\[south\\\]” is waiting for you$/);
+  expect(spokenStatus(snapshot(), english, other)).toMatch(/2 of 5 met, “Go \[south\]” is waiting for you$/);
 });
 
 test.each([

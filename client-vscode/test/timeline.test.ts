@@ -61,9 +61,9 @@ describe('timelineHeader', () => {
   it('says once that the cost is not known', () => {
     expect(header(null, null)).toMatchObject({
       chart: 'Score over 2 iterations: the score went from 40 % to 40 %. What it cost is not known.',
-      note: 'There is no line of the cost: the price of the model is not known.',
+      note: 'The cost isn’t shown: the price of the model is not known.',
     });
-    expect(header(0.5, null).note).toBe('The line of the cost ends where the price of a model is not known.');
+    expect(header(0.5, null).note).toBe('The cost is shown up to where the price of a model is not known.');
     const rows = timelineRows(makeSnapshot(), [makeIteration(1, { usd: null })], english);
     expect(rows[0]?.facts).toBe('2 of 5 met · 12 s · 0 files changed');
   });

@@ -110,7 +110,7 @@ def test_lenses_start_and_stop_a_run(open_neovim: OpenNeovim, workspace: Path) -
     neovim.wait("vim.g.donewhen and vim.g.donewhen.counts.unmet == 2", seconds=60)
     neovim.wait("vim.iter(vim.lsp.codelens.get(0)):any(function(one) return one.command.title == 'Stop' end)")
     assert lenses(neovim)[:3] == ["Check now", "Pause", "Stop"]
-    assert any(title.startswith("R1 unmet") for title in lenses(neovim))
+    assert any(title.startswith("Unmet") for title in lenses(neovim))
     neovim.lua("Choose('Stop'); vim.lsp.codelens.run()")
     neovim.wait("vim.g.donewhen.status == 'cancelled'")
     await_marks(neovim, workspace / "GOAL.md", [])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from donewhen.core.evidence import Outcome
+from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem
 from donewhen.core.guarding import Guard
 from donewhen.core.work import Interrupt
 from donewhen.lsp.actions import REASON, finding_actions, goal_actions, run_actions, suggestion_actions
@@ -56,9 +56,9 @@ def test_each_requirement_has_its_status_and_its_evidence() -> None:
     checked = stands("R1", "unmet", ["E1", "E2"], decided_by="check", flaky=True)
     view = run_view({"R1": checked, "R2": "waived", "R3": judged})
     found = titles(live(view))
-    assert [title for line, title in found if line == 2] == ["R1 unmet · flaky · Evidence E1", "Evidence E2"]
-    assert [title for line, title in found if line == 3] == ["R2 waived"]
-    assert [title for line, title in found if line == 5] == ["R3 unmet · judge · being proven again"]
+    assert [title for line, title in found if line == 2] == ["Unmet · flaky · Evidence", "Evidence 2"]
+    assert [title for line, title in found if line == 3] == ["Waived"]
+    assert [title for line, title in found if line == 5] == ["Unmet · judge · being proven again"]
 
 
 def test_a_broken_goal_can_not_be_started_and_an_untrusted_one_neither() -> None:
@@ -69,7 +69,7 @@ def test_a_broken_goal_can_not_be_started_and_an_untrusted_one_neither() -> None
 
 def test_the_evidence_lens_asks_to_show_it() -> None:
     view = run_view({"R1": stands("R1", "unmet", ["E1"])})
-    (lens,) = [lens for lens in goal_lenses(live(view)) if lens.command and "Evidence E1" in lens.command.title]
+    (lens,) = [lens for lens in goal_lenses(live(view)) if lens.command and "Evidence" in lens.command.title]
     assert lens.command is not None
     assert lens.command.command == "donewhen.run.evidence"
     assert lens.command.arguments == [{"runId": "run1", "evidenceId": "E1", "show": True}]
@@ -113,11 +113,12 @@ def test_hover_tells_verdict_reason_evidence_and_cost() -> None:
     hover = goal_hover(live(view), 5)
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
-    for part in ("**R3** · unmet · decided by check · being proven again", "because of R3", "`ruff check .`"):
+    for part in ("**Unmet** · decided by a check · being proven again · R3", "because of R3", "`ruff check .`"):
         assert part in hover.contents.value
-    assert "exit 1, 1.2 s" in hover.contents.value
+    assert "exit code 1, 1.2 s" in hover.contents.value
     assert "```text\nline 1\nE501 too long\n```" in hover.contents.value
-    assert "iteration 2, 41 s, $0.00" in hover.contents.value
+    assert "iteration 2, 41 s" in hover.contents.value
+    assert "$" not in hover.contents.value  # nobody was paid
 
 
 def test_hover_is_plain_where_the_client_shows_no_markdown() -> None:
@@ -129,8 +130,28 @@ def test_hover_is_plain_where_the_client_shows_no_markdown() -> None:
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
     assert hover.contents.kind == types.MarkupKind.PlainText
-    said = ["R3 · unmet · decided by check", "because of R3", "E3 · ruff check .: failed, exit 1, 1.2 s"]
-    assert hover.contents.value == "\n\n".join([*said, "*loud* `word`", "iteration 2, 41 s, $0.00"])
+    said = ["Unmet · decided by a check · R3", "because of R3", "*loud* `word`", "E3 · ruff check .: exit code 1, 1.2 s"]
+    legend = "R3 is the number of this requirement; E3 is evidence, what Done When observed itself"
+    assert hover.contents.value == "\n\n".join([*said, "iteration 2, 41 s", legend])
+
+
+def test_hover_says_once_what_failed_and_the_assertion_first() -> None:
+    requirement = parsed().requirements[2].requirement
+    output = "..F.                  [100%]\n=== FAILURES ===\nE  assert -1 == 5\n1 failed, 3 passed"
+    found = evidence(3, requirement, output=output, reason="1 of 4 tests failed")
+    one = replace(stands("R3", "unmet", ["E3"], decided_by="check"), reason="`ruff check .`: 1 of 4 tests failed")
+    key = requirement.checks[0].id
+
+    def shown(found: Evidence) -> list[str]:
+        return requirement_text(live(run_view({"R3": one}, results={key: found})), parsed().requirements[2]).split("\n\n")
+
+    said = shown(found)
+    assert said[1] == "```text\n=== FAILURES ===\nE  assert -1 == 5\n1 failed, 3 passed\n```"
+    assert said[2].startswith("E3 · `ruff check .`: 1 of 4 tests failed, ")
+    assert " ".join(said).count("1 of 4 tests failed") == 1
+    assert isinstance(found.observation, CheckResult)
+    named = replace(found.observation, problems=(Problem("test_calc.py", 4, "test_add: assert -1 == 5"),))
+    assert shown(replace(found, observation=named))[1] == "```text\ntest_calc.py:5: test_add: assert -1 == 5\n```"
 
 
 def test_words_of_others_make_no_link_and_fetch_no_picture() -> None:
@@ -152,7 +173,7 @@ def test_evidence_is_linked_where_it_can_be_read_and_words_of_others_are_no_link
     uris = {name: f"file:///s/evidence/run1/{name}.md" for name in ("E3", "E9")}
     shown = requirement_text(live(view), parsed().requirements[2], uris=uris)
     assert r"see \[here\](command:quit), `ruff check .` failed" in shown
-    assert "[E3](file:///s/evidence/run1/E3.md) · `ruff check .`: failed" in shown
+    assert "[E3](file:///s/evidence/run1/E3.md) · `ruff check .`: exit code 1, " in shown
     assert "Evidence: [E9](file:///s/evidence/run1/E9.md)" in shown
     assert r"Waived by a person: \<b>why\</b>" in shown
 
@@ -169,7 +190,7 @@ def test_passing_output_is_not_shown_and_unexamined_is_said() -> None:
     found = evidence(3, requirement, outcome=Outcome.PASSED, exit_code=0, output="noise")
     view = run_view({"R3": stands("R3", "met", ["E3"])}, results={requirement.checks[0].id: found})
     assert "noise" not in requirement_text(live(view), parsed().requirements[2])
-    assert "not examined yet · decided by `ruff check .`" in requirement_text(live(None), parsed().requirements[2])
+    assert "**Not checked yet** · decided by `ruff check .`" in requirement_text(live(None), parsed().requirements[2])
     assert goal_hover(live(None), 0) is None
     assert goal_hover(live(None), 99) is None
 

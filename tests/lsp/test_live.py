@@ -50,7 +50,7 @@ def test_a_goal_that_is_met_turns_stale_with_an_edit_and_is_met_again_when_it_is
     last = editor.snapshot(run_id, lambda s: s["counts"]["stale"] > 0)
     assert (last["status"], last["complete"], last["freshness"]["changedFiles"]) == ("complete", False, ["words.txt"])
     lenses = editor.result("textDocument/codeLens", {"textDocument": {"uri": uri}})
-    assert any(one["command"]["title"].startswith("R2 stale · was met") for one in lenses)
+    assert any(one["command"]["title"].startswith("Stale · was met") for one in lenses)
     where = {"textDocument": {"uri": uri}, "position": {"line": 3, "character": 8}}
     assert "`words.txt`" in editor.result("textDocument/hover", where)["contents"]["value"]
     asked = editor.execute("donewhen.run.status", {"goalUri": uri})["snapshots"][0]

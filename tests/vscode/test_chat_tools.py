@@ -51,7 +51,7 @@ def test_a_chat_reads_what_is_missing_and_checks_only_with_leave(
     window.notices.wait_bar(BAR, "Goal")
     window.palette.run("Ask: get_goal_status")
     (status,) = window.until(lambda: answers(server), "an answer")
-    assert "Nothing was checked or pursued yet. Goal files: GOAL.md." in status["text"]
+    assert "No goal has been checked or started yet. Goal files: GOAL.md." in status["text"]
 
     window.palette.run("Ask: check_goal")
     shown = window.until(lambda: next((one for one in window.notices.dialogs() if TITLE in one), None), "asked first")

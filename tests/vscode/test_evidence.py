@@ -40,11 +40,11 @@ def test_hovers_and_related_places_lead_to_the_evidence(
     server: CodeServer, open_window: Opener, tmp_path: Path
 ) -> None:
     window = started(open_window, server, project(tmp_path / "adder", GOAL))
-    window.until(lambda: any("R2 unmet · Evidence" in one for one in window.editor.lenses()), "a lens with evidence")
+    window.until(lambda: any("Unmet · Evidence" in one for one in window.editor.lenses()), "a lens with evidence")
 
     # Output of a check stays text, and the one link runs the one command that opens evidence.
-    hover = window.hovers.over("said.txt", "exit 1")
-    assert "R2 · unmet · decided by check" in hover.text
+    hover = window.hovers.over("said.txt", "is the number of this requirement")
+    assert "Unmet · decided by a check · R2" in hover.text
     assert HOSTILE in hover.text
     assert hover.tags.isdisjoint({"B", "IMG"})
     assert [link for link in hover.links if link[1].startswith("command:workbench")] == []

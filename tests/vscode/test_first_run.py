@@ -84,7 +84,7 @@ def test_each_thing_that_is_missing_is_told_with_what_to_do(
         assert any("No matching distribution found" in text for text in server.logs().values())
 
         window.notices.press(failed, "Try Again")
-        setting_up = "sets up its Python environment"
+        setting_up = "Setting up a Python environment"
         window.notices.press(setting_up, "Cancel")
         window.notices.wait("Setting up Done When was cancelled.")
 

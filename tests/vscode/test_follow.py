@@ -97,7 +97,7 @@ def test_each_step_is_shown_as_it_happens_and_a_hint_reaches_the_agent(
     assert timeline.frame.locator("img, b, a, #timeline script").count() == 0
     assert timeline.evaluate("() => window.ran ?? 0") == 0
 
-    window.palette.run("Done When: Hint to the Worker")
+    window.palette.run("Done When: Send Hint to Worker")
     window.until(lambda: timeline.evaluate("() => document.activeElement.id") == "hint", "the field has the focus")
     window.page.keyboard.type("say it in French")
     window.page.keyboard.press("Enter")

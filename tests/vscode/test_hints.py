@@ -20,7 +20,7 @@ def test_the_status_stands_in_the_lens_and_at_the_end_of_the_line_on_request(
     window = open_window(server, folder)
     window.editor.open("GOAL.md")
     window.palette.run("Done When: Check Now")
-    window.until(lambda: any("R2 unmet" in lens for lens in window.editor.lenses()), "the status in the lens")
+    window.until(lambda: any("Unmet" in lens for lens in window.editor.lenses()), "the status in the lens")
     window.editor.wait_marked("pytest", "NOTES.md")
     assert "✗ unmet" not in window.editor.text()
 

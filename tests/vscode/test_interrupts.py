@@ -141,7 +141,7 @@ def test_of_what_two_runs_ask_one_is_told_at_a_time(
         window.palette.pick(name)
         window.notices.press_dialog("Start this run?", "Start")
         window.views.wait_tree("Goals", f"Go {name} asks: ")
-    window.until(lambda: "2 questions wait for you" in window.views.badge("Done When"), "a badge for two")
+    window.until(lambda: "2 questions are waiting for you" in window.views.badge("Done When"), "a badge for two")
     assert len(window.notices.toasts()) == 1
     answer_one_at_a_time(
         window,

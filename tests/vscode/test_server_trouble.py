@@ -55,7 +55,7 @@ def test_what_is_configured_and_can_t_be_is_told_and_set_right_in_place(
             server.configure(machine={"donewhen.serverPath": "", setting: value})
             return window.notices.wait(told)
 
-        no_file = window.notices.wait("nowhere is configured to be Done When’s server, but is no file.")
+        no_file = window.notices.wait("nowhere is configured to be Done When’s server, but is not a file.")
         assert all(button in no_file for button in ("Open Settings", "Use an Environment of Its Own", "Show Logs"))
         configured(
             "donewhen.serverPath", "./donewhen", "./donewhen is configured to be Done When’s server, but is no abs"
@@ -69,7 +69,7 @@ def test_what_is_configured_and_can_t_be_is_told_and_set_right_in_place(
         window.notices.wait(f"silent {NOT_STARTED}", 60)
         window.until(lambda: not sleepers(), "rid of the program that said nothing")
         configured(
-            "donewhen.interpreter", str(tmp_path / "none"), "none is configured to run Done When, but is no Python"
+            "donewhen.interpreter", str(tmp_path / "none"), "none is configured to run Done When, but is not a Python"
         )
         old = program(tmp_path / "old", """echo '{"version": [3, 9], "donewhen": "0.1.0"}'""")
         configured("donewhen.interpreter", old, "old is Python 3.9; Done When needs 3.11.")

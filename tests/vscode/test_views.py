@@ -44,7 +44,7 @@ def server(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models)
 def test_an_empty_view_says_what_to_do_with_one_button(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
     window = open_window(server, project(tmp_path / "adder"))
     window.palette.run("View: Show Done When")
-    window.until(lambda: "There is no goal here yet" in window.views.welcome(), "the welcome")
+    window.until(lambda: "No goals here yet" in window.views.welcome(), "the welcome")
     (button,) = window.views.welcome_buttons()
     assert button.inner_text() == "Set Goal"
     button.click()
@@ -84,7 +84,7 @@ def test_a_run_is_steered_and_read_in_the_view(
     window.views.press_row("Goals", "Make add right", "Start")
     window.notices.press_dialog("Start this run?", "Start")
     window.views.wait_tree("Goals", f"touch {MARK}")
-    window.notices.wait_bar(BAR, "Goal 1/2")
+    window.notices.wait_bar(BAR, "Goal: iteration 1/2")
     assert "it asks: " in window.notices.bar_label(BAR)
     window.views.press_row("Goals", f"touch {MARK}", "Approve")
     window.until((folder / MARK).exists, "approved and done")

@@ -12,7 +12,7 @@ from tests.vscode.conftest import Opener
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 PICTURES = """() => [...document.images].filter(e => e.naturalWidth > 300 && e.alt)
     .map(e => [e.alt, e.getBoundingClientRect().width, innerWidth])"""
-STEPS = ("Set a goal", "Start it", "See what is missing", "Let somebody else work")
+STEPS = ("Set a goal", "Start it", "See what is missing", "Let an agent do the work")
 
 
 def test_the_walkthrough_fits_beside_the_side_bar_and_shows_its_pictures_without_it(
@@ -20,7 +20,7 @@ def test_the_walkthrough_fits_beside_the_side_bar_and_shows_its_pictures_without
 ) -> None:
     window = open_window(server, tmp_path)
     window.palette.run("Welcome: Open Walkthrough...")
-    window.palette.pick("Reach a first goal")
+    window.palette.pick("Reach your first goal")
     page = window.page
     steps = page.locator(".getting-started-step")
     steps.first.wait_for()

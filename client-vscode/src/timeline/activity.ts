@@ -49,6 +49,6 @@ export function readWhen({ when }: CommandResults['donewhen.run.hint'], { t }: L
   return {
     nextCall: t('The agent reads your hint before its next call to the model.'),
     nextTurn: t('The worker reads your hint at the start of its next turn.'),
-    resume: t('The worker reads your hint once the run is resumed.'),
+    resume: t('The worker reads your hint when the run is resumed.'),
   }[when];
 }

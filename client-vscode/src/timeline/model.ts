@@ -117,8 +117,8 @@ function costNote(done: readonly Row[], { t }: Language): string {
     return '';
   }
   return done.some((row) => row.cost !== null && row.cost > 0)
-    ? t('The line of the cost ends where the price of a model is not known.')
-    : t('There is no line of the cost: the price of the model is not known.');
+    ? t('The cost is shown up to where the price of a model is not known.')
+    : t('The cost isn’t shown: the price of the model is not known.');
 }
 
 function percent(score: number): string {

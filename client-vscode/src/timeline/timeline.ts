@@ -299,7 +299,7 @@ function placeOf({ goalUri }: Snapshot): string {
 }
 
 async function hintableRun(services: Services): Promise<string | undefined> {
-  const none = vscode.l10n.t('No worker is there to be told anything. Start a run with an agent or a command first.');
+  const none = vscode.l10n.t('No worker is running. Start a run with an agent or a command first.');
   return (await pickRun(services, undefined, isHintable, none))?.runId;
 }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 MAX_CHANGED = 5
 TAIL_LINES = 15
 TAIL_CHARACTERS = 1500
+MAX_FAILURES = 3
+_PROGRESS = re.compile(r"[.FEsxX]+(\s*\[\s*\d+%\])?\s*$")
+"""A line of a test runner's progress, such as pytest's dots."""
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -63,18 +67,38 @@ def requirement_text(
     label = source.requirement.label
     if one is None or goal.view is None:
         checks = ", ".join(markup.code(check.command) for check in source.requirement.checks)
-        how = f"decided by {checks}" if checks else "no check is bound: a judge or a person decides"
-        return " · ".join([markup.strong(label), "not examined yet", how, *_external(source)])
+        how = f"decided by {checks}" if checks else "without a check, a judge or a person decides"
+        return " · ".join([markup.strong("Not checked yet"), how, label, *_external(source)])
+    cited = goal.evidence_of(one)
     names = {name: markup.link(name, uris[name]) if name in uris else name for name in one.evidence_ids}
-    parts = [" · ".join([_heading(label, one, markup), *_external(source)]), markup.prose(one.reason)]
-    for evidence in goal.evidence_of(one):
+    parts = [" · ".join([_heading(one, markup), label, *_external(source)])]
+    parts += [] if _said_by(cited, one) else [markup.prose(one.reason)]
+    for evidence in cited:
         parts.append(_evidence(evidence, names.pop(evidence.id), markup))
     parts += [f"Evidence: {', '.join(names.values())}"] if names else []
     parts += [_stale(goal.view, markup)] if one.status == "stale" and goal.view.stale else []
     note = goal.view.state.waived.get(one.requirement_id)
     parts += [f"Waived by a person: {markup.prose(note)}"] if note else []
-    parts += [markup.aside(cost(goal.view.state))]
+    parts += [markup.aside(cost(goal.view.state)), markup.aside(_legend(label, one))]
     return "\n\n".join(part for part in parts if part)
+
+
+def _said_by(cited: Sequence[Evidence], one: RequirementView) -> bool:
+    """Whether the evidence that is shown says all of the reason: then it isn't said twice."""
+    left = one.reason
+    for evidence in cited:
+        seen = evidence.observation
+        if isinstance(seen, CheckResult):
+            left = left.replace(f"`{seen.command}`: {seen.reason or 'passed'}", "")
+    return left.strip("; ") == ""
+
+
+def _legend(label: str, one: RequirementView) -> str:
+    """What the ids stand for, where they are shown."""
+    known = f"{label} is the number of this requirement"
+    if not one.evidence_ids:
+        return known
+    return f"{known}; {one.evidence_ids[0]} is evidence, what Done When observed itself"
 
 
 def _external(source: RequirementSource) -> list[str]:
@@ -82,19 +106,19 @@ def _external(source: RequirementSource) -> list[str]:
 
 
 def cost(state: RunState) -> str:
-    """Iterations, time and money so far; an unknown price is said to be unknown."""
+    """Iterations, time and money so far; an unknown price is said to be unknown, and none where no model was asked."""
     usage = state.usage
-    money = "cost unknown" if usage.usd is None else f"${usage.usd:.2f}"
-    tokens = f", {usage.tokens} tokens" if usage.tokens else ""
-    return f"iteration {state.iteration}, {state.elapsed:.0f} s, {money}{tokens}"
+    turns = f"iteration {state.iteration}" if state.iteration else ""
+    money = "cost unknown" if usage.usd is None else f"${usage.usd:.2f}" if usage.usd or usage.tokens else ""
+    tokens = f"{usage.tokens} tokens" if usage.tokens else ""
+    return ", ".join(part for part in (turns, f"{state.elapsed:.0f} s", money, tokens) if part)
 
 
-def _heading(label: str, one: RequirementView, markup: Markup) -> str:
-    marks = [one.status]
-    marks += [f"decided by {one.decided_by}"] if one.decided_by is not None else []
+def _heading(one: RequirementView, markup: Markup) -> str:
+    marks = [f"decided by a {one.decided_by}"] if one.decided_by is not None else []
     marks += ["flaky"] if one.flaky else []
     marks += ["being proven again"] if one.renewing else []
-    return f"{markup.strong(label)} · " + " · ".join(marks)
+    return " · ".join([markup.strong(one.status.capitalize()), *marks])
 
 
 def _stale(view: RunView, markup: Markup) -> str:
@@ -111,25 +135,31 @@ def _run_text(view: RunView, markup: Markup) -> str:
     halt = shown_halt(state)
     told = halt_text(halt) if halt is not None else state.reason
     guarded = ", on guard" if state.guard is not None else ""
-    status = markup.strong((state.status or "audit") + guarded + (", stale now" if view.stale else ""))
+    status = markup.strong((state.status or "checked").replace("_", " ").capitalize() + guarded + (", stale now" if view.stale else ""))
     parts = [status + (f" · {markup.prose(told)}" if told else "")]
     parts += [_stale(view, markup)] if view.stale else []
     return "\n\n".join([*parts, markup.aside(cost(state))])
 
 
 def _evidence(evidence: Evidence, name: str, markup: Markup) -> str:
+    """What failed first, then what was run and how it ended."""
     observation = evidence.observation
     if isinstance(observation, CheckResult):
-        exit_code = "" if observation.exit_code is None else f", exit {observation.exit_code}"
-        line = f"{name} · {markup.code(observation.command)}: {observation.outcome.value}{exit_code}"
-        head = f"{line}, {observation.seconds:.1f} s"
-        tail = _tail(observation.output)
-        return f"{head}\n\n{markup.block(tail)}" if tail and not observation.passed else head
+        how = markup.prose(observation.reason) if observation.reason else observation.outcome.value
+        line = f"{name} · {markup.code(observation.command)}: {how}, {observation.seconds:.1f} s"
+        failed = "" if observation.passed else _failure(observation)
+        return f"{markup.block(failed)}\n\n{line}" if failed else line
     if isinstance(observation, EditorReport):
         return f"{name} · the editor reports {len(observation.problems)} problems"
     return f"{name} · {type(observation).__name__}"
 
 
-def _tail(output: str) -> str:
-    lines = output.rstrip().splitlines()[-TAIL_LINES:]
-    return "\n".join(lines)[-TAIL_CHARACTERS:]
+def _failure(observation: CheckResult) -> str:
+    """The assertions that failed, with their places; where the check names none, the end of its output."""
+    named = [one for one in observation.problems if one.severity == "error" and one.message.strip()][:MAX_FAILURES]
+    if named:
+        text = "\n".join(f"{one.path}:{one.line + 1}: {one.message.strip()}" for one in named)
+    else:
+        text = "\n".join(line for line in observation.output.rstrip().splitlines() if not _PROGRESS.match(line))
+        return "\n".join(text.splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]
+    return "\n".join(text.splitlines()[:TAIL_LINES])[:TAIL_CHARACTERS]

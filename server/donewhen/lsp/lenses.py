@@ -75,13 +75,13 @@ def _guarding(state: RunState) -> list[types.Command]:
 
 
 def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types.CodeLens]:
-    """The status, said once, with the first evidence; one more lens for each further evidence."""
+    """The status, said once, with the first evidence; one more lens for each further evidence. Ids are for the hover."""
     one = goal.status(source)
     if one is None or goal.view is None:
         return []
     line = source.text_span.start_line
     where = types.Range(goal.position(line, 0), goal.position(line, 0))
-    parts = [f"{source.requirement.label} {one.status}"]
+    parts = [one.status.capitalize()]
     # Of a run that goes on it is proven again; here somebody has to ask.
     parts += ["was met"] if one.status == "stale" and not one.renewing else []
     parts += ["judge"] if one.decided_by == "judge" else []
@@ -89,11 +89,11 @@ def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types
     parts += ["being proven again"] if one.renewing else []
     commands = [
         types.Command(
-            f"Evidence {evidence_id}",
+            "Evidence" if number == 1 else f"Evidence {number}",
             "donewhen.run.evidence",
             arguments=[{"runId": goal.view.state.run_id, "evidenceId": evidence_id, "show": True}],
         )
-        for evidence_id in one.evidence_ids[:3]
+        for number, evidence_id in enumerate(one.evidence_ids[:3], 1)
     ] or [types.Command("", "")]
     commands[0].title = " · ".join([*parts, commands[0].title]) if commands[0].title else " · ".join(parts)
     return [types.CodeLens(where, command) for command in commands]
