@@ -27,9 +27,9 @@ export async function commit(run: Snapshot): Promise<void> {
   await vscode.commands.executeCommand('workbench.view.scm');
 }
 
-/** The run's report as Markdown, for a pull request. */
+/** The run's receipt, a few lines of Markdown for a pull request; the report has all of it. */
 export async function copyReceipt(services: Services, run: Snapshot): Promise<void> {
-  const { text } = await services.client.request('donewhen.run.report', { runId: run.runId, format: 'markdown' });
+  const { text } = await services.client.request('donewhen.run.report', { runId: run.runId, format: 'short' });
   await vscode.env.clipboard.writeText(text);
   vscode.window.setStatusBarMessage(vscode.l10n.t('The receipt is on the clipboard.'), 5_000);
 }

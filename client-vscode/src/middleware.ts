@@ -11,7 +11,7 @@ import type { Surroundings } from './client';
 import { isOn } from './configuration';
 import { evidenceUri } from './evidence';
 import { evidenceOfFile, OPEN_EVIDENCE, withCommands } from './evidenceLinks';
-import { saveGoal } from './goalDocument';
+import { isUnsaved, saveGoal } from './goalDocument';
 import { onGoal } from './goalProblem';
 import { tellOrForce, type Outcome } from './reverting';
 import { askReason } from './targets';
@@ -57,6 +57,14 @@ export function middleware(around: Pick<Surroundings, 'settings' | 'tell'>): Mid
     provideInlayHints: async (document, range, token, next) =>
       isOn('inlayHints') ? apart((await next(document, range, token)) ?? []) : [],
     workspace: {
+      handleApplyEdit: async (params, next) => {
+        // The server reads files from the disk: one in which nothing was unsaved has nothing unsaved after its edit.
+        const names = Object.keys(params.edit.changes ?? {}).map((uri) => vscode.Uri.parse(uri, true).toString());
+        const saved = names.filter((uri) => !isUnsaved(uri));
+        const result = await next(params, new vscode.CancellationTokenSource().token);
+        await Promise.all(saved.map(saveGoal));
+        return result;
+      },
       configuration: async (params) => Promise.all(params.items.map(() => around.settings())),
     },
   };

@@ -36,6 +36,7 @@ export interface Snapshot {
   readonly pausedBy: 'person' | 'run' | null;
   readonly freshness: Freshness | null;
   readonly guard: Guard | null;
+  readonly baseline: Baseline | null;
 }
 
 export interface Counts {
@@ -176,6 +177,12 @@ export interface Freshness {
 export interface Guard {
   readonly since: string;
   readonly by: string;
+}
+
+export interface Baseline {
+  readonly score: number;
+  readonly met: number;
+  readonly total: number;
 }
 
 export interface Step {
@@ -502,7 +509,7 @@ export interface RunEvidenceArgument {
 
 export interface RunReportArgument {
   readonly runId: string;
-  readonly format?: 'markdown' | 'json' | 'junit' | undefined;
+  readonly format?: 'markdown' | 'short' | 'json' | 'junit' | undefined;
 }
 
 export interface RunActivityArgument {

@@ -75,6 +75,7 @@ export function snapshot(given: Partial<Snapshot> = {}): Snapshot {
     pausedBy: null,
     freshness: null,
     guard: null,
+    baseline: null,
     ...given,
   };
 }

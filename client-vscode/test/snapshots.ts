@@ -45,6 +45,7 @@ export function makeSnapshot(given: Partial<Snapshot> = {}): Snapshot {
     pausedBy: null,
     freshness: null,
     guard: null,
+    baseline: null,
     ...given,
   };
 }

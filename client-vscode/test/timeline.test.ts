@@ -68,6 +68,17 @@ describe('timelineHeader', () => {
     expect(rows[0]?.facts).toBe('2 of 5 met · 12 s · 0 files changed');
   });
 
+  it('begins the chart before the first iteration, where that is known', () => {
+    const snapshot = makeSnapshot({ baseline: { score: 0.25, met: 1, total: 4 } });
+    const rows = timelineRows(snapshot, [makeIteration(1, { score: 1 })], english);
+    const { before, chart } = timelineHeader(snapshot, rows, english);
+    expect(before).toMatchObject({ number: 0, score: 0.25, point: '25 % · 1 of 4 met' });
+    expect(chart).toMatch(/^Score (and cost )?over 1 iterations: the score went from 25 % to 100 %/);
+    expect(chartOf([before, ...rows].filter((row) => row !== undefined), 300, 200).dots.map((dot) => dot.number)).toEqual([0, 1]);
+    const later = timelineRows(snapshot, [makeIteration(7)], english);
+    expect(timelineHeader(snapshot, later, english).before).toBeUndefined();
+  });
+
   it('tells a screen reader of what has ended, not of every step', () => {
     const news = (activity: string) => {
       const snapshot = makeSnapshot({ iteration: 2, activity });

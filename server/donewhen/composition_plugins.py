@@ -84,7 +84,7 @@ class FolderPlugins:
 
         made = judge_of(found.record.make(options))
         if made is None or isinstance(made, JudgeConfig):
-            raise UsageError(f"the judge {options.judge} of the plugin {found.plugin} is no judge: {made!r}")
+            raise UsageError(f"the judge {options.judge} of the plugin {found.plugin} is not a judge: {made!r}")
         return made
 
     def of_run(self, options: RunOptions) -> PluggyPlugins:

@@ -283,6 +283,6 @@ def test_odd_input_is_asked_about(odd: Any) -> None:
 def test_a_rule_that_matches_nothing_has_a_problem() -> None:
     assert rule_problem(rule("pytest *", "allow")) is None
     assert rule_problem(rule("**/*.md", "ask", "edit_file")) is None
-    assert "is no command pattern" in (rule_problem(rule("a; b", "allow")) or "")
+    assert "is not a command pattern" in (rule_problem(rule("a; b", "allow")) or "")
     assert "needs a tool and a pattern" in (rule_problem(rule("", "allow")) or "")
     assert "needs a tool and a pattern" in (rule_problem(rule("x", "allow", " ")) or "")

@@ -181,7 +181,7 @@ BINDINGS = (
         {"tests/test_b.py": "import os\nimport mathx\n\nmathx.add = f\n"},
     ),
     Case(
-        "a folder of tests that is no package any more",
+        "a folder of tests that is not a package any more",
         {T: ADD, "tests/__init__.py": ""},
         {"tests/__init__.py": None},
         (f"test_uncollected {T}:0",),

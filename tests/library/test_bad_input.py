@@ -121,9 +121,9 @@ def test_a_worker_that_halts_with_what_is_no_json_fails_its_turn() -> None:
 
     outcome = run_goal("Do it", worker, lambda task: True)
     assert outcome.status == "crashed"
-    assert "it halted (h) with data that is no JSON" in (outcome.reason or "")
+    assert "it halted (h) with data that is not JSON" in (outcome.reason or "")
     loop = GoalLoop(lambda response, agent: True)
-    with pytest.raises(WorkerFailed, match=r"halted \(h\) with data that is no JSON"):
+    with pytest.raises(WorkerFailed, match=r"halted \(h\) with data that is not JSON"):
         loop(worker)("Do it")
 
 

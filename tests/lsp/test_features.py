@@ -130,7 +130,12 @@ def test_hover_is_plain_where_the_client_shows_no_markdown() -> None:
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
     assert hover.contents.kind == types.MarkupKind.PlainText
-    said = ["Unmet · decided by a check · R3", "because of R3", "*loud* `word`", "E3 · ruff check .: exit code 1, 1.2 s"]
+    said = [
+        "Unmet · decided by a check · R3",
+        "because of R3",
+        "*loud* `word`",
+        "E3 · ruff check .: exit code 1, 1.2 s",
+    ]
     legend = "R3 is the number of this requirement; E3 is evidence, what Done When observed itself"
     assert hover.contents.value == "\n\n".join([*said, "iteration 2, 41 s", legend])
 
@@ -143,7 +148,9 @@ def test_hover_says_once_what_failed_and_the_assertion_first() -> None:
     key = requirement.checks[0].id
 
     def shown(found: Evidence) -> list[str]:
-        return requirement_text(live(run_view({"R3": one}, results={key: found})), parsed().requirements[2]).split("\n\n")
+        return requirement_text(live(run_view({"R3": one}, results={key: found})), parsed().requirements[2]).split(
+            "\n\n"
+        )
 
     said = shown(found)
     assert said[1] == "```text\n=== FAILURES ===\nE  assert -1 == 5\n1 failed, 3 passed\n```"
@@ -222,7 +229,7 @@ def test_a_client_that_asks_for_reasons_gets_none_to_send() -> None:
 
 
 def test_a_waiver_can_be_taken_back() -> None:
-    command = actions(live(run_view({"R3": "waived"})), 5)["Take back the waiver of R3"].command
+    command = actions(live(run_view({"R3": "waived"})), 5)["Undo the waiver of R3"].command
     assert command is not None
     assert command.arguments is not None
     assert command.arguments[0]["undo"] is True

@@ -290,7 +290,7 @@ async def test_a_halt_with_data_that_cannot_be_kept_is_a_failure() -> None:
 
     host = MemoryHost()
     await opened(Every("a", [], halts_badly)).before_turn(host, AHEAD)
-    assert "it halted (enough) with data that is no JSON" in host.failed[0][2]
+    assert "it halted (enough) with data that is not JSON" in host.failed[0][2]
 
 
 async def test_a_halt_without_a_reason_in_words_is_a_failure() -> None:

@@ -66,7 +66,9 @@ def test_what_another_folder_asks_is_noticed(server: CodeServer, open_window: Op
     window.notices.wait_bar(BAR, "0 of 1 met")
     (folders[1] / "0.txt").write_text("here\n", encoding="utf-8")
     window.notices.wait("“Go south”: ")
-    window.until(lambda: "“Go south” is waiting for you" in window.notices.bar_label(BAR), "in the status bar: who asks")
+    window.until(
+        lambda: "“Go south” is waiting for you" in window.notices.bar_label(BAR), "in the status bar: who asks"
+    )
     assert "Go north: running" in window.notices.bar_label(BAR)
     window.notices.press_bar(BAR)
     window.palette.pick("Answer Question")

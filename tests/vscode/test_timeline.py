@@ -166,7 +166,7 @@ def test_it_can_be_used_with_the_keyboard_alone(
     assert timeline.focused() == "Show as table"
     keys.press("Enter")
     assert timeline.focused() == "Show as chart"
-    assert timeline.frame.get_by_role("row").all_inner_texts() == ["Iteration\tScore", "1\t0 %", "2\t100 %"]
+    assert timeline.frame.get_by_role("row").all_inner_texts() == ["Iteration\tScore", "0\t0 %", "1\t0 %", "2\t100 %"]
     keys.press("Shift+Tab")
     assert timeline.focused() == "Score and cost of the iterations"
     keys.press("Tab")
@@ -174,6 +174,9 @@ def test_it_can_be_used_with_the_keyboard_alone(
 
     timeline.chart.focus()
     keys.press("Home")
+    assert timeline.chart.get_attribute("aria-valuetext") == "Before the first iteration: 0 % · 0 of 1 met"
+    window.screenshot(tmp_path / "chart-baseline.png")
+    keys.press("ArrowRight")
     keys.press("Enter")
     assert timeline.row(1).get_attribute("aria-expanded") == "true"
     assert timeline.focused().startswith("Iteration 1")

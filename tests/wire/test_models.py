@@ -114,6 +114,9 @@ def test_an_approval_has_all_that_a_person_needs() -> None:
         "askedAt": "1970-01-01T00:00:00.000Z",
         "about": "tool:run_command",
         "remembers": False,
+        "folder": "/w",
+        "said": "",
+        "before": "",
     }
 
 

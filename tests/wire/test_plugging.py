@@ -112,7 +112,7 @@ def test_the_receipt_names_plugins_that_failed() -> None:
     [
         ("person", "A person accepted:"),
         ("auto", "Accepted with how it was started, without being asked:"),
-        ("nobody", "Nobody was asked, and nothing runs that would have to be asked about:"),
+        ("nobody", "Nobody was asked, and nothing that needs approval runs:"),
         (None, "Nobody has accepted yet:"),
     ],
 )

@@ -47,6 +47,35 @@ def with_everything() -> RunView:
     )
 
 
+def test_the_short_receipt_fits_a_pull_request_and_says_what_is_not_proven() -> None:
+    lines = rendered("short", with_everything()).splitlines()
+    assert len(lines) <= 15
+    assert lines[0] == f"**{text(GOAL.title)}**: capped, 0 of 3 proven"
+    table = "\n".join(lines)
+    assert "| ❌ |" in table
+    assert "| unmet: " in table
+    assert "| a person | waived: ruff is broken here |" in table
+    assert "<b>" not in table
+    assert "@everyone" not in table
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC · 61 s · 10 iterations · .* · revision `", lines[-1])
+
+
+def test_a_short_receipt_of_many_requirements_shows_those_that_are_not_proven() -> None:
+    many = tuple(replace(OPINION, id=f"r-{number}", number=number, text=f"part {number}") for number in range(4, 40))
+    goal = replace(GOAL, requirements=(*many, RED))
+    shown = rendered("short", view_of(state_of(red=True, goal=goal, ended=True, end_status="capped")))
+    assert len(shown.splitlines()) <= 15
+    assert "| ❌ |" in shown
+    assert "| | and 31 more | | |" in shown
+
+
+def test_the_short_receipt_of_a_complete_run() -> None:
+    shown = rendered("short", complete())
+    assert shown.splitlines()[0].endswith(": complete, 2 of 2 proven")
+    assert "| ✅ |" in shown
+    assert "no model used" in shown or "$" in shown or "cost unknown" in shown
+
+
 def test_a_complete_run_as_markdown() -> None:
     assert (
         rendered("markdown", complete())

@@ -207,7 +207,7 @@ async def test_it_hangs_until_it_is_cancelled(context: Context) -> None:
         ("turns: 5\n\n", r"line 1: `turns` should be a list"),
         ("turn: []\n\n", r"line 1: unknown key `turn`; did you mean `turns`\?"),
         ("just text\n\n", r"line 1: this should be a mapping with `turns`"),
-        ("turns:\n  - - say: [\n", r"line \d: this is no YAML"),
+        ("turns:\n  - - say: [\n", r"line \d: this is not YAML"),
         ("turns:\n  - - say: !!python/object:os.system x\n", r"line 2: this value can't be read"),
         ("\n", r"the script is empty"),
     ],

@@ -27,6 +27,8 @@ export interface Header {
   readonly note: string;
   /** What a screen reader is told when it changes: rarely. */
   readonly news: string;
+  /** How far the goal was before the first iteration: where the chart begins. */
+  readonly before?: Row | undefined;
   /** Somebody works who can be told something in between. */
   readonly hintable: boolean;
 }

@@ -48,6 +48,25 @@ function finishedRow(iteration: Iteration, cost: number | null, priced: boolean,
   };
 }
 
+/** Where the chart begins: how far the goal was before the first of these rows; nothing where earlier ones are missing. */
+function beforeRow({ baseline }: Snapshot, done: readonly Row[], language: Language): Row | undefined {
+  if (baseline === null || done[0]?.number !== 1) {
+    return undefined;
+  }
+  const met = tally({ ...baseline, waived: 0 }, language);
+  return {
+    number: 0,
+    label: language.t('Before the first iteration'),
+    facts: met,
+    summary: '',
+    point: `${percent(baseline.score)} · ${met}`,
+    score: baseline.score,
+    cost: 0,
+    tone: 'plain',
+    version: met,
+  };
+}
+
 function openRow(snapshot: Snapshot, language: Language): Row {
   return {
     number: snapshot.iteration,
@@ -79,11 +98,13 @@ export function timelineHeader(snapshot: Snapshot, rows: readonly Row[], languag
   ];
   const done = rows.filter((row) => row.score !== null);
   const last = done.at(-1);
+  const before = beforeRow(snapshot, done, language);
   return {
     title: snapshot.title,
     facts: facts.join(' · '),
     activity: (snapshot.status === 'running' ? snapshot.activity : snapshot.reason) ?? '',
-    chart: chartInWords(done, language),
+    chart: chartInWords(done, before?.score ?? done[0]?.score ?? 0, language),
+    before,
     note: costNote(done, language),
     hintable: isHintable(snapshot),
     news: last === undefined ? status : t('{0}. {1} has ended: {2}', status, last.label, last.facts),
@@ -97,13 +118,13 @@ function tokens({ cost: { worker, judge } }: Snapshot, { t }: Language): string[
 }
 
 /** The chart for people who don't see it; of its cost, what there is to say. */
-function chartInWords(done: readonly Row[], language: Language): string {
+function chartInWords(done: readonly Row[], from: number, language: Language): string {
   const { t } = language;
-  const [first, last] = [done[0], done.at(-1)];
-  if (first === undefined || last === undefined) {
+  const last = done.at(-1);
+  if (last === undefined) {
     return t('No iteration has ended yet.');
   }
-  const said = [done.length, percent(first.score ?? 0), percent(last.score ?? 0)] as const;
+  const said = [done.length, percent(from), percent(last.score ?? 0)] as const;
   if (last.cost === null) {
     return t('Score over {0} iterations: the score went from {1} to {2}. What it cost is not known.', ...said);
   }

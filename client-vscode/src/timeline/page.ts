@@ -130,7 +130,8 @@ class Page {
     this.news.say(this.header.news);
     this.steps.hintable(this.header.hintable);
     const rows = [...this.rows.values()].sort((one, other) => one.number - other.number);
-    this.chart.show(rows, this.header.chart, this.header.note);
+    const { before, chart, note } = this.header;
+    this.chart.show(before === undefined ? rows : [before, ...rows], chart, note);
     this.list.show(rows);
   }
 }

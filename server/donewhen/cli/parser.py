@@ -11,7 +11,7 @@ from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
 from donewhen.version import __version__
 
-FORMATS = ("markdown", "json", "junit")
+FORMATS = ("markdown", "short", "json", "junit")
 RESPONSES = ("approve", "deny", "edit", "text", "end")
 REMEMBERED = ("run", "workspace")
 
@@ -19,7 +19,7 @@ COMMANDS = {
     "init": "draft GOAL.md with the checks detected here; never overwrites",
     "preflight": "look at a goal before a run: what is vague, what nothing can judge",
     "check": "audit the workspace once, as it is, without a worker",
-    "run": "pursue a goal: a goal file, or an objective to draft one from",
+    "run": "work on a goal: a goal file, or an objective to draft one from",
     "resume": "let a paused, interrupted, halted or limited run go on",
     "status": "show a run (the newest one)",
     "list": "list all runs of this workspace",
@@ -122,7 +122,9 @@ def _arguments(commands: dict[str, Parser]) -> None:
     for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "hint", "report", "revert"):
         commands[name].add_argument("run_id", metavar="RUN_ID")
     _person_arguments(commands)
-    commands["report"].add_argument("--format", choices=FORMATS, help="markdown, json or junit")
+    commands["report"].add_argument(
+        "--format", choices=FORMATS, help="markdown, short (a few lines of Markdown for a pull request), json or junit"
+    )
     _revert_arguments(commands["revert"])
     _serve_arguments(commands["serve"])
     commands["guard"].add_argument("goal", nargs="?", metavar="GOAL")

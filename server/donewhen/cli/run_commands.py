@@ -87,7 +87,7 @@ def halt_answer(call: Call) -> HaltAnswer | None:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def resume_options(call: Call) -> StartOptions:

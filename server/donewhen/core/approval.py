@@ -27,7 +27,7 @@ NOT_RUN = "not run:"
 NOT_WRITTEN = "not written:"
 """How what a worker is told of a call begins that a person did not allow: one of these two, then one of those. They are
 found again where its conversation is made shorter."""
-NOBODY = "nobody is asked in this run (approve is deny): it was started without a person to answer"
+NOBODY = "nobody is asked in this run (approve is deny): it was started without anybody to answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def rule_problem(rule: ApprovalRule) -> str | None:
         return "a rule needs a tool and a pattern; `*` stands for any"
     if rule.tool == COMMAND_TOOL and not is_pattern(rule.pattern):
         return (
-            f"`{rule.pattern}` is no command pattern: write one simple command, word by word, such as `git status`, "
+            f"`{rule.pattern}` is not a command pattern: write one simple command, word by word, such as `git status`, "
             "with ` *` at its end for any further words; no operators, variables or wildcards elsewhere"
         )
     return None

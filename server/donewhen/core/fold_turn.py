@@ -19,8 +19,13 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
     signature = unmet_signature(state)
     repeated = signature == state.stall_signature
     first = state.turns_ended == 0 or again
+    met_before = state.met_before
+    if met_before is None and event.iteration == 1:
+        counts = _counts(state)
+        met_before = (counts["met"], counts["total"])
     return replace(
         state,
+        met_before=met_before,
         turn=OpenTurn(event.iteration, event.checkpoint, at),
         redo=None,
         edits_kept=None,

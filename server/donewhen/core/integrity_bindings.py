@@ -22,7 +22,7 @@ def compare_bindings(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator[
         if after is None or after.bindings == file.bindings:
             continue
         if _in_package(file) and not _in_package(after) and after.collected:
-            message = f"A folder of {file.path} is no package any more: unittest's discovery passes it over."
+            message = f"A folder of {file.path} is not a package any more: unittest's discovery passes it over."
             yield finding("test_uncollected", file.path, "package", 0, message, digest_of("package", file.path))
         had = {name: sources for name, sources in _by_name(file).items() if not _OWN.issuperset(sources)}
         for name, current in sorted(_by_name(after).items()):

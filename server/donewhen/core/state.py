@@ -148,6 +148,8 @@ class RunState:
     """A person confirmed that the run ends so."""
 
     iteration: int = 0
+    met_before: tuple[int, int] | None = None
+    """How many requirements were met, or waived, of how many, before the first turn; None: there was none yet."""
     iteration_began: float = 0.0
     """The run's seconds of work when the present iteration's turn began."""
     iteration_open: bool = False

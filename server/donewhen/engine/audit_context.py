@@ -79,7 +79,7 @@ class RevisionView:
         workspace = self._run.parts.workspace
         digest = workspace.digest(path)
         if digest is None:
-            raise WorkspaceError(f"{path} is no file of this workspace that the revision covers")
+            raise WorkspaceError(f"{path} is not a file of this workspace that the revision covers")
         content, found = await asyncio.to_thread(_read, workspace, path)
         link = _link(workspace, path)
         if link is not None:

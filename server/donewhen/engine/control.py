@@ -37,7 +37,7 @@ from donewhen.ports import Owner, Reply, Request
 
 REPLY_WITHIN = 10.0
 PAUSED_WITHIN = 5.0
-DIED = "its supervisor died"
+DIED = "the process that ran it ended unexpectedly"
 LETS_GO_WITHIN = 3.0
 _A_PERSONS = frozenset({"answer", "waive", "accept", "hint"})  # a worker that could do these would prove nothing
 

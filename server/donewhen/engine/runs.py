@@ -219,7 +219,7 @@ class Supervisor(Control):
         return ended > 0
 
     async def _taken(self, run_id: str) -> RunState:
-        """The run as it is now that nobody else can change it, and that is on record if its supervisor died."""
+        """The run as it is now that nobody else can change it, and that its process ended, if it did, is on record."""
         while (state := await self._records.state(run_id)).active:
             with contextlib.suppress(Overtaken):  # by whoever found it dead at the same time
                 await self._record_death(state)
@@ -338,7 +338,7 @@ class Supervisor(Control):
 
     async def _pass_guard_on(self, run: ActiveRun, guarded: RunState | None) -> None:
         if guarded is not None:
-            await self._record(guarded.run_id, e.GuardLifted(f"run {run.run_id} pursues the goal"))
+            await self._record(guarded.run_id, e.GuardLifted(f"run {run.run_id} works on the goal"))
 
     async def forget(self, goal_path: str) -> None:
         guarded = await self._on_guard(goal_path)

@@ -12,7 +12,7 @@ AGAIN = 0.2
 def came_of(step: asyncio.Task[T]) -> T:
     """What a task returned or raised. One that nobody here cancelled, and that ended as if it was, has failed."""
     if step.cancelled():
-        raise RuntimeError("it ended as if it was cancelled, and nobody had done that")
+        raise RuntimeError("it ended as if it had been cancelled, but nobody cancelled it")
     error = step.exception()
     if error is None or isinstance(error, Exception):
         return step.result()

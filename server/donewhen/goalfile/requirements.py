@@ -59,7 +59,9 @@ def near_tasks(items: Sequence[Item]) -> tuple[FileProblem, ...]:
             continue
         almost_task(first, bound)
         if any(part.opens_item and is_labelled(part.passage) for part in item.parts[1:]):
-            message = "this item binds a check or a file, but has no box, so it is no requirement: write `- [ ] ` first"
+            message = (
+                "this item binds a check or a file, but has no box, so it is not a requirement: write `- [ ] ` first"
+            )
             bound.fault(first.span(0, len(first.text)), "warning", "not-a-task", message)
     return tuple(bound.faults)
 

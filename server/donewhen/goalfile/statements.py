@@ -98,7 +98,7 @@ def almost_task(passage: Passage, bound: Bound) -> None:
     """Points out an item that was meant as a requirement, or for one: `[]`, `[ ]text`, `check:` that isn't nested."""
     near = _ALMOST.match(passage.text)
     if near and not _is_task(passage):
-        message = "this is not a task box, so it is no requirement: write `[ ]` and a space after it"
+        message = "this is not a task box, so it is not a requirement: write `[ ]` and a space after it"
         bound.fault(passage.span(*near.span(1)), "warning", "not-a-task", message, "[ ] ")
     if is_labelled(passage):
         message = "this belongs to no requirement: indent it below one, to where the text after `- ` or `1. ` begins"

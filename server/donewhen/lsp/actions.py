@@ -51,12 +51,17 @@ def goal_actions(goal: GoalView, first: int, last: int, *, asks: bool = False) -
     for source in goal.parsed.requirements:
         if source.span.start_line <= last and first <= source.span.end_line:
             found += _requirement_actions(goal, source, asks)
-    edits = [_tick(goal, source) for source in goal.parsed.requirements if _proven_unticked(goal, source)]
+    edits = ticks(goal)
     if edits:
         edit = types.WorkspaceEdit(changes={goal.uri: edits})
         title = "Tick what is proven" if len(edits) > 1 else "Tick the proven requirement"
         found.append(types.CodeAction(title, kind=REFACTOR, edit=edit))
     return found
+
+
+def ticks(goal: GoalView) -> list[types.TextEdit]:
+    """The edits that tick the boxes of what is proven. They change nothing that a proof rests on."""
+    return [_tick(goal, source) for source in goal.parsed.requirements if _proven_unticked(goal, source)]
 
 
 def run_actions(goal: GoalView) -> list[types.CodeAction]:
@@ -133,7 +138,7 @@ def _standing_actions(label: str, run: RunView, one: RequirementView, asks: bool
         found.append(dispute)
     if one.status == "waived":
         undo = {**about, "reason": REASON, "undo": True}
-        found.append(types.Command(f"Take back the waiver of {label}", "donewhen.run.override", arguments=[undo]))
+        found.append(types.Command(f"Undo the waiver of {label}", "donewhen.run.override", arguments=[undo]))
     elif one.status != "met":
         found.append(types.Command(f"Waive {label}", "donewhen.run.override", arguments=[_reasoned(about, asks)]))
     return [_command(command) for command in found]

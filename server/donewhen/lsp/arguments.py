@@ -167,4 +167,4 @@ class RunHint(Strict):
 
 class RunReport(Strict):
     run_id: str
-    format: Literal["markdown", "json", "junit"] = "markdown"
+    format: Literal["markdown", "short", "json", "junit"] = "markdown"

@@ -15,6 +15,6 @@ def goal_place(session: Session, uri: str) -> Place:
     """The goal file that a command names: any `.md`. Raises InvalidParams for what can't be one."""
     path = required_path(uri, "goalUri")
     if path.suffix.lower() != ".md":
-        raise InvalidParams(f"goalUri: {path.name} is no goal file: name a GOAL.md, a *.goal.md or another .md file")
+        raise InvalidParams(f"goalUri: {path.name} is not a goal file: name a GOAL.md, a *.goal.md or another .md file")
     session.texts.named(uri)
     return session.place(path)

@@ -135,7 +135,9 @@ def _run_text(view: RunView, markup: Markup) -> str:
     halt = shown_halt(state)
     told = halt_text(halt) if halt is not None else state.reason
     guarded = ", on guard" if state.guard is not None else ""
-    status = markup.strong((state.status or "checked").replace("_", " ").capitalize() + guarded + (", stale now" if view.stale else ""))
+    status = markup.strong(
+        (state.status or "checked").replace("_", " ").capitalize() + guarded + (", stale now" if view.stale else "")
+    )
     parts = [status + (f" · {markup.prose(told)}" if told else "")]
     parts += [_stale(view, markup)] if view.stale else []
     return "\n\n".join([*parts, markup.aside(cost(state))])

@@ -75,7 +75,7 @@ def _guarding(state: RunState) -> list[types.Command]:
 
 
 def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types.CodeLens]:
-    """The status, said once, with the first evidence; one more lens for each further evidence. Ids are for the hover."""
+    """The status, said once, with the first evidence; one more lens for each further one. Ids are for the hover."""
     one = goal.status(source)
     if one is None or goal.view is None:
         return []

@@ -44,7 +44,7 @@ async def initialized(session: Session, _: object) -> None:
 
 async def shutdown(session: Session, _: object) -> None:
     """Ends what must not outlive the client; the answer is null."""
-    await session.leave("the editor shut the server down")
+    await session.leave("the editor was closed, or restarted the server")
 
 
 def ignore(_session: Session, _params: object) -> None:

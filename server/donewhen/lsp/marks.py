@@ -256,7 +256,7 @@ def _ticked(
             continue
         if one is None or _standing(one, memory) not in ("met", "waived"):
             start, end = _ends(source.checkbox)
-            message = f"{source.requirement.label} is ticked, but it is not proven: a tick is no proof"
+            message = f"{source.requirement.label} is ticked, but it is not proven: a tick is not proof"
             marks.append(Mark(path, start, end, "information", "ticked", message))
     return marks
 

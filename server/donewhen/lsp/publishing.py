@@ -12,6 +12,7 @@ from donewhen.lsp.interrupts import Interrupts
 from donewhen.lsp.progress import Progress
 from donewhen.lsp.pulse import Pulse
 from donewhen.lsp.snapshots import snapshot_json
+from donewhen.lsp.ticking import Ticking
 from donewhen.wire.steps import step_json
 
 if TYPE_CHECKING:
@@ -50,10 +51,12 @@ class Publisher:
         self.diagnostics = Diagnostics(session)
         self.progress = Progress(session)
         self.interrupts = Interrupts(session)
+        self._ticking = Ticking(session)
 
     def run_changed(self, folder: Folder, view: RunView) -> None:
         """A run changed; called by the engine for every change, so nothing is computed here."""
         run_id = view.state.run_id
+        self._ticking.note(view)
         if run_id not in self._snapshots:
             self._snapshots[run_id] = Pulse(SNAPSHOT_SECONDS, partial(self._publish_snapshot, folder, run_id))
         self._snapshots[run_id].poke()
@@ -102,6 +105,7 @@ class Publisher:
         self._session.protocol.notify("donewhen/snapshot", snapshot_json(view, folder.root, self._session.texts))
         self.progress.show(folder, view)
         self.interrupts.show(folder, view)
+        self._ticking.show(folder, view)
         look = (view.state.status, view.state.iteration, view.views, view.state.findings, view.state.halt, view.present)
         if self._shown.get(run_id) != look:
             self._shown[run_id] = look

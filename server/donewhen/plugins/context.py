@@ -70,7 +70,7 @@ class PluginContext:
 
     async def set_state(self, value: object, version: int = 1) -> None:
         """Keeps `value` with the run, in place of what was kept; it is on disk when this returns, and survives a
-        restart. Raises StateError where it is no JSON, or too long."""
+        restart. Raises StateError where it is not JSON, or too long."""
         await self._host.keep_state(self._name, plain_state(self._name, value, version))
 
     async def clear_state(self) -> None:

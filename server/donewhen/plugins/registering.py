@@ -47,13 +47,13 @@ class Hook:
 
 
 def plain_data(halt: Halt) -> dict[str, Any]:
-    """What a halt carries, as it is kept. Raises TypeError where that is no JSON, or its reason is no text."""
+    """What a halt carries, as it is kept. Raises TypeError where that is not JSON, or its reason is no text."""
     if not isinstance(halt.reason, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # plugins are not always type-checked
         raise TypeError(f"it halted with the reason {halt.reason!r}: some text is expected") from halt
     try:
         return json.loads(json.dumps(halt.data, allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise TypeError(f"it halted ({halt.reason}) with data that is no JSON: {error}") from halt
+        raise TypeError(f"it halted ({halt.reason}) with data that is not JSON: {error}") from halt
 
 
 @dataclass(frozen=True, slots=True)

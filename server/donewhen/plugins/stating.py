@@ -44,14 +44,14 @@ def read_state(plugin: str, state: PluginState, kind: type[T], version: int, upg
 
 
 def plain_state(plugin: str, value: object, version: int) -> PluginState:
-    """The state as it is kept. Raises StateError where it is no JSON, or too long."""
+    """The state as it is kept. Raises StateError where it is not JSON, or too long."""
     if isinstance(version, bool) or version < 1:
         raise StateError(f"the plugin {plugin} keeps a state of version {version!r}: versions are numbers from 1")
     try:
         text = _anything().dump_json(value).decode()
         plain = json.loads(text, parse_constant=_no_number)
     except ValueError as error:
-        raise StateError(f"the plugin {plugin} keeps a state that is no JSON: {error}") from error
+        raise StateError(f"the plugin {plugin} keeps a state that is not JSON: {error}") from error
     if len(text) > LARGEST_STATE:
         raise StateError(
             f"the plugin {plugin} keeps a state of {len(text)} characters, {LARGEST_STATE} are the most: keep less, "
@@ -78,7 +78,7 @@ def _current(plugin: str, state: PluginState, version: int, upgrade: Upgrade | N
 
 
 def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not JSON number")
 
 
 @lru_cache(maxsize=1)

@@ -94,7 +94,7 @@ class PluginHost(Protocol):
     def state_of(self, plugin: str) -> PluginState | None: ...
 
     async def keep_state(self, plugin: str, state: PluginState | None) -> None:
-        """On record before it returns; a value that is no JSON raises ValueError."""
+        """On record before it returns; a value that is not JSON raises ValueError."""
         ...
 
     async def ask(self, interrupt: Interrupt) -> Answer:

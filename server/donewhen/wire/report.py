@@ -15,10 +15,11 @@ from donewhen.engine.api import RunView
 from donewhen.wire.plain import plain_evidence
 from donewhen.wire.report_junit import junit
 from donewhen.wire.report_markdown import markdown
+from donewhen.wire.report_short import short
 from donewhen.wire.snapshot import snapshot
 
-ReportFormat = Literal["markdown", "json", "junit"]
-FORMATS: tuple[ReportFormat, ...] = ("markdown", "json", "junit")
+ReportFormat = Literal["markdown", "short", "json", "junit"]
+FORMATS: tuple[ReportFormat, ...] = ("markdown", "short", "json", "junit")
 
 
 def render(form: ReportFormat, view: RunView, root: Path, evidence: Sequence[Evidence]) -> str:
@@ -26,6 +27,7 @@ def render(form: ReportFormat, view: RunView, root: Path, evidence: Sequence[Evi
     by_id = {one.id: one for one in evidence}
     renderers: Mapping[str, Callable[[RunView, Path, Mapping[str, Evidence]], str]] = {
         "markdown": markdown,
+        "short": short,
         "json": as_json,
         "junit": junit,
     }

@@ -34,7 +34,7 @@ MARKS = {
 ACCEPTED = {
     "person": "A person accepted",
     "auto": "Accepted with how it was started, without being asked",
-    "nobody": "Nobody was asked, and nothing runs that would have to be asked about",
+    "nobody": "Nobody was asked, and nothing that needs approval runs",
     None: "Nobody has accepted yet",
 }
 SHORT = 12
@@ -58,16 +58,16 @@ def _heading(view: RunView) -> list[str]:
     met = sum(one.status == "met" for one in view.views)
     waived = sum(one.status == "waived" for one in view.views)
     proven = f"{met} of {len(view.views)} requirements proven" + (f", {waived} waived by a person" if waived else "")
-    lines = [f"## {text(state.goal.title)}", "", f"**{_verdict(state)}** · {proven}"]
+    lines = [f"## {text(state.goal.title)}", "", f"**{verdict(state)}** · {proven}"]
     halt = shown_halt(state)
     told = halt_text(halt) if halt is not None else state.reason
     if told and state.status != "complete" and state.mode == "pursue":
         lines += ["", text(told)]
-    lines += _stale(view)
+    lines += stale_lines(view)
     return [*lines, "", f"<sub>{' · '.join(_facts(state))}</sub>"]
 
 
-def _stale(view: RunView) -> list[str]:
+def stale_lines(view: RunView) -> list[str]:
     """That the files are no longer those of the result."""
     if view.present is None or not view.stale:
         return []
@@ -77,7 +77,8 @@ def _stale(view: RunView) -> list[str]:
     return ["", f"**Stale**: files changed since this result{f': {names}{more}' if names else ''}."]
 
 
-def _verdict(state: RunState) -> str:
+def verdict(state: RunState) -> str:
+    """How the run, or the check, ended."""
     if state.mode == "audit":
         return "check: proven" if satisfied(state) else "check: not proven"
     return state.status or ""
@@ -93,10 +94,11 @@ def _facts(state: RunState) -> Iterator[str]:
         yield f"worker {options.worker}" + (f" {code(options.agent.model)}" if options.agent is not None else "")
         yield f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"
         yield f"{state.elapsed:.1f} s"
-        yield _cost(state)
+        yield spent(state)
 
 
-def _cost(state: RunState) -> str:
+def spent(state: RunState) -> str:
+    """What worker and judge cost; a price that nobody knows is said to be unknown."""
     usage = state.usage
     if usage.usd is None:
         return f"cost unknown ({usage.tokens:,} tokens)" if usage.tokens else "cost unknown"
@@ -138,13 +140,14 @@ def _requirements(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
 def _proof(one: RequirementView, evidence: Mapping[str, Evidence]) -> str:
     """What stands for it: the evidence of a proof, the reason of everything else."""
     if one.status == "met":
-        cited = [f"{identity}: {_observed(evidence.get(identity))}" for identity in one.evidence_ids]
+        cited = [f"{identity}: {observed(evidence.get(identity))}" for identity in one.evidence_ids]
         return "; ".join(cited) or text(one.reason)
     ids = f" ({', '.join(one.evidence_ids)})" if one.evidence_ids else ""
     return text(one.reason) + ids
 
 
-def _observed(evidence: Evidence | None) -> str:
+def observed(evidence: Evidence | None) -> str:
+    """What was observed, in a few words."""
     if evidence is None:
         return "no longer on record"
     seen = evidence.observation

@@ -187,6 +187,14 @@ class WireIteration(Wire):
     error: str | None = None
 
 
+class WireBaseline(Wire):
+    """How far the goal was before the first turn of its run."""
+
+    score: float
+    met: int
+    total: int
+
+
 class Snapshot(Wire):
     """The whole of a run as it is now; `sequence` grows with every change of it."""
 
@@ -225,6 +233,7 @@ class Snapshot(Wire):
     paused_by: PausedBy | None = None
     freshness: WireFreshness | None = None
     guard: WireGuard | None = None
+    baseline: WireBaseline | None = None
 
 
 def snapshot(view: RunView, root: Path) -> Snapshot:
@@ -269,6 +278,7 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         paused_by=state.paused_by if state.status == "paused" else None,
         freshness=freshness_of(view),
         guard=WireGuard(since=wire_time(state.guard.since), by=state.guard.by) if state.guard is not None else None,
+        baseline=_baseline(state),
     )
 
 
@@ -443,6 +453,13 @@ def _iteration(one: IterationRecord) -> WireIteration:
         summary=one.summary,
         error=one.error,
     )
+
+
+def _baseline(state: RunState) -> WireBaseline | None:
+    if state.met_before is None:
+        return None
+    met, total = state.met_before
+    return WireBaseline(score=round(met / total, 4) if total else 0.0, met=met, total=total)
 
 
 def _whole(value: float | None) -> int | None:

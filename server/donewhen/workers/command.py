@@ -134,7 +134,7 @@ def end_line(output: str) -> EndLine | None:
 
 def _end(body: Any) -> EndLine:
     if not isinstance(body, dict):
-        return EndLine(Claim(), "the end line's donewhen is no object; taken as finished")
+        return EndLine(Claim(), "the end line's donewhen is not an object; taken as finished")
     fields = cast("dict[str, Any]", body)
     state, text = fields.get("state"), fields.get("text", "")
     said = text[-MAX_TAIL:] if isinstance(text, str) else ""
@@ -142,7 +142,7 @@ def _end(body: Any) -> EndLine:
         known = ", ".join(TURN_STATES)
         return EndLine(Claim("finished", said), f"the end line's state {state!r} is none of {known}; taken as finished")
     if not isinstance(text, str):
-        return EndLine(Claim(state), "the end line's text is no text; left out")
+        return EndLine(Claim(state), "the end line's text is not text; left out")
     return EndLine(Claim(state, said))
 
 

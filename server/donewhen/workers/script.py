@@ -127,7 +127,7 @@ def load_script(source: Path | str) -> Script:
     except OSError as error:
         raise InvalidGoal(f"the script can't be read: {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InvalidGoal(f"the script is no UTF-8 text: {path}") from error
+        raise InvalidGoal(f"the script is not UTF-8 text: {path}") from error
 
 
 def parse_script(text: str, name: str = "script") -> Script:
@@ -138,7 +138,7 @@ def parse_script(text: str, name: str = "script") -> Script:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or error
-        raise InvalidGoal(f"{name}{where}: this is no YAML: {problem}") from error
+        raise InvalidGoal(f"{name}{where}: this is not YAML: {problem}") from error
     return _Reader(name).script(root)
 
 

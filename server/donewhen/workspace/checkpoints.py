@@ -170,7 +170,7 @@ class Checkpoints:
             try:
                 name = bytes.fromhex(checkpoint)
             except ValueError:
-                raise WorkspaceError(f"{checkpoint!r} is no checkpoint") from None
+                raise WorkspaceError(f"{checkpoint!r} is not a checkpoint") from None
             tree: dict[str, Kept] = {}
             await asyncio.to_thread(self._read_folder, name, "", tree)
             self._remember(checkpoint, tree)

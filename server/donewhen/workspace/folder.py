@@ -160,7 +160,7 @@ class FolderWorkspace:
 
     async def _begun(self) -> Repository | None:
         if not self._root.is_dir():
-            raise WorkspaceError(f"{self._root} is no folder: open an existing one")
+            raise WorkspaceError(f"{self._root} is not a folder: open an existing one")
         return await find_repository(self._root)
 
     def _watch_and_keep(self, repository: Repository | None) -> None:

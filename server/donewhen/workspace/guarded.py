@@ -80,7 +80,7 @@ class GuardedFolder:
         except OSError as error:
             raise WorkspaceError(f"{path} can't be read: {error.strerror}") from error
         if not target.is_file():
-            raise WorkspaceError(f"{path} is no regular file")
+            raise WorkspaceError(f"{path} is not a regular file")
         if size > MAX_TEXT:
             raise WorkspaceError(f"{path} is too large to be read as text: {size:,} bytes; look at a part of it")
         text = read_text_keeping(target)

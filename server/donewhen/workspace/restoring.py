@@ -83,7 +83,7 @@ def _refuse_links_above(root: Path, path: str) -> None:
     for part in path.split("/")[:-1]:
         place = place / part
         if not stat.S_ISDIR(place.lstat().st_mode):
-            raise NotADirectoryError(20, f"{place.name} is no folder now")
+            raise NotADirectoryError(20, f"{place.name} is not a folder now")
 
 
 def _remove_empty_above(root: Path, path: str) -> None:

@@ -100,7 +100,8 @@ export class Pointer {
 
   private open(): void {
     const row = this.rows[this.index];
-    if (row !== undefined) {
+    // Nothing is known of what was before the first one, but how far it was.
+    if (row !== undefined && row.number > 0) {
       this.chosen(row.number);
     }
   }

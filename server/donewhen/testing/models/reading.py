@@ -108,13 +108,13 @@ def _parsed(path: Path, text: str) -> object:
         try:
             return json.loads(text)
         except ValueError as error:
-            raise BadScript(f"this is no JSON: {error}") from error
+            raise BadScript(f"this is not JSON: {error}") from error
     import yaml
 
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise BadScript(f"this is no YAML: {error}") from error
+        raise BadScript(f"this is not YAML: {error}") from error
 
 
 def _part(value: object, where: str, when_out: WhenOut) -> Part | Prebuilt:
