@@ -124,9 +124,9 @@ async def test_a_newer_state_is_refused() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (object(), "no JSON"),
-        ({"a": float("nan")}, "no JSON"),
-        (float("inf"), "no JSON"),
+        (object(), "not (a )?JSON"),
+        ({"a": float("nan")}, "not (a )?JSON"),
+        (float("inf"), "not (a )?JSON"),
         ("x" * 300_000, "262144 are the most"),
     ],
 )

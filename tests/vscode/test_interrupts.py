@@ -146,8 +146,8 @@ def test_of_what_two_runs_ask_one_is_told_at_a_time(
     answer_one_at_a_time(
         window,
         {
-            "“Go north”: Run this command? touch ASKED": "Deny",
-            "“Go south”: Run this command? touch ASKED": "Approve",
+            "“Go north”: Run this command in north? touch ASKED": "Deny",
+            "“Go south”: Run this command in south? touch ASKED": "Approve",
             "“Go north”: The worker says that it is blocked: there is no key.": "End the Run",
             "“Go south”: The worker says that it is blocked: there is no key.": "End the Run",
         },
@@ -162,7 +162,7 @@ def test_of_what_two_runs_ask_one_is_told_at_a_time(
     window.palette.run("Done When: Start")
     window.palette.pick("north")
     window.notices.press_dialog("Start this run?", "Start")
-    window.notices.wait("“Go north”: Run this command? touch LATER")
+    window.notices.wait("“Go north”: Run this command in north? touch LATER")
 
 
 def elsewhere(server: CodeServer, folder: Path, *words: str) -> dict[str, Any]:

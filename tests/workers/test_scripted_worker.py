@@ -225,5 +225,5 @@ def test_a_script_file_is_read_and_a_missing_one_is_named(tmp_path: Path) -> Non
     with pytest.raises(InvalidGoal, match=r"s\.yaml line 1: unknown key"):
         ScriptedWorker.load(str(path), Recorder(ended()), dict)
     path.write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(InvalidGoal, match="no UTF-8"):
+    with pytest.raises(InvalidGoal, match="not UTF-8"):
         ScriptedWorker.load(path, Recorder(ended()), dict)

@@ -78,7 +78,7 @@ def _current(plugin: str, state: PluginState, version: int, upgrade: Upgrade | N
 
 
 def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is not JSON number")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 @lru_cache(maxsize=1)
