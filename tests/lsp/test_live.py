@@ -105,7 +105,9 @@ def test_a_failing_test_has_its_diagnostic_on_the_asserting_line(editor: Editor,
     assert "assert" in full["observation"]["output"]
     where = {"textDocument": {"uri": uri}, "position": {"line": 2, "character": 8}}
     assert [place["uri"] for place in editor.result("textDocument/definition", where)] == [full["uri"]]
-    assert "1 failed" in editor.result("textDocument/hover", where)["contents"]["value"]
+    said = editor.result("textDocument/hover", where)["contents"]["value"]
+    assert "1 of 1 test failed" in said
+    assert said.count("'🎯' == 'x'") == 1
     editor.edit(tmp_path / "test_a.py", "def test_it():\n    pass\n")
     editor.diagnostics(tmp_path / "test_a.py", lambda all_: not all_)
     editor.execute("donewhen.goal.clear", {"goalUri": uri})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Problem
 from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.lsp.evidence_files import evidence_files
@@ -147,7 +147,7 @@ def _evidence(evidence: Evidence, name: str, markup: Markup) -> str:
     """What failed first, then what was run and how it ended."""
     observation = evidence.observation
     if isinstance(observation, CheckResult):
-        how = markup.prose(observation.reason) if observation.reason else observation.outcome.value
+        how = markup.prose(_how(observation)) or observation.outcome.value
         line = f"{name} · {markup.code(observation.command)}: {how}, {observation.seconds:.1f} s"
         failed = "" if observation.passed else _failure(observation)
         return f"{markup.block(failed)}\n\n{line}" if failed else line
@@ -156,9 +156,22 @@ def _evidence(evidence: Evidence, name: str, markup: Markup) -> str:
     return f"{name} · {type(observation).__name__}"
 
 
+def _how(observation: CheckResult) -> str:
+    """How it ended, without what the assertions above say already."""
+    totals = observation.totals
+    if not _named(observation) or totals is None or not totals.failed:
+        return observation.reason
+    return f"{totals.failed} of {totals.executed} test{'' if totals.executed == 1 else 's'} failed"
+
+
+def _named(observation: CheckResult) -> list[Problem]:
+    errors = [one for one in observation.problems if one.severity == "error" and one.message.strip()]
+    return [] if observation.passed else errors[:MAX_FAILURES]
+
+
 def _failure(observation: CheckResult) -> str:
     """The assertions that failed, with their places; where the check names none, the end of its output."""
-    named = [one for one in observation.problems if one.severity == "error" and one.message.strip()][:MAX_FAILURES]
+    named = _named(observation)
     if named:
         text = "\n".join(f"{one.path}:{one.line + 1}: {one.message.strip()}" for one in named)
     else:
