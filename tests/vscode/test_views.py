@@ -117,9 +117,9 @@ def everything_is_there(window: Workbench) -> None:
 
 def the_status_bar_tells_and_offers(window: Workbench) -> None:
     tooltip = window.notices.bar_tooltip(BAR, "Make add right")
-    for text in ("capped", "iteration 2/2 · 1 of 4 met", "R2 test -f NOTES.md passes", "F1: ", "cost unknown"):
+    for text in ("capped", "iteration 2/2 · 1 of 4 met", "test -f NOTES.md passes (R2)", "F1: ", "cost unknown"):
         assert text in tooltip
-    assert "R1" not in tooltip
+    assert "(R1)" not in tooltip
     window.notices.press_bar(BAR)
     offered = window.until(window.palette.options, "what can be done")
     assert [one.split(",")[0] for one in offered[:3]] == ["Resume", "Check Now", "Start"]
