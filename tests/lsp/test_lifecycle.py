@@ -172,7 +172,7 @@ def test_a_client_that_declares_nothing_gets_plain_text_and_no_related_informati
     where = {"textDocument": {"uri": uri}, "position": {"line": 2, "character": 8}}
     contents = editor.result("textDocument/hover", where)["contents"]
     assert contents["kind"] == "plaintext"
-    assert contents["value"].startswith("R1 · unmet")
+    assert contents["value"].startswith("Unmet · ")
     assert editor.goodbye() == 0
 
 
