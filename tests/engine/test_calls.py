@@ -474,7 +474,7 @@ async def test_a09_the_judge_reads_what_was_audited_and_nothing_else(world: Worl
     await pursued(world, works)
     assert read == [b"as audited"]
     assert "changed since the audit" in refused[0]
-    assert "no file of this workspace" in refused[1]
+    assert "not a file of this workspace" in refused[1]
 
 
 async def test_the_judge_sees_what_changed_since_the_first_turn_began(world: World) -> None:

@@ -303,7 +303,7 @@ async def test_a_lost_root_is_a_clear_error(folder: Open, watch: bool) -> None:
 
 
 async def test_a_root_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WorkspaceError, match="no folder"):
+    with pytest.raises(WorkspaceError, match="not a folder"):
         await FolderWorkspace(tmp_path / "absent", tmp_path / "state").open([])
 
 
