@@ -19,21 +19,23 @@ export function asksByDialog(goalUri: string | null): boolean {
 
 /**
  * Starts a run, and puts the question that it begins with in a dialog: the person has just clicked, and a notification
- * would hide by itself. A start of which nothing is asked goes on without one.
+ * would hide by itself. A start of which nothing is asked goes on without one. Gives the run that was begun last, if any.
  */
 export async function startAndAsk(
   services: Services,
   goalUri: string,
   begin: (limits: Limits) => Promise<{ readonly runId: string } | undefined>,
-): Promise<void> {
+): Promise<{ readonly runId: string } | undefined> {
   let limits: Limits | undefined = {};
+  let run: { readonly runId: string } | undefined;
   started.add(goalUri);
   try {
     while (limits !== undefined) {
-      const run = await begin(limits);
+      run = await begin(limits);
       const open = run === undefined ? undefined : await consentOf(services, run.runId);
       limits = open === undefined ? undefined : await ask(services, open, limits);
     }
+    return run;
   } finally {
     started.delete(goalUri);
   }
@@ -127,7 +129,8 @@ async function consentOf(services: Services, runId: string): Promise<Open | unde
   return question(run);
 }
 
-function until({ snapshots }: Services, runId: string, holds: (run: Snapshot) => boolean): Promise<Snapshot> {
+/** The run, as soon as it is as wanted. */
+export function until({ snapshots }: Services, runId: string, holds: (run: Snapshot) => boolean): Promise<Snapshot> {
   return new Promise((resolve) => {
     const look = (): void => {
       const run = snapshots.get(runId);

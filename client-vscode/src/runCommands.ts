@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import { oneAtATime } from './alreadyRunning';
 import { label } from './askedText';
-import { startAndAsk } from './consent';
+import { text } from './configuration';
+import { startAndAsk, until } from './consent';
 import { saveGoal } from './goalDocument';
 import { onGoal } from './goalProblem';
 import { say } from './notices';
@@ -16,7 +17,7 @@ export async function start(services: Services, target: Target | undefined): Pro
   const uri = await goalUri(target);
   if (uri !== undefined && trusted()) {
     await saveGoal(uri);
-    await startAndAsk(services, uri, async (limits) => {
+    const begun = await startAndAsk(services, uri, async (limits) => {
       let run: { readonly runId: string } | undefined;
       const begin = async (): Promise<void> => {
         run = await services.client.request('donewhen.run.start', { goalUri: uri, ...limits });
@@ -24,6 +25,17 @@ export async function start(services: Services, target: Target | undefined): Pro
       await onGoal(uri, () => oneAtATime(services, uri, begin));
       return run;
     });
+    if (begun !== undefined && text('showTimelineOnStart') === 'agent') {
+      await showWork(services, begun.runId);
+    }
+  }
+}
+
+/** Shows what a worker does, once it works: beside what the person looks at, who may go on typing. A person sees it anyway. */
+async function showWork(services: Services, runId: string): Promise<void> {
+  const run = await until(services, runId, (one) => one.iteration > 0 || !isActive(one));
+  if (isActive(run) && run.worker !== 'human') {
+    await vscode.commands.executeCommand('donewhen.showTimeline', { runId, aside: true });
   }
 }
 

@@ -75,6 +75,7 @@ const OWN_SETTINGS: ReadonlySet<string> = new Set([
   'addToPath',
   'testExplorer',
   'markChanges',
+  'showTimelineOnStart',
 ]);
 
 /** The settings as the server gets them. What is empty is left out: the server's own defaults hold. */

@@ -127,6 +127,38 @@ def test_the_check_that_still_runs_is_the_one_that_is_named(place: Place) -> Non
     process.communicate(timeout=DEADLINE)
 
 
+WORKER = "echo I look; test -f one.txt && echo proof > done.txt; echo 1 > one.txt"
+
+
+@pytest.mark.parametrize("how", ["lines", "json"])
+def test_each_step_of_the_worker_is_told_once_where_the_output_is_piped(place: Place, how: str) -> None:
+    place.goal("`test -f done.txt` passes")
+    options = ["--json"] if how == "json" else []
+    capped = place.run("run", "--worker-command", WORKER, "--max-iterations", "1", *options)
+    proven = place.run("resume", "--max-iterations", "3", *options)
+    assert (capped.returncode, proven.returncode) == (1, 0), proven.stderr
+    if how == "lines":
+        first, second = capped.stdout.splitlines(), proven.stdout.splitlines()
+        at = first.index("iteration 1/1")
+        told = first[at : first.index("  changed: one.txt")]
+        assert {"  made one.txt +1 -0", "    +1", f"  {WORKER}", "    I look"} <= set(told)
+        # What was told before the run was resumed is not told again, and it says nothing twice.
+        assert "  made one.txt +1 -0" not in second
+        assert "  made done.txt +1 -0" in second
+        assert second.count("    I look") == 1
+        return
+    lines = [[json.loads(line) for line in each.stdout.splitlines()] for each in (capped, proven)]
+    first_steps, second_steps = ([one for line in each for one in line.get("steps", [])] for each in lines)
+    ran = next(one for one in first_steps if one["kind"] == "runs")
+    assert (ran["title"], ran["text"], ran["state"], ran["iteration"]) == (WORKER, "I look", "done", 1)
+    assert [one["uri"].rpartition("/")[2] for one in first_steps if one["kind"] == "edits"] == ["one.txt"]
+    assert [one["uri"].rpartition("/")[2] for one in second_steps if one["kind"] == "edits"] == ["done.txt"]
+    assert all(one["state"] != "running" for one in first_steps + second_steps)
+    # Every line is a snapshot still, and one where nothing was done has no steps.
+    assert all(line["schemaVersion"] == 1 for each in lines for line in each)
+    assert not all("steps" in line for each in lines for line in each)
+
+
 @pytest.mark.conformance("C2")
 def test_a_command_worker_is_driven_to_proof(place: Place) -> None:
     place.goal("`test -f done.txt` passes")

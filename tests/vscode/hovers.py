@@ -70,6 +70,11 @@ class Hovers:
         self._screen.page.mouse.move(2, 2)
         self._screen.page.mouse.move(*found)
 
+    def text(self) -> str:
+        """What the hover says that is shown, however it came; empty without one."""
+        found = self._read()
+        return "" if found is None else found.text
+
     def press(self, words: str) -> None:
         """Presses a link of the hover that is shown."""
         self._screen.page.locator(f"{HOVER} a").filter(has_text=words).first.click()

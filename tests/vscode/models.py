@@ -33,6 +33,7 @@ class Models:
             "donewhen.judgeModel": "openai/judge",
             "donewhen.judgeApiBase": self.served.base_url,
             "donewhen.approve": "ask",
+            "donewhen.showTimelineOnStart": "never",
         }
 
 

@@ -170,7 +170,7 @@ def test_it_is_accessible_in_every_theme_and_by_keyboard(
     assert failed.evaluate("e => e.open")
     window.page.keyboard.press("Enter")
     assert not failed.evaluate("e => e.open")
-    assert timeline.evaluate("() => document.querySelectorAll('[aria-live], [role=alert], [role=log]').length") == 1
+    assert timeline.evaluate("() => document.querySelectorAll('[aria-live], [role=alert], [role=log]').length") == 2
     agent.go_on.release(10)
     window.notices.wait_bar(BAR, "1 of 1 met", 60)
 

@@ -14,6 +14,7 @@ from playwright.sync_api import Error as PlaywrightError
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.editing import Editors
 from tests.vscode.hovers import Hovers
+from tests.vscode.keyboard import Keyboard
 from tests.vscode.notices import Notices
 from tests.vscode.palette import Palette
 from tests.vscode.rig import browser_path
@@ -59,6 +60,7 @@ class Workbench:
         self.hovers = Hovers(self.screen, self.palette)
         self.notices = Notices(self.screen)
         self.views = Views(self.screen, self.palette)
+        self.keys = Keyboard(self.screen, self.palette)
         self.until = self.screen.until
         page.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
         page.context.route(OTHER_HOSTS, self._refuse)

@@ -31,10 +31,11 @@ export function registerTimeline(services: Services): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.commands.registerCommand('donewhen.showTimeline', async (about: unknown) => {
       const runId = runOf(about) ?? (await chosenRun(services));
+      const aside = isAside(about);
       if (runId !== undefined && timeline !== undefined) {
-        timeline.show(runId);
+        timeline.show(runId, aside);
       } else if (runId !== undefined) {
-        adopt(createPanel(services), runId);
+        adopt(createPanel(services, aside), runId);
       }
     }),
     vscode.commands.registerCommand('donewhen.hint', async (about: unknown) => {
@@ -105,9 +106,14 @@ class Timeline {
     panel.webview.html = timelineHtml(panel.webview, services.context.extensionUri);
   }
 
-  show(runId: string): void {
+  /** `aside`: beside what the person looks at, and without the focus. */
+  show(runId: string, aside: boolean): void {
     this.runId = runId;
-    this.reveal();
+    if (!aside) {
+      this.reveal();
+    } else if (!this.panel.visible) {
+      this.panel.reveal(vscode.ViewColumn.Beside, true);
+    }
     void this.post();
   }
 
@@ -280,9 +286,10 @@ class Timeline {
   }
 }
 
-function createPanel(services: Services): vscode.WebviewPanel {
+function createPanel(services: Services, aside: boolean): vscode.WebviewPanel {
   const title = vscode.l10n.t('Timeline');
-  return vscode.window.createWebviewPanel(VIEW, title, vscode.ViewColumn.Active, webviewOptions(services));
+  const viewColumn = aside ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+  return vscode.window.createWebviewPanel(VIEW, title, { viewColumn, preserveFocus: aside }, webviewOptions(services));
 }
 
 function webviewOptions({ context }: Services): vscode.WebviewOptions {
@@ -292,6 +299,10 @@ function webviewOptions({ context }: Services): vscode.WebviewOptions {
 function runOf(about: unknown): string | undefined {
   const given = typeof about === 'object' && about !== null && 'runId' in about ? about.runId : undefined;
   return typeof given === 'string' ? given : undefined;
+}
+
+function isAside(about: unknown): boolean {
+  return typeof about === 'object' && about !== null && 'aside' in about && about.aside === true;
 }
 
 function placeOf({ goalUri }: Snapshot): string {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from donewhen.config import BY_NAME, Settings, load_settings
 from donewhen.core.errors import InvalidGoal, UsageError
 
 if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
-    from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
+    from donewhen.engine.api import LimitChanges, Runs, RunStep, RunView, StartOptions
 
 
 OF_THE_RECORD = frozenset({"status", "list", "report", "pause", "stop"})
@@ -75,10 +76,17 @@ class Call:
             self.terminal.say(f"donewhen: warning: {warning.message}")
 
 
-def snapshot_text(view: RunView, root: Path) -> str:
+def snapshot_text(view: RunView, root: Path, steps: Sequence[RunStep] = ()) -> str:
+    """A snapshot as one line; with `steps`, where the run did any since the line before."""
     from donewhen.wire.snapshot import snapshot  # lazy: pydantic costs start-up time
 
-    return snapshot(view, root).model_dump_json(by_alias=True)
+    shown = snapshot(view, root)
+    if not steps:
+        return shown.model_dump_json(by_alias=True)
+    from donewhen.wire.steps import step_json
+
+    did = [step_json(step, root) for step in steps]
+    return json.dumps({**shown.model_dump(mode="json", by_alias=True), "steps": did}, ensure_ascii=False)
 
 
 def call_of(

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from donewhen.cli.calling import Call, snapshot_text
 from donewhen.cli.progress import Log, closing
+from donewhen.cli.steps import StepLines
 from donewhen.cli.terminal import Terminal
 from donewhen.engine.api import RunStep, RunView
 
@@ -40,22 +41,24 @@ class Display(Protocol):
 
 
 class JsonDisplay:
-    """One snapshot a line. `finish` adds none where the last line is that view already."""
+    """One snapshot a line, with the steps that are over since the line before. `finish` adds none where the last line
+    is that view already."""
 
-    follows = False
+    follows = True
 
     def __init__(self, terminal: Terminal, root: Path) -> None:
         self._terminal, self._root = terminal, root
         self._last = ""
+        self._did: list[RunStep] = []
 
     def show(self, view: RunView) -> None:
         text = snapshot_text(view, self._root)
-        if text != self._last:
-            self._terminal.result(text)
-            self._last = text
+        if text != self._last or self._did:
+            self._terminal.result(snapshot_text(view, self._root, self._did))
+            self._last, self._did = text, []
 
     def did(self, steps: Sequence[RunStep]) -> None:
-        return
+        self._did += [step for step in steps if step.state != "running"]
 
     def hold(self) -> None:
         return
@@ -68,20 +71,23 @@ class JsonDisplay:
 
 
 class LinesDisplay:
-    """A line for each change of substance."""
+    """A line for each change of substance, and a few for each step of the worker."""
 
-    follows = False
+    follows = True
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._log = Log()
+        self._steps = StepLines()
+        self._did: list[RunStep] = []
 
     def show(self, view: RunView) -> None:
-        for line in self._log.lines(view):
+        did, self._did = self._did, []
+        for line in self._log.lines(view, did):
             self._terminal.result(line)
 
     def did(self, steps: Sequence[RunStep]) -> None:
-        return
+        self._did += self._steps.over(steps)
 
     def hold(self) -> None:
         return

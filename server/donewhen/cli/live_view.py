@@ -53,7 +53,7 @@ class LiveDisplay:
 
     def did(self, steps: Sequence[RunStep]) -> None:
         for line in self._steps.take(steps):
-            self._console.print(line)
+            self._console.print(Text(line.text, style=line.style))
         if self._live is not None:
             self._live.refresh()
 
@@ -82,7 +82,7 @@ class LiveDisplay:
         now = self._steps.now()
         shown = picture(self._view, time.monotonic() - self._shown_at, self._console.height - len(now))
         if now:
-            shown = Group(shown, *now)
+            shown = Group(shown, *(Text(line.text, style=line.style) for line in now))
         return Group(shown, Text(self._note, style="bold")) if self._note else shown
 
 

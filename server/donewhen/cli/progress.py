@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from donewhen.cli.steps import step_lines
 from donewhen.cli.wording import SYMBOLS, bounded, count, duration, money, one_line, shown_path, spending
 from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Requirement
@@ -11,7 +12,7 @@ from donewhen.core.state import IterationRecord, KnownFinding, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.why import reason_lines
 from donewhen.core.work import Interrupt
-from donewhen.engine.api import RunView
+from donewhen.engine.api import RunStep, RunView
 from donewhen.wire.halt import halt_text
 
 MAX_REASON = 300
@@ -26,18 +27,53 @@ class Log:
     def __init__(self) -> None:
         self._before: RunView | None = None
         self._told: dict[str, tuple[str, str]] = {}
+        self._said: set[str] = set()
 
-    def lines(self, view: RunView) -> list[str]:
-        """What is new in `view`, in the order in which it matters; the first one opens with what the run is about."""
+    def lines(self, view: RunView, did: Sequence[RunStep] = ()) -> list[str]:
+        """What is new in `view`, in the order in which it matters; the first one opens with what the run is about.
+        `did` are the steps of its worker since the view before."""
         before, self._before = self._before, view
         lines = opening(view) if before is None else list(_new_warnings(before, view))
         return [
             *lines,
-            *_turns(before, view),
+            *self._turns(before, view, did),
             *self._requirements(view),
             *_findings(before, view),
             *_interrupts(before, view),
         ]
+
+    def _turns(self, before: RunView | None, after: RunView, did: Sequence[RunStep]) -> Iterator[str]:
+        """Each turn that began, what was done in it, and how it ended."""
+        state = after.state
+        known = {record.number for record in before.state.iterations} if before else set[int]()
+        cap = state.limit("max_iterations")
+        begun = state.turn if before is None or before.state.turn != state.turn else None
+        finished = before is not None and before.state.turns_ended < state.turns_ended
+        ended = {
+            record.number: record
+            for record in state.iterations
+            if record.number not in known or (finished and record.number == state.iteration)
+        }
+        starts = set[int]() if begun is None else {begun.iteration}
+        for number in sorted({*ended, *starts, *(step.iteration for step in did)}):
+            if number in starts:
+                yield f"iteration {number}{f'/{cap}' if cap is not None else ''}"
+            for step in did:
+                if step.iteration == number:
+                    self._said.add(one_line(step.text))
+                    yield from (line.text for line in step_lines(step))
+            if number in ended:
+                yield from self._turn_ended(ended[number], "you" if state.waits_for_person else "the worker says:")
+
+    def _turn_ended(self, record: IterationRecord, says: str) -> Iterator[str]:
+        """What it said last is not said again."""
+        if record.error:
+            yield f"  the worker failed: {one_line(record.error)}"
+        elif record.summary and one_line(record.summary) not in self._said:
+            yield f"  {says} {one_line(record.summary)}"
+        if changed := record.changed:
+            more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
+            yield f"  changed: {one_line(', '.join(map(shown_path, changed[:5])))}{more}"
 
     def _requirements(self, view: RunView) -> Iterator[str]:
         """Nothing before it was looked at, nor while it is proven again: the last word stands until there is a new
@@ -159,29 +195,6 @@ def _all_settled(view: RunView) -> bool:
 def _new_warnings(before: RunView, after: RunView) -> Iterator[str]:
     known = before.state.warnings
     yield from (f"warning: {one_line(w.message)}" for w in after.state.warnings if w not in known)
-
-
-def _turns(before: RunView | None, after: RunView) -> Iterator[str]:
-    state = after.state
-    ended = {record.number for record in before.state.iterations} if before else set[int]()
-    cap = state.limit("max_iterations")
-    if state.turn is not None and (before is None or before.state.turn != state.turn):
-        yield f"iteration {state.turn.iteration}{f'/{cap}' if cap is not None else ''}"
-    finished = before is not None and before.state.turns_ended < state.turns_ended
-    for record in state.iterations:
-        if record.number not in ended or (finished and record.number == state.iteration):
-            yield from _turn_ended(record, says="you" if state.waits_for_person else "the worker says:")
-
-
-def _turn_ended(record: IterationRecord, says: str) -> Iterator[str]:
-    if record.error:
-        yield f"  the worker failed: {one_line(record.error)}"
-    elif record.summary:
-        yield f"  {says} {one_line(record.summary)}"
-    changed = record.changed
-    if changed:
-        more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
-        yield f"  changed: {one_line(', '.join(map(shown_path, changed[:5])))}{more}"
 
 
 def _findings(before: RunView | None, after: RunView) -> Iterator[str]:

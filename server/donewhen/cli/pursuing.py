@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -41,12 +42,13 @@ class Pursuit:
 
     async def follow(self, begin: Callable[[], Awaitable[RunView]]) -> int:
         """Begins, follows, and returns the exit code."""
+        since = time.time() if self.supervised else 0.0
         with ending_signals() as ending:
             first = await _begun(begin, ending)
             if first is None:
                 self.call.terminal.say(f"{ending.reason}: ended before the run went on; `donewhen status` shows it")
                 return PAUSED_BY_CTRL_C if ending.by_ctrl_c else PERSON_NEEDED
-            last = await self._to_the_end(first, ending)
+            last = await self._to_the_end(first, ending, since)
         with suppress(OutputClosed):
             self.display.finish(last)
         self._say_what_next(last)
@@ -54,9 +56,9 @@ class Pursuit:
             return PAUSED_BY_CTRL_C if self.supervised else 0
         return exit_code(last.state)
 
-    async def _to_the_end(self, first: RunView, ending: Ending) -> RunView:
+    async def _to_the_end(self, first: RunView, ending: Ending, since: float) -> RunView:
         run_id = first.state.run_id
-        following = asyncio.create_task(self._show_all(first))
+        following = asyncio.create_task(self._show_all(first, since))
         signalled = asyncio.create_task(ending.wait())
         try:
             await asyncio.wait({following, signalled}, return_when=asyncio.FIRST_COMPLETED)
@@ -95,8 +97,9 @@ class Pursuit:
     async def _now(self, run_id: str) -> RunView:
         return await self.runs.view(run_id)
 
-    async def _show_all(self, first: RunView) -> RunView:
-        """Shows every view until the last, which it returns."""
+    async def _show_all(self, first: RunView, since: float) -> RunView:
+        """Shows every view until the last, which it returns; and what its worker did from `since` on, in epoch
+        seconds."""
         last, run_id, version = first, first.state.run_id, 0
         async with self._questions(run_id) as questions:
             async for view in self.runs.follow(run_id):
@@ -107,7 +110,8 @@ class Pursuit:
                     if self.display.follows:
                         did = await self.runs.steps(run_id, version)
                         version = did.version
-                        self.display.did(did.steps)
+                        # What it did before it was resumed was told then; a hint may be read only now.
+                        self.display.did([one for one in did.steps if one.at >= since or one.kind == "hint"])
                     self.display.show(view)
                 if self._nobody_can_answer(view):
                     asked = view.state.interrupts[0]

@@ -1,10 +1,9 @@
-"""What a worker reads, runs, edits and says, as lines on a terminal."""
+"""What a worker reads, runs, edits and says, as lines for people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from rich.text import Text
+from dataclasses import dataclass
 
 from donewhen.cli.wording import bounded, count, one_line, plain
 from donewhen.engine.api import RunStep
@@ -18,6 +17,14 @@ MAX_SAID = 5
 STYLES = {"+": "green", "-": "red", "@": "dim"}
 
 
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """One line, and the style that a terminal gives it."""
+
+    text: str
+    style: str = ""
+
+
 class StepLines:
     """Tells each step once, when it is over; `doing` is what goes on now."""
 
@@ -25,9 +32,13 @@ class StepLines:
         self._told: set[str] = set()
         self.doing: RunStep | None = None
 
-    def take(self, steps: Sequence[RunStep]) -> list[Text]:
+    def take(self, steps: Sequence[RunStep]) -> list[StepLine]:
         """The lines of the steps that are over and were not told yet."""
-        lines: list[Text] = []
+        return [line for step in self.over(steps) for line in step_lines(step)]
+
+    def over(self, steps: Sequence[RunStep]) -> list[RunStep]:
+        """The steps that are over and were not told yet."""
+        over: list[RunStep] = []
         for step in steps:
             if step.kind not in SHOWN:
                 continue
@@ -39,30 +50,30 @@ class StepLines:
             # A change of a file is told once it is known what it was.
             if step.id not in self._told and (step.kind != "hint" or step.state == "done"):
                 self._told.add(step.id)
-                lines += step_lines(step)
-        return lines
+                over.append(step)
+        return over
 
-    def now(self) -> list[Text]:
+    def now(self) -> list[StepLine]:
         """The last lines of what goes on, as far as it says something."""
         if self.doing is None or not self.doing.text.strip():
             return []
-        return [Text(f"    {line}", style="dim") for line in _tail(self.doing.text, MAX_OUTPUT)]
+        return [StepLine(f"    {line}", "dim") for line in _tail(self.doing.text, MAX_OUTPUT)]
 
 
-def step_lines(step: RunStep) -> list[Text]:
+def step_lines(step: RunStep) -> list[StepLine]:
     """One step: what it was, then its diff, the end of what was printed, or what was said."""
     style = "red" if step.state == "failed" else ""
     counts = f" +{step.added} -{step.removed}" if step.diff else ""
     said = {"says": "the worker:", "hint": "you:"}.get(step.kind, "")
     head = " ".join(part for part in (said, one_line(step.title)) if part)
-    lines = [Text(f"  {head}{counts}", style=style)] if head else []
+    lines = [StepLine(f"  {head}{counts}", style)] if head else []
     if step.diff:
-        return [*lines, *(Text(f"    {line}", style=STYLES.get(line[:1], "")) for line in bounded(step.diff, MAX_DIFF))]
+        return [*lines, *(StepLine(f"    {line}", STYLES.get(line[:1], "")) for line in bounded(step.diff, MAX_DIFF))]
     if step.kind in ("says", "hint"):
-        return [*lines, *(Text(f"    {line}") for line in bounded(step.text, MAX_SAID))]
+        return [*lines, *(StepLine(f"    {line}") for line in bounded(step.text, MAX_SAID))]
     if step.kind == "reads":
         return lines
-    return [*lines, *(Text(f"    {line}", style="dim") for line in _tail(step.text, MAX_OUTPUT))]
+    return [*lines, *(StepLine(f"    {line}", "dim") for line in _tail(step.text, MAX_OUTPUT))]
 
 
 def _tail(text: str, lines: int) -> list[str]:

@@ -1,5 +1,6 @@
 import type { Action, StepView, Words } from '../messages';
 import { element, setText } from './elements';
+import { StepLog } from './news';
 
 /** More than these at once are hard to scroll through, and the earlier ones are in the iterations below. */
 const MOST_SHOWN = 300;
@@ -7,6 +8,9 @@ const MOST_SHOWN = 300;
 const SHORT = 3;
 /** Somebody who reads the last lines follows; whoever scrolled up is left where they are. */
 const NEAR_END = 24;
+
+/** What is words, and nothing else. */
+const SAID: ReadonlySet<string> = new Set(['says', 'reports', 'asks']);
 
 interface Shown {
   readonly item: HTMLLIElement;
@@ -23,6 +27,7 @@ export class ActivityView {
   private readonly send: HTMLButtonElement;
   private readonly told = element('p', { class: 'quiet' });
   private readonly shown = new Map<string, Shown>();
+  private readonly spoken: StepLog;
   private waiting: StepView[] = [];
 
   constructor(
@@ -35,7 +40,8 @@ export class ActivityView {
     this.field = element('textarea', { id: 'hint', rows: 2, maxlength: 20_000 });
     this.send = element('button', { type: 'button', class: 'send' }, words.sendHint);
     this.form.append(label, this.field, this.send, this.told);
-    this.root.append(element('h2', {}, words.activity), this.box, this.form);
+    this.spoken = new StepLog(words.activity);
+    this.root.append(element('h2', {}, words.activity), this.box, this.spoken.root, this.form);
     const sends = (): void => {
       const text = this.field.value.trim();
       if (text !== '') {
@@ -92,6 +98,7 @@ export class ActivityView {
     for (const view of steps) {
       this.put(view);
     }
+    this.spoken.take(steps, (view) => this.sentence(view));
     while (this.shown.size > MOST_SHOWN && this.list.firstElementChild !== null) {
       const { firstElementChild: first } = this.list;
       this.shown.delete((first as HTMLElement).dataset['step'] ?? '');
@@ -163,6 +170,12 @@ export class ActivityView {
       element('span', { class: 'text' }, title),
       ...(counts === '' ? [] : [' ', element('span', { class: 'counts' }, counts)]),
     ];
+  }
+
+  /** A step as it is read out. What it says, reports or asks is all there is to it; of others, the title tells enough. */
+  private sentence({ kind, state, lead, title, counts, text }: StepView): string {
+    const words = SAID.has(kind) ? [title, text] : [title, counts];
+    return [state === 'failed' ? `${this.words.failed}:` : '', lead, ...words].filter((one) => one !== '').join(' ');
   }
 
   private link(action: Action): Element {

@@ -1,3 +1,4 @@
+import type { StepView } from '../messages';
 import { element, setText } from './elements';
 
 /** However fast iterations end, somebody who listens hears of one and not of the next for this long. */
@@ -19,5 +20,55 @@ export class News {
         this.say(this.latest);
       }, REST_MS);
     }
+  }
+}
+
+/** How many ended steps are read out at once; more would be heard long after they happened. */
+const MOST_SPOKEN = 3;
+/** How many of them the region keeps: what is gone from it was read out long ago. */
+const KEPT_SPOKEN = 20;
+
+/**
+ * The steps for somebody who listens: one short sentence for each that has ended, without its output or its diff. What had
+ * happened when the page was opened is not read. However fast steps end, there is a pause after what was read.
+ */
+export class StepLog {
+  readonly root: HTMLElement;
+  private readonly known = new Map<string, string>();
+  private waiting: string[] = [];
+  private resting = false;
+  private began = false;
+
+  constructor(label: string) {
+    this.root = element('div', { class: 'spoken', role: 'log', 'aria-live': 'polite', 'aria-label': label });
+  }
+
+  /** `sentence` says a step; one that is still going on is not said yet, unless it waits for an answer. */
+  take(steps: readonly StepView[], sentence: (step: StepView) => string): void {
+    for (const step of steps) {
+      const state = step.kind === 'asks' ? 'asked' : step.state;
+      if (state !== 'running' && this.known.get(step.id) !== state && this.began) {
+        this.waiting.push(sentence(step));
+      }
+      this.known.set(step.id, state);
+    }
+    this.began = true;
+    this.read();
+  }
+
+  private read(): void {
+    if (this.resting || this.waiting.length === 0) {
+      return;
+    }
+    this.root.append(...this.waiting.slice(-MOST_SPOKEN).map((said) => element('p', {}, said)));
+    this.waiting = [];
+    while (this.root.childElementCount > KEPT_SPOKEN) {
+      this.root.firstElementChild?.remove();
+    }
+    this.resting = true;
+    setTimeout(() => {
+      this.resting = false;
+      this.read();
+    }, REST_MS);
   }
 }
