@@ -35,6 +35,8 @@ export class NewGoal implements vscode.Disposable {
     private readonly services: Services,
     readonly folder: vscode.WorkspaceFolder,
     public worker: string,
+    /** What is to be true besides what the checks prove; decided without a command. Checks are picked by hand then. */
+    readonly requirements: readonly string[] = [],
   ) {
     this.detected = this.detect();
     // What goes wrong is told at the step that needs it, which a person may never come to.
@@ -53,7 +55,11 @@ export class NewGoal implements vscode.Disposable {
   /** Whether a run can begin by itself, and would show something: a person at work needs no consent. */
   get starts(): boolean {
     const ticked = this.ticked();
-    return this.worker === 'human' && vscode.workspace.isTrusted && ticked.length > 0 && !allPass(ticked);
+    return this.worker === 'human' && vscode.workspace.isTrusted && this.shows(ticked);
+  }
+
+  private shows(ticked: readonly OfferedCheck[]): boolean {
+    return this.requirements.length > 0 || (ticked.length > 0 && !allPass(ticked));
   }
 
   get objectives(): Live<Proposed> {
@@ -96,11 +102,20 @@ export class NewGoal implements vscode.Disposable {
     const { client } = this.services;
     const where = { workspaceUri: this.folder.uri.toString() };
     const { checks } = await client.request('donewhen.goal.detect', where);
-    checks.filter((check) => !check.suggested).forEach((check) => this.left.add(check.command));
+    this.leaveOut(checks);
     this.take(checks, vscode.workspace.isTrusted ? 'trying' : undefined);
     if (vscode.workspace.isTrusted) {
       void this.tryThem();
     }
+  }
+
+  private suggests(check: OfferedCheck): boolean {
+    return check.suggested && this.requirements.length === 0;
+  }
+
+  private leaveOut(checks: readonly OfferedCheck[]): void {
+    const known = new Set(this.offered.map((check) => check.command));
+    checks.filter((check) => !check.suggested || (!this.suggests(check) && !known.has(check.command))).forEach((check) => this.left.add(check.command));
   }
 
   private async tryThem(): Promise<void> {
@@ -109,8 +124,8 @@ export class NewGoal implements vscode.Disposable {
       const { checks } = await this.services.client.request('donewhen.goal.detect', argument, this.trying.token);
       // What can't be run here turns out when it is tried; what would do instead is offered, and ticked.
       const known = new Set(this.offered.map((check) => check.command));
-      checks.filter((check) => !check.suggested).forEach((check) => this.left.add(check.command));
-      checks.filter((check) => check.suggested && !known.has(check.command)).forEach((check) => this.left.delete(check.command));
+      checks.filter((check) => this.suggests(check) && !known.has(check.command)).forEach((check) => this.left.delete(check.command));
+      this.leaveOut(checks);
       this.take(checks, undefined);
     } catch (problem) {
       if (!this.trying.token.isCancellationRequested) {
@@ -143,7 +158,7 @@ export class NewGoal implements vscode.Disposable {
   }
 
   private rows(): GoalChoice[] {
-    return [...this.endings(), ...this.checkRows(), ...this.workerRows()];
+    return [...this.endings(), ...this.requirementRows(), ...this.checkRows(), ...this.workerRows()];
   }
 
   private endings(): GoalChoice[] {
@@ -161,16 +176,25 @@ export class NewGoal implements vscode.Disposable {
     if (this.waiting === 'looking') {
       return vscode.l10n.t('Looking for checks in this project…');
     }
+    if (ticked.length === 0 && this.requirements.length > 0) {
+      return vscode.l10n.t('{0}; the Problems panel proves it', workerLabel(this.worker));
+    }
     if (ticked.length === 0) {
       return vscode.l10n.t('no check yet: type a command, or write one in the goal file');
     }
-    if (allPass(ticked)) {
+    if (!this.shows(ticked)) {
       return vscode.l10n.t('all checks pass already: add one that fails until it is done');
     }
-    const worker = workerItems().find((item) => item.worker === this.worker)?.label ?? this.worker;
+    const worker = workerLabel(this.worker);
     return ticked.length === 1
       ? vscode.l10n.t('{0}; 1 check proves it', worker)
       : vscode.l10n.t('{0}; {1} checks prove it', worker, ticked.length);
+  }
+
+  /** They are what was asked for: shown, and not to be left out. */
+  private requirementRows(): GoalChoice[] {
+    const rows = this.requirements.map((text): GoalChoice => ({ label: label(text), iconPath: TICKED, toggle: () => undefined }));
+    return rows.length === 0 ? [] : [separator(vscode.l10n.t('What should be true')), ...rows];
   }
 
   private checkRows(): GoalChoice[] {
@@ -209,6 +233,10 @@ export class NewGoal implements vscode.Disposable {
     });
     return [separator(vscode.l10n.t('Who works on it')), ...rows];
   }
+}
+
+function workerLabel(worker: string): string {
+  return workerItems().find((item) => item.worker === worker)?.label ?? worker;
 }
 
 function separator(text: string): GoalChoice {

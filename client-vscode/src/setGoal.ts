@@ -12,14 +12,29 @@ export async function setGoal(services: Services): Promise<void> {
   if (folder === undefined) {
     return;
   }
-  const goal = new NewGoal(services, folder, currentWorker());
+  await drafted(services, new NewGoal(services, folder, currentWorker()), ask);
+}
+
+/** Makes a goal of what is known already: only what proves it, and who works on it, is asked. */
+export async function setKnownGoal(services: Services, folder: vscode.WorkspaceFolder, objective: string, requirements: readonly string[]): Promise<void> {
+  const goal = new NewGoal(services, folder, currentWorker(), requirements);
+  goal.typed = objective;
+  goal.objective = objective;
+  await drafted(services, goal, async (known) => {
+    const chosen = await askProof(known);
+    return chosen === Back ? ask(known) : chosen?.ends;
+  });
+}
+
+async function drafted(services: Services, goal: NewGoal, asking: (goal: NewGoal) => Promise<GoalChoice['ends']>): Promise<void> {
   try {
-    const ends = await ask(goal);
+    const ends = await asking(goal);
     if (ends !== undefined) {
       const starts = ends === 'start' && goal.starts;
-      const { objective, picked, worker } = goal;
+      const { objective, picked, worker, folder } = goal;
+      const requirements = goal.requirements.length === 0 ? {} : { requirements: [...goal.requirements] };
       goal.settle();
-      const about = { objective, workspaceUri: folder.uri.toString(), checks: picked, worker };
+      const about = { objective, workspaceUri: folder.uri.toString(), checks: picked, worker, ...requirements };
       await draftAndShow(services, about, starts);
       // The goal is there whatever becomes of the worker: what it needs is asked for again at the start.
       await prepareWorker(services, worker);
