@@ -88,10 +88,9 @@ def test_an_error_in_problems_is_made_a_goal_by_a_quick_fix(
     window.editor.open("data.json")
     window.views.wait_problem("Expected comma")
     window.editor.wait_marked("2")
-    window.palette.run("Go to Next Problem in Files (Error, Warning, Info)")
-    window.press("Escape")
-    window.palette.run("Quick Fix...")
-    window.press("Enter")
+    window.palette.go_to(3)
+    (fix,) = [one for one in window.hovers.fixes() if "Fix This" in one]
+    window.hovers.fix(fix)
     window.until(
         lambda: any("Set Goal and Start" in one and "Problems" in one for one in window.palette.options()), "the proof"
     )
