@@ -3,7 +3,7 @@ import { showActions } from './actions';
 import { addCheck, chooseJudge } from './amending';
 import { chooseModels, chooseWorker } from './choosing';
 import type { Server } from './client';
-import { fixThis, type Problem, registerFixThis } from './fixThis';
+import { fixThis, type Fixable, registerFixThis } from './fixThis';
 import { answer, answerWith, choose } from './interrupts';
 import { checkNow, dispute, guard, liftGuard, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
 import type { Secrets } from './secrets';
@@ -58,9 +58,9 @@ export function registerCommands(
   return vscode.Disposable.from(
     ...listed,
     registerFixThis(),
-    registerCommand('donewhen.fixThis', (problem: Problem) => {
+    registerCommand('donewhen.fixThis', (what: Fixable) => {
       services.client.want();
-      return told(trouble, () => fixThis(services, problem));
+      return told(trouble, () => fixThis(services, what));
     }),
     registerCommand('donewhen.setApiKey', () => told(trouble, () => secrets.ask(services.client))),
     registerCommand('donewhen.restartServer', () => server.restart()),

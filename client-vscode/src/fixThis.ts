@@ -1,14 +1,20 @@
 import * as vscode from 'vscode';
 import { OWN_SOURCE } from './editorProblems';
+import { type KnownGoal, ofProblem, ofTest } from './knownGoals';
 import type { Services } from './services';
 import { setKnownGoal } from './setGoal';
 import { isGoalFile } from './targets';
 
-/** The problem that a goal is made of. */
-export interface Problem {
+/** An error that Problems shows. */
+interface Problem {
   readonly uri: vscode.Uri;
   readonly message: string;
 }
+
+/** What a menu of the Testing view hands over: a test of any extension, or one of the messages of a failure. */
+type FromTests = vscode.TestItem | { readonly test: vscode.TestItem; readonly message: vscode.TestMessage };
+
+export type Fixable = Problem | FromTests;
 
 /** Offers `Fix This` on the errors that other tools report: what Problems says decides when it is done. */
 export function registerFixThis(): vscode.Disposable {
@@ -36,13 +42,27 @@ function actionFor(uri: vscode.Uri, diagnostic: vscode.Diagnostic): vscode.CodeA
   return action;
 }
 
-/** Makes a goal of the problem. */
-export async function fixThis(services: Services, { uri, message }: Problem): Promise<void> {
-  const folder = vscode.workspace.getWorkspaceFolder(uri);
-  if (folder === undefined) {
-    return;
+/** Makes a goal of a problem, or of a test that fails. */
+export async function fixThis(services: Services, what: Fixable): Promise<void> {
+  const uri = 'test' in what ? what.test.uri : what.uri;
+  const folder = uri === undefined ? vscode.workspace.workspaceFolders?.[0] : vscode.workspace.getWorkspaceFolder(uri);
+  if (folder !== undefined) {
+    await setKnownGoal(services, folder, goalOf(what));
   }
-  const file = vscode.workspace.asRelativePath(uri, false);
-  const [line = ''] = message.split('\n', 1);
-  await setKnownGoal(services, folder, vscode.l10n.t('Fix in {0}: {1}', file, line), [`No errors in Problems for \`${file}\``]);
+}
+
+function goalOf(what: Fixable): KnownGoal {
+  if ('test' in what) {
+    const { message } = what.message;
+    return ofTestItem(what.test, typeof message === 'string' ? message : message.value);
+  }
+  return 'message' in what ? ofProblem(relative(what.uri), what.message, vscode.l10n.t) : ofTestItem(what, '');
+}
+
+function ofTestItem({ id, label, uri }: vscode.TestItem, message: string): KnownGoal {
+  return ofTest(label, id, uri === undefined ? undefined : relative(uri), message, vscode.l10n.t);
+}
+
+function relative(uri: vscode.Uri): string {
+  return vscode.workspace.asRelativePath(uri, false);
 }

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { label } from './askedText';
 import { allPass, fromCheck, type OfferedCheck, stateOf } from './checkStates';
 import { workerItems } from './choosing';
+import type { KnownGoal } from './knownGoals';
 import { type Likely, likelyObjectives } from './likely';
 import type { Choice, Live, Proposed } from './quickSteps';
 import type { Services } from './services';
@@ -35,9 +36,13 @@ export class NewGoal implements vscode.Disposable {
     private readonly services: Services,
     readonly folder: vscode.WorkspaceFolder,
     public worker: string,
-    /** What is to be true besides what the checks prove; decided without a command. Checks are picked by hand then. */
-    readonly requirements: readonly string[] = [],
+    private readonly known?: KnownGoal,
   ) {
+    this.typed = known?.objective ?? '';
+    this.objective = this.typed;
+    known?.checks.forEach((check) => {
+      this.add(check);
+    });
     this.detected = this.detect();
     // What goes wrong is told at the step that needs it, which a person may never come to.
     this.detected.catch(() => undefined);
@@ -91,7 +96,8 @@ export class NewGoal implements vscode.Disposable {
   }
 
   private all(): readonly OfferedCheck[] {
-    return [...this.offered, ...this.added];
+    const found = new Set(this.offered.map((check) => check.command));
+    return [...this.offered, ...this.added.filter((check) => !found.has(check.command))];
   }
 
   private ticked(): readonly OfferedCheck[] {
@@ -109,13 +115,21 @@ export class NewGoal implements vscode.Disposable {
     }
   }
 
-  private suggests(check: OfferedCheck): boolean {
-    return check.suggested && this.requirements.length === 0;
+  /** What no command decides. */
+  get requirements(): readonly string[] {
+    return this.known?.requirements ?? [];
+  }
+
+  /** What is known to decide it is ticked, and nothing else; the project's own checks are offered beside it. */
+  private get decided(): boolean {
+    return this.known !== undefined && this.known.requirements.length + this.known.checks.length > 0;
   }
 
   private leaveOut(checks: readonly OfferedCheck[]): void {
-    const known = new Set(this.offered.map((check) => check.command));
-    checks.filter((check) => !check.suggested || (!this.suggests(check) && !known.has(check.command))).forEach((check) => this.left.add(check.command));
+    const offered = new Set(this.all().map((check) => check.command));
+    checks
+      .filter((check) => !check.suggested || (this.decided && !offered.has(check.command)))
+      .forEach((check) => this.left.add(check.command));
   }
 
   private async tryThem(): Promise<void> {
@@ -124,7 +138,7 @@ export class NewGoal implements vscode.Disposable {
       const { checks } = await this.services.client.request('donewhen.goal.detect', argument, this.trying.token);
       // What can't be run here turns out when it is tried; what would do instead is offered, and ticked.
       const known = new Set(this.offered.map((check) => check.command));
-      checks.filter((check) => this.suggests(check) && !known.has(check.command)).forEach((check) => this.left.delete(check.command));
+      checks.filter((check) => check.suggested && !known.has(check.command)).forEach((check) => this.left.delete(check.command));
       this.leaveOut(checks);
       this.take(checks, undefined);
     } catch (problem) {

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { currentWorker, prepareWorker } from './choosing';
 import { type GoalChoice, NewGoal } from './goalSteps';
+import type { KnownGoal } from './knownGoals';
 import type { GoalSetArgument } from './protocol';
 import { Back, choicesStep, textStep } from './quickSteps';
 import type { Services } from './services';
@@ -16,13 +17,10 @@ export async function setGoal(services: Services): Promise<void> {
 }
 
 /** Makes a goal of what is known already: only what proves it, and who works on it, is asked. */
-export async function setKnownGoal(services: Services, folder: vscode.WorkspaceFolder, objective: string, requirements: readonly string[]): Promise<void> {
-  const goal = new NewGoal(services, folder, currentWorker(), requirements);
-  goal.typed = objective;
-  goal.objective = objective;
-  await drafted(services, goal, async (known) => {
-    const chosen = await askProof(known);
-    return chosen === Back ? ask(known) : chosen?.ends;
+export async function setKnownGoal(services: Services, folder: vscode.WorkspaceFolder, known: KnownGoal): Promise<void> {
+  await drafted(services, new NewGoal(services, folder, currentWorker(), known), async (goal) => {
+    const chosen = await askProof(goal);
+    return chosen === Back ? ask(goal) : chosen?.ends;
   });
 }
 

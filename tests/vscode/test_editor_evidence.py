@@ -76,27 +76,3 @@ def test_unsaved_text_proves_nothing(server: CodeServer, open_window: Opener, tm
     window.editor.save()
     window.palette.run("Done When: Check Now")
     window.until(lambda: not window.views.problems(), "proven")
-
-
-def test_an_error_in_problems_is_made_a_goal_by_a_quick_fix(
-    server: CodeServer, open_window: Opener, tmp_path: Path
-) -> None:
-    folder = tmp_path / "fixing"
-    folder.mkdir()
-    (folder / "data.json").write_text(BROKEN, encoding="utf-8")
-    window = open_window(server, folder)
-    window.editor.open("data.json")
-    window.views.wait_problem("Expected comma")
-    window.editor.wait_marked("2")
-    window.palette.go_to(3)
-    (fix,) = [one for one in window.hovers.fixes() if "Fix This" in one]
-    window.hovers.fix(fix)
-    window.until(
-        lambda: any("Set Goal and Start" in one and "Problems" in one for one in window.palette.options()), "the proof"
-    )
-    window.palette.accept()
-    window.editor.shown("GOAL.md")
-    window.editor.wait_marked(SENTENCE)
-    text = (folder / "GOAL.md").read_text(encoding="utf-8")
-    assert "# Fix in data.json: Expected comma" in text
-    assert "- [ ] No errors in Problems for `data.json`" in text
