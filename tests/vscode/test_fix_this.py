@@ -1,4 +1,4 @@
-"""Fix This: an error in Problems, or a test of any extension in the Testing view, is made a goal with what proves it."""
+"""Fix This: an error in Problems, or a test in the Testing view, is made a goal with what proves it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.vscode.conftest import Opener, installed
 from tests.vscode.site import BAR, RIGHT, project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-BROKEN = '{\n  "one": 1\n  "two": 2\n}\n'
+BROKEN = "[\n  1\n  2\n]\n"
 SENTENCE = "No errors in Problems for `data.json`"
 
 MANIFEST = {
