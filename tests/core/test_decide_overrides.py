@@ -16,7 +16,7 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess
 from donewhen.core.resume import check_resumable
 from donewhen.core.verdict import RequirementVerdict, Verdict
-from donewhen.core.work import Answer, Claim, Interrupt, ResponseKind
+from donewhen.core.work import Answer, Claim, Interrupt, ResponseKind, TurnResult
 from tests.core.builders import R0, Story, failing, goal, passing, requirement
 
 CHECK = "pytest -q"
@@ -317,6 +317,16 @@ def test_a13_an_interrupted_run_stalls_and_crashes_after_as_many_turns_as_an_und
     failing.then(e.RunInterrupted("killed", failing.at), e.RunResumed()).audit(BAD).turn(error="boom")
     assert isinstance(stop := next_of(failing), Stop)
     assert stop.status == "crashed"
+
+
+@pytest.mark.parametrize("end", [e.RunPaused("models need litellm"), e.RunEnded("crashed", "models need litellm")])
+def test_what_no_other_turn_could_mend_is_tried_again_once_a_person_resumes(end: e.Event) -> None:
+    story = Story().audit(BAD).then(e.TurnStarted(1, None))
+    failed = TurnResult(Claim(), error="models need litellm", final=True)
+    story.then(e.TurnFinished(1, failed, ())).audit(BAD)
+    assert next_of(story) == Stop("crashed", "models need litellm")
+    story.then(end, e.RunResumed()).audit(BAD)
+    assert isinstance(next_of(story), RunWorker)
 
 
 @pytest.mark.conformance("C21")

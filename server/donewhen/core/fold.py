@@ -354,7 +354,8 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
 
 def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
     """What a person answered while the run was paused holds, and so does what its worker had failed or repeated by
-    then. A run that had ended is given another chance."""
+    then; what no other turn could mend, such as a missing key, may be mended by now. A run that had ended is given
+    another chance."""
     resumed = replace(
         state,
         paused=None,
@@ -367,6 +368,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
         pause_requested=None,
         outages=0,
         dropped=0,
+        fatal=None,
         audit_due=state.audit_due or state.redo is None,
         options=replace(
             state.options,
