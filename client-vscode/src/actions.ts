@@ -57,6 +57,7 @@ function label(command: string): vscode.QuickPickItem {
     'donewhen.start': ['play', vscode.l10n.t('Start')],
     'donewhen.checkNow': ['beaker', vscode.l10n.t('Check Now')],
     'donewhen.pause': ['debug-pause', vscode.l10n.t('Pause')],
+    'donewhen.installModels': ['cloud-download', vscode.l10n.t('Install Model Support')],
     'donewhen.resume': ['debug-continue', vscode.l10n.t('Resume')],
     'donewhen.stop': ['debug-stop', vscode.l10n.t('Stop')],
     'donewhen.guard': ['shield', vscode.l10n.t('Guard')],

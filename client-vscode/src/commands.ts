@@ -8,6 +8,7 @@ import { answer, answerWith, choose } from './interrupts';
 import { checkNow, dispute, guard, liftGuard, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
 import type { Secrets } from './secrets';
 import type { Services } from './services';
+import { needsModelSupport } from './snapshots';
 import { setGoal } from './setGoal';
 import type { Target } from './targets';
 import type { Trouble } from './trouble';
@@ -62,12 +63,22 @@ export function registerCommands(
       services.client.want();
       return told(trouble, () => fixThis(services, what));
     }),
+    registerCommand('donewhen.installModels', (target: Target | undefined) => told(trouble, () => installModels(services, trouble, target))),
     registerCommand('donewhen.setApiKey', () => told(trouble, () => secrets.ask(services.client))),
     registerCommand('donewhen.restartServer', () => server.restart()),
     registerCommand('donewhen.showLogs', () => {
       services.log.show();
     }),
   );
+}
+
+/** A run that stood for want of it goes on. */
+async function installModels(services: Services, trouble: Trouble, target: Target | undefined): Promise<void> {
+  await trouble.installModels();
+  const stands = services.snapshots.all().find((run) => needsModelSupport(run) && (target?.runId ?? run.runId) === run.runId);
+  if (stands !== undefined) {
+    await services.client.request('donewhen.run.resume', { runId: stands.runId });
+  }
 }
 
 /** A command never throws at the editor: what goes wrong is said in a sentence. */

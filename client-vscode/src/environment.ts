@@ -50,8 +50,12 @@ export class Environment {
     }
   }
 
-  /** From now on the extension's own environment can call models. */
+  /** From now on the extension's own environment can call models. Rejects where the server runs in another one. */
   async wantModels(): Promise<void> {
+    if (serverSource(programSettings()).kind !== 'managed') {
+      const message = vscode.l10n.t("Run `pip install 'donewhen[models]'` in the environment that your settings name for the server.");
+      throw new Error(message);
+    }
     await this.context.globalState.update(MODELS_WANTED, true);
   }
 

@@ -5,7 +5,7 @@ import { context } from './askedText';
 import { type Choice, choicesOf } from './interruptChoices';
 import type { Interrupt, Iteration, Snapshot } from './protocol';
 import { aboutOf, findingNode, requirementNode } from './requirementNodes';
-import { canGoOn, goalKey, isGuarded, pursuit } from './snapshots';
+import { canGoOn, goalKey, isGuarded, needsModelSupport, pursuit } from './snapshots';
 import { duration } from './statusText';
 
 /** A goal file that nothing was done about yet. */
@@ -90,7 +90,7 @@ function goalNode(snapshot: Snapshot, run: Snapshot, around: Surroundings): Tree
     description: facts.filter((one) => one !== '').join(' · '),
     icon: runIcon(snapshot),
     spoken: language.t('Goal {0}: {1}', title, said.filter((one) => one !== '').join(', ')),
-    context: `goal.${snapshot.status ?? (canGoOn(run) ? 'checked.resumable' : 'checked')}${isGuarded(snapshot) ? '.guarded' : ''}`,
+    context: `goal.${snapshot.status ?? (canGoOn(run) ? 'checked.resumable' : 'checked')}${isGuarded(snapshot) ? '.guarded' : ''}${needsModelSupport(run) ? '.modelless' : ''}`,
     opens: 'expanded',
     about: aboutOf(snapshot),
     tooltip: () => goalTooltip(snapshot, state, language),

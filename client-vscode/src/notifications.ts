@@ -10,7 +10,7 @@ import { commit, copyReceipt, reviewChanges } from './finishing';
 import type { Snapshot } from './protocol';
 import { ask as askIt, registerQuestions } from './questions';
 import type { Services } from './services';
-import { canGoOn, isActive, isHalted } from './snapshots';
+import { canGoOn, isActive, isHalted, needsModelSupport } from './snapshots';
 
 const LONGEST = 400;
 
@@ -179,7 +179,11 @@ function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
               { label: vscode.l10n.t('Copy Receipt'), perform: () => copyReceipt(services, run) },
             ]
           : [
-              ...(canGoOn(run) ? [button(goOnLabel(run), 'donewhen.resume')] : []),
+              ...(needsModelSupport(run)
+                ? [button(vscode.l10n.t('Install Model Support'), 'donewhen.installModels')]
+                : canGoOn(run)
+                  ? [button(goOnLabel(run), 'donewhen.resume')]
+                  : []),
               button(vscode.l10n.t('Show Report'), 'donewhen.report'),
               button(vscode.l10n.t('Show Timeline'), 'donewhen.showTimeline'),
             ],

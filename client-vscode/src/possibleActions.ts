@@ -1,6 +1,6 @@
 import type { Snapshot } from './protocol';
 import type { ServerState } from './services';
-import { canGoOn, isActive, isAsking, isGuardable, isGuarded } from './snapshots';
+import { canGoOn, isActive, isAsking, isGuardable, isGuarded, needsModelSupport } from './snapshots';
 
 export interface Circumstances {
   readonly trusted: boolean;
@@ -58,7 +58,8 @@ function steering(run: Snapshot): readonly string[] {
   }
   if (canGoOn(run)) {
     const ended = run.status !== 'paused' && run.status !== 'interrupted' && run.halt === null;
-    return ['donewhen.resume', ...goal, ended ? 'donewhen.start' : 'donewhen.stop'];
+    const install = needsModelSupport(run) ? ['donewhen.installModels'] : [];
+    return [...install, 'donewhen.resume', ...goal, ended ? 'donewhen.start' : 'donewhen.stop'];
   }
   return run.goalUri === null ? [] : ['donewhen.start', 'donewhen.checkNow'];
 }

@@ -168,3 +168,13 @@ function asks(snapshot: Snapshot): boolean {
 function isIn(uri: string | null, folderUri: string): boolean {
   return uri?.startsWith(folderUri.endsWith('/') ? folderUri : `${folderUri}/`) ?? false;
 }
+
+/** Whether a run stands because what calls models is not installed where the server runs. */
+export function needsModelSupport(run: Snapshot): boolean {
+  return canGoOn(run) && lacksModelSupport(run.reason);
+}
+
+/** The server names what would have to be installed. */
+export function lacksModelSupport(message: string): boolean {
+  return message.includes('donewhen[models]');
+}

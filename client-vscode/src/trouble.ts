@@ -5,6 +5,7 @@ import type { Environment } from './environment';
 import { GoalProblem } from './goalProblem';
 import { type Offer, say } from './notices';
 import { type Remedy, SetupProblem } from './setupProblem';
+import { lacksModelSupport } from './snapshots';
 import { differenceOf } from './versions';
 
 /** What the server says of a key that is missing, or that a provider did not take. */
@@ -65,17 +66,18 @@ export class Trouble {
       again: false,
       perform: async () => vscode.commands.executeCommand(id),
     });
-    const install: Remedy = {
-      label: vscode.l10n.t('Install Model Support'),
-      again: true,
-      perform: () => this.environment.wantModels(),
-    };
     return [
       ...(NEEDS_MODEL.test(message) ? [command(vscode.l10n.t('Choose Models'), 'donewhen.chooseModels')] : []),
-      ...(message.includes('donewhen[models]') ? [install] : []),
+      ...(lacksModelSupport(message) ? [command(vscode.l10n.t('Install Model Support'), 'donewhen.installModels')] : []),
       ...(NEEDS_KEY.test(message) ? [command(vscode.l10n.t('Set API Key'), 'donewhen.setApiKey')] : []),
       command(vscode.l10n.t('Show Logs'), 'donewhen.showLogs'),
     ];
+  }
+
+  /** Installs what calls models, and starts the server with it. */
+  async installModels(): Promise<void> {
+    await this.environment.wantModels();
+    await this.server.restart();
   }
 
   private tellVersion(): void {

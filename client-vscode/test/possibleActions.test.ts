@@ -30,6 +30,13 @@ test.each([
   expect(offered({ status, phase: null }).slice(0, 3)).toEqual(expected);
 });
 
+test('a run that lacks what calls models is offered to have it installed', () => {
+  const reason = "models need litellm, which is not installed: `pip install 'donewhen[models]'`";
+  expect(offered({ status: 'crashed', phase: null, reason })[0]).toBe('installModels');
+  expect(offered({ status: 'paused', phase: null, reason })[0]).toBe('installModels');
+  expect(offered({ status: 'running', reason })).not.toContain('installModels');
+});
+
 test('a goal on guard is offered to be taken off it', () => {
   const commands = offered({ status: 'complete', phase: null, guard: { since: '2026-01-01T00:00:00Z', by: 'person' } });
   expect(commands).toContain('liftGuard');
