@@ -3,13 +3,13 @@ import { withoutMarks } from './goalNodes';
 import { runStatus, tally } from './phrases';
 import { possibleActions } from './possibleActions';
 import type { Snapshot } from './protocol';
-import type { Services } from './services';
+import type { Services, Standing } from './services';
 import { asksElsewhere, isAsking, pursuit } from './snapshots';
 import { currentRun } from './statusBar';
 import { isGoalFile, type Target } from './targets';
 
 interface Item extends vscode.QuickPickItem {
-  readonly command: string;
+  perform(): Thenable<unknown>;
 }
 
 /** A click on the status bar: what can be done now, the likeliest first. */
@@ -22,11 +22,22 @@ export async function showActions(services: Services, target: Target | undefined
     pursuit: run && pursuit(run, services.snapshots.all()),
     asksElsewhere: run !== undefined && asksElsewhere(services.snapshots.all(), run) !== undefined,
   });
-  const items = commands.map((command) => ({ ...label(command), command }));
-  const chosen = await vscode.window.showQuickPick<Item>(items, { title: title(run) });
-  if (chosen !== undefined) {
-    await vscode.commands.executeCommand(chosen.command, about(chosen.command, run));
-  }
+  const items = commands.map((command): Item => ({
+    ...label(command),
+    perform: () => vscode.commands.executeCommand(command, about(command, run)),
+  }));
+  const standing = services.trouble.standing();
+  const chosen = await vscode.window.showQuickPick([...remedies(standing), ...items], { title: title(run), placeHolder: standing?.message ?? '' });
+  await chosen?.perform();
+}
+
+/** What is wrong with the server comes first. */
+function remedies(standing: Standing | undefined): Item[] {
+  return (standing?.offers ?? []).map((offer) => ({
+    label: offer.label,
+    iconPath: new vscode.ThemeIcon('wrench'),
+    perform: () => offer.perform(),
+  }));
 }
 
 async function goalsHere(): Promise<boolean> {
@@ -63,6 +74,9 @@ function label(command: string): vscode.QuickPickItem {
     'donewhen.guard': ['shield', vscode.l10n.t('Guard')],
     'donewhen.liftGuard': ['shield', vscode.l10n.t('Lift Guard')],
     'donewhen.openGoal': ['go-to-file', vscode.l10n.t('Open the Goal')],
+    'donewhen.reviewChanges': ['diff', vscode.l10n.t('Review Changes')],
+    'donewhen.commit': ['git-commit', vscode.l10n.t('Commit…')],
+    'donewhen.copyReceipt': ['copy', vscode.l10n.t('Copy Receipt')],
     'donewhen.report': ['output', vscode.l10n.t('Report')],
     'donewhen.showTimeline': ['graph-line', vscode.l10n.t('Show Timeline')],
     'donewhen.revertToIteration': ['discard', vscode.l10n.t('Revert to Iteration')],

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { label } from './askedText';
-import { say } from './notices';
+import { confirm } from './notices';
 import type { Services } from './services';
 
 /** What the server says where another run is pursued in the folder; there is one at a time. */
@@ -19,17 +19,17 @@ export async function oneAtATime(services: Services, goalUri: string | null, beg
     const other = snapshots.find((one) => one.runId === runId);
     // A second press on Start asks for what is so already; the run may not even be on record yet.
     if (other !== undefined && other.goalUri !== goalUri) {
-      offerToPause(services, runId, other.title, begin);
+      await askToPause(services, runId, other.title, begin);
     }
   }
 }
 
-function offerToPause(services: Services, runId: string, title: string, begin: () => Promise<unknown>): void {
-  const perform = async (): Promise<void> => {
+/** A dialog: it stands between a click and what was asked for by it, and must not hide. */
+async function askToPause(services: Services, runId: string, title: string, begin: () => Promise<unknown>): Promise<void> {
+  const pause = vscode.l10n.t('Pause It and Start This One');
+  const message = vscode.l10n.t('A run of “{0}” is in progress in this folder, where only one goal can run at a time.', label(title));
+  if ((await confirm(message, vscode.l10n.t('A run that is paused can be resumed.'), [pause])) === pause) {
     await services.client.request('donewhen.run.pause', { runId });
     await begin();
-  };
-
-  const message = vscode.l10n.t('A run of “{0}” is in progress in this folder, where only one goal can run at a time.', label(title));
-  say('warning', message, { buttons: [{ label: vscode.l10n.t('Pause It and Start This One'), perform }] });
+  }
 }

@@ -22,7 +22,7 @@ export interface Surroundings {
   /** Whether it can be restarted now for other settings: no run would be interrupted. */
   mayRestart(): boolean;
   /** Offers a restart that interrupts a run. Nothing waits for the answer. */
-  offerRestart(restart: () => Promise<void>): void;
+  offerRestart(): void;
   /** Tells a person what went wrong with a lens or a code action. */
   tell(problem: unknown): void;
 }
@@ -57,6 +57,8 @@ export class Server implements ServerClient, vscode.Disposable {
   failure: Error | undefined;
   /** What the server that runs, or ran last, says of itself. */
   version: string | undefined;
+  /** Whether the settings name another program than the one that runs, which a run keeps from being restarted. */
+  outdated = false;
 
   constructor(
     private readonly around: Surroundings,
@@ -97,6 +99,13 @@ export class Server implements ServerClient, vscode.Disposable {
     return this.nextSettings;
   }
 
+  /** Takes settings that waited for the end of a run. */
+  takeUp(): void {
+    if (this.outdated && this.around.mayRestart()) {
+      void this.reconfigure();
+    }
+  }
+
   private async takeSettings(): Promise<void> {
     // One that is starting was given the settings of before.
     await this.queue;
@@ -108,7 +117,11 @@ export class Server implements ServerClient, vscode.Disposable {
       if (this.around.mayRestart()) {
         return this.restart();
       }
-      this.around.offerRestart(() => this.restart());
+      if (!this.outdated) {
+        this.outdated = true;
+        this.stateChanged.fire(this.state);
+        this.around.offerRestart();
+      }
     }
     this.notify('workspace/didChangeConfiguration', { settings: { donewhen: await this.around.settings() } });
   }
@@ -280,6 +293,7 @@ export class Server implements ServerClient, vscode.Disposable {
     this.enter('stopped');
     this.client = undefined;
     this.running = undefined;
+    this.outdated = false;
     await client?.dispose(STOP_MS).catch((problem: unknown) => {
       this.log.warn(`stopping: ${String(problem)}`);
     });
@@ -294,6 +308,7 @@ export class Server implements ServerClient, vscode.Disposable {
 
   private fail(problem: Error): void {
     this.failure = problem;
+    this.outdated = false;
     this.log.error(problem.message);
     this.discard();
     this.enter('failed');

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { showActions } from './actions';
 import { addCheck, chooseJudge } from './amending';
 import { chooseModels, chooseWorker } from './choosing';
-import type { Server } from './client';
+import { commit, copyReceipt, finishing, reviewChanges } from './finishing';
 import { fixThis, type Fixable, registerFixThis } from './fixThis';
 import { answer, answerWith, choose } from './interrupts';
 import { checkNow, dispute, guard, liftGuard, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
@@ -32,6 +32,9 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.interrupt.edit': (services, target) => answerWith(services, target, 'edit'),
   'donewhen.interrupt.answer': answer,
   'donewhen.interrupt.choose': choose,
+  'donewhen.reviewChanges': finishing(reviewChanges),
+  'donewhen.commit': finishing(commit),
+  'donewhen.copyReceipt': finishing(copyReceipt),
   'donewhen.report': report,
   'donewhen.revertToIteration': revertToIteration,
   'donewhen.waive': waive,
@@ -45,7 +48,6 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
 /** All commands of the palette and the menus but those of the views. */
 export function registerCommands(
   services: Services,
-  server: Server,
   secrets: Secrets,
   trouble: Trouble,
 ): vscode.Disposable {
@@ -65,7 +67,7 @@ export function registerCommands(
     }),
     registerCommand('donewhen.installModels', (target: Target | undefined) => told(trouble, () => installModels(services, trouble, target))),
     registerCommand('donewhen.setApiKey', () => told(trouble, () => secrets.ask(services.client))),
-    registerCommand('donewhen.restartServer', () => server.restart()),
+    registerCommand('donewhen.restartServer', () => trouble.restart()),
     registerCommand('donewhen.showLogs', () => {
       services.log.show();
     }),

@@ -20,6 +20,7 @@ export function registerContext(services: Services): vscode.Disposable {
     tell('activeGoals', active.flatMap((uri) => [uri.fsPath, uri.path]));
     tell('resumable', runs.some((run) => canGoOn(run)));
     tell('guardable', runs.some((run) => isGuardable(run)));
+    tell('complete', runs.some((run) => run.status === 'complete'));
     tell('guarded', runs.some((run) => isGuarded(run)));
     tell('judged', runs.some((run) => run.judge !== null));
     tell('asks', runs.some((run) => isAsking(run)));

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { say } from './notices';
+import { ask } from './questions';
 
 /** Lets a person edit a command, in a box, or in an editor where it has several lines; `run` gets what they made of it. */
 export async function editCommand(before: string, run: (after: string) => Promise<void>): Promise<void> {
@@ -30,7 +30,16 @@ async function editLines(before: string, run: (after: string) => Promise<void>):
     }
   };
   const cancel = { label: vscode.l10n.t('Cancel'), perform: () => closeUnsaved(document) };
-  say('information', message, { buttons: [{ label: vscode.l10n.t('Run It'), perform }, cancel] });
+  const closed = new Promise<void>((resolve) => {
+    const watching = vscode.workspace.onDidCloseTextDocument((one) => {
+      if (one === document) {
+        watching.dispose();
+        resolve();
+      }
+    });
+  });
+  // In view for as long as the editor is: nothing else runs what stands there.
+  void ask(message, [{ label: vscode.l10n.t('Run It'), perform }, cancel], () => !document.isClosed, closed);
 }
 
 /** Without asking whether to save what was only typed to be run. */

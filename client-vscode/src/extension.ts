@@ -10,7 +10,6 @@ import { Environment } from './environment';
 import { registerEvidence } from './evidence';
 import { registerForwarding } from './forwarding';
 import { registerGoalsView } from './goalsView';
-import { say } from './notices';
 import { registerNotifications } from './notifications';
 import { ProjectInterpreter } from './projectInterpreter';
 import { Secrets } from './secrets';
@@ -45,18 +44,16 @@ export function activate(context: vscode.ExtensionContext): void {
       trusted: () => vscode.workspace.isTrusted,
       secrets: () => secrets.all(),
       mayRestart: () => !snapshots.all().some((run) => isActive(run)),
-      offerRestart,
-      tell: (problem) => {
-        trouble.tell(problem);
-      },
+      offerRestart: () => { trouble.tellOutdated(); },
+      tell: (problem) => { trouble.tell(problem); },
     },
     snapshots,
     log,
   );
   server = started;
   const trouble: Trouble = new Trouble(started, environment, log, versionOf(context));
-  const services: Services = { client: started, snapshots, log, context, keys: secrets };
-  context.subscriptions.push(log, started, interpreter, follow(started, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow(started));
+  const services: Services = { client: started, snapshots, log, context, keys: secrets, trouble };
+  context.subscriptions.push(log, started, interpreter, follow(started, snapshots, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow(started));
   context.subscriptions.push(registerTerminal(context));
   const features = [
     registerStatusBar,
@@ -73,7 +70,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerChangeMarks,
     registerWanted,
   ];
-  context.subscriptions.push(registerCommands(services, started, secrets, trouble));
+  context.subscriptions.push(registerCommands(services, secrets, trouble));
   context.subscriptions.push(...features.map((register) => register(services)));
   log.info(`activated in ${(performance.now() - begun).toFixed(1)} ms`);
 }
@@ -98,7 +95,7 @@ function followLater(server: Server, interpreter: ProjectInterpreter): vscode.Di
 }
 
 /** What changes outside is handed to the server. */
-function follow(server: Server, interpreter: ProjectInterpreter): vscode.Disposable {
+function follow(server: Server, snapshots: SnapshotStore, interpreter: ProjectInterpreter): vscode.Disposable {
   return vscode.Disposable.from(
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       server.notify('donewhen/didChangeTrust', { trusted: true });
@@ -109,12 +106,8 @@ function follow(server: Server, interpreter: ProjectInterpreter): vscode.Disposa
       }
     }),
     interpreter.onDidChange(() => void server.reconfigure()),
+    snapshots.onDidChange(() => {
+      server.takeUp();
+    }),
   );
-}
-
-/** A run that goes on is not interrupted without a person's word. */
-function offerRestart(restart: () => Promise<void>): void {
-  const now = vscode.l10n.t('Restart Server');
-  const message = vscode.l10n.t('These settings need a restart of the server. The run is interrupted then, and can be resumed.');
-  say('information', message, { buttons: [{ label: now, perform: restart }] });
 }

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { withoutMarks } from './goalNodes';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
+import { pickRun, type Target } from './targets';
 
 /** The part of the git extension's interface that a commit is prepared with. */
 interface Git {
@@ -19,7 +20,7 @@ export async function reviewChanges(services: Services, run: Snapshot): Promise<
 }
 
 /** Opens source control with a message ready; what a person has written there stays, and nothing is committed. */
-export async function commit(run: Snapshot): Promise<void> {
+export async function commit(_services: Services, run: Snapshot): Promise<void> {
   const repository = await repositoryOf(run);
   if (repository?.inputBox.value.trim() === '') {
     repository.inputBox.value = withoutMarks(run.title);
@@ -32,6 +33,19 @@ export async function copyReceipt(services: Services, run: Snapshot): Promise<vo
   const { text } = await services.client.request('donewhen.run.report', { runId: run.runId, format: 'short' });
   await vscode.env.clipboard.writeText(text);
   vscode.window.setStatusBarMessage(vscode.l10n.t('The receipt is on the clipboard.'), 5_000);
+}
+
+/** One of these, of the complete run that is meant: for the palette and menus. */
+export function finishing(
+  perform: (services: Services, run: Snapshot) => Promise<void>,
+): (services: Services, target: Target | undefined) => Promise<void> {
+  return async (services, target) => {
+    const none = vscode.l10n.t('No goal is complete here yet.');
+    const run = await pickRun(services, target, (one) => one.status === 'complete', none);
+    if (run !== undefined) {
+      await perform(services, run);
+    }
+  };
 }
 
 async function repositoryOf({ goalUri }: Snapshot): Promise<{ readonly inputBox: { value: string } } | undefined> {

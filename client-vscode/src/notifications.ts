@@ -175,7 +175,7 @@ function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
         run.status === 'complete'
           ? [
               { label: vscode.l10n.t('Review Changes'), perform: () => reviewChanges(services, run) },
-              { label: vscode.l10n.t('Commit…'), perform: () => commit(run) },
+              { label: vscode.l10n.t('Commit…'), perform: () => commit(services, run) },
               { label: vscode.l10n.t('Copy Receipt'), perform: () => copyReceipt(services, run) },
             ]
           : [

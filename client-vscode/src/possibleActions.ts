@@ -16,7 +16,7 @@ export interface Circumstances {
 /** The commands that make sense now, the likeliest first. */
 export function possibleActions(run: Snapshot | undefined, now: Circumstances): readonly string[] {
   if (now.server === 'failed') {
-    return ['donewhen.restartServer', 'donewhen.showLogs'];
+    return ['donewhen.showLogs'];
   }
   const trust = now.trusted ? [] : ['workbench.trust.manage'];
   const found = run === undefined ? withoutRun(now.goals) : withRun(run, now.pursuit ?? run);
@@ -61,5 +61,9 @@ function steering(run: Snapshot): readonly string[] {
     const install = needsModelSupport(run) ? ['donewhen.installModels'] : [];
     return [...install, 'donewhen.resume', ...goal, ended ? 'donewhen.start' : 'donewhen.stop'];
   }
-  return run.goalUri === null ? [] : ['donewhen.start', 'donewhen.checkNow'];
+  return [...finishing(run), ...(run.goalUri === null ? [] : ['donewhen.start', 'donewhen.checkNow'])];
+}
+
+function finishing({ status }: Snapshot): readonly string[] {
+  return status === 'complete' ? ['donewhen.reviewChanges', 'donewhen.commit', 'donewhen.copyReceipt'] : [];
 }

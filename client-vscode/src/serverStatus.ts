@@ -10,17 +10,25 @@ export function registerServerStatus(services: Services): vscode.Disposable {
   const item = vscode.languages.createLanguageStatusItem('donewhen.server', goals);
   item.name = vscode.l10n.t('Done When server');
   const update = (state: ServerState): void => {
+    const standing = services.trouble.standing();
     item.text = words(state);
+    item.detail = standing?.message ?? '';
     item.busy = state === 'preparing' || state === 'starting';
-    item.severity =
-      state === 'failed' ? vscode.LanguageStatusSeverity.Error : vscode.LanguageStatusSeverity.Information;
+    item.severity = severity(state, standing !== undefined);
     item.command =
-      state === 'failed' || state === 'stopped'
-        ? { command: 'donewhen.restartServer', title: vscode.l10n.t('Restart Server') }
-        : { command: 'donewhen.showLogs', title: vscode.l10n.t('Show Logs') };
+      standing !== undefined
+        ? { command: 'donewhen.showActions', title: vscode.l10n.t('What to Do') }
+        : state === 'stopped'
+          ? { command: 'donewhen.restartServer', title: vscode.l10n.t('Restart Server') }
+          : { command: 'donewhen.showLogs', title: vscode.l10n.t('Show Logs') };
   };
   update(services.client.state);
   return vscode.Disposable.from(item, services.client.onDidChangeState(update));
+}
+
+function severity(state: ServerState, stands: boolean): vscode.LanguageStatusSeverity {
+  const { Error, Warning, Information } = vscode.LanguageStatusSeverity;
+  return state === 'failed' ? Error : stands ? Warning : Information;
 }
 
 function words(state: ServerState): string {

@@ -8,6 +8,18 @@ export interface Services {
   readonly log: vscode.LogOutputChannel;
   readonly context: vscode.ExtensionContext;
   readonly keys: Keys;
+  readonly trouble: Troubles;
+}
+
+/** What is wrong with the server for as long as it is, wherever a person looks: what was said of it once may be gone. */
+export interface Troubles {
+  standing(): Standing | undefined;
+}
+
+export interface Standing {
+  readonly message: string;
+  /** What can be done about it, the likeliest first. */
+  readonly offers: readonly { readonly label: string; perform(): Thenable<unknown> }[];
 }
 
 /** The keys of models' providers. */

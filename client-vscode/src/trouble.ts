@@ -5,6 +5,7 @@ import type { Environment } from './environment';
 import { GoalProblem } from './goalProblem';
 import { type Offer, say } from './notices';
 import { type Remedy, SetupProblem } from './setupProblem';
+import type { Standing, Troubles } from './services';
 import { lacksModelSupport } from './snapshots';
 import { differenceOf } from './versions';
 
@@ -15,7 +16,7 @@ const NEEDS_KEY = /\b[A-Z][A-Z0-9_]*_API_KEY\b/;
 const NEEDS_MODEL = /\bneeds a model\b/;
 
 /** How problems are told: a sentence, and buttons for what can be done about it. */
-export class Trouble {
+export class Trouble implements Troubles {
   /** The problem whose message stands there and waits for an answer. */
   private telling: string | undefined;
   private toldVersion: string | undefined;
@@ -80,31 +81,67 @@ export class Trouble {
     await this.server.restart();
   }
 
-  private tellVersion(): void {
-    const version = this.server.version;
-    const difference = differenceOf(this.version, version);
-    if (difference === undefined || this.toldVersion === version) {
-      return;
+  /** What keeps the server from running, from running what the settings name, or from being the one that fits. */
+  standing(): Standing | undefined {
+    const restart = { label: vscode.l10n.t('Restart Server'), perform: () => this.restart() };
+    if (this.server.state === 'failed') {
+      const problem = this.server.failure;
+      const remedies = problem instanceof SetupProblem ? problem.remedies : [];
+      const offers = remedies.length > 0 ? remedies.map((one) => this.button(one)) : [restart];
+      return { message: problem?.message ?? '', offers };
     }
-    this.toldVersion = version;
-    const names = { server: version ?? '', extension: this.version };
+    if (this.server.outdated) {
+      return { message: restartNeeded(), offers: [restart] };
+    }
+    return this.server.state === 'running' ? this.otherVersion() : undefined;
+  }
+
+  private otherVersion(): Standing | undefined {
+    const difference = differenceOf(this.version, this.server.version);
+    if (difference === undefined) {
+      return undefined;
+    }
+    const names = { server: this.server.version ?? '', extension: this.version };
     const message =
       difference === 'older'
         ? vscode.l10n.t('The server is Done When {server}, older than the extension ({extension}). Update it.', names)
         : vscode.l10n.t('The server is Done When {server}, newer than the extension ({extension}). Update the extension.', names);
-    this.log.warn(message);
-    const buttons = this.environment.versionRemedies().map((one) => this.button(one));
-    say('warning', message, { buttons, holds: () => this.server.version === version });
+    return { message, offers: this.environment.versionRemedies().map((one) => this.button(one)) };
+  }
+
+  /** That other settings wait for the end of a run. */
+  tellOutdated(): void {
+    this.tellStanding('information', () => this.server.outdated);
+  }
+
+  private tellVersion(): void {
+    const version = this.server.version;
+    if (differenceOf(this.version, version) !== undefined && this.toldVersion !== version) {
+      this.toldVersion = version;
+      this.log.warn(this.standing()?.message ?? '');
+      this.tellStanding('warning', () => this.server.version === version);
+    }
+  }
+
+  private tellStanding(kind: 'information' | 'warning', holds: () => boolean): void {
+    const standing = this.standing();
+    if (standing !== undefined) {
+      say(kind, standing.message, { buttons: standing.offers, holds });
+    }
+  }
+
+  /** A person asks for it: what fails as it did before is said again, though the words of before may still be listed. */
+  restart(): Promise<void> {
+    this.telling = undefined;
+    return this.server.restart();
   }
 
   private tellServer(): void {
-    if (this.telling === this.server.failure?.message) {
+    const standing = this.standing();
+    const message = standing?.message ?? this.server.failure?.message ?? '';
+    if (this.telling === message) {
       return;
     }
-    const problem = this.server.failure;
-    const remedies = problem instanceof SetupProblem ? problem.remedies : [];
-    const message = problem?.message ?? '';
-    const restart = { label: vscode.l10n.t('Restart Server'), perform: () => this.server.restart() };
     const logs = {
       label: vscode.l10n.t('Show Logs'),
       perform: () => {
@@ -114,8 +151,8 @@ export class Trouble {
     };
     this.telling = message;
     say('error', message, {
-      buttons: [...(remedies.length > 0 ? remedies.map((one) => this.button(one)) : [restart]), logs],
-      holds: () => this.server.failure?.message === problem?.message,
+      buttons: [...(standing?.offers ?? []), logs],
+      holds: () => this.server.failure?.message === message,
       closed: () => {
         // It stands there no more: what fails in the same way again is told again.
         if (this.telling === message) {
@@ -130,6 +167,7 @@ export class Trouble {
   }
 
   private async perform(remedy: Remedy): Promise<void> {
+    this.telling = undefined;
     try {
       await remedy.perform();
     } catch (problem) {
@@ -140,6 +178,10 @@ export class Trouble {
       await this.server.restart();
     }
   }
+}
+
+function restartNeeded(): string {
+  return vscode.l10n.t('These settings take effect once no run is in progress. Restart the server to use them now: the run is interrupted, and can be resumed.');
 }
 
 /** What is wrong in a goal file, and the way to that line. */

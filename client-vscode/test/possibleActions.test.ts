@@ -25,7 +25,7 @@ test.each([
   ['paused', ['resume', 'checkNow', 'stop']],
   ['interrupted', ['resume', 'checkNow', 'stop']],
   ['capped', ['resume', 'checkNow', 'start']],
-  ['complete', ['start', 'checkNow', 'guard']],
+  ['complete', ['reviewChanges', 'commit', 'copyReceipt']],
 ])('a run that is %s', (status, expected) => {
   expect(offered({ status, phase: null }).slice(0, 3)).toEqual(expected);
 });
@@ -56,7 +56,7 @@ test('nothing that executes is offered before the workspace is trusted', () => {
 });
 
 test('without a server, only what brings it back', () => {
-  expect(possibleActions(undefined, { ...NOW, server: 'failed' })).toEqual(['donewhen.restartServer', 'donewhen.showLogs']);
+  expect(possibleActions(undefined, { ...NOW, server: 'failed' })).toEqual(['donewhen.showLogs']);
 });
 
 test('without a goal one can be set', () => {

@@ -86,6 +86,16 @@ class Notices:
         self._screen.page.locator(TOAST).filter(has_text=text).first.get_by_role("button", name="Clear").click()
         self.gone(text)
 
+    def ignore(self, text: str) -> None:
+        """Waits for the notification that holds the text, which then goes out of sight, as it does by itself later."""
+        self.wait(text)
+
+        def hidden() -> bool:
+            self._screen.page.keyboard.press("Escape")
+            return not self.toasts()
+
+        self._screen.until(hidden, f"{text!r} out of sight")
+
     def put_off(self, text: str) -> None:
         """Puts off the question that holds the text, without an answer."""
         self.press(text, "Later")

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.site import judge_says
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, environment
+from tests.vscode.models import Models
 from tests.vscode.packages import of_version
 from tests.vscode.site import BAR, project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 GOAL = "# Notes\n\n- [ ] `test -f NOTES.md` passes\n"
 LONG = 150
+JUDGED = "---\nworker: human\njudge_model: openai/judge\n---\n# Read well\n\n- [ ] The notes are pleasant\n"
 
 
 def program(path: Path, script: str) -> Path:
@@ -27,11 +30,11 @@ def program(path: Path, script: str) -> Path:
 
 
 def test_the_server_runs_from_an_environment_that_the_extension_made(
-    vsix: Path, open_window: Opener, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+    vsix: Path, open_window: Opener, models: Models, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
 ) -> None:
     folder = project(tmp_path / "adder", GOAL)
     place = tmp_path_factory.mktemp("vscode")
-    with CodeServer(place, env=environment(place)) as server:
+    with CodeServer(place, machine={"donewhen.judgeApiBase": models.served.base_url}, env=environment(place)) as server:
         server.install(vsix)
         server.start()
         window = open_window(server, folder)
@@ -41,6 +44,14 @@ def test_the_server_runs_from_an_environment_that_the_extension_made(
         (folder / "NOTES.md").write_text("here\n", encoding="utf-8")
         window.palette.run("Done When: Check Now")
         window.notices.wait_bar(BAR, "1 of 1 met")
+
+        # A goal that asks a judge needs what calls models, which this environment lacks; with it the run goes on.
+        models.play(judge=judge_says("met"))
+        (folder / "judged.goal.md").write_text(JUDGED, encoding="utf-8")
+        window.editor.open("judged.goal.md")
+        window.palette.run("Done When: Start")
+        window.until(lambda: "Install Model Support" in " ".join(window.editor.lenses() + window.notices.toasts()), "x")
+        window.screenshot(tmp_path / "lacking.png")
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_what_is_configured_and_can_t_be_is_told_and_set_right_in_place(
         no_file = window.notices.wait("nowhere is configured to be Done When’s server, but is not a file.")
         assert all(button in no_file for button in ("Open Settings", "Use an Environment of Its Own", "Show Logs"))
         configured(
-            "donewhen.serverPath", "./donewhen", "./donewhen is configured to be Done When’s server, but is no abs"
+            "donewhen.serverPath", "./donewhen", "./donewhen is configured to be Done When’s server, but is not an abs"
         )
         chatty = program(tmp_path / "chatty", "printf 'hello\\r\\n\\r\\n'; exec sleep 300.25")
         assert "Try Again" in configured("donewhen.serverPath", chatty, f"chatty {NOT_STARTED}")
@@ -100,6 +100,10 @@ def test_a_server_of_another_version_is_told_and_used(
     ) as server:
         window = open_window(server, folder)
         assert version in window.notices.wait(told)
+        window.notices.ignore(told)
+        window.notices.press_bar(BAR)
+        assert "Open Settings" in window.until(window.palette.options, "what can be done")[0]
+        window.palette.dismiss()
         (folder / "NOTES.md").write_text("here\n", encoding="utf-8")
         window.palette.run("Done When: Check Now")
         window.notices.wait_bar(BAR, "1 of 1 met")
