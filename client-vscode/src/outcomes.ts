@@ -50,7 +50,7 @@ export function outcome(run: Snapshot, language: Language): string {
     return language.t('“{0}” is paused: {1}', title, why);
   }
   const status = runStatus(run.status, language);
-  return language.t('“{0}” ended: {1}, {2}. {3}', title, status, met, why).trim();
+  return language.t('“{0}” ended with {1} ({2}): {3}', title, met, status, why);
 }
 
 const LONGEST_REASON = 300;

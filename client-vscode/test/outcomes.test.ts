@@ -56,5 +56,5 @@ test('it says how the run ended', () => {
   const proven = { ...counts, met: 5, waived: 0 };
   expect(outcome(snapshot({ status: 'complete', counts: proven }), language)).toBe('Proven: 5 of 5 in 41 s. “Ship it” is complete.');
   const capped = snapshot({ status: 'capped', missing: 'R2: [x](command:y)' });
-  expect(outcome(capped, language)).toBe('“Ship it” ended: capped, 2 of 5 met. R2: [x]\u2060(command:y)');
+  expect(outcome(capped, language)).toBe('“Ship it” ended with 2 of 5 met (capped): R2: [x]\u2060(command:y)');
 });

@@ -70,7 +70,7 @@ def test_unsaved_edits_stay_and_edits_since_go_back_only_by_force(
     window.editor.replace_line(2, "return 7  # mine")
     window.palette.run("Done When: Start")
     window.notices.press_dialog("Start this run?", "Start")
-    assert "capped" in window.notices.wait("ended: capped")
+    assert "capped" in window.notices.wait("ended with ")
     assert "unsaved" in told[2]
     assert "return 7  # mine" in window.editor.text()
     assert (folder / "calc.py").read_text() == WRONG
@@ -83,7 +83,7 @@ def test_unsaved_edits_stay_and_edits_since_go_back_only_by_force(
         )
     )
     window.palette.run("File: Revert File")
-    window.notices.press("ended: capped", "Raise the Limit…")
+    window.notices.press("(capped)", "Raise the Limit…")
     window.palette.answer("2")
     window.notices.wait("is complete")
     window.until(lambda: "return a + b" in window.editor.text(), "what the worker wrote")

@@ -154,7 +154,7 @@ def test_of_what_two_runs_ask_one_is_told_at_a_time(
     )
     window.until((folders[1] / "ASKED").exists, "the command run where it was approved")
     assert not (folders[0] / "ASKED").exists()
-    window.notices.wait("ended: blocked")
+    window.notices.wait("(blocked)")
     window.until(lambda: not window.views.badge("Done When"), "no badge")
 
     # News that nobody closes keeps no question back.
