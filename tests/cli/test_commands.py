@@ -282,6 +282,22 @@ def test_the_end_says_what_is_open_and_what_to_do(status: EndStatus, said: str, 
     assert f"nothing is lost; {said}\n  donewhen resume {RUN}" in call.err
 
 
+def test_the_status_of_a_check_says_how_its_goal_is_worked_on(tmp_path: Path) -> None:
+    call = desk(tmp_path, view(red=True, mode="audit", ended=True))
+    assert call("status") == 0
+    assert "still open: R1 unmet\nhave it worked on: donewhen run\n" in call.err
+    assert "resume" not in call.err
+
+
+def test_a_report_without_a_run_is_of_the_newest(tmp_path: Path) -> None:
+    call = desk(tmp_path, complete())
+    assert call("report", "--format", "short") == 0
+    assert "complete" in call.out
+    empty = desk(tmp_path)
+    assert empty("report") == 1
+    assert "there is no run in" in empty.err
+
+
 def test_a_run_that_ended_with_findings_says_how_they_are_accepted(tmp_path: Path) -> None:
     finding = KnownFinding("F1", IntegrityFinding("k", "test_skipped", "tests/test_x.py", 4, "a test is skipped now"))
     call = desk(tmp_path, view(findings=(finding,), ended=True, end_status="blocked"))

@@ -30,7 +30,7 @@ COMMANDS = {
     "accept": "accept an integrity finding, or all of them, with a reason",
     "dispute": "have a requirement judged again, with a note",
     "hint": "say something to the worker of a run while it works",
-    "report": "print the receipt of a run",
+    "report": "print the receipt of a run (the newest one)",
     "revert": "put files back as they were after an iteration",
     "serve": "start the language server",
     "guard": "keep a complete goal proven: check again after each edit, until Ctrl-C",
@@ -119,7 +119,8 @@ def _arguments(commands: dict[str, Parser]) -> None:
     _run_options(commands["resume"], [setting.name for setting in SETTINGS if setting.name not in NOT_RESUMED])
     commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
     commands["status"].add_argument("--follow", action="store_true", help="follow it live until it ends or pauses")
-    for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "hint", "report", "revert"):
+    commands["report"].add_argument("run_id", nargs="?", metavar="RUN_ID")
+    for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "hint", "revert"):
         commands[name].add_argument("run_id", metavar="RUN_ID")
     _person_arguments(commands)
     commands["report"].add_argument(

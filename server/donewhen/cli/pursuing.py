@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -169,6 +170,9 @@ def what_next(view: RunView) -> list[str]:
         ]
     if not state.ended or state.status in ("complete", "cancelled"):
         return [f"receipt: donewhen report {run_id}"] if state.ended else []
+    if state.mode == "audit":
+        goal = "" if state.goal.path in (None, "GOAL.md") else f" {shlex.quote(state.goal.path)}"
+        return [_still_open(view), f"have it worked on: donewhen run{goal}", f"receipt: donewhen report {run_id}"]
     return [_still_open(view), *_to_go_on(state), f"receipt: donewhen report {run_id}"]
 
 
