@@ -47,11 +47,13 @@ class Held:
     def __init__(self, *replies: Reply, free: int) -> None:
         self._replies, self._free = replies, free
         self.go_on = threading.Semaphore(0)
+        self.held = threading.Event()
         self.heard: list[str] = []
 
     def __call__(self, call: ModelCall) -> Reply:
         at = len(answers(call))
         if at >= self._free:
+            self.held.set()
             assert self.go_on.acquire(timeout=120)
         self.heard.append(call.messages[-1].text)
         return self._replies[min(at, len(self._replies) - 1)]
@@ -97,6 +99,7 @@ def test_each_step_is_shown_as_it_happens_and_a_hint_reaches_the_agent(
     assert timeline.frame.locator("img, b, a, #timeline script").count() == 0
     assert timeline.evaluate("() => window.ran ?? 0") == 0
 
+    window.until(agent.held.is_set, "the call that is held")
     window.palette.run("Done When: Send Hint to Worker")
     window.until(lambda: timeline.evaluate("() => document.activeElement.id") == "hint", "the field has the focus")
     window.page.keyboard.type("say it in French")
