@@ -81,6 +81,12 @@ export function harmless(text: string): string {
   return withoutLinks(line);
 }
 
+/** What the server says of something that went wrong begins small, as a line after a colon does: here it stands alone. */
+export function sentence(text: string): string {
+  const said = harmless(text);
+  return /^[a-z]+\s/u.test(said) ? said.charAt(0).toUpperCase() + said.slice(1) : said;
+}
+
 /** The same for labels in which `$(name)` is an icon. */
 export function label(text: string): string {
   return harmless(text).replace(/\$\(/g, '\\$(');

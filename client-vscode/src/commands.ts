@@ -88,6 +88,6 @@ async function told(trouble: Trouble, perform: () => Promise<void>): Promise<voi
   try {
     await perform();
   } catch (problem) {
-    trouble.tell(problem);
+    trouble.tell(problem, perform);
   }
 }

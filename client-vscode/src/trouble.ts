@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { harmless } from './askedText';
+import { harmless, sentence } from './askedText';
 import type { Server } from './client';
 import type { Environment } from './environment';
 import { GoalProblem } from './goalProblem';
@@ -43,8 +43,8 @@ export class Trouble implements Troubles {
     );
   }
 
-  /** What went wrong with a command; nothing for what a person cancelled. */
-  tell(problem: unknown): void {
+  /** What went wrong with a command, which is tried `again` once what it lacked is there; nothing for what was cancelled. */
+  tell(problem: unknown, again?: () => Promise<void>): void {
     if (problem instanceof vscode.CancellationError) {
       return;
     }
@@ -58,10 +58,10 @@ export class Trouble implements Troubles {
     }
     const message = problem instanceof Error ? problem.message : String(problem);
     this.log.error(message);
-    say('error', harmless(message), { buttons: this.remediesOf(message).map((one) => this.button(one)) });
+    say('error', sentence(message), { buttons: this.remediesOf(message, again).map((one) => this.button(one)) });
   }
 
-  private remediesOf(message: string): readonly Remedy[] {
+  private remediesOf(message: string, again?: () => Promise<void>): readonly Remedy[] {
     const command = (label: string, id: string): Remedy => ({
       label,
       again: false,
@@ -69,10 +69,18 @@ export class Trouble implements Troubles {
     });
     return [
       ...(NEEDS_MODEL.test(message) ? [command(vscode.l10n.t('Choose Models'), 'donewhen.chooseModels')] : []),
-      ...(lacksModelSupport(message) ? [command(vscode.l10n.t('Install Model Support'), 'donewhen.installModels')] : []),
+      ...(lacksModelSupport(message) ? [this.install(again)] : []),
       ...(NEEDS_KEY.test(message) ? [command(vscode.l10n.t('Set API Key'), 'donewhen.setApiKey')] : []),
       command(vscode.l10n.t('Show Logs'), 'donewhen.showLogs'),
     ];
+  }
+
+  private install(again: () => Promise<void> = () => Promise.resolve()): Remedy {
+    const perform = async (): Promise<void> => {
+      await this.installModels();
+      await again();
+    };
+    return { label: vscode.l10n.t('Install Model Support'), again: false, perform };
   }
 
   /** Installs what calls models, and starts the server with it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { askedDocument, askedNotice, changedLines, harmless, isDiff, label, oneLine, visible } from '../src/askedText';
+import { askedDocument, askedNotice, changedLines, harmless, isDiff, label, oneLine, sentence, visible } from '../src/askedText';
 import { withoutOpenBracket } from '../src/messageText';
 import { interrupt } from './samples';
 
@@ -109,4 +109,10 @@ describe('the document of what is asked', () => {
 test('diffs are told from words', () => {
   expect([DIFF, '--- \nwords', 'git push', ''].map(isDiff)).toEqual([true, false, false, false]);
   expect(changedLines(DIFF)).toEqual({ added: 2, removed: 1 });
+});
+
+test('what went wrong is said as a sentence, unless it begins with a name', () => {
+  expect(sentence('the judge needs a model')).toBe('The judge needs a model');
+  expect(sentence('max_iterations: it must be above 0')).toBe('max_iterations: it must be above 0');
+  expect(sentence('/tmp/python is not a file')).toBe('/tmp/python is not a file');
 });

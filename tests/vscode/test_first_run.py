@@ -50,8 +50,9 @@ def test_the_server_runs_from_an_environment_that_the_extension_made(
         (folder / "judged.goal.md").write_text(JUDGED, encoding="utf-8")
         window.editor.open("judged.goal.md")
         window.palette.run("Done When: Start")
-        window.until(lambda: "Install Model Support" in " ".join(window.editor.lenses() + window.notices.toasts()), "x")
-        window.screenshot(tmp_path / "lacking.png")
+        window.notices.press("needs the models extra", "Install Model Support")
+        window.notices.wait_bar(BAR, "1 of 1 met", LONG)
+        window.notices.wait("“Read well” is complete")
 
 
 @pytest.fixture(scope="module")

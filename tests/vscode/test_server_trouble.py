@@ -75,7 +75,7 @@ def test_what_is_configured_and_can_t_be_is_told_and_set_right_in_place(
         configured("donewhen.interpreter", old, "old is Python 3.9; Done When needs 3.11.")
         bare = program(tmp_path / "bare", """echo '{"version": [3, 12], "donewhen": null}'""")
         assert "Install It There" in configured(
-            "donewhen.interpreter", bare, "bare is configured to run Done When, but has"
+            "donewhen.interpreter", bare, "bare is configured to run Done When, but doesn’t have"
         )
         server.configure(machine={"donewhen.interpreter": sys.executable})
         window.until(server.language_servers, "a language server")
