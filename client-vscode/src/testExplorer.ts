@@ -3,9 +3,9 @@ import { isOn } from './configuration';
 import { saveGoal } from './goalDocument';
 import { GoalFiles } from './goalFiles';
 import { requirementStatus } from './phrases';
-import type { Requirement, Snapshot } from './protocol';
+import type { Evidence, Requirement, Snapshot } from './protocol';
 import type { Services } from './services';
-import { type CaseItem, caseItems, type ItemMessage, requirementItem, type RequirementItem, requirementLine, unknownText } from './testItems';
+import { type CaseItem, caseItems, type ItemMessage, printed, requirementItem, type RequirementItem, requirementLine, unknownText } from './testItems';
 
 const SETTING = 'testExplorer';
 /** Snapshots come ten times a second: the Testing view is told as often as it can be read. */
@@ -152,10 +152,7 @@ class TestExplorer implements vscode.Disposable {
     if (this.told.get(`${parent.id} tests`) === version) {
       return;
     }
-    const { client } = this.services;
-    const found = await Promise.all(
-      one.evidenceIds.map((evidenceId) => client.request('donewhen.run.evidence', { runId: run.runId, evidenceId })),
-    );
+    const found = await this.evidenceOf(run, one);
     this.told.set(`${parent.id} tests`, version);
     const cases = found.flatMap((evidence) => caseItems(evidence));
     const folder = parent.uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(parent.uri)?.uri;
@@ -199,8 +196,13 @@ class TestExplorer implements vscode.Disposable {
     });
   }
 
-  private say(run: vscode.TestRun, item: vscode.TestItem, { standing, messages }: RequirementItem): void {
-    sayStanding(run, item, standing, () => messages.map((one) => failure(one, item)));
+  private say(run: vscode.TestRun, item: vscode.TestItem, { standing, messages }: RequirementItem, milliseconds?: number): void {
+    sayStanding(run, item, standing, () => messages.map((one) => failure(one, item)), milliseconds);
+  }
+
+  private evidenceOf({ runId }: Snapshot, { evidenceIds }: Requirement): Promise<Evidence[]> {
+    const { client } = this.services;
+    return Promise.all(evidenceIds.map((evidenceId) => client.request('donewhen.run.evidence', { runId, evidenceId })));
   }
 
   /** Checks the goals that are meant: their checks belong together, and one look at the files decides all of them. */
@@ -231,7 +233,11 @@ class TestExplorer implements vscode.Disposable {
         const item = goal.children.get(`${goal.id}#${one.id}`);
         if (item !== undefined) {
           const told = requirementItem(snapshot, one, statusOf);
-          this.say(run, item, told);
+          const { output, milliseconds } = printed(await this.evidenceOf(snapshot, one));
+          if (output !== '') {
+            run.appendOutput(output, undefined, item);
+          }
+          this.say(run, item, told, milliseconds);
           if (told.standing === 'unknown' && one.status === 'unverified') {
             run.errored(item, message(unknownText(one, vscode.l10n), item.uri, item.range));
           }
@@ -253,16 +259,17 @@ function sayStanding(
   item: vscode.TestItem,
   standing: RequirementItem['standing'],
   messages: () => vscode.TestMessage[],
+  milliseconds?: number,
 ): void {
   switch (standing) {
     case 'passed':
-      run.passed(item);
+      run.passed(item, milliseconds);
       break;
     case 'failed':
-      run.failed(item, messages());
+      run.failed(item, messages(), milliseconds);
       break;
     case 'errored':
-      run.errored(item, messages());
+      run.errored(item, messages(), milliseconds);
       break;
     case 'queued':
       run.enqueued(item);

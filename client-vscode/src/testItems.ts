@@ -76,6 +76,13 @@ export function caseItems({ observation }: Pick<Evidence, 'observation'>): reado
   return [...cases].sort((a, b) => rank(a) - rank(b)).slice(0, MOST_CASES);
 }
 
+/** What the checks among the evidence printed, for a terminal, and how long they took. */
+export function printed(evidence: readonly Pick<Evidence, 'observation'>[]): { output: string; milliseconds: number } {
+  const results = evidence.flatMap(({ observation }) => (observation.kind === 'checkResult' ? [observation] : []));
+  const blocks = results.map(({ command, output }) => [`$ ${command}`, ...output.trimEnd().split('\n'), ''].join('\r\n'));
+  return { output: blocks.join('\r\n'), milliseconds: Math.round(results.reduce((sum, { seconds }) => sum + seconds, 0) * 1000) };
+}
+
 /** The line of the goal file that states the requirement, 0-based: by its text, else by its number. */
 export function requirementLine(text: string, { text: wanted, number }: Pick<Requirement, 'text' | 'number'>): number | undefined {
   const boxes = text.split('\n').flatMap((line, at) => (/^[-*+][ \t]+\[[ xX]\][ \t]/.test(line) ? [{ line, at }] : []));

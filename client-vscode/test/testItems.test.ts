@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Evidence } from '../src/protocol';
-import { caseItems, requirementItem, requirementLine } from '../src/testItems';
+import { caseItems, printed, requirementItem, requirementLine } from '../src/testItems';
 import { makeRequirement, makeSnapshot } from './snapshots';
 
 const at = { uri: 'file:///w/a.py', range: { start: { line: 2, character: 0 }, end: { line: 2, character: 5 } }, message: 'assert 1 == 2' };
@@ -43,4 +43,12 @@ test('the tests of a check are listed, the failed ones first', () => {
     ['test_a', 'passed', ''],
   ]);
   expect(caseItems({ observation: { kind: 'observedFile' } } as unknown as Pick<Evidence, 'observation'>)).toEqual([]);
+});
+
+test('what the checks of a requirement printed is told as a terminal shows it, with how long they took', () => {
+  const check = { observation: { kind: 'checkResult', command: 'pytest -q', output: 'F\n1 failed\n', seconds: 1.25 } };
+  const file = { observation: { kind: 'observedFile' } };
+  const told = printed([check, file] as unknown as Pick<Evidence, 'observation'>[]);
+  expect(told).toEqual({ output: '$ pytest -q\r\nF\r\n1 failed\r\n', milliseconds: 1250 });
+  expect(printed([])).toEqual({ output: '', milliseconds: 0 });
 });

@@ -51,8 +51,9 @@ def test_the_server_runs_from_an_environment_that_the_extension_made(
         window.editor.open("judged.goal.md")
         window.palette.run("Done When: Start")
         window.notices.press("needs the models extra", "Install Model Support")
-        window.notices.wait_bar(BAR, "1 of 1 met", LONG)
-        window.notices.wait("“Read well” is complete")
+        window.until(lambda: any("Pause" in one for one in window.editor.lenses()), "the goal started", LONG)
+        (folder / "NOTES.md").write_text("pleasant\n", encoding="utf-8")
+        window.notices.wait("“Read well” is complete", 60)
 
 
 @pytest.fixture(scope="module")

@@ -63,6 +63,10 @@ def test_requirements_are_run_from_the_testing_view_and_marked_in_the_gutter(
     assert "python -m pytest -q passes" in found
     assert "-passed" in next(one for one in shown() if "R2" in one)
 
+    printed = window.page.locator(".panel .xterm-accessibility, .part.panel .xterm-rows")
+    window.palette.run("Test: Show Output")
+    window.until(lambda: "$ python -m pytest -q" in printed.first.inner_text(), "what the check printed")
+
     unfold("R1")
     cases = window.until(lambda: [one for one in shown() if "test_add" in one], "its tests")
     assert "failed" in cases[0]
