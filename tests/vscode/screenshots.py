@@ -134,7 +134,7 @@ def by_hand(window: Workbench, images: Path, steps: Path, folder: Path) -> None:
     film.take(2500)
     window.palette.run("Done When: Start")
     window.notices.wait_bar(BAR, "0 of")
-    settled(window, "unmet", "Pause")
+    settled(window, "Unmet", "Pause")
     window.palette.run("View: Show Done When")
     hover(window, images)
     detail(window, steps / "see.png", ".editor-group-container.active", 620, 420)
@@ -183,9 +183,13 @@ def arrange(window: Workbench) -> None:
 
 def settled(window: Workbench, *wanted: str) -> None:
     """Until the lenses of the goal file say all of this: they follow some moments after the status bar."""
-    window.until(
-        lambda: all(any(text in lens for lens in window.editor.lenses()) for text in wanted), f"lenses: {wanted}"
-    )
+
+    def shown() -> bool:
+        lenses = window.editor.lenses()
+        found = all(any(text in lens for lens in lenses) for text in wanted)
+        return found and not any("being proven" in lens for lens in lenses)
+
+    window.until(shown, f"lenses: {wanted}")
 
 
 def by_agent(window: Workbench, images: Path, steps: Path, models: Models) -> None:
@@ -211,6 +215,8 @@ def by_agent(window: Workbench, images: Path, steps: Path, models: Models) -> No
     window.palette.run("View: Show Done When")
     window.editor.open("GOAL.md")
     window.palette.run("Done When: Start")
+    window.until(window.notices.dialogs, "the dialog that asks for consent")
+    window.screenshot(images / "consent.png")
     window.notices.press_dialog("Start this run?", "Start")
     window.notices.wait("git push")
     window.views.wait_tree("Goals", "git push")
@@ -221,9 +227,11 @@ def by_agent(window: Workbench, images: Path, steps: Path, models: Models) -> No
     window.notices.wait_bar(BAR, "3 of 3 met", 90)
     window.editor.wait_marked()
     window.views.wait_tree("Goals", "every requirement is proven")
-    settled(window, "Met · Evidence")
+    window.notices.wait("Proven: 3 of 3 in")
+    settled(window, "Met · Evidence", "Start")
     window.views.expand("Goals", "Iterations")
     window.screenshot(images / "complete.png")
+    window.notices.ignore("Proven: 3 of 3 in")
     window.palette.run("Done When: Show Timeline")
     timeline = Timeline(window)
     timeline.row(4).wait_for()

@@ -28,8 +28,8 @@ passes once it is done, such as `python -m pytest -q`. Or choose a judge (judge_
 -->
 """
 _UNSAID = """\
-<!-- These checks decide when the goal is done. No judge is set, so nothing checks the words of the objective.
-{green}Add a check that fails until it is done. Or choose a judge (judge_model), and add what it should decide:
+<!-- No judge is set: the checks above decide when it is done, not the words of the objective.
+{green}Add a check that fails until it is done. Or choose a judge (judge_model), and add:
 {suggested}
 -->
 """
