@@ -68,7 +68,7 @@ def test_without_a_judge_what_a_model_proposes_is_suggested() -> None:
     goal = parse(text).goal
     assert goal is not None
     assert [r.text for r in goal.requirements] == ["`pytest` passes"]
-    assert "should decide:\n- [ ] Fields are quoted\n-->" in text
+    assert "and add:\n- [ ] Fields are quoted\n-->" in text
     unchecked = draft("Ship it", [], ["Fields are quoted"], judged=False, proposed_by="openai/m")
     assert "- [ ] Ship it\n  - check:\n" in unchecked
     assert "Proposed by openai/m:\n- [ ] Fields are quoted\n-->" in unchecked
