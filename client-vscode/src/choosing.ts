@@ -32,8 +32,7 @@ export function currentWorker(): string {
 /** Asks for what the worker needs and does not have yet; false where the person leaves. */
 export async function prepareWorker(services: Services, worker: string): Promise<boolean> {
   if (worker === 'agent' && text('model') === '') {
-    await chooseModels(services);
-    return text('model') !== '';
+    return chooseWorkersModel(services);
   }
   if (worker === 'command' && ownText('workerCommand') === '') {
     const command = await askCommand();
@@ -65,17 +64,36 @@ export async function chooseModels(services: Services): Promise<void> {
   if (judge === undefined) {
     return;
   }
+  await keep(services, { model, judgeModel: judge });
+}
+
+/** What a goal for the agent can't do without: a judge is asked for where something needs one. */
+async function chooseWorkersModel(services: Services): Promise<boolean> {
+  const model = await askModel('model', vscode.l10n.t('The model of the built-in agent'));
+  return model !== undefined && model.trim() !== '' && keep(services, { model });
+}
+
+interface Models {
+  readonly model: string;
+  readonly judgeModel?: string;
+}
+
+/** Keeps the models once their keys are there; false where the person leaves. */
+async function keep(services: Services, { model, judgeModel }: Models): Promise<boolean> {
   // What is served from an address of the person's own rarely needs a key.
   const models = [
     ...(ownText('apiBase') === '' ? [model] : []),
-    ...(ownText('judgeApiBase') === '' ? [judge] : []),
+    ...(ownText('judgeApiBase') === '' && judgeModel !== undefined ? [judgeModel] : []),
   ];
   if (!(await services.keys.askMissing(services.client, models))) {
-    return;
+    return false;
   }
   await setForUser('model', model);
-  await setForUser('judgeModel', judge);
-  services.log.info(`models: ${model || 'none'}, judge ${judge || 'none'}`);
+  if (judgeModel !== undefined) {
+    await setForUser('judgeModel', judgeModel);
+  }
+  services.log.info(`models: ${model || 'none'}, judge ${judgeModel ?? (text('judgeModel') || 'none')}`);
+  return true;
 }
 
 export function askModel(setting: string, title: string): Thenable<string | undefined> {

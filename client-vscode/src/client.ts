@@ -106,6 +106,10 @@ export class Server implements ServerClient, vscode.Disposable {
     }
   }
 
+  settled(): Promise<void> {
+    return this.settingsTaken;
+  }
+
   private async takeSettings(): Promise<void> {
     // One that is starting was given the settings of before.
     await this.queue;

@@ -17,6 +17,8 @@ export async function start(services: Services, target: Target | undefined): Pro
   const uri = await goalUri(target);
   if (uri !== undefined && trusted()) {
     await saveGoal(uri);
+    // A run begins with the settings as they are then, such as the model that was just chosen for it.
+    await services.client.settled();
     const begun = await startAndAsk(services, uri, async (limits) => {
       let run: { readonly runId: string } | undefined;
       const begin = async (): Promise<void> => {

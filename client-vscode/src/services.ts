@@ -47,6 +47,8 @@ export interface ServerClient {
     argument: CommandArguments[C],
     token?: vscode.CancellationToken,
   ): Promise<CommandResults[C]>;
+  /** Once the settings that were changed last are taken, whatever that takes: another environment, a restart. */
+  settled(): Promise<void>;
   /** Something of goals is there or looked at: starts the server, unless that was done before. */
   want(): void;
   /** Sends a notification such as `donewhen/editorDiagnostics`; dropped while no server runs. */

@@ -33,9 +33,14 @@ async function drafted(services: Services, goal: NewGoal, asking: (goal: NewGoal
       const requirements = goal.requirements.length === 0 ? {} : { requirements: [...goal.requirements] };
       goal.settle();
       const about = { objective, workspaceUri: folder.uri.toString(), checks: picked, worker, ...requirements };
-      await draftAndShow(services, about, starts);
-      // The goal is there whatever becomes of the worker: what it needs is asked for again at the start.
-      await prepareWorker(services, worker);
+      const { goalUri, editor } = await draftAndShow(services, about);
+      // The goal is there whatever becomes of the worker: it can be started later.
+      const ready = await prepareWorker(services, worker);
+      if (!starts) {
+        await fillIn(editor);
+      } else if (ready) {
+        await vscode.commands.executeCommand('donewhen.start', { goalUri });
+      }
     }
   } finally {
     goal.dispose();
@@ -94,17 +99,12 @@ function askProof(goal: NewGoal): Promise<GoalChoice | typeof Back | undefined> 
   });
 }
 
-/** The goal file, drafted and saved by the server, opens; `starts` also starts it. */
-export async function draftAndShow(services: Services, about: GoalSetArgument, starts: boolean): Promise<void> {
+/** The goal file, drafted and saved by the server, opens. */
+async function draftAndShow(services: Services, about: GoalSetArgument): Promise<{ goalUri: string; editor: vscode.TextEditor }> {
   const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Drafting the goal') };
   const { goalUri } = await vscode.window.withProgress(options, () => services.client.request('donewhen.goal.set', about));
   const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(goalUri));
-  const editor = await vscode.window.showTextDocument(document);
-  if (starts) {
-    await vscode.commands.executeCommand('donewhen.start', { goalUri });
-  } else {
-    await fillIn(editor);
-  }
+  return { goalUri, editor: await vscode.window.showTextDocument(document) };
 }
 
 /** Where the draft has a check to be filled in, the commands that are known are offered there. */

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from donewhen.testing.models import calls
 from tests.vscode.codeserver import CodeServer
-from tests.vscode.conftest import Opener
+from tests.vscode.conftest import Opener, installed
+from tests.vscode.models import Models, in_turn
 from tests.vscode.site import ASSERTION, BAR, OBJECTIVE, RIGHT, RIGHT_LINE, project
 
 if TYPE_CHECKING:
@@ -133,11 +135,42 @@ def test_a_goal_for_an_agent_is_drafted_before_anything_else_is_asked(
     # The key is a step, not a notification that hides by itself.
     window.until(lambda: "built-in agent" in window.palette.title(), "the question for its model")
     window.palette.answer("anthropic/claude-sonnet-4-5")
-    window.until(lambda: "judges" in window.palette.title(), "the question for the judge")
-    window.palette.answer("")
     window.until(lambda: "API key for Anthropic" in window.palette.title(), "the question for the key")
     window.palette.dismiss()
     assert not window.notices.toasts()
+
+
+def test_a_goal_for_an_agent_goes_on_to_its_consent_once_the_model_is_named(
+    vsix: Path, open_window: Opener, models: Models, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder")
+    models.play(
+        worker=in_turn(
+            calls("read_file", path="calc.py"),
+            calls("write_file", path="calc.py", content=RIGHT),
+            calls("report", state="finished", text="add adds now."),
+        )
+    )
+    served = {"donewhen.apiBase": models.served.base_url, "donewhen.showTimelineOnStart": "never"}
+    with installed(vsix, tmp_path_factory.mktemp("vscode"), served) as server:
+        window = open_window(server, folder)
+        window.palette.run("Done When: Set Goal")
+        window.palette.answer(OBJECTIVE)
+        window.until(lambda: offered(window, "python -m pytest -q"), "the detected check")
+        window.palette.pick("The built-in agent")
+        window.until(
+            lambda: offered(window, "Set Goal and Start", "The built-in agent; 1 check proves it"), "the worker"
+        )
+        window.palette.accept()
+        # Nothing is asked that this goal doesn't need: what it is done by decides a check, and no judge.
+        window.until(lambda: "built-in agent" in window.palette.title(), "the question for its model")
+        window.palette.answer("openai/worker")
+        asked = window.until(window.notices.dialogs, "the consent", 90)[0]
+        assert "Start this run?" in asked
+        assert "openai/worker" in asked
+        window.notices.press_dialog("Start this run?", "Start")
+        window.notices.wait_bar(BAR, "1 of 1 met", 90)
+        assert (folder / "calc.py").read_text() == RIGHT
 
 
 def offered(window: Workbench, *parts: str) -> bool:
