@@ -9,6 +9,7 @@ import { registerContext } from './contextKeys';
 import { Environment } from './environment';
 import { registerEvidence } from './evidence';
 import { registerForwarding } from './forwarding';
+import { goalPreview, type PreviewPlugin } from './goalPreview';
 import { registerGoalsView } from './goalsView';
 import { registerNotifications } from './notifications';
 import { ProjectInterpreter } from './projectInterpreter';
@@ -27,7 +28,7 @@ import { registerWanted } from './wanted';
 let server: Server | undefined;
 
 /** Wires everything up and returns at once; the server starts when it is wanted. */
-export function activate(context: vscode.ExtensionContext): void {
+export function activate(context: vscode.ExtensionContext): PreviewPlugin {
   const begun = performance.now();
   const log = vscode.window.createOutputChannel('Done When', { log: true });
   const snapshots = new SnapshotStore((uri) => vscode.Uri.parse(uri).toString());
@@ -73,6 +74,7 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(registerCommands(services, secrets, trouble));
   context.subscriptions.push(...features.map((register) => register(services)));
   log.info(`activated in ${(performance.now() - begun).toFixed(1)} ms`);
+  return goalPreview(services);
 }
 
 export async function deactivate(): Promise<void> {

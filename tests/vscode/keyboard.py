@@ -63,7 +63,8 @@ class Keyboard:
             found = self._screen.read(ENTRY, "e.querySelector('.label-name')?.textContent ?? ''")
             if found and str(found[0]).replace("\u00a0", " ").strip() == title:
                 return True
-            if not found or "No matching" in str(found):
+            # A command that the window doesn't know yet: only others like it, or none.
+            if not found or str(found[0]).replace("\u00a0", " ").strip() not in title:
                 self.press("Escape")
             return False
 

@@ -11,7 +11,7 @@ from donewhen.testing.models import calls
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, in_turn
-from tests.vscode.site import BAR, PYTEST, RIGHT, project
+from tests.vscode.site import ASSERTION, BAR, OBJECTIVE, PYTEST, RIGHT, RIGHT_LINE, project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 TABBED = """() => {
@@ -27,6 +27,125 @@ def agents(vsix: Path, tmp_path_factory: pytest.TempPathFactory, models: Models)
     settings = {**models.settings(), "donewhen.showTimelineOnStart": "agent"}
     with installed(vsix, tmp_path_factory.mktemp("vscode"), settings) as server:
         yield server
+
+
+def test_a_goal_is_set_followed_and_proven_with_keys_alone(
+    server: CodeServer, open_window: Opener, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder")
+    window = open_window(server, folder)
+    keys = window.keys
+    keys.alone()
+    keys.command("Done When: Set Goal")
+    window.palette.box.wait_for()
+    keys.type(OBJECTIVE)
+    keys.press("Enter")
+    window.until(lambda: "Set Goal and Start" in keys.entry(), "what Enter does", 60)
+    assert "1 check proves it" in keys.entry()
+    keys.press("Enter")
+    window.editor.shown("GOAL.md")
+    window.until(window.editor.marked, "a squiggle", 60)
+
+    # To the squiggle, its hover, and its quick fixes.
+    keys.press("Alt+F8")
+    window.until(lambda: "failed" in " ".join(window.screen.read(".marker-widget", "e.innerText")), "the problem")
+    keys.press("Escape")
+    keys.press("Control+K", "Control+I")
+    assert ASSERTION in window.until(lambda: window.hovers.text() or None, "the hover")
+    keys.press("Escape")
+    fixes = window.hovers.fixes()
+    evidence = next(n for n, one in enumerate(fixes) if "vidence" in one)
+    keys.press(*["ArrowDown"] * evidence, "Enter")
+    window.until(lambda: "**failed**" in window.editor.text(), "the evidence")
+
+    keys.open_file("calc.py")
+    window.editor.shown("calc.py")
+    keys.press("Control+G")
+    window.palette.box.wait_for()
+    keys.type("2")
+    keys.press("Enter")
+    window.until(lambda: not window.palette.open, "at the line")
+    keys.press("Home", "Shift+End")
+    keys.type(RIGHT_LINE)
+    keys.press("Control+S")
+    window.notices.wait_bar(BAR, "1 of 1 met", 60)
+
+    # Its end is told in a notification, whose buttons the keys come to.
+    window.notices.wait("Proven: 1 of 1 in", 60)
+    keys.command("Notifications: Focus Notification Toast")
+    keys.go("Tab", "Copy Receipt")
+    keys.press("Enter")
+    window.notices.gone("Proven: 1 of 1 in")
+
+    # The status bar, and what it offers.
+    keys.go_into("F6", ".statusbar")
+    assert "1 of 1 met" in keys.go("ArrowRight", "Goal ")
+    assert window.notices.bar_label(BAR).startswith("Goal ")
+    keys.press("Enter")
+    window.palette.box.wait_for()
+    keys.type("Report")
+    window.until(lambda: "Report" in keys.entry(), "the report among what can be done")
+    keys.press("Enter")
+    window.until(lambda: "Report" in window.editor.title() or "report" in window.editor.title(), "the report")
+    assert keys.pointed() == 0
+
+
+def test_the_views_are_walked_through_and_used_with_keys_alone(
+    server: CodeServer, open_window: Opener, tmp_path: Path
+) -> None:
+    folder = project(tmp_path / "adder", PYTEST)
+    window = open_window(server, folder)
+    keys = window.keys
+    keys.alone()
+    window.notices.wait_bar(BAR, "Goal")
+    keys.show("Done When: Focus on Goals View")
+    assert keys.go("ArrowDown", "Goal Make add right") == "Goal Make add right: not started"
+    keys.press("Shift+F10")
+    window.until(window.views.menu, "the goal's menu")
+    window.views.pick_menu("Check Now")
+    window.notices.wait_bar(BAR, "0 of 1 met", 60)
+
+    keys.show("Done When: Focus on Goals View")
+    said = keys.go("ArrowDown", "Requirement 1")
+    assert said.startswith("Requirement 1, unmet: python -m pytest -q passes. ")
+    keys.press("Shift+F10")
+    assert {"Open Goal", "Waive…"} <= set(window.until(window.views.menu, "the requirement's menu"))
+    window.views.pick_menu("Open Goal")
+    window.editor.shown("GOAL.md")
+
+    # A place in a file, a level below.
+    keys.show("Done When: Focus on Goals View")
+    keys.go("ArrowDown", "Requirement 1")
+    keys.press("ArrowRight")
+    keys.go("ArrowDown", "test_calc.py, line 5: ")
+    keys.press("Enter")
+    window.editor.shown("test_calc.py")
+
+    keys.show("Testing: Focus on Test Explorer View")
+    keys.go("ArrowDown", "Make add right")
+    keys.press("ArrowRight")
+    assert "Failed" in keys.go("ArrowDown", "R1")
+    assert keys.pointed() == 0
+
+
+def test_the_walkthrough_needs_no_mouse(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
+    window = open_window(server, project(tmp_path / "adder"))
+    keys = window.keys
+    keys.alone()
+    keys.command("Welcome: Open Walkthrough...")
+    window.palette.box.wait_for()
+    keys.type("Reach a first goal")
+    window.until(lambda: "Reach a first goal" in keys.entry(), "the walkthrough")
+    keys.press("Enter")
+    window.page.locator(".getting-started-step").first.wait_for()
+    keys.go("Tab", "Start it")
+    keys.press("Enter")
+    window.page.locator(".getting-started-step.expanded", has_text="Start it").wait_for()
+    keys.press("ArrowUp")
+    keys.go("Tab", "Set Goal")
+    keys.press("Enter")
+    window.until(lambda: window.palette.open, "the first step of a goal")
+    assert keys.pointed() == 0
 
 
 def test_an_agent_is_started_answered_and_followed_with_keys_alone(

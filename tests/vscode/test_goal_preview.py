@@ -1,0 +1,64 @@
+"""A goal in the Markdown preview: it looks as it does in the editor, in every theme, and goes along with what is proven."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.vscode.codeserver import CodeServer
+from tests.vscode.conftest import Opener
+from tests.vscode.site import BAR, RIGHT, project
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+GOAL = """\
+---
+worker: human
+---
+# Make add right
+
+- [ ] `python -m pytest -q` passes
+- [x] The notes exist
+  - check: `test -f NOTES.md`
+"""
+THEMES = {
+    "Dark Modern": "vscode-dark",
+    "Dark High Contrast": "vscode-high-contrast",
+    "Light High Contrast": "vscode-high-contrast-light",
+    "Light Modern": "vscode-light",
+}
+
+
+def test_requirements_have_boxes_numbers_and_status(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
+    from tests.vscode.timeline import AXE
+
+    folder = project(tmp_path / "adder", GOAL)
+    window = open_window(server, folder)
+    window.notices.wait_bar(BAR, "Goal")
+    window.editor.open("GOAL.md")
+    window.palette.run("Markdown: Open Preview to the Side")
+    frame = window.views.webview()
+    items = frame.locator("li.donewhen-requirement")
+    items.nth(1).wait_for()
+    assert "[ ]" not in items.nth(0).inner_text()
+    assert frame.get_by_role("img", name="not ticked").count() == 1
+    assert frame.get_by_role("img", name="ticked", exact=True).count() == 1
+
+    window.palette.run("Done When: Check Now")
+    window.notices.wait_bar(BAR, "0 of 2 met", 60)
+    window.until(lambda: "R1 unmet" in items.nth(0).inner_text(), "what is unmet")
+    (folder / "calc.py").write_text(RIGHT, encoding="utf-8")
+    (folder / "NOTES.md").write_text("here", encoding="utf-8")
+    window.palette.run("Done When: Check Now")
+    window.notices.wait_bar(BAR, "2 of 2 met", 60)
+    window.until(lambda: "R1 met" in items.nth(0).inner_text(), "what is met")
+    assert "R2 met" in items.nth(1).inner_text()
+
+    page = frame.locator("html")
+    page.evaluate(f"() => {{ {AXE.read_text(encoding='utf-8')} }}")
+    for theme, kind in THEMES.items():
+        window.palette.run("Preferences: Color Theme")
+        window.palette.answer(theme)
+        window.until(lambda kind=kind: page.evaluate("() => document.body.dataset.vscodeThemeKind") == kind, theme)
+        found = page.evaluate("() => axe.run('.donewhen-requirement', { resultTypes: ['violations'] })")
+        assert (theme, [one["id"] for one in found["violations"]]) == (theme, [])
