@@ -1,4 +1,4 @@
-"""A goal in the Markdown preview: it looks as it does in the editor, in every theme, and goes along with what is proven."""
+"""A goal in the Markdown preview: it looks as it does in the editor, in every theme, and follows what is proven."""
 
 from __future__ import annotations
 
