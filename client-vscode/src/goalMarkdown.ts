@@ -1,18 +1,15 @@
-/** The parts of markdown-it that a plugin of the Markdown preview works on. */
-export interface MarkdownIt {
-  readonly core: { readonly ruler: { push(name: string, rule: (state: State) => void): void } };
-}
+type Render = (tokens: readonly Token[], options: unknown, env: unknown) => string;
 
-interface State {
-  readonly tokens: readonly Token[];
-  readonly env: unknown;
-  readonly Token: new (type: string, tag: string, nesting: 0) => Token;
+/** The part of markdown-it that a plugin of the Markdown preview works on. */
+export interface MarkdownIt {
+  readonly renderer: { render: Render };
 }
 
 interface Token {
   readonly type: string;
   readonly level: number;
   content: string;
+  attrs: [string, string][] | null;
   children: Token[] | null;
   attrJoin(name: string, value: string): void;
 }
@@ -35,16 +32,19 @@ const TOP = 3;
 const NESTED = 5;
 
 /**
- * Shows the requirements of a goal in the preview as the editor does: with a number and a status, and a box that is no mere
+ * Shows the requirements of a goal in the preview as the editor does: with its status, and a box that is no mere
  * pair of brackets. Other documents stay as they are, and so do other lists.
+ *
+ * It is done when the preview is drawn: what a document parses to is kept by the preview, which doesn't say then of which
+ * document it is.
  */
 export function withGoals(markdown: MarkdownIt, goals: Goals): MarkdownIt {
-  markdown.core.ruler.push('donewhen', (state) => {
-    const document = documentOf(state.env);
-    if (goals.isGoal(document)) {
-      mark(state, document, goals);
-    }
-  });
+  const { renderer } = markdown;
+  const render = renderer.render.bind(renderer);
+  renderer.render = (tokens, options, env) => {
+    const document = documentOf(env);
+    return render(goals.isGoal(document) ? marked(tokens, document, goals) : tokens, options, env);
+  };
   return markdown;
 }
 
@@ -52,21 +52,29 @@ function documentOf(env: unknown): unknown {
   return typeof env === 'object' && env !== null && 'currentDocument' in env ? env.currentDocument : undefined;
 }
 
-function mark(state: State, document: unknown, goals: Goals): void {
-  let number = 0;
-  for (const { item, text, first } of items(state.tokens)) {
+/** Copies of the tokens, the requirements among them with their boxes. */
+function marked(tokens: readonly Token[], document: unknown, goals: Goals): Token[] {
+  const copies = tokens.map(copied);
+  for (const { item, text, first } of items(copies)) {
     const { tick, key } = beginning(text.level, first.content);
     if (tick !== undefined) {
-      number += 1;
       const standing = goals.standing(document, text.content.replace(BOX, ''));
       item.attrJoin('class', 'donewhen-requirement');
       first.content = first.content.replace(BOX, '');
-      text.children?.unshift(html(state, box(number, tick !== ' ', standing, goals)));
+      text.children?.unshift(html(first, box(tick !== ' ', standing, goals)));
     } else if (key !== undefined) {
       first.content = first.content.slice(key.length + 1);
-      text.children?.unshift(html(state, `<span class="donewhen-key">${key}:</span>`));
+      text.children?.unshift(html(first, `<span class="donewhen-key">${key}:</span>`));
     }
   }
+  return copies;
+}
+
+function copied(token: Token): Token {
+  const copy = Object.assign(Object.create(Object.getPrototypeOf(token) as object) as Token, token);
+  copy.attrs = token.attrs?.map(([name, value]): [string, string] => [name, value]) ?? null;
+  copy.children = token.children?.map(copied) ?? null;
+  return copy;
 }
 
 /** The box of a requirement, or the key of what is nested in one. */
@@ -85,18 +93,15 @@ function items(tokens: readonly Token[]): { item: Token; text: Token; first: Tok
   });
 }
 
-function html({ Token }: State, content: string): Token {
-  const made = new Token('html_inline', '', 0);
-  made.content = content;
-  return made;
+function html(like: Token, content: string): Token {
+  return Object.assign(copied(like), { type: 'html_inline', content });
 }
 
-function box(number: number, ticked: boolean, standing: Standing, goals: Goals): string {
+function box(ticked: boolean, standing: Standing, goals: Goals): string {
   const label = ticked ? goals.ticked : goals.open;
   const sign = `<span class="donewhen-box${ticked ? ' donewhen-ticked' : ''}" role="img" aria-label="${escaped(label)}"></span>`;
-  const status = standing === undefined ? '' : ` donewhen-${escaped(standing.status)}`;
-  const said = standing === undefined ? '' : ` ${escaped(standing.said)}`;
-  return `${sign}<span class="donewhen-status${status}">R${String(number)}${said}</span> `;
+  const status = standing === undefined ? '' : `<span class="donewhen-status donewhen-${escaped(standing.status)}">${escaped(standing.said)}</span> `;
+  return `${sign}${status}`;
 }
 
 function escaped(text: string): string {

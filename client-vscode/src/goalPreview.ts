@@ -12,12 +12,12 @@ export interface PreviewPlugin {
 /** Goals in the Markdown preview look as they do in the editor, and go along with a run. */
 export function goalPreview({ snapshots, context }: Services): PreviewPlugin {
   const requirements = (document: unknown): readonly Requirement[] =>
-    (document instanceof vscode.Uri ? snapshots.ofGoal(document.toString())?.requirements : undefined) ?? [];
+    (isUri(document) ? snapshots.ofGoal(document.toString())?.requirements : undefined) ?? [];
   const goals: Goals = {
-    isGoal: (document) => document instanceof vscode.Uri && /(?:^|\/)(?:GOAL\.md|[^/]*\.goal\.md)$/u.test(document.path),
+    isGoal: (document) => isUri(document) && /(?:^|\/)(?:GOAL\.md|[^/]*\.goal\.md)$/u.test(document.path),
     standing: (document, text) => {
       const found = requirements(document).find((one) => spaced(one.text) === spaced(text));
-      return found === undefined ? undefined : { status: found.status, said: requirementStatus(found.status, vscode.l10n) };
+      return found === undefined ? undefined : { status: found.status, said: capital(requirementStatus(found.status, vscode.l10n)) };
     },
     open: vscode.l10n.t('not ticked'),
     ticked: vscode.l10n.t('ticked'),
@@ -34,6 +34,11 @@ export function goalPreview({ snapshots, context }: Services): PreviewPlugin {
   return { extendMarkdownIt: (markdown) => withGoals(markdown, goals) };
 }
 
+/** The preview's own extension made it: so it need not be of the class that this one knows. */
+function isUri(document: unknown): document is vscode.Uri {
+  return typeof document === 'object' && document !== null && 'path' in document && typeof document.path === 'string';
+}
+
 /** Previews draw a document anew by themselves only when it is edited. */
 function refresh(): void {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
@@ -48,4 +53,9 @@ function standings(all: readonly Snapshot[]): string {
 
 function spaced(text: string): string {
   return text.trim().replace(/\s+/gu, ' ');
+}
+
+/** As the lens above the requirement says it. */
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
