@@ -98,15 +98,19 @@ class TestExplorer implements vscode.Disposable {
   }
 
   private async update(): Promise<void> {
-    const goals = await Promise.all(this.files.all().map((file) => this.goalItem(file.uri, file.title)));
+    const all = this.files.all();
+    const isOne = (title: string): boolean => all.filter((file) => file.title === title).length === 1;
+    const goals = await Promise.all(
+      all.map(({ uri, title }) => this.goalItem(uri, isOne(title) ? title : `${title} (${vscode.workspace.asRelativePath(vscode.Uri.parse(uri))})`)),
+    );
     if (this.disposed) {
       return;
     }
     this.controller.items.replace(goals);
-    const all = goals.flatMap((goal) => this.changedOf(goal));
-    const changed = all.filter(({ told }) => told.standing !== 'unknown');
+    const told = goals.flatMap((goal) => this.changedOf(goal));
+    const changed = told.filter(({ told }) => told.standing !== 'unknown');
     // What was proven before an edit is shown as that: it was so, and may not be any more.
-    this.controller.invalidateTestResults(all.filter((one) => !changed.includes(one)).map(({ item }) => item));
+    this.controller.invalidateTestResults(told.filter((one) => !changed.includes(one)).map(({ item }) => item));
     if (changed.length > 0) {
       const run = this.controller.createTestRun(new vscode.TestRunRequest(changed.map(({ item }) => item)), undefined, false);
       for (const { item, told } of changed) {
@@ -121,7 +125,6 @@ class TestExplorer implements vscode.Disposable {
     const file = vscode.Uri.parse(uri);
     const item = controller.items.get(uri) ?? controller.createTestItem(uri, title, file);
     item.label = title;
-    item.description = vscode.workspace.asRelativePath(file);
     this.meant.set(item, { goalUri: uri });
     const snapshot = this.services.snapshots.ofGoal(uri);
     const text = snapshot === undefined ? '' : await textOf(file);
@@ -131,11 +134,10 @@ class TestExplorer implements vscode.Disposable {
   }
 
   private async requirement(goal: vscode.TestItem, run: Snapshot, one: Requirement, text: string): Promise<vscode.TestItem> {
-    const { id, label, description } = requirementItem(run, one, statusOf);
+    const { id, label } = requirementItem(run, one, statusOf);
     const known = goal.children.get(`${goal.id}#${id}`);
     const item = known ?? this.controller.createTestItem(`${goal.id}#${id}`, label, goal.uri);
     item.label = label;
-    item.description = description;
     const line = requirementLine(text, one);
     item.range = line === undefined ? undefined : new vscode.Range(line, 0, line, 0);
     item.canResolveChildren = one.evidenceIds.length > 0;

@@ -12,7 +12,6 @@ export interface ItemMessage {
 export interface RequirementItem {
   readonly id: string;
   readonly label: string;
-  readonly description: string;
   readonly standing: Standing;
   /** What failed, and where the evidence says that it did; empty where nothing did. */
   readonly messages: readonly ItemMessage[];
@@ -50,12 +49,17 @@ export function requirementItem(run: Snapshot, one: Requirement, statusOf: (one:
   const failed = standing === 'failed';
   return {
     id: one.id,
-    label: `R${String(one.number)} ${withoutMarks(one.text)}`,
-    description: statusOf(one),
+    label: labelOf(one, standing, statusOf),
     standing,
     messages: failed ? (places.length > 0 ? places : [{ text: reason, at: undefined }]) : [],
     version: JSON.stringify([standing, one.status, one.reason, one.evidenceIds, run.runId]),
   };
+}
+
+/** With the status in words where the item's icon says less. A description would be read out in place of the label. */
+function labelOf(one: Requirement, standing: Standing, statusOf: (one: Requirement) => string): string {
+  const text = `R${String(one.number)} ${withoutMarks(one.text)}`;
+  return standing === 'unknown' || standing === 'skipped' ? `${text} · ${statusOf(one)}` : text;
 }
 
 /** The tests of a check's evidence; none where it is something else. */
