@@ -45,6 +45,8 @@ class TestExplorer implements vscode.Disposable {
   private readonly told = new Map<string, string>();
   /** Requirements whose tests somebody has looked at. */
   private readonly unfolded = new Set<string>();
+  /** Goals that a person had checked here: the run that was asked for tells what is found, with what was printed. */
+  private readonly checked = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
   private telling = Promise.resolve();
   private disposed = false;
@@ -108,9 +110,9 @@ class TestExplorer implements vscode.Disposable {
     }
     this.controller.items.replace(goals);
     const told = goals.flatMap((goal) => this.changedOf(goal));
-    const changed = told.filter(({ told }) => told.standing !== 'unknown');
     // What was proven before an edit is shown as that: it was so, and may not be any more.
-    this.controller.invalidateTestResults(told.filter((one) => !changed.includes(one)).map(({ item }) => item));
+    this.controller.invalidateTestResults(told.filter(({ told: { standing } }) => standing === 'unknown').map(({ item }) => item));
+    const changed = told.filter(({ item, told: { standing } }) => standing !== 'unknown' && !this.checked.has(item.parent?.id ?? ''));
     if (changed.length > 0) {
       const run = this.controller.createTestRun(new vscode.TestRunRequest(changed.map(({ item }) => item)), undefined, false);
       for (const { item, told } of changed) {
@@ -228,6 +230,7 @@ class TestExplorer implements vscode.Disposable {
       if (!vscode.workspace.isTrusted) {
         throw new Error(vscode.l10n.t('The workspace is not trusted, so nothing in it is run.'));
       }
+      this.checked.add(goalUri);
       await saveGoal(goalUri);
       const snapshot = await this.services.client.request('donewhen.goal.check', { goalUri }, token);
       await this.tell();
@@ -248,6 +251,8 @@ class TestExplorer implements vscode.Disposable {
     } catch (problem) {
       const why = problem instanceof Error ? problem.message : String(problem);
       run.errored(goal, new vscode.TestMessage(why));
+    } finally {
+      this.checked.delete(goalUri);
     }
   }
 }
