@@ -63,9 +63,13 @@ def test_requirements_are_run_from_the_testing_view_and_marked_in_the_gutter(
     assert "python -m pytest -q passes" in found
     assert "-passed" in next(one for one in shown() if "R2" in one)
 
-    printed = window.page.locator(".panel .xterm-accessibility, .part.panel .xterm-rows")
     window.palette.run("Test: Show Output")
-    window.until(lambda: "$ python -m pytest -q" in printed.first.inner_text(), "what the check printed")
+    terminal = window.page.locator(".xterm-rows")
+
+    def printed() -> str:
+        return " ".join(terminal.all_inner_texts()).replace("\u00a0", " ")
+
+    window.until(lambda: "1 failed" in printed() and "$ test -f calc.py" in printed(), "what the checks printed")
 
     unfold("R1")
     cases = window.until(lambda: [one for one in shown() if "test_add" in one], "its tests")
