@@ -59,8 +59,10 @@ export async function findPython(
   env: NodeJS.ProcessEnv,
 ): Promise<{ python: Python | undefined; tooOld: readonly Python[] }> {
   const tooOld: Python[] = [];
-  for (const words of process.platform === 'win32' ? ON_WINDOWS : NAMES) {
-    const python = await askPython(words, cwd, env);
+  // All at once: where versions are managed, a name may take long to say that there is no such Python.
+  const asked = (process.platform === 'win32' ? ON_WINDOWS : NAMES).map((words) => askPython(words, cwd, env));
+  for (const answer of asked) {
+    const python = await answer;
     if (python !== undefined && isNewEnough(python)) {
       return { python, tooOld };
     }
