@@ -285,7 +285,7 @@ def test_the_end_says_what_is_open_and_what_to_do(status: EndStatus, said: str, 
 def test_the_status_of_a_check_says_how_its_goal_is_worked_on(tmp_path: Path) -> None:
     call = desk(tmp_path, view(red=True, mode="audit", ended=True))
     assert call("status") == 0
-    assert "still open: R1 unmet\nhave it worked on: donewhen run\n" in call.err
+    assert "still open: R1 unmet\nwork on it with: donewhen run\n" in call.err
     assert "resume" not in call.err
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from donewhen.config import BY_NAME, Settings, load_settings
 from donewhen.core.errors import InvalidGoal, UsageError
 
 if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
-    from donewhen.engine.api import LimitChanges, Runs, RunStep, RunView, StartOptions
+    from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
 
 
 OF_THE_RECORD = frozenset({"status", "list", "report", "pause", "stop"})
@@ -76,17 +75,10 @@ class Call:
             self.terminal.say(f"donewhen: warning: {warning.message}")
 
 
-def snapshot_text(view: RunView, root: Path, steps: Sequence[RunStep] = ()) -> str:
-    """A snapshot as one line; with `steps`, where the run did any since the line before."""
+def snapshot_text(view: RunView, root: Path) -> str:
     from donewhen.wire.snapshot import snapshot  # lazy: pydantic costs start-up time
 
-    shown = snapshot(view, root)
-    if not steps:
-        return shown.model_dump_json(by_alias=True)
-    from donewhen.wire.steps import step_json
-
-    did = [step_json(step, root) for step in steps]
-    return json.dumps({**shown.model_dump(mode="json", by_alias=True), "steps": did}, ensure_ascii=False)
+    return snapshot(view, root).model_dump_json(by_alias=True)
 
 
 def call_of(

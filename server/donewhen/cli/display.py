@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -54,8 +55,16 @@ class JsonDisplay:
     def show(self, view: RunView) -> None:
         text = snapshot_text(view, self._root)
         if text != self._last or self._did:
-            self._terminal.result(snapshot_text(view, self._root, self._did))
+            self._terminal.result(self._with_steps(text))
             self._last, self._did = text, []
+
+    def _with_steps(self, text: str) -> str:
+        if not self._did:
+            return text
+        from donewhen.wire.steps import step_json  # lazy: pydantic costs start-up time
+
+        steps = json.dumps([step_json(step, self._root) for step in self._did], ensure_ascii=False)
+        return f'{text.removesuffix("}")},"steps":{steps}}}'
 
     def did(self, steps: Sequence[RunStep]) -> None:
         self._did += [step for step in steps if step.state != "running"]

@@ -172,7 +172,7 @@ def what_next(view: RunView) -> list[str]:
         return [f"receipt: donewhen report {run_id}"] if state.ended else []
     if state.mode == "audit":
         goal = "" if state.goal.path in (None, "GOAL.md") else f" {shlex.quote(state.goal.path)}"
-        return [_still_open(view), f"have it worked on: donewhen run{goal}", f"receipt: donewhen report {run_id}"]
+        return [_still_open(view), f"work on it with: donewhen run{goal}", f"receipt: donewhen report {run_id}"]
     return [_still_open(view), *_to_go_on(state), f"receipt: donewhen report {run_id}"]
 
 

@@ -161,13 +161,13 @@ async def report(call: Call) -> int:
 
     asked = call.arguments.format or ("json" if call.json else "markdown")
     async with call.runs() as runs:
-        run_id = call.arguments.run_id
+        run_id: str | None = call.arguments.run_id
         if run_id is None:
             known = await newest(call, runs)
-            if known is None:
-                call.say_no_run()
-                return 1
-            run_id = known.state.run_id
+            run_id = known.state.run_id if known is not None else None
+        if run_id is None:
+            call.say_no_run()
+            return 1
         view = await runs.report(run_id)
         found = [await runs.evidence(view.state.run_id, one) for one in cited(view)]
     text = render(asked, view, call.root, [one for one in found if one is not None])

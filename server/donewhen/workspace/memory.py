@@ -227,7 +227,7 @@ class MemoryWorkspace:
         if checkpoint is None:
             return self._covered()
         if checkpoint not in self._checkpoints:
-            raise WorkspaceError(f"there is not a checkpoint {checkpoint} here")
+            raise WorkspaceError(f"there is no checkpoint {checkpoint} here")
         return self._checkpoints[checkpoint]
 
     def _covered(self) -> dict[str, Content]:

@@ -64,7 +64,7 @@ class ObjectStore:
         """The content of a tree. Blocks. Raises WorkspaceError where there is none."""
         content = self._packs.read(name)
         if content is None:
-            raise WorkspaceError(f"there is not a checkpoint {name.hex()} here")
+            raise WorkspaceError(f"there is no checkpoint {name.hex()} here")
         return content
 
     def _prepare(self) -> None:

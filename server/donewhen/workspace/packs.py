@@ -11,6 +11,7 @@ import hashlib
 import os
 import struct
 import tempfile
+import threading
 import time
 import zlib
 from collections.abc import Generator, Iterator, Mapping
@@ -35,24 +36,25 @@ def object_name(kind: Kind, content: bytes) -> bytes:
 
 
 class Packs:
-    """The packs in one folder. Blocks: for a worker thread."""
+    """The packs in one folder. Blocks: for a worker thread, and for several at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._read: set[str] = set()
         self._places: dict[bytes, tuple[Path, int]] = {}
+        self._refreshing = threading.Lock()
 
     def __contains__(self, name: bytes) -> bool:
         return name in self._places
 
-    def refresh(self) -> bool:
-        """Takes in packs that appeared since, another process's too; whether there were any."""
-        found = {path.name for path in self._folder.glob("*.idx")} - self._read
-        for name in found:
-            pack = (self._folder / name).with_suffix(".pack")
-            self._places.update((key, (pack, at)) for key, at in _index(self._folder / name))
-        self._read |= found
-        return bool(found)
+    def refresh(self) -> None:
+        """Takes in packs that appeared since, another process's too."""
+        with self._refreshing:
+            found = {path.name for path in self._folder.glob("*.idx")} - self._read
+            for name in found:
+                pack = (self._folder / name).with_suffix(".pack")
+                self._places.update((key, (pack, at)) for key, at in _index(self._folder / name))
+            self._read |= found
 
     def clean(self) -> None:
         """Removes what writers left behind that were killed an hour ago or earlier."""
@@ -63,9 +65,12 @@ class Packs:
 
     def read(self, name: bytes) -> bytes | None:
         """An object's content; None where it is absent or damaged."""
-        if name not in self and not (self.refresh() and name in self):
+        if name not in self:
+            self.refresh()  # or another thread just has: what counts is what is known afterwards
+        place = self._places.get(name)
+        if place is None:
             return None
-        pack, at = self._places[name]
+        pack, at = place
         try:
             with pack.open("rb") as file:
                 kind, content = _object_at(file, at)
