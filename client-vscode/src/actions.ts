@@ -3,10 +3,10 @@ import { withoutMarks } from './goalNodes';
 import { runStatus, tally } from './phrases';
 import { possibleActions } from './possibleActions';
 import type { Snapshot } from './protocol';
-import type { Services, Standing } from './services';
+import type { ServerProblem, Services } from './services';
 import { asksElsewhere, isAsking, pursuit } from './snapshots';
 import { currentRun } from './statusBar';
-import { isGoalFile, type Target } from './targets';
+import { GOALS, isGoalFile, NOT_GOALS, type Target } from './targets';
 
 interface Item extends vscode.QuickPickItem {
   perform(): Thenable<unknown>;
@@ -26,14 +26,14 @@ export async function showActions(services: Services, target: Target | undefined
     ...label(command),
     perform: () => vscode.commands.executeCommand(command, about(command, run)),
   }));
-  const standing = services.trouble.standing();
-  const chosen = await vscode.window.showQuickPick([...remedies(standing), ...items], { title: title(run), placeHolder: standing?.message ?? '' });
+  const problem = services.trouble.problem();
+  const chosen = await vscode.window.showQuickPick([...remedies(problem), ...items], { title: title(run), placeHolder: problem?.message ?? '' });
   await chosen?.perform();
 }
 
 /** What is wrong with the server comes first. */
-function remedies(standing: Standing | undefined): Item[] {
-  return (standing?.offers ?? []).map((offer) => ({
+function remedies(problem: ServerProblem | undefined): Item[] {
+  return (problem?.offers ?? []).map((offer) => ({
     label: offer.label,
     iconPath: new vscode.ThemeIcon('wrench'),
     perform: () => offer.perform(),
@@ -45,7 +45,7 @@ async function goalsHere(): Promise<boolean> {
   if (active !== undefined && isGoalFile(active)) {
     return true;
   }
-  return (await vscode.workspace.findFiles('**/{GOAL.md,*.goal.md}', '**/node_modules/**', 1)).length > 0;
+  return (await vscode.workspace.findFiles(GOALS, NOT_GOALS, 1)).length > 0;
 }
 
 function title(run: Snapshot | undefined): string {

@@ -84,7 +84,7 @@ export function harmless(text: string): string {
 /** What the server says of something that went wrong begins small, as a line after a colon does: here it stands alone. */
 export function sentence(text: string): string {
   const said = harmless(text);
-  return /^[a-z]+\s/u.test(said) ? said.charAt(0).toUpperCase() + said.slice(1) : said;
+  return /^[a-z]+(?:\s|$)/u.test(said) ? said.charAt(0).toUpperCase() + said.slice(1) : said;
 }
 
 /** The same for labels in which `$(name)` is an icon. */

@@ -117,13 +117,14 @@ export class Server implements ServerClient, vscode.Disposable {
       return this.restart();
     }
     const wanted = await this.around.command().catch(() => undefined);
-    if (this.running !== undefined && !sameCommand(wanted, this.running)) {
-      if (this.around.mayRestart()) {
-        return this.restart();
-      }
-      if (!this.outdated) {
-        this.outdated = true;
-        this.stateChanged.fire(this.state);
+    const outdated = this.running !== undefined && !sameCommand(wanted, this.running);
+    if (outdated && this.around.mayRestart()) {
+      return this.restart();
+    }
+    if (outdated !== this.outdated) {
+      this.outdated = outdated;
+      this.stateChanged.fire(this.state);
+      if (outdated) {
         this.around.offerRestart();
       }
     }

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { showActions } from './actions';
 import { addCheck, chooseJudge } from './amending';
 import { chooseModels, chooseWorker } from './choosing';
-import { commit, copyReceipt, finishing, reviewChanges } from './finishing';
+import { commit, copyReceipt, ofCompleteRun, reviewChanges } from './finishing';
 import { fixThis, type Fixable, registerFixThis } from './fixThis';
 import { answer, answerWith, choose } from './interrupts';
 import { checkNow, dispute, guard, liftGuard, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
@@ -32,9 +32,9 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.interrupt.edit': (services, target) => answerWith(services, target, 'edit'),
   'donewhen.interrupt.answer': answer,
   'donewhen.interrupt.choose': choose,
-  'donewhen.reviewChanges': finishing(reviewChanges),
-  'donewhen.commit': finishing(commit),
-  'donewhen.copyReceipt': finishing(copyReceipt),
+  'donewhen.reviewChanges': ofCompleteRun(reviewChanges),
+  'donewhen.commit': ofCompleteRun(commit),
+  'donewhen.copyReceipt': ofCompleteRun(copyReceipt),
   'donewhen.report': report,
   'donewhen.revertToIteration': revertToIteration,
   'donewhen.waive': waive,

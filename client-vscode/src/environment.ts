@@ -50,9 +50,14 @@ export class Environment {
     }
   }
 
+  /** Whether what calls models can be installed from here: the extension changes no environment but its own. */
+  installsModels(): boolean {
+    return serverSource(programSettings()).kind === 'managed';
+  }
+
   /** From now on the extension's own environment can call models. Rejects where the server runs in another one. */
   async wantModels(): Promise<void> {
-    if (serverSource(programSettings()).kind !== 'managed') {
+    if (!this.installsModels()) {
       const message = vscode.l10n.t("Run `pip install 'donewhen[models]'` in the environment that your settings name for the server.");
       throw new Error(message);
     }

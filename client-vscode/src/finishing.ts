@@ -36,7 +36,7 @@ export async function copyReceipt(services: Services, run: Snapshot): Promise<vo
 }
 
 /** One of these, of the complete run that is meant: for the palette and menus. */
-export function finishing(
+export function ofCompleteRun(
   perform: (services: Services, run: Snapshot) => Promise<void>,
 ): (services: Services, target: Target | undefined) => Promise<void> {
   return async (services, target) => {

@@ -1,8 +1,10 @@
 import * as vscode from 'vscode';
 import { type Goals, type MarkdownIt, withGoals } from './goalMarkdown';
+import { sentence } from './askedText';
 import { requirementStatus } from './phrases';
 import type { Requirement, Snapshot } from './protocol';
 import type { Services } from './services';
+import { isGoalFile } from './targets';
 
 /** What this extension gives to the Markdown preview. */
 export interface PreviewPlugin {
@@ -14,20 +16,23 @@ export function goalPreview({ snapshots, context }: Services): PreviewPlugin {
   const requirements = (document: unknown): readonly Requirement[] =>
     (isUri(document) ? snapshots.ofGoal(document.toString())?.requirements : undefined) ?? [];
   const goals: Goals = {
-    isGoal: (document) => isUri(document) && /(?:^|\/)(?:GOAL\.md|[^/]*\.goal\.md)$/u.test(document.path),
+    isGoal: (document) => isUri(document) && isGoalFile(document),
     standing: (document, text) => {
       const found = requirements(document).find((one) => spaced(one.text) === spaced(text));
-      return found === undefined ? undefined : { status: found.status, said: capital(requirementStatus(found.status, vscode.l10n)) };
+      return found === undefined ? undefined : { status: found.status, said: sentence(requirementStatus(found.status, vscode.l10n)) };
     },
     open: vscode.l10n.t('not ticked'),
     ticked: vscode.l10n.t('ticked'),
   };
-  let shown = standings(snapshots.all());
+  let shown = '';
   const refreshing = snapshots.onDidChange(() => {
+    if (!isOpen()) {
+      return;
+    }
     const now = standings(snapshots.all());
     if (now !== shown) {
       shown = now;
-      refresh();
+      void vscode.commands.executeCommand('markdown.preview.refresh');
     }
   });
   context.subscriptions.push(vscode.Disposable.from(refreshing));
@@ -39,12 +44,10 @@ function isUri(document: unknown): document is vscode.Uri {
   return typeof document === 'object' && document !== null && 'path' in document && typeof document.path === 'string';
 }
 
-/** Previews draw a document anew by themselves only when it is edited. */
-function refresh(): void {
+/** Whether there is a preview: by themselves, previews draw a document anew only when it is edited. */
+function isOpen(): boolean {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  if (tabs.some(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.includes('markdown.preview'))) {
-    void vscode.commands.executeCommand('markdown.preview.refresh');
-  }
+  return tabs.some(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.includes('markdown.preview'));
 }
 
 function standings(all: readonly Snapshot[]): string {
@@ -53,9 +56,4 @@ function standings(all: readonly Snapshot[]): string {
 
 function spaced(text: string): string {
   return text.trim().replace(/\s+/gu, ' ');
-}
-
-/** As the lens above the requirement says it. */
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

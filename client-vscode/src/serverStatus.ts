@@ -10,13 +10,13 @@ export function registerServerStatus(services: Services): vscode.Disposable {
   const item = vscode.languages.createLanguageStatusItem('donewhen.server', goals);
   item.name = vscode.l10n.t('Done When server');
   const update = (state: ServerState): void => {
-    const standing = services.trouble.standing();
+    const problem = services.trouble.problem();
     item.text = words(state);
-    item.detail = standing?.message ?? '';
+    item.detail = problem?.message ?? '';
     item.busy = state === 'preparing' || state === 'starting';
-    item.severity = severity(state, standing !== undefined);
+    item.severity = severity(state, problem !== undefined);
     item.command =
-      standing !== undefined
+      problem !== undefined
         ? { command: 'donewhen.showActions', title: vscode.l10n.t('What to Do') }
         : state === 'stopped'
           ? { command: 'donewhen.restartServer', title: vscode.l10n.t('Restart Server') }

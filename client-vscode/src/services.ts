@@ -13,10 +13,10 @@ export interface Services {
 
 /** What is wrong with the server for as long as it is, wherever a person looks: what was said of it once may be gone. */
 export interface Troubles {
-  standing(): Standing | undefined;
+  problem(): ServerProblem | undefined;
 }
 
-export interface Standing {
+export interface ServerProblem {
   readonly message: string;
   /** What can be done about it, the likeliest first. */
   readonly offers: readonly { readonly label: string; perform(): Thenable<unknown> }[];

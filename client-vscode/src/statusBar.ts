@@ -44,8 +44,8 @@ function showServer(item: vscode.StatusBarItem, services: Services): void {
   item.text = starting
     ? `$(loading~spin) ${vscode.l10n.t('Goal')}`
     : `$(${state === 'failed' ? 'error' : 'target'}) ${vscode.l10n.t('Goal')}`;
-  const standing = services.trouble.standing();
-  item.tooltip = standing?.message ?? {
+  const problem = services.trouble.problem();
+  item.tooltip = problem?.message ?? {
     stopped: vscode.l10n.t('Done When is not running.'),
     preparing: vscode.l10n.t('Done When is preparing its server.'),
     starting: vscode.l10n.t('Done When is starting its server.'),

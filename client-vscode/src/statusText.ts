@@ -6,20 +6,32 @@ type Translate = (message: string, ...values: (string | number)[]) => string;
 /**
  * `Goal: iteration 3/10 · 2 of 5 met · $0.12`, with one icon: `met` is what is proven. What a person waived is said where the goal is
  * complete, since the numbers would belie it; else the tooltip says it. While anything is asked, here or by another run,
- * it says that first.
+ * it says that first. At the end of a run that proved everything: `Goal: iteration 4/10 · 5 of 5 met · proven in 41 s`.
  */
 export function statusText(snapshot: Snapshot, t: Translate, other?: Snapshot): string {
-  const { counts, complete } = snapshot;
-  const met = tally(complete ? counts : { ...counts, waived: 0 }, t);
-  const since = [
-    ...(counts.regressed > 0 ? [t('{0} regressed', counts.regressed)] : []),
-    ...(snapshot.status === 'complete' && counts.stale > 0 ? [t('{0} stale', counts.stale)] : []),
-  ];
+  const { counts, complete, cost } = snapshot;
   const asks = other !== undefined || isAsking(snapshot) || isHalted(snapshot);
   const icon = other === undefined ? statusIcon(snapshot) : 'bell-dot';
-  const cost = snapshot.cost.usd === 0 ? undefined : money(snapshot.cost.usd);
-  const parts = [`$(${icon}) ${goal(snapshot, t)}`, asks ? t('waiting for you') : undefined, met, ...since, cost];
+  const parts = [
+    `$(${icon}) ${goal(snapshot, t)}`,
+    asks ? t('waiting for you') : undefined,
+    tally(complete ? counts : { ...counts, waived: 0 }, t),
+    counts.regressed > 0 ? t('{0} regressed', counts.regressed) : undefined,
+    ending(snapshot, t),
+    cost.usd === 0 ? undefined : money(cost.usd),
+  ];
   return parts.filter((part) => part !== undefined).join(' · ');
+}
+
+/** At the end of a run that proved everything: how long it took; later what of it has to be checked again. */
+function ending({ status, complete, counts, elapsedSeconds }: Snapshot, t: Translate): string | undefined {
+  if (status !== 'complete') {
+    return undefined;
+  }
+  if (counts.stale > 0) {
+    return t('{0} stale', counts.stale);
+  }
+  return complete && counts.waived === 0 ? t('proven in {0}', duration(elapsedSeconds)) : undefined;
 }
 
 /** `2 of 5 met, 1 waived`: what a person waived is not proven. */

@@ -109,14 +109,14 @@ class TestExplorer implements vscode.Disposable {
       return;
     }
     this.controller.items.replace(goals);
-    const told = goals.flatMap((goal) => this.changedOf(goal));
+    const others = goals.flatMap((goal) => this.changedOf(goal));
     // What was proven before an edit is shown as that: it was so, and may not be any more.
-    this.controller.invalidateTestResults(told.filter(({ told: { standing } }) => standing === 'unknown').map(({ item }) => item));
-    const changed = told.filter(({ item, told: { standing } }) => standing !== 'unknown' && !this.checked.has(item.parent?.id ?? ''));
+    this.controller.invalidateTestResults(others.filter(({ now: { standing } }) => standing === 'unknown').map(({ item }) => item));
+    const changed = others.filter(({ item, now: { standing } }) => standing !== 'unknown' && !this.checked.has(item.parent?.id ?? ''));
     if (changed.length > 0) {
       const run = this.controller.createTestRun(new vscode.TestRunRequest(changed.map(({ item }) => item)), undefined, false);
-      for (const { item, told } of changed) {
-        this.say(run, item, told);
+      for (const { item, now } of changed) {
+        this.say(run, item, now);
       }
       run.end();
     }
@@ -165,14 +165,14 @@ class TestExplorer implements vscode.Disposable {
     if (items.length === 0) {
       return;
     }
-    const told = this.controller.createTestRun(new vscode.TestRunRequest(items), undefined, false);
+    const shown = this.controller.createTestRun(new vscode.TestRunRequest(items), undefined, false);
     cases.forEach((one, at) => {
       const item = items[at];
       if (item !== undefined) {
-        sayStanding(told, item, one.standing, () => [message(one.message, item.uri, item.range)]);
+        sayStanding(shown, item, one.standing, () => [message(one.message, item.uri, item.range)]);
       }
     });
-    told.end();
+    shown.end();
   }
 
   private caseItem(parent: vscode.TestItem, one: CaseItem, folder: vscode.Uri | undefined): vscode.TestItem {
@@ -187,16 +187,16 @@ class TestExplorer implements vscode.Disposable {
   }
 
   /** The requirements of a goal that stand otherwise than was told. */
-  private changedOf(goal: vscode.TestItem): { item: vscode.TestItem; told: RequirementItem }[] {
+  private changedOf(goal: vscode.TestItem): { item: vscode.TestItem; now: RequirementItem }[] {
     const run = this.services.snapshots.ofGoal(goal.id);
     return (run?.requirements ?? []).flatMap((one) => {
       const item = goal.children.get(`${goal.id}#${one.id}`);
-      const told = run && requirementItem(run, one, statusOf);
-      if (item === undefined || told === undefined || this.told.get(item.id) === told.version) {
+      const now = run && requirementItem(run, one, statusOf);
+      if (item === undefined || now === undefined || this.told.get(item.id) === now.version) {
         return [];
       }
-      this.told.set(item.id, told.version);
-      return [{ item, told }];
+      this.told.set(item.id, now.version);
+      return [{ item, now }];
     });
   }
 
@@ -237,13 +237,13 @@ class TestExplorer implements vscode.Disposable {
       for (const one of snapshot.requirements) {
         const item = goal.children.get(`${goal.id}#${one.id}`);
         if (item !== undefined) {
-          const told = requirementItem(snapshot, one, statusOf);
+          const now = requirementItem(snapshot, one, statusOf);
           const { output, milliseconds } = printed(await this.evidenceOf(snapshot, one));
           if (output !== '') {
             run.appendOutput(output, undefined, item);
           }
-          this.say(run, item, told, milliseconds);
-          if (told.standing === 'unknown' && one.status === 'unverified') {
+          this.say(run, item, now, milliseconds);
+          if (now.standing === 'unknown' && one.status === 'unverified') {
             run.errored(item, message(unknownText(one, vscode.l10n), item.uri, item.range));
           }
         }

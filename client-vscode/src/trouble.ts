@@ -5,7 +5,7 @@ import type { Environment } from './environment';
 import { GoalProblem } from './goalProblem';
 import { type Offer, say } from './notices';
 import { type Remedy, SetupProblem } from './setupProblem';
-import type { Standing, Troubles } from './services';
+import type { ServerProblem, Troubles } from './services';
 import { lacksModelSupport } from './snapshots';
 import { differenceOf } from './versions';
 
@@ -69,7 +69,7 @@ export class Trouble implements Troubles {
     });
     return [
       ...(NEEDS_MODEL.test(message) ? [command(vscode.l10n.t('Choose Models'), 'donewhen.chooseModels')] : []),
-      ...(lacksModelSupport(message) ? [this.install(again)] : []),
+      ...(lacksModelSupport(message) && this.environment.installsModels() ? [this.install(again)] : []),
       ...(NEEDS_KEY.test(message) ? [command(vscode.l10n.t('Set API Key'), 'donewhen.setApiKey')] : []),
       command(vscode.l10n.t('Show Logs'), 'donewhen.showLogs'),
     ];
@@ -90,7 +90,7 @@ export class Trouble implements Troubles {
   }
 
   /** What keeps the server from running, from running what the settings name, or from being the one that fits. */
-  standing(): Standing | undefined {
+  problem(): ServerProblem | undefined {
     const restart = { label: vscode.l10n.t('Restart Server'), perform: () => this.restart() };
     if (this.server.state === 'failed') {
       const problem = this.server.failure;
@@ -104,7 +104,7 @@ export class Trouble implements Troubles {
     return this.server.state === 'running' ? this.otherVersion() : undefined;
   }
 
-  private otherVersion(): Standing | undefined {
+  private otherVersion(): ServerProblem | undefined {
     const difference = differenceOf(this.version, this.server.version);
     if (difference === undefined) {
       return undefined;
@@ -119,22 +119,22 @@ export class Trouble implements Troubles {
 
   /** That other settings wait for the end of a run. */
   tellOutdated(): void {
-    this.tellStanding('information', () => this.server.outdated);
+    this.tellProblem('information', () => this.server.outdated);
   }
 
   private tellVersion(): void {
     const version = this.server.version;
     if (differenceOf(this.version, version) !== undefined && this.toldVersion !== version) {
       this.toldVersion = version;
-      this.log.warn(this.standing()?.message ?? '');
-      this.tellStanding('warning', () => this.server.version === version);
+      this.log.warn(this.problem()?.message ?? '');
+      this.tellProblem('warning', () => this.server.version === version);
     }
   }
 
-  private tellStanding(kind: 'information' | 'warning', holds: () => boolean): void {
-    const standing = this.standing();
-    if (standing !== undefined) {
-      say(kind, standing.message, { buttons: standing.offers, holds });
+  private tellProblem(kind: 'information' | 'warning', holds: () => boolean): void {
+    const problem = this.problem();
+    if (problem !== undefined) {
+      say(kind, problem.message, { buttons: problem.offers, holds });
     }
   }
 
@@ -145,8 +145,8 @@ export class Trouble implements Troubles {
   }
 
   private tellServer(): void {
-    const standing = this.standing();
-    const message = standing?.message ?? this.server.failure?.message ?? '';
+    const problem = this.problem();
+    const message = problem?.message ?? this.server.failure?.message ?? '';
     if (this.telling === message) {
       return;
     }
@@ -159,7 +159,7 @@ export class Trouble implements Troubles {
     };
     this.telling = message;
     say('error', message, {
-      buttons: [...(standing?.offers ?? []), logs],
+      buttons: [...(problem?.offers ?? []), logs],
       holds: () => this.server.failure?.message === message,
       closed: () => {
         // It stands there no more: what fails in the same way again is told again.

@@ -22,7 +22,7 @@ test.each([
   [{ worker: 'human', phase: 'checking' }, '$(loading~spin) Goal · 2 of 5 met'],
   [{ counts: WAIVED }, '$(loading~spin) Goal: iteration 3/10 · 4 of 5 met'],
   [{ status: 'complete', complete: true, phase: null, counts: WAIVED }, '$(pass) Goal: iteration 3/10 · 4 of 5 met, 1 waived'],
-  [{ status: 'complete', complete: true, phase: null }, '$(pass-filled) Goal: iteration 3/10 · 2 of 5 met'],
+  [{ status: 'complete', complete: true, phase: null, elapsedSeconds: 9.4 }, '$(pass-filled) Goal: iteration 3/10 · 2 of 5 met · proven in 9 s'],
   [{ status: 'complete', phase: null, counts: STALE }, '$(history) Goal: iteration 3/10 · 1 of 2 met · 1 stale'],
   [{ status: 'complete', phase: null, counts: BROKEN }, '$(error) Goal: iteration 3/10 · 1 of 2 met · 1 regressed'],
   [{ status: null, complete: true, worker: null, iteration: 0 }, '$(pass) Goal · 2 of 5 met'],
