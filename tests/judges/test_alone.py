@@ -189,7 +189,7 @@ async def test_no_check_is_run_and_no_other_file_can_be_read() -> None:
     )
     told = [message.text for message in model.requests[-1].messages if message.role == "tool"]
     assert "no check is run here" in told[0]
-    assert "is no file of the workspace" in told[1]
+    assert "is not a file of the workspace" in told[1]
     assert said.complete
 
 

@@ -68,6 +68,14 @@ def editor(_editor: Editor) -> Iterator[Editor]:
 
 
 @pytest.fixture
+def own_editor(tmp_path: Path) -> Iterator[Editor]:
+    """A server of the test's own, not yet started, for one that ends it or looks at its whole life."""
+    client = Editor(tmp_path / "state")
+    yield client
+    client.close()
+
+
+@pytest.fixture
 def goal(tmp_path: Path) -> Path:
     path = tmp_path / "GOAL.md"
     path.write_text(GOAL, encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,11 +18,9 @@ GOAL = "# Say hi\n\n- [ ] `grep -q hi done.txt` passes\n"
 
 
 @pytest.fixture
-def editor(tmp_path: Path) -> Iterator[Editor]:
-    client = Editor(tmp_path / "state")
-    client.ignored.add("donewhen/activity")
-    yield client
-    client.close()
+def editor(own_editor: Editor) -> Editor:
+    own_editor.ignored.add("donewhen/activity")
+    return own_editor
 
 
 @pytest.fixture

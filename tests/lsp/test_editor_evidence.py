@@ -46,12 +46,10 @@ class Forwarder:
 
 
 @pytest.fixture
-def editor(tmp_path: Path) -> Iterator[Editor]:
-    client = Editor(tmp_path / "state")
-    client.start(options={"clientFeatures": {"editorDiagnostics": True, "interrupts": True}})
-    yield client
-    assert client.goodbye() == 0
-    client.close()
+def editor(own_editor: Editor) -> Iterator[Editor]:
+    own_editor.start(options={"clientFeatures": {"editorDiagnostics": True, "interrupts": True}})
+    yield own_editor
+    assert own_editor.goodbye() == 0
 
 
 @pytest.fixture

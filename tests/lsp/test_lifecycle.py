@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +25,8 @@ UNDECIDABLE = "# G\n\n- [ ] It feels right\n"
 
 
 @pytest.fixture
-def editor(tmp_path: Path) -> Iterator[Editor]:
-    client = Editor(tmp_path / "state")
-    yield client
-    client.close()
+def editor(own_editor: Editor) -> Editor:
+    return own_editor
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,26 +9,14 @@ import pytest
 from .editor import GOAL, Editor
 
 
-@pytest.fixture
-def editor(tmp_path: Path) -> Iterator[Editor]:
-    client = Editor(tmp_path / "state")
-    yield client
-    client.close()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "workspace"
-    folder.mkdir()
-    (folder / "GOAL.md").write_text(GOAL)
-    return folder
-
-
 @pytest.mark.parametrize("wanted", [True, False])
 def test_boxes_tick_themselves_once_a_run_is_complete_where_that_is_wanted(
-    editor: Editor, root: Path, wanted: bool
+    own_editor: Editor, tmp_path: Path, wanted: bool
 ) -> None:
+    editor, root = own_editor, tmp_path / "workspace"
+    root.mkdir()
     goal = root / "GOAL.md"
+    goal.write_text(GOAL)
     settings = {"tickBoxes": wanted}
     editor.start(root=root, options={"settings": settings}, capabilities={"workspace": {"applyEdit": True}})
     uri = editor.open(goal)

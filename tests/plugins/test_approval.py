@@ -147,9 +147,9 @@ async def test_what_is_allowed_is_not_asked_about(tmp_path: Path) -> None:
         (Answer("deny", reason="too slow"), "not run: it was not allowed: too slow. Find another way, or report"),
         (Answer("deny", text="too slow"), "not run: it was not allowed: too slow. Find another way, or report"),
         (Answer("text", " use ruff "), "not run: the person answered instead:\nuse ruff"),
-        (Answer("edit", "  "), "not run: the person changed it to something that is no command."),
-        (Answer("edit", input={"command": ""}), "not run: the person changed it to something that is no command."),
-        (Answer("edit", input={"cmd": "x"}), "not run: the person changed it to something that is no command."),
+        (Answer("edit", "  "), "not run: the person changed it to something that is not a command."),
+        (Answer("edit", input={"command": ""}), "not run: the person changed it to something that is not a command."),
+        (Answer("edit", input={"cmd": "x"}), "not run: the person changed it to something that is not a command."),
     ],
 )
 @pytest.mark.conformance("A2", "C24")

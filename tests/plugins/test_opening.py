@@ -446,7 +446,7 @@ async def late() -> NewTool:
         (NewTool("look.up", "", print), "models know tools by"),  # pyright: ignore[reportArgumentType]
         (NewTool("x", "", "run"), "a function is expected"),  # pyright: ignore[reportArgumentType]
         (NewTool("x", "", print, {"type": "string"}), "the JSON schema of an object"),  # pyright: ignore[reportArgumentType]
-        (NewTool("x", "", print, {"type": object}), "no JSON schema"),  # pyright: ignore[reportArgumentType]
+        (NewTool("x", "", print, {"type": object}), "not a JSON schema"),  # pyright: ignore[reportArgumentType]
     ],
 )
 def test_a_registration_that_cannot_be_used_is_an_error(tool: Any, said: str) -> None:

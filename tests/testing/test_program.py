@@ -89,7 +89,7 @@ def test_a_json_file_is_the_same(tmp_path: Path) -> None:
         ({"models": {"w": [{"garbage": "htm"}]}}, "models.w[0].garbage: there is no 'htm': did you mean 'html'?"),
         ({"models": {"w": [{"text": "x", "delay": -1}]}}, "models.w[0].delay: this should be a number from 0"),
         ({"models": {"w": [{"calls": [{}]}]}}, "models.w[0].calls[0].name: this should be a text"),
-        ({"models": {"w": [{"text": "", "expect": {"matches": "("}}]}}, "'(' is no regular expression"),
+        ({"models": {"w": [{"text": "", "expect": {"matches": "("}}]}}, "'(' is not a regular expression"),
         ({"models": {"w": {"replies": ["x"], "when_out": "stop"}}}, "models.w.when_out: this is 'stop'"),
         ({"models": {"w": {"replies": [], "prebuilt": True}}}, "models.w: a prebuilt part needs at least one reply"),
         ({"models": {"w": 3}}, "models.w: this should be a mapping, and is int"),

@@ -14,6 +14,7 @@ from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, answers
 from tests.vscode.site import BAR, RIGHT, project
+from tests.vscode.themes import in_each_theme
 
 if TYPE_CHECKING:
     from tests.vscode.timeline import Timeline
@@ -26,12 +27,6 @@ GOAL = """\
 - [ ] `python -m pytest -q` passes
 """
 HOSTILE = '<img src=x onerror="window.ran = 1"> [Fix it](command:workbench.action.closeWindow)'
-THEMES = {
-    "Light Modern": "vscode-light",
-    "Dark Modern": "vscode-dark",
-    "Dark High Contrast": "vscode-high-contrast",
-    "Light High Contrast": "vscode-high-contrast-light",
-}
 
 
 @pytest.fixture(scope="module")
@@ -162,10 +157,7 @@ def test_it_is_accessible_in_every_theme_and_by_keyboard(
     window = open_window(server, project(tmp_path / "adder", GOAL))
     timeline = followed(window)
     window.until(lambda: timeline.step("edits"), "edited")
-    for theme, kind in THEMES.items():
-        window.palette.run("Preferences: Color Theme")
-        window.palette.answer(theme)
-        window.until(lambda kind=kind: kind == timeline.evaluate("() => document.body.dataset.vscodeThemeKind"), theme)
+    for theme in in_each_theme(window, timeline.evaluate):
         assert (theme, timeline.violations()) == (theme, [])
         assert (theme, [one for one in timeline.contrasts() if one[1] < 4.5]) == (theme, [])
     failed = timeline.frame.locator("li.runs details").first

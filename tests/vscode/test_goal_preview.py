@@ -10,6 +10,7 @@ import pytest
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener
 from tests.vscode.site import BAR, RIGHT, project
+from tests.vscode.themes import in_each_theme
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 GOAL = """\
@@ -27,12 +28,6 @@ VIOLATIONS = """() => {
   document.documentElement.style.background = 'var(--vscode-editor-background)';
   return axe.run('.donewhen-requirement', { resultTypes: ['violations'] });
 }"""
-THEMES = {
-    "Dark Modern": "vscode-dark",
-    "Dark High Contrast": "vscode-high-contrast",
-    "Light High Contrast": "vscode-high-contrast-light",
-    "Light Modern": "vscode-light",
-}
 
 
 def test_requirements_have_boxes_and_their_status(server: CodeServer, open_window: Opener, tmp_path: Path) -> None:
@@ -73,10 +68,8 @@ def test_requirements_have_boxes_and_their_status(server: CodeServer, open_windo
             return [(node["html"], node["failureSummary"]) for one in found["violations"] for node in one["nodes"]]
         return None
 
-    for theme, kind in THEMES.items():
-        window.palette.run("Preferences: Color Theme")
-        window.palette.answer(theme)
-        window.until(lambda kind=kind: page.evaluate("() => document.body.dataset.vscodeThemeKind") == kind, theme)
-        found: list[list[tuple[str, str]]] = []
-        window.until(lambda found=found: [found.append(one) for one in [violations()] if one is not None], "looked at")
-        assert (theme, found[-1]) == (theme, [])
+    for theme in in_each_theme(window, page.evaluate):
+        found: list[tuple[str, str]] | None = None
+        while found is None:
+            found = violations()
+        assert (theme, found) == (theme, [])

@@ -14,6 +14,7 @@ from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, one_by_one
 from tests.vscode.site import BAR, RIGHT, WRONG, project
+from tests.vscode.themes import in_each_theme
 
 if TYPE_CHECKING:
     from tests.vscode.workbench import Workbench
@@ -27,12 +28,6 @@ GOAL = """\
 """
 LINK = "[Fix it](command:workbench.action.closeWindow)"
 HOSTILE = f'<img src=x onerror="document.body.textContent=1"> <b>done</b> {LINK}'
-THEMES = {
-    "Light Modern": "vscode-light",
-    "Dark Modern": "vscode-dark",
-    "Dark High Contrast": "vscode-high-contrast",
-    "Light High Contrast": "vscode-high-contrast-light",
-}
 
 
 @pytest.fixture(scope="module")
@@ -205,10 +200,7 @@ def test_it_is_accessible_in_every_theme(
     timeline = Timeline(window).open()
     timeline.expand(1, "python -m pytest -q")
     timeline.expand(2, "add adds now.")
-    for theme, kind in THEMES.items():
-        window.palette.run("Preferences: Color Theme")
-        window.palette.answer(theme)
-        window.until(lambda kind=kind: kind == timeline.evaluate("() => document.body.dataset.vscodeThemeKind"), theme)
+    for theme in in_each_theme(window, timeline.evaluate):
         timeline.chart.focus()
         assert (theme, timeline.violations()) == (theme, [])
         assert (theme, [one for one in timeline.contrasts() if one[1] < 4.5]) == (theme, [])

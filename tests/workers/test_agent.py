@@ -180,8 +180,8 @@ def raw(name: str, arguments: str) -> ModelReply:
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (raw("read_file", '{"path": "a'), "no valid JSON"),
-        (raw("read_file", '["a.py"]'), "no JSON object"),
+        (raw("read_file", '{"path": "a'), "not valid JSON"),
+        (raw("read_file", '["a.py"]'), "not a JSON object"),
         (raw("read_file", ""), "`path` is missing; the arguments are: path (string), start_line (integer, may be"),
         (raw("read_file", '{"path": 3}'), "`path` should be a JSON string; it is 3"),
         (raw("read_file", '{"path": "a", "start_line": "4"}'), "`start_line` should be a JSON integer"),

@@ -83,7 +83,7 @@ async def test_it_says_that_there_are_more(files: GuardedFolder) -> None:
 
 
 async def test_a_pattern_that_is_none_is_refused(files: GuardedFolder) -> None:
-    with pytest.raises(WorkspaceError, match="no regular expression"):
+    with pytest.raises(WorkspaceError, match="is the pattern a regular expression"):
         await files.search("main(")
 
 

@@ -116,7 +116,7 @@ def check_evidence(evidence: Sequence[Observation], about: str) -> None:
     if isinstance(evidence, str | Mapping) or not isinstance(evidence, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
         raise UsageError(f"evidence is a sequence: evidence=[...]; it is {type(cast('object', evidence)).__name__}")
     if any(isinstance(one, Mapping) for one in evidence):
-        raise UsageError("messages are no evidence, but claims: give them as `messages`")
+        raise UsageError("messages are claims, not evidence: give them as `messages`")
     if not all(isinstance(one, Observation) for one in evidence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
         raise UsageError("evidence is what was observed: a CheckResult, ObservedCommand, ObservedDiff, ...")
     if about != "response" and any(isinstance(one, ObservedResponse) for one in evidence):
@@ -197,7 +197,7 @@ class _Alone:
 
     def __init__(self, evidence: Sequence[Observation], files: Mapping[str, str]) -> None:
         if any(isinstance(one, ObservedFile) for one in evidence):
-            raise UsageError("files are no evidence by themselves: give their texts as `files`, by path")
+            raise UsageError("files are not evidence by themselves: give their texts as `files`, by path")
         self._diffs = [one for one in evidence if isinstance(one, ObservedDiff)]
         self._files = {path: text.encode("utf-8", "surrogatepass") for path, text in files.items()}
         self._numbers = 0

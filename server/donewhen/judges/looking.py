@@ -81,7 +81,7 @@ class Looking:
         start = _start(arguments)
         if path not in self.context.files():
             self.roamed = True  # that it isn't there may decide, and holds until any file changes
-            raise InvalidReply(f"{label(path, 120)} is no file of the workspace; use list_files")
+            raise InvalidReply(f"{label(path, 120)} is not a file of the workspace; use list_files")
         content = await self.context.read(path)
         self.paths.append(path)
         lines, said = await asyncio.to_thread(file_lines, content, self.normaliser, LARGEST_READ)

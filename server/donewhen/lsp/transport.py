@@ -101,7 +101,7 @@ class StdioLink:
                 if not all(self._on_loop(receive, body) for body in reader.feed(data)):
                     return
         except BrokenFrame as problem:
-            logger.error("the client's input is no LSP message: %s", problem)
+            logger.error("the client's input is not an LSP message: %s", problem)
         except OSError:
             logger.info("the client's input broke")
         finally:

@@ -15,7 +15,7 @@ from donewhen.plugins import Answer, PluginContext, RunOptions, ToolDoer, ToolOu
 
 MAX_TITLE = 200
 _ELSE = "Find another way, or report that you are blocked"
-_NO_COMMAND = f"the person changed it to something that is no command. {_ELSE}"
+_NO_COMMAND = f"the person changed it to something that is not a command. {_ELSE}"
 _NO_EDIT = "the person changed it to one that does not apply. Look again, then send another one"
 _WRITES = ("write_file", "edit_file")
 

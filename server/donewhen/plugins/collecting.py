@@ -90,7 +90,7 @@ def _wrong_tool(tool: NewTool) -> str:
     try:
         json.dumps(tool.parameters)
     except (TypeError, ValueError) as error:
-        return f"its parameters are no JSON schema: {error}"
+        return f"its parameters are not a JSON schema: {error}"
     if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type") != "object":  # pyright: ignore[reportUnnecessaryIsInstance]
         return 'its parameters are to be the JSON schema of an object: {"type": "object", "properties": {...}}'
     return ""

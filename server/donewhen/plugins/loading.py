@@ -138,7 +138,7 @@ def _file_module(path: Path, workspace: Path | None) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"there is no file {path}: mend or remove that plugin in your settings")
     if path.suffix != ".py":
-        raise UsageError(f"the plugin {path} is no Python file: {_FORMS}")
+        raise UsageError(f"the plugin {path} is not a Python file: {_FORMS}")
     module = ModuleType(f"donewhen_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses and pickles look their module up

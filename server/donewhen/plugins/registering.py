@@ -47,7 +47,7 @@ class Hook:
 
 
 def plain_data(halt: Halt) -> dict[str, Any]:
-    """What a halt carries, as it is kept. Raises TypeError where that is not JSON, or its reason is no text."""
+    """What a halt carries, as it is kept. Raises TypeError where that is not JSON, or its reason is not text."""
     if not isinstance(halt.reason, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # plugins are not always type-checked
         raise TypeError(f"it halted with the reason {halt.reason!r}: some text is expected") from halt
     try:

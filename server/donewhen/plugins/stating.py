@@ -38,7 +38,7 @@ def read_state(plugin: str, state: PluginState, kind: type[T], version: int, upg
     except ValueError as error:
         shape = getattr(kind, "__name__", str(kind))
         raise StateError(
-            f"the state of the plugin {plugin} (version {state.version}) is no {shape}: {error}; where its shape "
+            f"the state of the plugin {plugin} (version {state.version}) is not a {shape}: {error}; where its shape "
             "changed, raise `version` and give an `upgrade`"
         ) from error
 

@@ -87,9 +87,9 @@ def _rule(one: Any) -> ApprovalRule:
     entry = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
     tool, pattern = entry.get("tool"), entry.get("pattern")
     if not isinstance(tool, str) or not isinstance(pattern, str) or set(entry) != {"tool", "pattern"}:
-        raise ValueError(f"{one!r} is no rule")
+        raise ValueError(f"{one!r} is not a rule")
     rule = ApprovalRule(tool, pattern, "allow")
     # Whatever is kept is one call exactly: a wildcard was not written by a person's answer.
     if tool.strip() == "*" or pattern.strip() == "*" or rule_problem(rule) is not None:
-        raise ValueError(f"{one!r} is no rule for one call")
+        raise ValueError(f"{one!r} is not a rule for one call")
     return rule

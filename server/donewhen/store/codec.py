@@ -100,7 +100,7 @@ _write = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _finite(text: str) -> float:

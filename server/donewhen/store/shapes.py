@@ -192,7 +192,7 @@ def _enum(cls: type[StrEnum]) -> Shape:
 
     def read(value: Any) -> Any:
         if not isinstance(value, str) or value not in by_value:
-            raise ShapeError(f"{value!r:.60} is no {cls.__name__}")
+            raise ShapeError(f"{value!r:.60} is not a {cls.__name__}")
         return by_value[value]
 
     return Shape(write, read)

@@ -113,7 +113,7 @@ def _refuse_failed(result: ProcessResult, wanted: Search) -> None:
     # 1: nothing found. 2 with hits: a file vanished meanwhile.
     if result.exit_code not in (0, 1) and not _hits(result.output):
         says = next((line for line in reversed(result.output.strip().splitlines()) if line.strip()), "no reason given")
-        raise WorkspaceError(f"the search failed, the pattern may be no regular expression: {says.strip()[:400]}")
+        raise WorkspaceError(f"the search failed; is the pattern a regular expression? {says.strip()[:400]}")
 
 
 def _hits(output: str) -> list[Hit]:

@@ -139,7 +139,7 @@ def read_text_keeping(path: Path) -> Text:
     digest = hashlib.sha256(data).hexdigest()
     mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
     if not encoding and b"\0" in data:
-        raise WorkspaceError(f"{path.name} is no text file")
+        raise WorkspaceError(f"{path.name} is not a text file")
     content, encoding = _decode(data[len(mark) :], encoding, path.name)
     crlf = content.count("\r\n")
     if crlf and crlf == content.count("\n"):
@@ -151,7 +151,7 @@ def _decode(data: bytes, encoding: str, name: str) -> tuple[str, str]:
     for candidate in (encoding,) if encoding else ("utf-8", "latin-1"):
         with contextlib.suppress(UnicodeDecodeError):
             return data.decode(candidate), candidate
-    raise WorkspaceError(f"{name} is no valid {encoding} text")
+    raise WorkspaceError(f"{name} is not valid {encoding} text")
 
 
 def _present(target: Path, path: str) -> bytes | None:

@@ -85,7 +85,7 @@ def _parse_head(raw: bytes) -> tuple[str, str, dict[str, str]]:
     first, *lines = raw[:-4].decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        raise BadRequest(f"this is no HTTP/1.1 request: {first[:80]!r}")
+        raise BadRequest(f"this is not an HTTP/1.1 request: {first[:80]!r}")
     pairs = (line.partition(":") for line in lines)
     return words[0], words[1].partition("?")[0], {name.strip().lower(): value.strip() for name, _, value in pairs}
 
@@ -116,7 +116,7 @@ def _length(text: str, base: int) -> int:
     try:
         length = int(text, base)
     except ValueError as error:
-        raise BadRequest(f"this is no length: {text[:80]!r}") from error
+        raise BadRequest(f"this is not a length: {text[:80]!r}") from error
     if not 0 <= length <= MAX_BODY:
         raise BadRequest("the body of the request is too long")
     return length

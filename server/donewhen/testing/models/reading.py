@@ -235,7 +235,7 @@ def _expectation(value: object, where: str) -> Expectation:
             response_format=form if form is None or isinstance(form, bool) else _text(form, f"{where}.response_format"),
         )
     except re.error as error:
-        raise BadScript(f"{where}: {error.pattern!r} is no regular expression: {error}") from error
+        raise BadScript(f"{where}: {error.pattern!r} is not a regular expression: {error}") from error
 
 
 # ---- plain values

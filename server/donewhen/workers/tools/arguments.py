@@ -78,10 +78,10 @@ def _object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         where = f" ({error.msg} at character {error.pos})" if isinstance(error, json.JSONDecodeError) else ""
         raise WrongArguments(
-            f"the arguments are no valid JSON{where}: send one JSON object. If it was cut off, write less in one call"
+            f"the arguments are not valid JSON{where}: send one JSON object. If it was cut off, write less in one call"
         ) from error
     if not isinstance(value, dict):
-        raise WrongArguments("the arguments are no JSON object: send one, such as {" + '"path": "src/a.py"}')
+        raise WrongArguments("the arguments are not a JSON object: send one, such as {" + '"path": "src/a.py"}')
     return cast("dict[str, Any]", value)
 
 
