@@ -24,7 +24,7 @@ export class Environment {
     private readonly context: vscode.ExtensionContext,
     private readonly log: vscode.LogOutputChannel,
   ) {
-    this.bundle = new Bundle(path.join(context.extensionPath, 'bundled'));
+    this.bundle = new Bundle(path.join(context.extensionPath, 'bundled'), context.globalState);
     this.managed = new ManagedEnvironments(path.join(this.storage, 'environments'));
   }
 
