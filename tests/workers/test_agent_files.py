@@ -69,7 +69,7 @@ async def test_what_can_not_be_read_is_said_with_what_may_be_meant(agent: Agent)
     )
     assert texts[0] == "error: there is no file exporter.py; did you mean src/exporter.py?"
     assert "did you mean src/exporter.py?" in texts[1]
-    assert "no text file" in texts[2]
+    assert "not a text file" in texts[2]
     assert "src is a folder: list its files" in texts[3]
     assert "there is no file src/exporter.py/x" in texts[4]
     assert texts[5] == "empty.txt, empty:\n"

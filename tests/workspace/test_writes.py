@@ -135,7 +135,7 @@ def test_texts_keep_their_encoding_and_line_ends(tmp_path: Path, data: bytes, co
 
 def test_what_is_no_text_is_said(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\0\1")
-    with pytest.raises(WorkspaceError, match="no text file"):
+    with pytest.raises(WorkspaceError, match="not a text file"):
         read_text_keeping(tmp_path / "a")
     with pytest.raises(WorkspaceError, match="can't be read"):
         read_text_keeping(tmp_path / "absent")
