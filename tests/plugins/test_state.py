@@ -81,7 +81,7 @@ async def test_plugins_do_not_see_each_others_state() -> None:
 async def test_a_state_of_another_shape_is_an_error_that_names_the_plugin() -> None:
     host = MemoryHost()
     await PluginContext("mine", host).set_state({"calls": "three"})
-    with pytest.raises(StateError, match=r"(?s)the state of the plugin mine .* is no Spent.*upgrade"):
+    with pytest.raises(StateError, match=r"(?s)the state of the plugin mine .* is not a Spent.*upgrade"):
         PluginContext("mine", host).get_state(Spent, default=None)
 
 
