@@ -37,6 +37,8 @@ export interface Snapshot {
   readonly freshness: Freshness | null;
   readonly guard: Guard | null;
   readonly baseline: Baseline | null;
+  readonly sandbox: Sandbox | null;
+  readonly acts: readonly Act[];
 }
 
 export interface Counts {
@@ -62,6 +64,7 @@ export interface Requirement {
   readonly renewing: boolean;
   readonly regression: Regression | null;
   readonly external: boolean;
+  readonly grade: 'own' | 'worker' | 'judge' | 'person' | 'untried' | null;
 }
 
 export interface Location {
@@ -185,12 +188,25 @@ export interface Baseline {
   readonly total: number;
 }
 
+export interface Sandbox {
+  readonly contained: boolean;
+  readonly network: boolean;
+}
+
+export interface Act {
+  readonly what: string;
+  readonly said: string;
+  readonly by: string;
+  readonly where: 'editor' | 'terminal' | 'program';
+  readonly at: string;
+}
+
 export interface Step {
   readonly id: string;
   readonly order: number;
   readonly at: string;
   readonly iteration: number;
-  readonly kind: 'turn' | 'says' | 'reads' | 'runs' | 'edits' | 'tool' | 'reports' | 'check' | 'judge' | 'hint' | 'asks' | 'end';
+  readonly kind: 'turn' | 'says' | 'reads' | 'runs' | 'edits' | 'tool' | 'reports' | 'check' | 'judge' | 'hint' | 'asks' | 'act' | 'end';
   readonly title: string;
   readonly state: 'running' | 'done' | 'failed';
   readonly text: string;
@@ -241,6 +257,7 @@ export interface RequirementView {
   readonly decidedBy: 'check' | 'judge' | 'person' | null;
   readonly flaky: boolean;
   readonly renewing: boolean;
+  readonly grade: 'own' | 'worker' | 'judge' | 'person' | 'untried' | null;
 }
 
 export interface CallSummary {
@@ -263,7 +280,7 @@ export interface Evidence {
   readonly revision: string;
   readonly revisionAfter: string;
   readonly turn: number;
-  readonly observation: CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand | ObservedResponse;
+  readonly observation: CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand | ObservedResponse | Trial;
   readonly scope: readonly string[];
   readonly scopeDigest: string;
 }
@@ -351,6 +368,21 @@ export interface ObservedResponse {
   readonly digest: string;
   readonly text: string;
   readonly size: number;
+}
+
+export interface Trial {
+  readonly kind: 'trial';
+  readonly tried: 'original' | 'reverted' | 'planted' | 'control' | 'planted_before' | 'reverted_rebuilt' | 'forced' | 'held_out';
+  readonly checkId: string;
+  readonly command: string;
+  readonly result: CheckResult | null;
+  readonly reason: string;
+  readonly laid: readonly string[];
+  readonly laidTotal: number;
+  readonly rewritten: readonly string[];
+  readonly room: string;
+  readonly samePlace: boolean;
+  readonly plant: string;
 }
 
 export interface TrustParams {

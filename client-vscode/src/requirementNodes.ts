@@ -59,9 +59,25 @@ function requirementTooltip(one: Requirement, standing: string, language: Langua
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-function decider(one: Requirement, { t }: Language): string {
+function decider(one: Requirement, language: Language): string {
+  const { t } = language;
   const words = { check: t('decided by a check'), judge: t('decided by the judge'), person: t('decided by a person') };
-  return one.decidedBy === null ? '' : words[one.decidedBy];
+  const worth = one.status === 'met' ? grade(one, language) : undefined;
+  return [one.decidedBy === null ? undefined : words[one.decidedBy], worth].filter((part) => part !== undefined).join(' · ');
+}
+
+/** What a proof is worth, where that says more than who decided. */
+function grade(one: Requirement, { t }: Language): string | undefined {
+  switch (one.grade) {
+    case 'own':
+      return t('proven by your own proof');
+    case 'worker':
+      return t('proven by what the worker wrote, which fails without the work');
+    case 'untried':
+      return t('passes, and could not be tried');
+    default:
+      return undefined;
+  }
 }
 
 function reasonNodes(id: string, one: Requirement, about: RunAbout, language: Language): TreeNode[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TreeNode } from '../src/goalNodes';
 import { goalTree, shownRuns } from '../src/goalTree';
-import type { Iteration, Snapshot } from '../src/protocol';
+import type { Iteration, Requirement, Snapshot } from '../src/protocol';
 import {
   english,
   makeInterrupt,
@@ -163,6 +163,14 @@ describe('goalTree', () => {
     const requirement = makeRequirement(1, { evidenceIds: ['E1', 'E2'] });
     const tooltip = tree([makeSnapshot({ requirements: [requirement] })])[0]?.children[0]?.tooltip();
     expect(tooltip).toBe('**unmet · R1** · decided by a check\n\nrequirement 1\n\n2 tests failed\n\nEvidence\\: E1, E2');
+  });
+
+  it('says what a proof is worth', () => {
+    const told = (status: Requirement['status'], grade: Requirement['grade']): string | undefined =>
+      tree([makeSnapshot({ requirements: [makeRequirement(1, { status, grade })] })])[0]?.children[0]?.tooltip().split('\n')[0];
+    expect(told('met', 'own')).toBe('**met · R1** · decided by a check · proven by your own proof');
+    expect(told('met', 'worker')).toContain('proven by what the worker wrote, which fails without the work');
+    expect(told('unmet', 'own')).toBe('**unmet · R1** · decided by a check');
   });
 });
 

@@ -28,6 +28,7 @@ export function requirement(given: Partial<Requirement> = {}): Requirement {
     reason: '1 failed',
     evidenceIds: ['E1'],
     decidedBy: 'check',
+    grade: null,
     locations: [],
     renewing: false,
     regression: null,
@@ -64,6 +65,7 @@ export function snapshot(given: Partial<Snapshot> = {}): Snapshot {
     interrupts: [],
     halt: null,
     warnings: [],
+    acts: [],
     cost: { usd: 0, worker: USAGE, judge: USAGE },
     limits: { maxIterations: 10, timeoutSeconds: 3600, budgetUsd: null, tokenBudget: null },
     iterationsTotal: 3,
@@ -76,6 +78,7 @@ export function snapshot(given: Partial<Snapshot> = {}): Snapshot {
     freshness: null,
     guard: null,
     baseline: null,
+    sandbox: null,
     ...given,
   };
 }

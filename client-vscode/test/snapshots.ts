@@ -34,6 +34,7 @@ export function makeSnapshot(given: Partial<Snapshot> = {}): Snapshot {
     interrupts: [],
     halt: null,
     warnings: [],
+    acts: [],
     cost: { usd: 0, worker: usage, judge: usage },
     limits: { maxIterations: 10, timeoutSeconds: null, budgetUsd: null, tokenBudget: null },
     iterationsTotal: 0,
@@ -46,6 +47,7 @@ export function makeSnapshot(given: Partial<Snapshot> = {}): Snapshot {
     freshness: null,
     guard: null,
     baseline: null,
+    sandbox: null,
     ...given,
   };
 }
@@ -60,6 +62,7 @@ export function makeRequirement(number: number, given: Partial<Requirement> = {}
     reason: '2 tests failed',
     evidenceIds: [],
     decidedBy: 'check',
+    grade: null,
     locations: [],
     renewing: false,
     regression: null,

@@ -140,7 +140,7 @@ describe('iterationSections', () => {
       steps: [{ kind: 'run_command', summary: 'pytest', ok: false }],
       checks: [{ checkId: 'c', command: 'pytest -q', passed: true, reason: '', evidenceId: 'E4' }],
       verdict: [
-        { requirementId: 'r', number: 1, status: 'met', reason: 'ok', evidenceIds: ['E4'], decidedBy: 'check', flaky: false, renewing: false },
+        { requirementId: 'r', number: 1, status: 'met', reason: 'ok', evidenceIds: ['E4'], decidedBy: 'check', grade: null, flaky: false, renewing: false },
       ],
       calls: [call, { ...call, id: 'C2' }, { ...call, id: 'C3', role: 'judge', usage: null, error: 'cut off' }],
       changedFiles: ['file:///w/src/a%20b.py', 'file:///w/c.py'],

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from donewhen.config import Settings
+from donewhen.core.acts import Where
 from donewhen.core.agents import variables_of
 from donewhen.core.errors import LedgerUnavailable, UsageError
 from donewhen.core.events import RunOptions
@@ -23,10 +24,11 @@ from donewhen.settling import Knowledge, Plugged, facts_in, settle
 if TYPE_CHECKING:
     from donewhen.composition_models import FolderModels
     from donewhen.composition_plugins import FolderPlugins
+    from donewhen.composition_rooms import ContainedWork
     from donewhen.engine.runs import Supervisor
     from donewhen.evidence.masking import Masking
     from donewhen.evidence.runner import CommandChecker
-    from donewhen.ports import EditorView, Ledger, Processes, Worker
+    from donewhen.ports import EditorView, Ledger, Processes, Rooms, Worker
     from donewhen.ports.tracing import Tracer
 
 UNAVAILABLE_WORKERS = {
@@ -50,6 +52,8 @@ class Surroundings:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     unsaved: Callable[[str], str | None] = lambda path: None
     """The text that an editor holds for a file, where that differs from what is on disk (A20)."""
+    where: Where | None = None
+    """From where people act through this process; None: from a terminal where it has one, else it is a program."""
     editor: Callable[[], EditorView | None] = lambda: None
     """What an editor shows of the folder now; None where no client forwards its diagnostics."""
 
@@ -112,6 +116,7 @@ def engine_setup(
     that the settings name."""
     from donewhen.composition_lazy import LazyGoalFiles, LazyProbes
     from donewhen.composition_plugins import CheckerWithPlugins, FolderPlugins
+    from donewhen.composition_rooms import ContainedWork
     from donewhen.engine.clock import SystemClock
     from donewhen.evidence.editor import EditorDiagnostics
     from donewhen.evidence.masking import Masking
@@ -119,35 +124,48 @@ def engine_setup(
     from donewhen.tracing import make_tracer
     from donewhen.workspace.folder import FolderWorkspace
     from donewhen.workspace.locks import FileRunLock
+    from donewhen.workspace.people import SystemPeople
     from donewhen.workspace.processes import SystemProcesses
+    from donewhen.workspace.runtime import runtime_folder
     from donewhen.workspace.sharing import SharedWatcher
 
-    lock, editor, watching = FileRunLock(folder), EditorDiagnostics(around.editor), SharedWatcher()
+    runtime = runtime_folder(around.environment(), folder.parents[1])
+    lock = FileRunLock(folder, runtime)
+    editor, watching = EditorDiagnostics(around.editor), SharedWatcher()
     processes = SystemProcesses(lock.inherited_descriptors)
     where, kept = (root, folder / "scratch", around.environment), folder / "checkpoints"
-    checker = CommandChecker(processes, *where, editor, secrets=around.secrets.values, bytecode=bytecode)
+    current = settings if callable(settings) else lambda: settings
+    contained = ContainedWork(root, folder, processes, lambda: checker.variables(), current, runtime)
+    watched = contained.checks((folder / "scratch", bytecode))
+    checker = CommandChecker(watched, *where, editor, secrets=around.secrets.values, bytecode=bytecode)
     masking = Masking(around.environment, around.secrets)
     models = models or open_models(settings, around, folder, masking.mask)
     plugins = FolderPlugins(root, folder, settings if callable(settings) else lambda: settings)
-    settled = _settling(checker, settings, around, models, plugins, masking.mask)
     tracer, variables = make_tracer(around.environment(), masking.mask), checker.variables
+    settled = _settling(checker, settings, around, models, plugins, masking.mask, contained)
     return EngineSetup(
         root=root,
         state_folder=folder,
         clock=SystemClock(),
         ledger=ledger,
         lock=lock,
+        people=SystemPeople(lock, runtime, around.where),
         guard_lock=FileRunLock(folder / "guard"),
         workspace=lambda: FolderWorkspace(
             root, kept, watch=around.watch, excluded=(folder.parents[1],), watcher=watching.share
         ),
         glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=CheckerWithPlugins(root, checker, plugins),
+        prepare=contained.prepare,
+        rooms=_rooms(folder, processes, checker, around, bytecode, runtime, network=_network_of_trials(current())),
+        hidden_checks=lambda: {
+            one.name: one.command for one in (settings() if callable(settings) else settings).hidden_checks
+        },
         probes=LazyProbes(variables),
         goal_files=LazyGoalFiles(root),
         settle=settled,
         worker=lambda options: make_worker(
-            options, processes, passing(options, variables, around.environment, masking), models, plugins
+            options, processes, passing(options, variables, around.environment, masking), models, plugins, contained
         ),
         judge=lambda options: models.judge(options) or plugins.judge(options),
         trusted=around.trusted,
@@ -157,6 +175,44 @@ def engine_setup(
         observe=tracer.on_entry,
         closing=lambda: _closed(models, tracer),
     )
+
+
+def _network_of_trials(settings: Settings) -> bool:
+    """They reach what the checks reach that they repeat."""
+    return settings.network or not settings.contains_checks
+
+
+def _rooms(
+    folder: Path,
+    processes: Processes,
+    checker: CommandChecker,
+    around: Surroundings,
+    bytecode: Path,
+    runtime: Path,
+    *,
+    network: bool,
+) -> Rooms:
+    """Where checks are tried: nothing of ours is in sight there but the bytecode of other checks."""
+    from donewhen.composition_rooms import hidden_folders
+    from donewhen.evidence.runner import CommandChecker
+    from donewhen.workspace.rooms.choosing import BestRooms
+    from donewhen.workspace.rooms.mounting import Mounts
+
+    def inside(processes: Processes, root: Path, scratch: Path, written: Path | None) -> CommandChecker:
+        return CommandChecker(
+            processes,
+            root,
+            scratch,
+            around.environment,
+            interpreter=checker.interpreter,
+            known_test_runs=checker.known_test_runs,
+            secrets=around.secrets.values,
+            bytecode=bytecode,
+            written=written,
+        )
+
+    mounts = Mounts(hidden=hidden_folders(folder, runtime), cached=(bytecode,), network=network)
+    return BestRooms(folder / "rooms", processes, inside, checker.variables, mounts)
 
 
 async def _closed(models: FolderModels, tracer: Tracer) -> None:
@@ -186,10 +242,11 @@ def _settling(
     models: FolderModels,
     plugins: FolderPlugins,
     mask: Callable[[str], str],
+    contained: ContainedWork,
 ) -> Callable[[Goal, StartOptions], Start]:
     """`settle` with what the editor has selected and set by then."""
 
-    known = Knowledge(facts=facts_in(around.environment), environment=around.environment)
+    known = Knowledge(facts=facts_in(around.environment), environment=around.environment, hindrance=contained.why)
 
     def settled(goal: Goal, options: StartOptions) -> Start:
         checker.select_interpreter(around.interpreter())
@@ -242,9 +299,13 @@ def make_worker(
     environment: Callable[[], Mapping[str, str]],
     models: FolderModels | None = None,
     plugins: FolderPlugins | None = None,
+    contained: ContainedWork | None = None,
 ) -> Worker:
     """The worker that the frozen options name. Raises UsageError with what to set."""
-    name = options.worker
+    from donewhen.composition_rooms import Anywhere
+
+    name, where = options.worker, contained or Anywhere(processes)
+    rooms, grants = where.rooms(options), where.grants(options)
     if name == "human":
         from donewhen.workers.human import HumanWorker
 
@@ -254,15 +315,15 @@ def make_worker(
 
         if not options.worker_command:
             raise UsageError("worker command needs the command to run: --worker-command 'my-agent --prompt {prompt}'")
-        return CommandWorker(options.worker_command, processes, environment)
+        return CommandWorker(options.worker_command, rooms, environment, grants=grants)
     if name == "agent" and models is not None:
-        return models.agent(options, processes, environment)
+        return models.agent(options, processes, environment, rooms, grants)
     if name == "scripted":
         from donewhen.workers.scripted import ScriptedWorker
 
         if not options.script:
             raise UsageError("worker scripted needs a recording: --script FILE")
-        return ScriptedWorker.load(Path(options.script), processes, environment)
+        return ScriptedWorker.load(Path(options.script), where.processes(options), environment)
     registered = plugins.worker(options) if plugins is not None and name not in UNAVAILABLE_WORKERS else None
     if registered is not None:
         return registered

@@ -37,8 +37,11 @@ class LazyProbes:
         self._environment = environment
         self._real: Probes | None = None
 
-    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
-        return await (await self._probes()).facts(goal, workspace, results)
+    async def facts(self, goal: Goal, workspace: Workspace) -> IntegrityFacts:
+        return await (await self._probes()).facts(goal, workspace)
+
+    async def started(self, goal: Goal, workspace: Workspace) -> Mapping[str, tuple[str, ...]]:
+        return await (await self._probes()).started(goal, workspace)
 
     async def addressing(
         self,

@@ -35,6 +35,7 @@ def lsp_services(state_dir: Path | None, client_process_id: int | None = None) -
             secrets=wanted.secrets(),
             unsaved=wanted.unsaved,
             editor=wanted.editor,
+            where="editor",
         )
 
         def settings() -> Settings:
@@ -61,8 +62,8 @@ async def _survey(wanted: OpenWorkspace, tries: bool, state_dir: Path | None) ->
     where = wanted.state_dir or state_dir or settings.state_dir
     place = drafts.place_of(wanted.root, where, interpreter=_interpreter(wanted.settings(), wanted.root))
     trusted = wanted.trusted()
-    # A sandbox that can't be had is a promise that nothing is executed.
-    tries = tries and trusted and settings.sandbox != "on"
+    # What tries a draft's checks opens no rooms: where checks are to run in them, none is tried.
+    tries = tries and trusted and not settings.contains_checks
     return await drafts.survey(place, execute=trusted, tries=tries, patience=drafts.PATIENCE_IN_EDITORS)
 
 
@@ -108,7 +109,7 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
         setting = BY_NAME.get(name)
         if setting is not None:
             values[name] = read_value(setting, _written(setting, value), "the editor's settings")
-    for name in ("approve", "sandbox"):
+    for name in ("approve", "sandbox", "network"):
         tightened = getattr(settings.configured, name)
         order = BY_NAME[name].choices
         if name in values and tightened != getattr(user.configured, name):

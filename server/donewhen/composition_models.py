@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from donewhen.core.calls import CallRole
     from donewhen.models.hosted import HostedModel
     from donewhen.models.hosting import ModelHost
-    from donewhen.ports import Judge, Processes, Worker
+    from donewhen.ports import Grants, Judge, LiveRooms, Processes, Worker
 
 
 class FolderModels:
@@ -46,8 +46,15 @@ class FolderModels:
         if self._host is not None:
             await self._host.close()
 
-    def agent(self, options: RunOptions, processes: Processes, environment: Callable[[], Mapping[str, str]]) -> Worker:
-        """The built-in agent. Raises UsageError without its model."""
+    def agent(
+        self,
+        options: RunOptions,
+        processes: Processes,
+        environment: Callable[[], Mapping[str, str]],
+        rooms: LiveRooms,
+        grants: Grants,
+    ) -> Worker:
+        """The built-in agent, whose commands run in these rooms. Raises UsageError without its model."""
         from donewhen.workers.agent import AgentWorker
         from donewhen.workspace.guarded import GuardedFolder
 
@@ -60,9 +67,10 @@ class FolderModels:
             model,
             options.agent,
             lambda turn, context: GuardedFolder(context.workspace, processes, environment, turn.token),
-            processes,
+            rooms,
             environment,
             self._mask,
+            grants,
         )
 
     def judge(self, options: RunOptions) -> Judge | None:

@@ -166,12 +166,13 @@ class FolderPolicy:
             asked.add(path)
             return False
 
-        decision = permit_for(use, options.approve, rules, unknown, windows=self.windows)
+        how = {"windows": self.windows, "contained": options.contained}
+        decision = permit_for(use, options.approve, rules, unknown, **how)
         if not asked:
             return decision
         # Whether all are tracked shows only where none of them stops the question: all words are asked about at once.
         known = await tracked_among(self.root, {*asked, *_words(use)})
-        return permit_for(use, options.approve, rules, known.__contains__, windows=self.windows)
+        return permit_for(use, options.approve, rules, known.__contains__, **how)
 
     def remembered(self, use: ToolUse) -> ApprovalRule | None:
         return remembered(use, windows=self.windows)

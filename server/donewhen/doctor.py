@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import tempfile
@@ -17,8 +18,12 @@ from donewhen.doctor_plugins import plugins_facts
 from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.runner import CommandChecker
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
+from donewhen.ports import Checker, Processes
 from donewhen.store.folders import state_folder
 from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.rooms.choosing import BestRooms
+from donewhen.workspace.rooms.live import MountedLiveRooms
+from donewhen.workspace.rooms.owners import others_files
 
 SHELL_WORDS = frozenset((*":.[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "test", "true"))
 
@@ -33,19 +38,45 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
         environment = variables.get("VIRTUAL_ENV") or variables.get("CONDA_PREFIX")
         own, others = _goals(root)
         checks, problems = _checks(root, own, checker)
+        state = _state_folder(problems)
+        rooms, hindrance, owners = asyncio.run(_rooms(root, Path(state or scratch), checker))
         return DoctorFacts(
             interpreter=python,
             why=f"from {environment}" if environment else "the first on PATH",
             path=tuple(path.split(os.pathsep)),
             checks=checks,
             watcher=_watcher(),
-            state_folder=_state_folder(problems),
+            state_folder=state,
             problems=tuple(problems),
             goals=own,
             goals_elsewhere=others,
             models=models_facts(settings, os.environ),
             plugins=plugins_facts(root, settings),
+            rooms=rooms,
+            rooms_hindrance=hindrance,
+            rooms_owners=owners,
+            contains=asyncio.run(_contains(root, Path(state or scratch), checker)),
         )
+
+
+async def _rooms(root: Path, state: Path, checker: CommandChecker) -> tuple[str, str, str]:
+    """What rooms are made of where runs are recorded, found out by making one; why they are no better, and what in the
+    workspace they won't change."""
+
+    def inside(processes: Processes, root: Path, writable: Path, written: Path | None) -> Checker:
+        return checker
+
+    with tempfile.TemporaryDirectory(prefix="doctor-", dir=state) as folder:
+        best = BestRooms(Path(folder), SystemProcesses(), inside, checker.variables)
+        chosen = await best.chosen()
+        owners = others_files(root) if chosen.kind == "overlay" else ""
+        return chosen.kind, best.why, owners
+
+
+async def _contains(root: Path, state: Path, checker: CommandChecker) -> str:
+    """Why commands can't be contained here, found out by opening a room."""
+    with tempfile.TemporaryDirectory(prefix="doctor-", dir=state) as folder:
+        return await MountedLiveRooms(root, Path(folder), checker.variables).hindrance()
 
 
 def _goals(root: Path) -> tuple[tuple[str, ...], int]:

@@ -56,11 +56,14 @@ _here = facts_in(lambda: os.environ)
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What is known of models without asking one, and of the environment. `installed`: models can be used at all."""
+    """What is known of models without asking one, of the environment, and of rooms. `installed`: models can be used at
+    all."""
 
     installed: Callable[[], bool] = _installed
     facts: Facts = _here
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ
+    hindrance: Callable[[], str] = lambda: "nobody has tried to open a room"
+    """Why what a worker runs can't be contained here; empty where it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +91,13 @@ def settle(
     limits = changed_limits(settled.limits, options.limits)
     settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | _named(options.limits))
     chosen = _chosen(settled, options, settings, plugged, known.environment())
+    chosen, uncontained = _contained(chosen, options.sandbox or settings.sandbox, settings, known)
     _refuse_impossible(settled, chosen, settings, known)
     chosen = replace(chosen, summary=_summary(settled, chosen, settings, known, plugged))
     warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
     said = {warning.code for warning in warnings}
     warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in said)]
-    warnings += [*_not_independent(chosen), *unkept_budgets(settled.limits, chosen)]
+    warnings += [*uncontained, *_not_independent(chosen), *unkept_budgets(settled.limits, chosen)]
     return Start(settled, chosen, tuple(dict.fromkeys(warnings)), _accepted(chosen))
 
 
@@ -144,7 +148,29 @@ def _chosen(
         plugins=plugged.names,
         rules=settings.rules,
         metered=worker in _METERED,
+        trials=not options.audit and worker != "human",
+        hidden_checks=tuple(one.name for one in settings.hidden_checks) if not options.audit else (),
     )
+
+
+def _contained(
+    options: RunOptions, sandbox: Literal["auto", "on", "off"], settings: Settings, known: Knowledge
+) -> tuple[RunOptions, list[RunWarning]]:
+    """Whether what the worker runs is contained. The built-in agent's commands are where rooms can be opened; other
+    agents, which bring sandboxes and logins of their own, where a person says so. Raises UsageError where that is a
+    promise which can't be kept."""
+    worker, promised = options.worker, sandbox == "on"
+    if worker in ("human", None) or sandbox == "off" or (worker != "agent" and not promised):
+        return options, []
+    if worker not in ("agent", "command", "scripted"):
+        raise UsageError(f"sandbox on: the worker {worker} is a plugin's and runs in Done When itself: set it to auto")
+    why = known.hindrance()
+    if not why:
+        return replace(options, contained=True, network=settings.network or worker == "command"), []
+    if promised:
+        raise UsageError(f"sandbox on: no room can be opened here: {why}. What to do: donewhen doctor")
+    message = f"commands are not contained, and ask: no room can be opened here: {why}. What to do: donewhen doctor"
+    return options, [RunWarning("not_sandboxed", message)]
 
 
 _METERED = ("agent", "human", "scripted")
@@ -217,6 +243,7 @@ def _summary(goal: Goal, options: RunOptions, settings: Settings, known: Knowled
             n for n in sorted(variables_of(options.pass_env, environment)) if is_sensitive(n) or n in options.pass_env
         ],
         withheld=_withheld(options, settings, environment),
+        contained_checks=settings.contains_checks,
     )
 
 

@@ -31,7 +31,7 @@ def test_what_the_model_says_is_streamed_as_it_comes(room: Room) -> None:
 
 @pytest.mark.conformance("A2", "A20", "C13")
 def test_a_person_approves_edits_and_denies_and_their_unsaved_text_stays(room: Room) -> None:
-    room.configure(approve="ask")
+    room.configure(approve="ask", sandbox="off")
     held = room.write("held.txt", "saved\n")
     other = room.write("other.txt", "saved\n")
     room.play(
@@ -144,13 +144,12 @@ def test_stop_takes_effect_in_the_middle_of_a_reply_and_ends_what_a_command_star
     assert len(room.asked("worker")) == 1
     assert not room.asked("judge")
 
-    command = "echo $$ > command.pid; sleep 300 & wait"
+    command = "touch begun; sleep 300.713 & wait"
     room.play(worker=[calls("run_command", command=command)], judge=judge_says())
     run_id = room.start("stopped-too", "# Stop\n\n- [ ] `test -f never.txt` passes\n")
-    pid = room.root / "command.pid"
-    wait_until(lambda: pid.exists() and pid.read_text().strip() != "")
-    shell = psutil.Process(int(pid.read_text()))
-    family = [shell, *shell.children(recursive=True)]
+    wait_until(lambda: (room.root / "begun").exists())
+    family = [one for one in psutil.process_iter(["cmdline"]) if "300.713" in " ".join(one.info["cmdline"] or ())]
+    assert family
     room.stop(run_id)
     wait_until(lambda: not any(alive(one) for one in family), 2.0)
     assert room.end(run_id)["status"] == "cancelled"

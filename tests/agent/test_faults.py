@@ -54,7 +54,7 @@ def test_a_turn_that_was_killed_runs_again_from_its_checkpoint(site: Site, momen
         hangs(2, text=ABANDONED) if moment == "in a call" else calls("run_command", command="echo $$ > pid; sleep 60"),
     ]
     with ScriptedModels({"worker": first, "judge": judge_says("unmet")}) as models:
-        started = site.begin(models, "--max-iterations", "3")
+        started = site.begin(models, "--max-iterations", "3", "--sandbox", "off")
         wait_until(lambda: len(prompts(models, "worker")) == len(first), 30)
         shells: list[psutil.Process] = []
         if moment == "in a call":
@@ -91,7 +91,7 @@ def test_what_was_approved_in_a_killed_turn_is_asked_for_again(site: Site) -> No
         return hangs() if call.last.role == "tool" else calls("run_command", command="echo ran >> ran.txt")
 
     with ScriptedModels({"worker": worker}) as models:
-        code, last = site.run_asking(models)
+        code, last = site.run_asking(models, "--sandbox", "off")
         assert (code, last["status"]) == (3, "paused")
         (asked,) = last["interrupts"]
         assert site.cli("answer", last["runId"], asked["id"], "approve").returncode in (0, 3)

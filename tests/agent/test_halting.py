@@ -152,7 +152,7 @@ def test_c23_a_kill_between_halt_and_resume_loses_nothing(tmp_path: Path) -> Non
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is POSIX's")
 def test_c23_a_kill_while_an_approval_is_open_loses_nothing(tmp_path: Path) -> None:
     """The question is answered by its id from another process; the model is not asked again, each command runs once."""
-    room = Room(tmp_path, tmp_path / "home", approve="ask")
+    room = Room(tmp_path, tmp_path / "home", approve="ask", sandbox="off")
     site = Site(tmp_path, room.root, room.state, tmp_path / "home")
     try:
         room.play(worker=[ASKED, says("Done.")])

@@ -62,7 +62,7 @@ def test_a_question_waits_for_its_answer_and_the_answer_reaches_the_agent(room: 
 
 @pytest.mark.conformance("C9", "A2")
 def test_a_denied_command_does_not_run_and_the_agent_goes_on(room: Room) -> None:
-    room.configure(approve="deny")
+    room.configure(approve="deny", sandbox="off")
     room.play(
         worker=[
             calls("run_command", command="touch limits/denied.txt"),

@@ -56,7 +56,7 @@ def test_an_open_approval_is_answered_after_the_process_ended(site: Site) -> Non
         return calls("run_command", command="touch note.txt")
 
     with ScriptedModels({"worker": worker}) as models:
-        code, last = site.run_asking(models)
+        code, last = site.run_asking(models, "--sandbox", "off")
         assert (code, last["status"]) == (3, "paused"), last["reason"]
         (asked,) = last["interrupts"]
         assert (asked["tool"], asked["input"]) == ("run_command", {"command": "touch note.txt"})

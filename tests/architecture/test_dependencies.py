@@ -41,6 +41,7 @@ COMPOSITION_ROOT = (
     "composition_lsp",
     "composition_models",
     "composition_plugins",
+    "composition_rooms",
     "doctor",
     "doctor_models",
     "doctor_plugins",
@@ -136,6 +137,8 @@ OPENS = {
     "donewhen.workspace.locks_owner": "makes a new file",
     "donewhen.workspace.packs": "packs that it wrote itself",
     "donewhen.workspace.processes_leftovers": "files of /proc",
+    "donewhen.workspace.rooms.entering": "files of /proc; it runs without the package",
+    "donewhen.workspace.rooms.watching": "files of /proc",
     "donewhen.workspace.searching_program": "looks first; it runs without the package",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tests.architecture.source_tree import ROOT, modules
 
@@ -37,6 +38,14 @@ def test_a_name_of_a_port_means_that_port() -> None:
     }
     assert "GuardedFiles" in ports
     assert not [f"{m.name}: {node.name}" for m, node in classes if node.name in ports and m.layer != "ports"]
+
+
+def test_each_promise_of_security_names_a_test_that_is_there() -> None:
+    text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len(named) >= 20
+    for path, name in named:
+        assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path}::{name}"
 
 
 def test_tests_use_no_mocks() -> None:

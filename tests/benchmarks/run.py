@@ -19,6 +19,7 @@ from tests.benchmarks import (
     bench_library,
     bench_lsp,
     bench_revision,
+    bench_rooms,
     bench_save,
     bench_start,
 )
@@ -29,6 +30,7 @@ BENCHMARKS: dict[str, Callable[[], Mapping[str, Any]]] = {
     "a save to its diagnostics, 10,000 files (bench_save)": bench_save.measure,
     "the revision of 10,000 files (bench_revision)": lambda: bench_revision.measure(10_000),
     "the revision of 100,000 files (bench_revision)": lambda: bench_revision.measure(100_000),
+    "rooms and trials (bench_rooms)": bench_rooms.measure,
     "the engine per iteration (bench_engine)": bench_engine.measure,
     "the ledger (bench_ledger)": bench_ledger.measure,
     "the Python library (bench_library)": bench_library.measure,

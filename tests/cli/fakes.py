@@ -21,6 +21,7 @@ from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.hints import ReadWhen
 from donewhen.core.proof import assess
+from donewhen.core.resting import Resting
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.steering import PausedBy
 from donewhen.core.survey import FoundCheck, Survey
@@ -115,6 +116,7 @@ class FakeRuns:
         """Kinds of answers that no interrupt takes."""
         self.unreadable: tuple[RunSummary, ...] = ()
         """Newer runs that can't be read."""
+        self.resting = Resting((), (), 0)
         self.closed = False
         self._views = list(views)
         self._error = error
@@ -144,6 +146,10 @@ class FakeRuns:
 
     async def check(self, goal_path: str) -> RunView:
         return self._called("check", goal_path)
+
+    async def rests_on(self, goal_path: str) -> Resting:
+        self.calls.append(("rests_on", goal_path))
+        return self.resting
 
     async def pause(self, run_id: str, reason: str = "", by: PausedBy = "person") -> RunView:
         self._called("pause", run_id, reason)

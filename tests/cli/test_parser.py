@@ -10,6 +10,7 @@ from donewhen.cli.calling import workspace_of
 from donewhen.cli.parser import COMMANDS, build, parse
 from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
+from donewhen.engine.api import StartOptions
 from tests.cli.fakes import complete, desk
 
 ALL = [
@@ -129,14 +130,15 @@ def test_a_format_that_does_not_exist_is_not_offered(name: str, tmp_path: Path) 
     assert all(name not in command.format_help() for command in build()[1].values())
 
 
-def test_a_sandbox_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_whether_commands_are_contained_is_passed_on(tmp_path: Path) -> None:
     call = desk(tmp_path, complete())
-    assert call("run", "--sandbox", "on") == 2
-    assert "no sandbox" in call.err
+    call("run", "--sandbox", "on")
+    call("resume")
+    call("resume", "--sandbox", "off")
     call.environ["DONEWHEN_SANDBOX"] = "on"
-    assert call("check") == 2
-    assert call("resume") == 2
-    assert call.runs.calls == []
+    call("resume")
+    given = [part for one in call.runs.calls for part in one if isinstance(part, StartOptions)]
+    assert [one.sandbox for one in given] == ["on", None, "off", "on"]
 
 
 def test_the_folders_may_come_from_the_environment(tmp_path: Path) -> None:

@@ -260,6 +260,37 @@ def test_a_worker_can_not_waive_what_it_is_to_prove(place: Place) -> None:
     assert place.run("waive", shown["runId"], "R1", "--reason", "a person may").returncode == 0
 
 
+@posix
+def test_a_check_that_is_held_out_is_tried_and_the_worker_learns_its_name(place: Place) -> None:
+    """The worker does what the goal's check asks for and nothing else, until it hears of the other one."""
+    (place.root / "quote.sh").write_text('printf %s "$1"\n')
+    (place.root / "tests").mkdir()
+    (place.root / "tests/run.sh").write_text("""[ "$(sh quote.sh a,b)" = '"a,b"' ]\n""")
+    place.goal("`sh tests/run.sh` passes")
+    held = place.root.parent / "held.sh"
+    held.write_text("""[ "$(sh quote.sh c,d)" = '"c,d"' ] || { echo 'c,d fails'; exit 1; }\n""")
+    settings = place.root.parent / "state/donewhen/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(
+        f"[[hidden_checks]]\nworkspace = '{place.root}'\nname = 'Every row is quoted'\ncommand = 'sh {held}'\n"
+    )
+    worker = place.root.parent / "worker.sh"
+    worker.write_text(
+        f"case $(tee -a {place.root.parent}/heard) in\n"
+        """*'Every row is quoted'*) printf 'printf %s \\"$1\\"\\n' > quote.sh;;\n"""
+        """*) printf 'printf %s \\"a,b\\"\\n' > quote.sh;;\n"""
+        "esac\n"
+    )
+    ended = place.run("run", "--worker-command", f"sh {worker}", "--json", "--max-iterations", "4")
+    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr
+    assert place.newest()["iteration"] == 2
+    heard = (place.root.parent / "heard").read_text()
+    assert "“Every row is quoted”: a check that is held out from the worker fails." in heard
+    assert "c,d" not in heard
+    assert str(held) not in heard
+    assert f"`sh {held}`, held out from the worker" in place.run("report").stdout
+
+
 @pytest.mark.conformance("C2")
 def test_a_worker_that_proves_nothing_is_capped_and_goes_on_with_more(place: Place) -> None:
     place.goal("`test -f done.txt` passes")
@@ -417,8 +448,8 @@ def test_the_demonstration_refuses_and_completes(place: Place) -> None:
     told = demo.stdout.splitlines()
     assert told[-1] == "The sample was removed (--keep keeps it)."
     refused = [line for line in told if "→ refused" in line]
-    assert any("the proof itself was changed" in line for line in refused)
-    assert any("test_skipped" in line for line in told)
+    assert any("trials refuse the proof" in line for line in refused)
+    assert any("original_fails" in line for line in told)
     assert any(line.startswith("complete: ") for line in told)
     assert list(place.root.iterdir()) == []
 

@@ -151,3 +151,36 @@ def test_doctor_counts_the_goals_below(tmp_path: Path) -> None:
     call = desk(tmp_path, facts=DoctorFacts(goals=("GOAL.md",), goals_elsewhere=4))
     assert call("doctor") == 0
     assert "goal files: GOAL.md (4 more in folders below)" in call.out
+
+
+@pytest.mark.parametrize(
+    ("hindrance", "said", "how"),
+    [
+        ("", "✓ rooms: the workspace is changed, and nothing else", ""),
+        (
+            "bubblewrap can't open one: bwrap: setting up uid map: Permission denied",
+            "- rooms: commands run as you",
+            "bwrap",
+        ),
+        ("bubblewrap is not installed", "- rooms: commands run as you", "pip install 'donewhen[rooms]'"),
+        ("this system has no namespaces", "- rooms: commands run as you", "work in Linux"),
+    ],
+)
+def test_doctor_says_whether_commands_are_contained(tmp_path: Path, hindrance: str, said: str, how: str) -> None:
+    call = desk(tmp_path, facts=DoctorFacts(contains=hindrance))
+    call("doctor")
+    assert said in call.out
+    assert hindrance in call.out
+    assert how in call.out
+
+
+@pytest.mark.parametrize(
+    ("hindrance", "said"),
+    [("", "✓ rooms: overlays at the workspace's own path"), ("no namespace", "- rooms: copies of the workspace")],
+)
+def test_doctor_says_what_checks_are_tried_in(tmp_path: Path, hindrance: str, said: str) -> None:
+    call = desk(tmp_path, facts=DoctorFacts(rooms="overlay", rooms_hindrance=hindrance))
+    call("doctor")
+    assert said in call.out
+    assert ("pip install 'donewhen[rooms]'" in call.out) is bool(hindrance)
+    assert hindrance in call.out

@@ -29,8 +29,8 @@ def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) ->
     return ModelFacts(price=Price(1, 2)) if known else ModelFacts()
 
 
-KNOWN = Knowledge(lambda: True, facts)
-NOT_INSTALLED = Knowledge(lambda: False, facts)
+KNOWN = Knowledge(lambda: True, facts, hindrance=lambda: "")
+NOT_INSTALLED = Knowledge(lambda: False, facts, hindrance=lambda: "")
 
 
 def started(
@@ -258,7 +258,7 @@ def test_the_packaged_catalogue_knows_prices() -> None:
 @pytest.mark.parametrize("served", [{}, {"OPENAI_BASE_URL": "http://localhost:1"}])
 def test_prices_are_those_of_where_this_environment_says_that_models_are_served(served: dict[str, str]) -> None:
     limited = replace(JUDGED, limits=Limits(budget=5))
-    known = Knowledge(lambda: True, facts_in(lambda: served))
+    known = Knowledge(lambda: True, facts_in(lambda: served), hindrance=lambda: "")
     settings = Settings(given=Choices(model="openai/gpt-4o"))
     if not served:
         settle(limited, StartOptions(), settings, known)

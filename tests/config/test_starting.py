@@ -314,3 +314,61 @@ def test_nothing_is_opened_before_it_is_needed(place: Path) -> None:
     plugins = FolderPlugins(place / "workspace", place / "state", lambda: with_plugin(place))
     plugins.forget()
     assert plugins.remembered() == ()
+
+
+# ---------------------------------------------------------------------------------------------- rooms
+
+
+def contained_by(hindrance: str, plugged: Plugged | None = None, **given: Any) -> Start:
+    known = replace(KNOWN, hindrance=lambda: hindrance)
+    return settle(GOAL, StartOptions(), Settings(given=Choices(**given)), known, plugged)
+
+
+@pytest.mark.parametrize(
+    ("given", "contained", "network"),
+    [
+        ({"model": "openai/priced"}, True, False),
+        ({"model": "openai/priced", "network": "on"}, True, True),
+        ({"model": "openai/priced", "sandbox": "on"}, True, False),
+        ({"model": "openai/priced", "sandbox": "off"}, False, False),
+        ({"worker": "command", "worker_command": "agent"}, False, False),
+        ({"worker": "command", "worker_command": "agent", "sandbox": "on"}, True, True),
+        ({"worker": "human", "sandbox": "on"}, False, False),
+    ],
+)
+def test_the_agents_commands_are_contained_and_other_agents_where_that_is_said(
+    given: dict[str, Any], contained: bool, network: bool
+) -> None:
+    start = contained_by("", **given)
+    assert (start.options.contained, start.options.network) == (contained, network)
+    assert not start.warnings or "not_sandboxed" not in {one.code for one in start.warnings}
+
+
+def test_where_no_room_can_be_opened_commands_ask_and_that_is_said() -> None:
+    start = contained_by("there are no namespaces", model="openai/priced")
+    assert not start.options.contained
+    assert "Commands run as you, outside of rooms" in start.options.summary
+    (warning,) = (one for one in start.warnings if one.code == "not_sandboxed")
+    assert "there are no namespaces" in warning.message
+    assert "donewhen doctor" in warning.message
+
+
+def test_a_promise_that_can_not_be_kept_is_refused() -> None:
+    with pytest.raises(UsageError, match="sandbox on: no room can be opened here: no bubblewrap"):
+        contained_by("no bubblewrap", model="openai/priced", sandbox="on")
+    with pytest.raises(UsageError, match="the worker robot is a plugin's"):
+        contained_by("", Plugged(workers=frozenset({"robot"})), worker="robot", sandbox="on")
+
+
+def test_the_summary_says_what_is_contained() -> None:
+    text = contained_by("", model="openai/priced", approve="ask").options.summary
+    assert "Commands run in a room: they change the workspace alone" in text
+    assert "without the network" in text
+    assert "any command in the room" in text
+    assert "any command outside of the room" in text
+    text = contained_by("", worker="command", worker_command="agent").options.summary
+    assert "which may do anything that you may (--sandbox on contains it)" in text
+    text = contained_by("", worker="command", worker_command="agent", sandbox="on").options.summary
+    assert "in a room, where it changes the workspace and its own settings alone, with the network" in text
+    text = contained_by("", model="openai/priced", sandbox_checks="on").options.summary
+    assert text.endswith("Checks execute what the worker wrote, in rooms of their own")

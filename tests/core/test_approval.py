@@ -286,3 +286,38 @@ def test_a_rule_that_matches_nothing_has_a_problem() -> None:
     assert "is not a command pattern" in (rule_problem(rule("a; b", "allow")) or "")
     assert "needs a tool and a pattern" in (rule_problem(rule("", "allow")) or "")
     assert "needs a tool and a pattern" in (rule_problem(rule("x", "allow", " ")) or "")
+
+
+# ------------------------------------------------------------------------------------------------ rooms
+
+
+@pytest.mark.parametrize("approve", MODES)
+def test_a_contained_command_need_not_ask(approve: Mode) -> None:
+    assert decided(command("make x && ./run > out"), approve, contained=True) == Decision("allow")
+
+
+@pytest.mark.parametrize(("approve", "said"), [("ask", "ask"), ("auto", "ask"), ("deny", "deny")])
+@pytest.mark.parametrize("text", ["git push", "pip install x", "rm -rf ignored"])
+def test_what_always_asks_does_so_in_a_room_too_and_runs_outside_then(text: str, approve: Mode, said: Permit) -> None:
+    found = decided(command(text), approve, rule("*", "allow"), contained=True)
+    assert (found.action, found.remembers) == (said, False)
+    assert found.outside == (said == "ask")
+
+
+@pytest.mark.parametrize(("approve", "said"), [("ask", "ask"), ("auto", "ask"), ("deny", "deny")])
+def test_a_command_outside_of_the_room_asks_each_time(approve: Mode, said: Permit) -> None:
+    outside = ToolUse("c1", "run_command", {"command": "make x", "outside": True})
+    found = decided(outside, approve, rule("make *", "allow"), rule("*", "allow", "*"), contained=True)
+    assert (found.action, found.remembers) == (said, False)
+    assert decided(outside, "auto").action == "allow", "where there is no room, there is no outside"
+
+
+def test_rules_that_tighten_hold_in_a_room() -> None:
+    assert decided(command("curl x"), "auto", rule("curl *", "deny"), contained=True).action == "deny"
+    asked = decided(command("curl x"), "auto", rule("curl *", "ask"), contained=True)
+    assert (asked.action, asked.outside) == ("ask", False)
+
+
+def test_only_commands_are_contained() -> None:
+    assert decided(ToolUse("c1", "deploy", {"outside": True}), contained=True).action == "ask"
+    assert decided(edit(".vscode/tasks.json", sensitive="it runs"), contained=True).action == "ask"

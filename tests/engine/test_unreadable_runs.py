@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sqlite3
 from collections.abc import AsyncIterator
@@ -10,28 +11,58 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from donewhen.core.errors import LedgerTooNew, UnreadableRun
+from donewhen.core.errors import LedgerTooNew, NotResumable, RecordChanged, UnreadableRun, UsageError
+from donewhen.core.events import Warned
 from donewhen.engine.runs import Supervisor
+from donewhen.ports import Turn, TurnContext
 from donewhen.store.codec import CODEC_VERSION
 from donewhen.store.sqlite import SqliteLedger
 from tests.engine.world import GOAL, World, ended, idle, pursue, writes
 
-DAMAGE = {
-    "no JSON": ("UPDATE entries SET body = '{' WHERE {third}", "not the JSON"),
-    "not UTF-8": ("UPDATE entries SET body = CAST(x'7bff' AS TEXT) WHERE {third}", "not the JSON"),
-    "no text": ("UPDATE entries SET body = x'00' WHERE {third}", "not the JSON"),
-    "no version": ("UPDATE entries SET version = 'x' WHERE {third}", "its version is 'x'"),
-    "no time": ("UPDATE entries SET at = 'noon' WHERE {third}", "its time is 'noon'"),
-    "endless time": ("UPDATE entries SET at = 9e999 WHERE {third}", "its time is inf"),
-    "a field is gone": ('UPDATE entries SET body = \'{"type":"Warned"}\' WHERE {third}', "Warned lacks code"),
-    "an unknown type": ('UPDATE entries SET body = \'{"type":"Teleported"}\' WHERE {third}', "'Teleported' is none of"),
-    "a newer version": (f"UPDATE entries SET version = {CODEC_VERSION + 1} WHERE {{third}}", "upgrade it"),
+CHANGED = {
+    "no JSON": ("UPDATE entries SET body = '{' WHERE {third}", "entry 3 is not as it was written"),
+    "not UTF-8": ("UPDATE entries SET body = CAST(x'7bff' AS TEXT) WHERE {third}", "entry 3 is not as it was written"),
+    "no text": ("UPDATE entries SET body = x'00' WHERE {third}", "entry 3 is not as it was written"),
+    "no version": ("UPDATE entries SET version = 'x' WHERE {third}", "entry 3 is not as it was written"),
+    "no time": ("UPDATE entries SET at = 'noon' WHERE {third}", "entry 3 is not as it was written"),
+    "another time": ("UPDATE entries SET at = at + 1 WHERE {third}", "entry 3 is not as it was written"),
+    "other seconds": ("UPDATE entries SET seconds = 9e9 WHERE {third}", "entry 3 is not as it was written"),
+    "a field is gone": ('UPDATE entries SET body = \'{"type":"Warned"}\' WHERE {third}', "entry 3 is not as it was"),
+    "another version": (
+        f"UPDATE entries SET version = {CODEC_VERSION + 1} WHERE {{third}}",
+        "entry 3 is not as it was",
+    ),
+    "no digest": ("UPDATE entries SET digest = NULL WHERE {third}", "entry 3 is not as it was written"),
+    "no digests": ("UPDATE entries SET digest = NULL WHERE run_id = '{run}' AND sequence > 2", "entry 3 is not as it"),
+    "what reads as well": (
+        "UPDATE entries SET body = replace(body, 'stalled', 'complete') WHERE type = 'RunEnded' AND run_id = '{run}'",
+        "is not as it was written",
+    ),
     "an entry is gone": ("DELETE FROM entries WHERE {third}", "entry 3 is missing"),
     "a number is another": ("UPDATE entries SET sequence = 999 WHERE {third}", "entry 3 is missing"),
-    "no start": (
-        "UPDATE entries SET body = '{\"type\":\"RunResumed\"}' WHERE run_id = '{run}' AND sequence = 1",
-        "entry 1: a run begins with RunStarted, not RunResumed",
+    "the end is gone": ("DELETE FROM entries WHERE run_id = '{run}' AND type = 'RunEnded'", "is missing"),
+    "all but the start is gone": ("DELETE FROM entries WHERE run_id = '{run}' AND sequence > 1", "entry 2 is missing"),
+    "an entry more": (
+        "INSERT INTO entries (run_id, sequence, at, version, type, body, seconds, digest) "
+        "SELECT run_id, MAX(sequence) + 1, at, version, 'RunEnded', "
+        '\'{"type":"RunEnded","status":"complete","reason":""}\', 0.0, digest '
+        "FROM entries WHERE run_id = '{run}'",
+        "is not as it was written",
     ),
+    "an entry twice": (
+        "INSERT INTO entries (run_id, sequence, at, version, type, body, seconds, digest) "
+        "SELECT run_id, (SELECT MAX(sequence) + 1 FROM entries WHERE run_id = '{run}'), at, version, type, body, "
+        "seconds, digest FROM entries WHERE {third}",
+        "is not as it was written",
+    ),
+}
+"""What something else may do to the entries of a run, and what is said of it."""
+UNREADABLE = {
+    "another start": (
+        "UPDATE entries SET body = '{\"type\":\"RunResumed\"}' WHERE run_id = '{run}' AND sequence = 1",
+        "entry 1 is not as it was written",
+    ),
+    "no start": ("DELETE FROM entries WHERE run_id = '{run}' AND sequence = 1", "entry 1 is missing"),
     "nothing left": ("DELETE FROM entries WHERE run_id = '{run}'", "it has no entries"),
 }
 
@@ -54,6 +85,18 @@ def damage(path: Path, statement: str, run_id: str) -> None:
         connection.execute(statement)
 
 
+def as_of_schema_4(path: Path) -> None:
+    """The ledger as the last schema before the chain had it."""
+    for statement in (
+        "ALTER TABLE entries RENAME COLUMN digest TO checksum",
+        "UPDATE entries SET checksum = NULL",
+        "ALTER TABLE runs DROP COLUMN seal",
+        "ALTER TABLE requests DROP COLUMN signed",
+        "UPDATE meta SET value = 4 WHERE name = 'schema'",
+    ):
+        damage(path, statement, "")
+
+
 async def stopped(world: World, ledger: SqliteLedger) -> str:
     """A run that was pursued without success and can be resumed."""
     world.worker.plays = [idle]
@@ -63,12 +106,13 @@ async def stopped(world: World, ledger: SqliteLedger) -> str:
     return view.state.run_id
 
 
-async def works(supervisor: Supervisor, world: World, unreadable: str, readable: str) -> None:
+async def works(supervisor: Supervisor, world: World, bad: str, status: str, readable: str) -> None:
     """Everything but that one run."""
     listed = {one.run_id: one for one in await supervisor.summaries()}
-    assert (listed[unreadable].status, listed[readable].status) == ("unreadable", "stalled")
+    assert (listed[bad].status, listed[readable].status) == (status, "stalled")
     assert listed[readable].unreadable is None
-    assert [view.state.run_id for view in await supervisor.views(GOAL)] == [readable]
+    newest = bad if status == "crashed" else readable
+    assert [view.state.run_id for view in await supervisor.views(GOAL)] == [newest]
     assert (await supervisor.check(GOAL)).state.ended
     assert await supervisor.recover() == []
     resumed = await supervisor.resume()
@@ -79,22 +123,44 @@ async def works(supervisor: Supervisor, world: World, unreadable: str, readable:
     assert (await ended(supervisor, started.state.run_id)).state.status == "complete"
 
 
-@pytest.mark.parametrize("what", DAMAGE)
+@pytest.mark.parametrize("what", UNREADABLE)
 async def test_one_unreadable_run_is_listed_as_that_and_stops_nothing(
     world: World, ledger: SqliteLedger, path: Path, what: str
 ) -> None:
-    statement, reason = DAMAGE[what]
+    statement, reason = UNREADABLE[what]
     readable = await stopped(world, ledger)
     unreadable = await stopped(world, ledger)
     damage(path, statement, unreadable)
     supervisor = world.supervisor(ledger=await SqliteLedger.open(path))
-    await works(supervisor, world, unreadable, readable)
+    await works(supervisor, world, unreadable, "unreadable", readable)
     (why,) = [one.unreadable for one in await supervisor.summaries() if one.unreadable is not None]
     assert reason in why
-    assert "upgrade it" in why if what == "a newer version" else "start a new run" in why
+    assert "start a new run" in why
     for ask in (supervisor.view, supervisor.resume, supervisor.report, supervisor.stop):
         with pytest.raises(UnreadableRun, match=f"run {unreadable} can't be read"):
             await ask(unreadable)
+
+
+@pytest.mark.parametrize("what", CHANGED)
+async def test_a_run_that_something_else_changed_ends_crashed_there(
+    world: World, ledger: SqliteLedger, path: Path, what: str
+) -> None:
+    statement, reason = CHANGED[what]
+    readable = await stopped(world, ledger)
+    changed = await stopped(world, ledger)
+    damage(path, statement, changed)
+    supervisor = world.supervisor(ledger=await SqliteLedger.open(path))
+    await works(supervisor, world, changed, "crashed", readable)
+    for view in (await supervisor.view(changed), await supervisor.report(changed)):
+        assert view.state.status == "crashed"
+        assert reason in view.state.reason
+        assert "start a new run" in view.state.reason
+    with pytest.raises(NotResumable, match=reason):
+        await supervisor.resume(changed)
+    with pytest.raises(UsageError, match=reason):
+        await supervisor.waive(changed, "R1", "it is fine")
+    with pytest.raises(UsageError, match="nothing to stop"):
+        await supervisor.stop(changed)
 
 
 async def test_a_run_whose_supervisor_died_can_be_unreadable_too(
@@ -102,14 +168,22 @@ async def test_a_run_whose_supervisor_died_can_be_unreadable_too(
 ) -> None:
     """Whoever reads anything looks for dead runs first."""
     readable, unreadable = await stopped(world, ledger), await stopped(world, ledger)
-    damage(path, DAMAGE["no JSON"][0], unreadable)
+    damage(path, UNREADABLE["another start"][0], unreadable)
     damage(path, "UPDATE runs SET standing = 'running' WHERE run_id = '{run}'", unreadable)
-    await works(world.supervisor(ledger=await SqliteLedger.open(path)), world, unreadable, readable)
+    supervisor = world.supervisor(ledger=await SqliteLedger.open(path))
+    await works(supervisor, world, unreadable, "unreadable", readable)
 
 
 @pytest.mark.parametrize(
     "change",
-    ["standing = 'won'", "open_interrupts = '['", "started_at = 'x'", "mode = 3", "title = CAST(x'ff' AS TEXT)"],
+    [
+        "standing = 'won'",
+        "standing = 'complete'",
+        "open_interrupts = '['",
+        "started_at = 'x'",
+        "mode = 3",
+        "title = CAST(x'ff' AS TEXT)",
+    ],
 )
 async def test_a_line_of_the_list_that_was_changed_is_made_again_from_the_run(
     world: World, ledger: SqliteLedger, path: Path, change: str
@@ -129,23 +203,11 @@ async def test_a_request_that_was_changed_is_refused_and_the_next_one_taken(ledg
     assert [(one.operation, one.arguments) for one in taken] == [("waive", {}), ("stop", {"reason": "x"})]
 
 
-async def test_what_is_as_it_was_written_is_not_decoded_to_be_listed(
-    world: World, ledger: SqliteLedger, path: Path
-) -> None:
-    """What a field says may be changed so that it still reads: then the run says that."""
-    run_id = await stopped(world, ledger)
-    statement = "UPDATE entries SET body = replace(body, 'stalled', 'capped') WHERE run_id = '{run}'"
-    damage(path, statement, run_id)
-    supervisor = world.supervisor(ledger=await SqliteLedger.open(path))
-    assert (await supervisor.summaries())[0].unreadable is None
-    assert (await supervisor.view(run_id)).state.status == "capped"
-
-
 async def test_a_run_of_an_earlier_version_is_read_and_goes_on(world: World, ledger: SqliteLedger, path: Path) -> None:
     run_id = await stopped(world, ledger)
     accepted = '{"type":"StartAccepted","by":"auto","summary":"worker agent"}'
     for statement in (
-        "UPDATE entries SET version = 1, checksum = NULL, "
+        "UPDATE entries SET version = 1, "
         "body = json_remove(body, '$.accepted', '$.past', '$.options.plugins') WHERE run_id = '{run}'",
         "UPDATE entries SET sequence = sequence + 1001 WHERE run_id = '{run}' AND sequence > 1",
         "UPDATE entries SET sequence = sequence - 1000 WHERE run_id = '{run}' AND sequence > 1",
@@ -153,6 +215,7 @@ async def test_a_run_of_an_earlier_version_is_read_and_goes_on(world: World, led
         f"SELECT run_id, 2, at, 1, 'StartAccepted', '{accepted}' FROM entries WHERE {{third}}",
     ):
         damage(path, statement, run_id)
+    as_of_schema_4(path)
     supervisor = world.supervisor(ledger=await SqliteLedger.open(path))
     assert [one.unreadable for one in await supervisor.summaries()] == [None]
     world.worker.plays = [writes("a.py", "good")]
@@ -169,3 +232,51 @@ async def test_a_whole_record_of_a_newer_version_says_so(world: World, ledger: S
 async def test_a_run_in_memory_is_always_readable(world: World) -> None:
     await pursue(world)
     assert [one.unreadable for one in await world.supervisor().summaries()] == [None]
+
+
+# ------------------------------------------------------------------------------ while the run is pursued
+
+
+WHILE_IT_WORKS = {
+    "an earlier entry": "UPDATE entries SET at = at + 1 WHERE run_id = '{run}' AND sequence = 2",
+    "the last entry": "UPDATE entries SET at = at + 1 WHERE run_id = '{run}' AND type = 'TurnStarted'",
+    "the last entry is gone": "DELETE FROM entries WHERE run_id = '{run}' AND type = 'TurnStarted'",
+    "an entry more": (
+        "INSERT INTO entries (run_id, sequence, at, version, type, body, seconds, digest) SELECT run_id, "
+        f"MAX(sequence) + 1, at, {CODEC_VERSION}, 'RequirementWaived', "
+        '\'{"type":"RequirementWaived","requirement_id":"r-1","reason":"","undo":false}\', 0.0, digest '
+        "FROM entries WHERE run_id = '{run}'"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WHILE_IT_WORKS)
+async def test_a_worker_that_changes_the_record_ends_its_run(
+    world: World, ledger: SqliteLedger, path: Path, what: str
+) -> None:
+    """The work itself is good: without the change the run would be complete."""
+    owned: list[str] = []
+
+    def play(turn: Turn, context: TurnContext, world: World) -> None:
+        world.workspace.edit("a.py", b"good")
+        damage(path, WHILE_IT_WORKS[what], owned[0])
+
+    world.worker.plays = [play]
+    world.worker.gate = asyncio.Event()
+    supervisor = world.supervisor(ledger=ledger)
+    owned.append((await supervisor.start(GOAL)).state.run_id)
+    world.worker.gate.set()
+    view = await ended(supervisor, owned[0])
+    assert (view.state.status, view.state.broken) == ("crashed", True)
+    assert "the record was changed by something other than Done When" in view.state.reason
+    other = world.supervisor(ledger=await SqliteLedger.open(path))
+    assert (await other.view(owned[0])).state.status == "crashed"
+    (listed,) = await other.summaries()
+    assert (listed.status, listed.unreadable) == ("crashed", None)
+
+
+async def test_what_is_put_on_a_changed_run_is_refused(world: World, ledger: SqliteLedger, path: Path) -> None:
+    run_id = await stopped(world, ledger)
+    damage(path, CHANGED["an entry is gone"][0], run_id)
+    with pytest.raises(RecordChanged, match="entry 3 is missing"):
+        await (await SqliteLedger.open(path)).append(run_id, Warned("n", "late"), 2.0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from donewhen.core.errors import AlreadyRunning, GoalFileError, WorkerFailed
+from donewhen.core.errors import AlreadyRunning, GoalFileError, WorkerFailed, WorkspaceError
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Problem
 from donewhen.core.goal import Check, Goal, Requirement
@@ -17,7 +18,7 @@ from donewhen.engine.api import LimitChanges, RunView, StartOptions
 from donewhen.engine.clock import SystemClock
 from donewhen.engine.runs import Supervisor, changed_limits
 from donewhen.engine.setup import EngineSetup, Start
-from donewhen.ports import Judge, Owner, Turn, TurnContext, Worker, Workspace
+from donewhen.ports import Judge, Laid, Owner, Turn, TurnContext, Worker, Workspace
 from donewhen.store.memory import MemoryLedger
 from donewhen.workspace.memory import MemoryWorkspace
 from tests.core.builders import failing, passing
@@ -74,14 +75,94 @@ class MemoryChecker:
 
 
 @dataclass
+class _Layered:
+    """The present files with some of another version."""
+
+    workspace: MemoryWorkspace
+    laid: dict[str, bytes | None]
+    written: dict[str, bytes] = field(default_factory=dict)
+
+    def read(self, path: str) -> bytes | None:
+        if path in self.written:
+            return self.written[path]
+        return self.laid[path] if path in self.laid else self.workspace.read(path)
+
+    def write(self, path: str, data: bytes) -> None:
+        self.written[path] = data
+
+
+@dataclass
+class _InRoom:
+    """What a check's behaviour sees of the world in a room."""
+
+    workspace: _Layered
+    room: bool = True
+
+
+@dataclass
+class MemoryRoom:
+    """A room in memory: checks of the world, over other files."""
+
+    root: Path
+    files: _Layered
+    checker: MemoryChecker
+    kind: str = "overlay"
+    same_place: bool = True
+
+    async def rewritten(self) -> list[str]:
+        return sorted(self.files.written)
+
+
+@dataclass
+class MemoryRooms:
+    """Rooms in memory. `opened` lists what was laid in each, in order; `broken` says why none can be made."""
+
+    world: World
+    opened: list[dict[str, bytes | None]] = field(default_factory=list)
+    broken: str = ""
+    hindered: str = ""
+    kind: str = "overlay"
+    same_place: bool = True
+    now: int = 0
+    most: int = 0
+
+    async def hindrance(self, workspace: Workspace) -> str:
+        return self.hindered
+
+    @asynccontextmanager
+    async def open(
+        self, workspace: Workspace, laid: Sequence[Laid], *, built: bool = True, naming: str = ""
+    ) -> AsyncGenerator[MemoryRoom]:
+        if self.broken:
+            raise WorkspaceError(self.broken)
+        contents = {
+            one.path: one.content if one.checkpoint is None else await workspace.file_at(one.checkpoint, one.path)
+            for one in laid
+        }
+        self.opened.append(contents)
+        files = _Layered(self.world.workspace, contents)
+        checker = MemoryChecker(_InRoom(files), self.world.checker.behaviours)  # type: ignore[arg-type]
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await asyncio.sleep(0)
+            yield MemoryRoom(workspace.root, files, checker, same_place=self.same_place)
+        finally:
+            self.now -= 1
+
+
+@dataclass
 class MemoryProbes:
     """Integrity facts of the goal file and the files named `protected*` only: enough for the engine."""
 
-    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+    async def facts(self, goal: Goal, workspace: Workspace) -> IntegrityFacts:
         paths = [path for path in workspace.files() if path.startswith("protected")]
         facts = tuple(FileFact(path, workspace.digest(path) or "") for path in paths)
         goal_file = FileFact(goal.path or "", workspace.digest(goal.path or "") or "")
         return IntegrityFacts(protected=facts, goal_file=goal_file)
+
+    async def started(self, goal: Goal, workspace: Workspace) -> Mapping[str, tuple[str, ...]]:
+        return {check.id: (check.command,) for check in goal.checks}
 
     async def addressing(
         self,
@@ -119,9 +200,6 @@ class MemoryLock:
 
     def last_owner(self) -> Owner | None:
         return self.last[-1] if self.last else None
-
-    def inside(self, run_id: str) -> bool:
-        return False
 
     def inherited_descriptors(self) -> tuple[int, ...]:
         return ()
@@ -197,6 +275,10 @@ class World:
         """What opens the workspace for a run, where it isn't to be an opening of its own."""
         self.ledger = MemoryLedger()
         self.checker = MemoryChecker(self)
+        self.rooms: MemoryRooms | None = None
+        """Where checks are tried before a run completes; None: they aren't."""
+        self.hidden: dict[str, str] = {}
+        """The person's held-out checks: commands by name."""
         self.worker: Player = Player(self, [idle])
         self.judge: Judge | None = None
         self.goals: dict[str, Goal] = {}
@@ -226,6 +308,8 @@ class World:
             worker=self._worker,
             judge=lambda options: self.judge,
             trusted=lambda: self.trusted,
+            rooms=self.rooms,
+            hidden_checks=lambda: self.hidden,
         )
         supervisor = Supervisor(replace(setup, **parts))  # type: ignore[arg-type]
         self.open.append(supervisor)
@@ -234,9 +318,9 @@ class World:
     def settle(self, goal: Goal, options: StartOptions) -> Start:
         limits = changed_limits(goal.limits, options.limits)
         judge = self.judge.identity if self.judge is not None else None
-        return Start(
-            replace(goal, limits=limits), RunOptions(self.worker.name, judge, askable=options.askable is not False)
-        )
+        askable, trials = options.askable is not False, self.rooms is not None
+        chosen = RunOptions(self.worker.name, judge, askable=askable, trials=trials, hidden_checks=tuple(self.hidden))
+        return Start(replace(goal, limits=limits), chosen)
 
     def _worker(self, options: RunOptions) -> Worker:
         return self.worker

@@ -13,16 +13,13 @@ import psutil
 import pytest
 
 from donewhen.core.evidence import Outcome, Problem
-from donewhen.core.goal import Check, Goal, Requirement
-from donewhen.core.integrity import compare
+from donewhen.core.goal import Check
 from donewhen.core.why import reason_lines
-from donewhen.evidence.probes import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
 from donewhen.workspace.processes import SystemProcesses
 from tests.tools import needs
 
 from .conftest import RunCheck
-from .test_probes_integrity import FolderOfFiles
 
 Write = Callable[[str, str], Path]
 
@@ -387,7 +384,7 @@ class TestTwo(Base):
 
 
 @pytest.mark.conformance("A8")
-async def test_inherited_tests_are_as_many_as_their_runner_says(run: RunCheck, write: Write, root: Path) -> None:
+async def test_inherited_tests_are_as_many_as_their_runner_says(run: RunCheck, write: Write) -> None:
     write("base.py", BASE)
     write("test_a.py", HEIRS)
     write("sub/test_b.py", "from base import Base\n\nclass TestOne(Base):\n    pass\n")
@@ -400,15 +397,9 @@ async def test_inherited_tests_are_as_many_as_their_runner_says(run: RunCheck, w
         "sub/test_b.py::TestOne::test_value",
         *(f"test_a.py::Test{n}::test_{what}" for n in ("One", "Two") for what in ("kind", "value")),
     ]
-    goal = Goal("goal", "goal", (Requirement("r-1", 1, "works", (check,)),))
-    probes = WorkspaceProbes(lambda: {})
-    baseline = await probes.facts(goal, FolderOfFiles(root), [before])  # pyright: ignore[reportArgumentType]
     write("test_a.py", HEIRS.split("class TestTwo")[0])
     after = await run(check.command)
-    assert after.passed
-    found = compare(baseline, await probes.facts(goal, FolderOfFiles(root), [after]))  # pyright: ignore[reportArgumentType]
-    lost = next(finding for finding in found if finding.kind == "fewer_tests")
-    assert "test_a.py::TestTwo::test_value" in lost.message
+    assert (after.passed, after.totals.passed) == (True, 4)
 
 
 @pytest.mark.conformance("A8")

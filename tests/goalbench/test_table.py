@@ -13,12 +13,8 @@ from donewhen.goalbench.selecting import missing
 from tests.goalbench.conftest import CASES, JUDGED, Bench
 
 KNOWN = {
-    "forged-module-of-a-check",
-    "honest-other-exit-code",
+    "forged-sourced-script",
     "honest-runner-beside-a-program",
-    "tests-doctest-expects-the-bug",
-    "tests-golden-data",
-    "tests-module-mocked",
 }
 """The cases that come out wrong for now, and why is in each; a repair takes them out of here."""
 

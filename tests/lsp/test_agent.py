@@ -33,7 +33,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def start(editor: Editor, root: Path, models: ScriptedModels, **options: object) -> str:
-    settings = {"model": "openai/worker", "apiBase": models.base_url, "maxIterations": 1, "approve": "ask"}
+    settings = {"model": "openai/worker", "apiBase": models.base_url, "maxIterations": 1}
+    settings |= {"approve": "ask", "sandbox": "off"}
     editor.start(root=root, options={"settings": settings} | options)
     editor.notify("donewhen/setSecret", {"name": "DONEWHEN_API_KEY", "value": KEY})
     uri = editor.open(root / "GOAL.md")

@@ -11,6 +11,8 @@ from lsprotocol import types
 
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem
 from donewhen.core.guarding import Guard
+from donewhen.core.proof_files import ProofFiles
+from donewhen.core.resting import resting
 from donewhen.core.work import Interrupt
 from donewhen.lsp.actions import REASON, finding_actions, goal_actions, run_actions, suggestion_actions
 from donewhen.lsp.goal_view import GoalView
@@ -119,6 +121,24 @@ def test_hover_tells_verdict_reason_evidence_and_cost() -> None:
     assert "```text\nline 1\nE501 too long\n```" in hover.contents.value
     assert "iteration 2, 41 s" in hover.contents.value
     assert "$" not in hover.contents.value  # nobody was paid
+
+
+def test_hover_says_what_a_proof_is_worth() -> None:
+    one = replace(stands("R3", "met", ["E3"], decided_by="check"), grade="worker")
+    hover = goal_hover(live(run_view({"R3": one})), 5)
+    assert hover is not None
+    assert isinstance(hover.contents, types.MarkupContent)
+    said = "**Met** · decided by a check · proven by what the worker wrote, which fails without the work"
+    assert said in hover.contents.value
+
+
+def test_hover_says_what_the_proof_rests_on() -> None:
+    paths = ["GOAL.md", "src/a.py", *(f"tests/test_{name}.py" for name in "abcde"), "pyproject.toml", "Makefile"]
+    hover = goal_hover(live(None), 5, resting=resting(ProofFiles(goal_path="GOAL.md"), paths, ()))
+    assert hover is not None
+    assert isinstance(hover.contents, types.MarkupContent)
+    tests = "`tests/test_a.py`, `tests/test_b.py`, `tests/test_c.py` and 2 more"
+    assert f"Rests on: {tests}; `Makefile`; part of `pyproject.toml`" in hover.contents.value
 
 
 def test_hover_is_plain_where_the_client_shows_no_markdown() -> None:

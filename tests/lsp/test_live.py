@@ -36,6 +36,20 @@ def test_a_human_run_from_start_to_complete(editor: Editor, goal: Path) -> None:
     assert "complete" in report["text"]
 
 
+def test_a_hover_lists_what_the_proof_rests_on(editor: Editor, goal: Path) -> None:
+    (goal.parent / "tests").mkdir()
+    (goal.parent / "tests/test_words.py").write_text("def test_words(): pass\n")
+    uri = editor.open(goal)
+    line = next(number for number, text in enumerate(GOAL.splitlines()) if text.startswith("- [ ]"))
+
+    def hovered() -> str:
+        where = {"textDocument": {"uri": uri}, "position": {"line": line, "character": 8}}
+        return (editor.result("textDocument/hover", where) or {"contents": {"value": ""}})["contents"]["value"]
+
+    editor.execute("donewhen.goal.check", {"goalUri": uri})
+    wait_until(lambda: "Rests on: `tests/test_words.py`" in hovered())
+
+
 @pytest.mark.conformance("C26")
 def test_a_goal_that_is_met_turns_stale_with_an_edit_and_is_met_again_when_it_is_undone(
     editor: Editor, goal: Path

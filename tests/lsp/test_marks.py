@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,6 +55,17 @@ def test_related_information_points_at_the_evidence() -> None:
     view = run_view({"R1": stands("R1", "unmet", ["E1"])})
     (mark,) = [m for m in look(view, evidence_uris={"E1": "file:///s/E1.md"}).marks if m.code == "R1"]
     assert [(one.uri, one.message) for one in mark.related] == [("file:///s/E1.md", "evidence E1")]
+
+
+def test_a_proof_that_the_worker_changed_is_pointed_at_while_the_run_is_on() -> None:
+    changed = {"tests/test_a.py": 7, "tests/test_b.py": 0}
+    view = replace(run_view({}, findings=[finding(path="tests/test_b.py")]), changed_proof=changed)
+    marks = [mark for mark in look(view).marks if mark.path != "GOAL.md"]
+    assert [row for row in rows(marks) if row[3] == "proof_changed"] == [
+        ("tests/test_a.py", 7, "information", "proof_changed")
+    ]
+    over = replace(run_view({}, ended="capped"), changed_proof=changed)
+    assert not [mark for mark in look(over).marks if mark.code == "proof_changed"]
 
 
 def test_a_ticked_box_is_no_proof_until_it_is_proven() -> None:

@@ -24,12 +24,12 @@ def test_an_unreadable_run_is_named_and_stops_nothing(tmp_path: Path) -> None:
     finally:
         editor.close()
     with contextlib.closing(sqlite3.connect(ledger, isolation_level=None)) as connection:
-        connection.execute("UPDATE entries SET body = '{}' WHERE run_id = ? AND sequence = 2", (bad,))
+        connection.execute("UPDATE entries SET body = '{}' WHERE run_id = ? AND sequence = 1", (bad,))
     editor = Editor(tmp_path / "state")
     try:
         editor.start(root=root)
         told = editor.wait_for(lambda m: m.get("method") == "window/showMessage")["params"]["message"]
-        assert f"can't read run {bad} of workspace: entry 2: " in told
+        assert f"can't read run {bad} of workspace: entry 1 is not as it was written" in told
         assert "start a new run" in told
         uri = editor.open(goal)
         asked = editor.execute("donewhen.run.status", {})

@@ -31,6 +31,11 @@ OLDER = [file for file in sorted(GOLDEN.glob("v*/*.json")) if file.parent != CUR
 EARLIER = sorted(GOLDEN.glob("earlier/*.json"))
 RETYPED = {"StartAccepted": "InterruptClosed"}
 """Event types of earlier versions that are read as another one."""
+LEFT_OUT = re.compile(
+    r"\.facts\.(?:tests|configs|definitions|executed|shadows|runs|runners|suppressions|environment)(?:\W|$)"
+    r"|\.facts\.(?:goal_file|protected\[\d+\])\.(?:line|runner)$"
+)
+"""What was read of a proof before it was tried, and is needed no more."""
 
 # ----------------------------------------------------------------------------------------- golden files
 
@@ -164,7 +169,7 @@ def test_entries_of_every_earlier_shape_say_what_they_said(file: Path) -> None:
     if old["type"] in RETYPED:
         assert new["type"] == RETYPED[old["type"]]
     else:
-        assert not list(lost(old, new))
+        assert not [at for at in lost(old, new) if not LEFT_OUT.match(at)]
 
 
 def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
@@ -172,6 +177,17 @@ def test_who_accepted_a_start_is_read_from_an_event_of_its_own() -> None:
         read = decode(json.dumps({"type": "StartAccepted", "by": by, "summary": "worker agent"}), 1)
         assert isinstance(read, e.InterruptClosed)
         assert f"accepted by {who}" in read.reason
+
+
+@pytest.mark.parametrize(
+    ("mode", "worker", "tried"), [("pursue", "agent", True), ("pursue", "human", False), ("audit", None, False)]
+)
+def test_a_run_from_before_trials_is_tried_where_it_goes_on(mode: str, worker: str | None, tried: bool) -> None:
+    old = json.loads((GOLDEN / "v2" / "RunStarted.json").read_text("ascii"))
+    old["mode"], old["options"]["worker"] = mode, worker
+    read = decode(json.dumps(old), 2)
+    assert isinstance(read, e.RunStarted)
+    assert read.options.trials is tried
 
 
 # ------------------------------------------------------------------------------------------ round trips
@@ -242,7 +258,7 @@ def test_tuples_inside_plain_json_become_lists() -> None:
         e.RunInterrupted("x", float("inf")),
         e.JudgeFailed("x", Usage(usd=float("-inf"))),
         e.InterruptOpened(Interrupt("I1", "approval", "?", input={"deep": [{"n": float("nan")}]})),
-        e.InterruptOpened(Interrupt("I1", "approval", "?", input={"what": object()})),
+        e.InterruptOpened(Interrupt("I1", "approval", "?", input={"what": ...})),
         e.InterruptOpened(Interrupt("I1", "approval", "?", input={1: "a"})),  # pyright: ignore[reportArgumentType]
         e.TurnStarted(True, None),
         e.TurnStarted(1.0, None),  # pyright: ignore[reportArgumentType]
@@ -284,7 +300,6 @@ def test_what_could_not_be_read_back_is_not_written(event: Any) -> None:
         ('{"type":"JudgeStarted","requirement_ids":"r-1","revision":"x"}', "a list is needed"),
         ('{"type":"LimitsRaised","limits":{"max_iterations":0}}', "max_iterations must be"),
         ('{"type":"LimitsRaised","limits":[]}', "an object is needed for Limits"),
-        ('{"type":"BaselineTaken","facts":{"executed":[["a","b"]]}}', "3 values are needed"),
     ],
 )
 def test_what_is_no_event_is_an_error_that_says_where(text: str, message: str) -> None:

@@ -85,7 +85,7 @@ def test_a_migration_that_fails_leaves_the_old_ledger(tmp_path: Path) -> None:
         connection.executescript((OLD / "schema_1.sql").read_text())
         before = list(connection.iterdump())
         with pytest.raises(RuntimeError):
-            migrate(connection, (*MIGRATIONS, broken))
+            migrate(connection, lambda one: None, (*MIGRATIONS, broken))
         assert list(connection.iterdump()) == before
 
 
@@ -186,13 +186,57 @@ async def test_an_empty_file_is_a_new_ledger(empty: Path) -> None:
     await ledger.close()
 
 
-async def test_one_unreadable_entry_is_named(path: Path) -> None:
-    await filled(path, 2)
-    execute(path, 'UPDATE entries SET body = \'{"type":"Warned"}\' WHERE sequence = 2')
+async def test_from_a_changed_entry_on_none_counts(path: Path) -> None:
+    await filled(path, 5)
+    execute(path, 'UPDATE entries SET body = \'{"type":"Warned"}\' WHERE sequence = 3')
     ledger = await SqliteLedger.open(path)
-    with pytest.raises(LedgerError, match=r"run run-1 can't be read: entry 2: .*Warned lacks code, message"):
-        await ledger.entries("run-1")
+    found = await ledger.entries("run-1")
+    assert [entry.sequence for entry in found] == [1, 2, 3]
+    reason = "entry 3 is not as it was written; the record was changed by something other than Done When"
+    assert isinstance(end := found[-1].event, e.RunEnded)
+    assert (end.status, end.broken, end.reason.startswith(reason)) == ("crashed", True, True)
     assert [entry.sequence for entry in await ledger.entries("run-1", 2)] == [3]
+    assert await ledger.entries("run-1", 3) == []
+    await ledger.close()
+
+
+async def test_what_this_version_can_not_read_is_named(path: Path) -> None:
+    """As an entry of an older ledger that was damaged before it was migrated."""
+    path.parent.mkdir()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript((OLD / "schema_4.sql").read_text())
+        connection.execute("UPDATE entries SET body = '{\"type\":\"Warned\"}' WHERE run_id = 'old' AND sequence = 2")
+        connection.commit()
+    ledger = await SqliteLedger.open(path)
+    with pytest.raises(LedgerError, match=r"run old can't be read: entry 2: .*Warned lacks code, message"):
+        await ledger.entries("old")
+    await ledger.close()
+
+
+async def test_the_key_of_the_chain_is_for_its_user_alone_and_stays(path: Path) -> None:
+    await filled(path, 1)
+    key = path.with_suffix(".key")
+    assert (key.stat().st_mode & 0o777, len(key.read_bytes())) == (0o600, 32)
+    before = key.read_bytes()
+    await (await SqliteLedger.open(path)).close()
+    assert key.read_bytes() == before
+    key.unlink()
+    ledger = await SqliteLedger.open(path)
+    with pytest.raises(LedgerError, match="entry 1 is not as it was written"):
+        await ledger.entries("run-1")
+    await ledger.close()
+
+
+async def test_an_entry_that_is_put_in_the_place_of_another_is_no_evidence(path: Path) -> None:
+    ledger = await SqliteLedger.open(path)
+    await ledger.append("run-1", started(), 1.0)
+    seen = e.Evidence("E1", "r", "r", 0, ObservedCommand("ls", 1, 0.5, "a"))
+    await ledger.append("run-1", e.CheckFinished(seen), 2.0)
+    assert await ledger.evidence("run-1", "E1") == seen
+    execute(
+        path, "UPDATE entries SET body = replace(body, '\"exit_code\":1', '\"exit_code\":0') WHERE evidence_id = 'E1'"
+    )
+    assert await ledger.evidence("run-1", "E1") is None
     await ledger.close()
 
 
@@ -331,12 +375,12 @@ def test_damage_met_while_running_is_looked_for_at_the_next_start(path: Path) ->
     asyncio.run(filled(path, 200))
     overwritten(path)
     # A file that is too large to be read through at every start.
-    connection, notices = open_ledger(path, checked_bytes=0)
+    connection, chain, notices = open_ledger(path, checked_bytes=0)
     with contextlib.closing(connection), pytest.raises(sqlite3.DatabaseError) as met:
-        tables.entries(connection, "run-1", 0)
+        tables.entries(connection, chain, "run-1", 0)
     assert notices == ()
     assert "the next start moves it aside" in str(ledger_error(met.value, path))
     for expected in (1, 0):
-        connection, notices = open_ledger(path, checked_bytes=0)
+        connection, _, notices = open_ledger(path, checked_bytes=0)
         connection.close()
         assert len(notices) == expected

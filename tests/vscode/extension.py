@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.vscode.rig import node_environment, rig
@@ -40,15 +41,28 @@ def packaged_for(platform: str) -> Path:
 
 
 def build(target: Path, *script: str) -> None:
-    """Runs a script that packages, and takes what it made to the target."""
-    if not (CLIENT / "node_modules" / ".package-lock.json").exists():
-        npm("ci", "--no-audit", "--no-fund")
-    npm("run", *script)
-    newest = max(CLIENT.glob("*.vsix"), key=lambda path: path.stat().st_mtime)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = target.with_suffix(".new")
-    shutil.copyfile(newest, unfinished)
-    unfinished.replace(target)
+    """Runs a script that packages, and takes what it made to the target, unless another process did meanwhile."""
+    with alone():
+        if target.exists():
+            return
+        if not (CLIENT / "node_modules" / ".package-lock.json").exists():
+            npm("ci", "--no-audit", "--no-fund")
+        npm("run", *script)
+        newest = max(CLIENT.glob("*.vsix"), key=lambda path: path.stat().st_mtime)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = target.with_suffix(".new")
+        shutil.copyfile(newest, unfinished)
+        unfinished.replace(target)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One process at a time: tests run side by side, and packaging writes into the sources' own folders."""
+    import fcntl  # these tests run where there is one
+
+    with (rig().parent / "build.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def npm(*words: str) -> None:

@@ -33,6 +33,7 @@ class Models:
             "donewhen.judgeModel": "openai/judge",
             "donewhen.judgeApiBase": self.served.base_url,
             "donewhen.approve": "ask",
+            "donewhen.sandbox": "off",  # so that commands ask
             "donewhen.showTimelineOnStart": "never",
         }
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.vscode.extension import CLIENT, npm
+from tests.vscode.extension import CLIENT, alone, npm
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 EXPECTED = re.compile(
@@ -45,8 +45,9 @@ def test_it_holds_what_runs_and_nothing_of_its_making(package: zipfile.ZipFile) 
 
 def test_the_licence_of_each_package_that_is_bundled_is_in_it(package: zipfile.ZipFile) -> None:
     said = package.read("extension/THIRD_PARTY.txt").decode()
-    npm("run", "bundle")
-    inputs = json.loads((CLIENT / "dist" / "meta.json").read_text())["inputs"]
+    with alone():
+        npm("run", "bundle")
+        inputs = json.loads((CLIENT / "dist" / "meta.json").read_text())["inputs"]
     bundled = {found[1] for name in inputs if (found := re.search(r".*node_modules/((?:@[^/]+/)?[^/]+)/", name))}
     assert "vscode-languageclient" in bundled
     missing = [

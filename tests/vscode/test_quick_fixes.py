@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 GOAL = """\
 ---
 max_iterations: 5
+protect: [test_*.py]
 ---
 # Make add right
 
@@ -32,7 +33,7 @@ max_iterations: 5
 REASON = "calc.py is short and plain"
 PASSING = "def test_{0}():\n    assert {0!r}.isalpha()\n"
 SKIPPED = "import pytest\n\n\n@pytest.mark.skip\n" + PASSING
-MARK = "@pytest.mark.skip"
+MARK = "import pytest"
 CHEAT = "cp skipped_one.txt test_one.py\ncp skipped_two.txt test_two.py\n"
 WORK = """\
 if [ -f began ]; then
@@ -79,7 +80,7 @@ def test_findings_are_accepted_and_reverted_where_they_stand(
 
     window.editor.open("test_one.py")
     window.editor.wait_marked(MARK)
-    window.palette.go_to(4)
+    window.palette.go_to(1)
     (accept,) = [one for one in window.hovers.fixes() if one.startswith("Accept F")]
     window.hovers.fix(accept)
     window.until(lambda: "Why is it right?" in window.palette.title(), "the question for the reason")
@@ -87,14 +88,14 @@ def test_findings_are_accepted_and_reverted_where_they_stand(
     window.editor.wait_marked()
     assert (folder / "test_one.py").read_text() == SKIPPED.format("one")
     window.palette.run("View: Show Done When")
-    window.views.wait_tree("Goals", "test skipped, accepted: It never worked")
+    window.views.wait_tree("Goals", "protected file, accepted: It never worked")
 
     # Files are put back only while nobody works on them.
     window.palette.run("Done When: Pause")
     window.until(lambda: "paused" in window.notices.bar_label(BAR), "paused")
     window.editor.open("test_two.py")
     window.editor.wait_marked(MARK)
-    window.palette.go_to(4)
+    window.palette.go_to(1)
     (revert,) = [one for one in window.hovers.fixes() if one.startswith("Revert F")]
     window.hovers.fix(revert)
     window.until(lambda: (folder / "test_two.py").read_text() == PASSING.format("two"), "the file as it was")

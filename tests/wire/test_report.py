@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml, TestCase
 
+from donewhen.core.evidence import CheckResult, Outcome, Trial
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding
+from donewhen.core.verdict import GRADES, Grade
 from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.report import ReportFormat, cited, render
@@ -107,6 +109,24 @@ def test_a_complete_run_as_markdown() -> None:
     )
 
 
+def test_what_was_tried_is_evidence_too() -> None:
+    shown = complete()
+    check = shown.state.results[RED.checks[0].id]
+    result = check.observation
+    assert isinstance(result, CheckResult)
+    tried = Trial("original", result.check_id, result.command, replace(result, outcome=Outcome.FAILED))
+    silent = Trial("planted", result.check_id, result.command, None, "no room could be opened")
+    known = [replace(check, id="E8", observation=tried), replace(check, id="E9", observation=silent)]
+    shown = replace(shown, state=replace(shown.state, trials=("E8", "E9")))
+    assert set(cited(shown)) >= {"E8", "E9"}
+    lines = render("markdown", shown, ROOT, known).splitlines()
+    assert (
+        "| E8 | `python -m pytest -q`, with the proof as it was at the start | 12 passed (exit 0) | 1.25 s |"
+        in "".join(lines)
+    )
+    assert any(line.startswith("| E9 |") and "| not run: no room could be opened |" in line for line in lines)
+
+
 def test_an_unfinished_run_as_markdown_shows_overrides_apart() -> None:
     shown = rendered("markdown", with_everything())
     assert "**capped** · 0 of 3 requirements proven, 1 waived by a person" in shown
@@ -151,6 +171,15 @@ def test_text_from_files_stays_text() -> None:
 
 
 @pytest.mark.conformance("A16")
+@pytest.mark.parametrize("grade", ["own", "worker", "judge", "person", "untried"])
+def test_reports_say_what_a_proof_is_worth(grade: Grade) -> None:
+    shown = complete()
+    graded = replace(shown, views=tuple(replace(one, grade=grade) for one in shown.views))
+    assert f"12 passed ({GRADES[grade]})" in rendered("markdown", graded)
+    assert f'name="donewhen.grade" value="{grade}"' in rendered("junit", graded)
+    assert json.loads(rendered("json", graded))["requirements"][0]["grade"] == grade
+
+
 def test_an_unknown_price_is_said() -> None:
     usage = Usage(input_tokens=1200, output_tokens=34, usd=None)
     shown = rendered("markdown", view(worker_spent=usage))

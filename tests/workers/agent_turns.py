@@ -19,6 +19,7 @@ from donewhen.ports import ModelReply, PluginTool, ToolDoer, Turn, TurnContext
 from donewhen.workers.agent import AgentWorker
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.rooms.plain import PlainRooms
 
 from .agent_models import Script, ScriptedModel
 from .turns import Context, environment, turn
@@ -159,7 +160,7 @@ class Agent:
         def files(turn: Turn, context: TurnContext) -> GuardedFolder:
             return GuardedFolder(context.workspace, processes, environment, turn.token)
 
-        return AgentWorker(self.model, options, files, processes, environment, self.mask)
+        return AgentWorker(self.model, options, files, PlainRooms(processes), environment, self.mask)
 
     def write(self, path: str, text: str | bytes) -> Path:
         target = self.root / path

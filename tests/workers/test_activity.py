@@ -7,6 +7,7 @@ import pytest
 from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.command import CommandWorker
 from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.rooms.plain import PlainRooms
 
 from .turns import Context, Recorder, ended, environment, python, turn
 
@@ -32,7 +33,7 @@ def test_plain_text_keeps_its_lines() -> None:
 
 async def test_a_flood_is_told_in_few_lines_and_the_last_one_is_kept(context: Context) -> None:
     flood = [f"line {n}" for n in range(100_000)]
-    await CommandWorker("agent", Recorder(ended(), flood), dict).work(turn(), context)
+    await CommandWorker("agent", PlainRooms(Recorder(ended(), flood)), dict).work(turn(), context)
     assert context.activities[0] == "running agent"
     assert context.activities[-1] == "line 99999"
     assert len(context.activities) < 50
@@ -40,7 +41,7 @@ async def test_a_flood_is_told_in_few_lines_and_the_last_one_is_kept(context: Co
 
 async def test_a_line_is_told_while_the_command_still_runs(context: Context, processes: SystemProcesses) -> None:
     command = python("import time; print('one', flush=True); print('two', flush=True); time.sleep(600)")
-    working = asyncio.create_task(CommandWorker(command, processes, environment).work(turn(), context))
+    working = asyncio.create_task(CommandWorker(command, PlainRooms(processes), environment).work(turn(), context))
     await context.hears("two")
     working.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -18,6 +18,7 @@ from donewhen.workers.prompt import agent_task
 from donewhen.workers.tools.tool import Desk
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.rooms.plain import PlainRoom
 
 from .agent_models import call, says, use
 from .agent_turns import Agent, agent_in
@@ -54,7 +55,7 @@ async def recalled(agent: Agent) -> dict[str, str]:
     given = turn()
     processes = SystemProcesses()
     files = GuardedFolder(agent.context.workspace, processes, environment, "t")
-    desk = Desk(given, agent.context, files, processes, environment)
+    desk = Desk(given, agent.context, files, PlainRoom(processes), environment)
     await recall(desk)
     return desk.known
 

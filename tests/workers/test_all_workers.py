@@ -17,6 +17,7 @@ from donewhen.workers.command import CommandWorker
 from donewhen.workers.human import HumanWorker
 from donewhen.workers.scripted import ScriptedWorker
 from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.rooms.plain import PlainRooms
 
 from .turns import SECONDS, Context, environment, turn
 
@@ -31,7 +32,7 @@ time.sleep(600)
 
 
 def command_worker(processes: SystemProcesses, folder: Path) -> Worker:
-    return CommandWorker(_children(folder), processes, environment)
+    return CommandWorker(_children(folder), PlainRooms(processes), environment)
 
 
 def scripted_worker(processes: SystemProcesses, folder: Path) -> Worker:

@@ -12,6 +12,7 @@ from donewhen.core.work import Claim
 from donewhen.workers.command import MAX_ARGUMENT, CommandWorker, end_line
 from donewhen.workers.prompt import command_prompt
 from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.rooms.plain import PlainRooms
 
 from .turns import GOAL, Context, Recorder, ended, environment, python, turn
 
@@ -22,7 +23,9 @@ async def test_the_prompt_arrives_on_standard_input(
     context: Context, processes: SystemProcesses, tmp_path: Path
 ) -> None:
     worker = CommandWorker(
-        python("import sys, pathlib; pathlib.Path('got').write_bytes(sys.stdin.buffer.read())"), processes, environment
+        python("import sys, pathlib; pathlib.Path('got').write_bytes(sys.stdin.buffer.read())"),
+        PlainRooms(processes),
+        environment,
     )
     await worker.work(turn(), context)
     assert (tmp_path / "got").read_text() == command_prompt(turn())
@@ -35,7 +38,7 @@ async def test_the_prompt_arrives_as_one_word_whatever_is_in_it(
 ) -> None:
     save = python("import sys, pathlib; pathlib.Path('got').write_text('|'.join(sys.argv[1:]))")
     goal = Goal("t", 'it\'s; $(touch owned) `touch owned` "x" | \\ \n*', GOAL.requirements)
-    await CommandWorker(f"{save} {word} end", processes, environment).work(turn(goal=goal), context)
+    await CommandWorker(f"{save} {word} end", PlainRooms(processes), environment).work(turn(goal=goal), context)
     assert (tmp_path / "got").read_text() == f"{command_prompt(turn(goal=goal))}|end"
     assert not (tmp_path / "owned").exists()
 
@@ -46,7 +49,9 @@ async def test_a_prompt_that_is_too_long_for_an_argument_is_cut_in_the_middle(
 ) -> None:
     goal = Goal("t", "'begin" + "'x" * MAX_ARGUMENT, GOAL.requirements)
     command = python("import sys; a = sys.argv[1]; print(len(a), 'begin' in a, 'cut' in a, 'How to end' in a)")
-    result = await CommandWorker(f"{command} {{prompt}}", processes, environment).work(turn(goal=goal), context)
+    result = await CommandWorker(f"{command} {{prompt}}", PlainRooms(processes), environment).work(
+        turn(goal=goal), context
+    )
     length, *seen = result.claim.text.split()
     assert 10_000 < int(length) < MAX_ARGUMENT
     assert seen == ["True", "True", "True"]
@@ -65,14 +70,14 @@ async def test_a_prompt_that_is_too_long_for_an_argument_is_cut_in_the_middle(
 )
 def test_a_command_that_could_run_what_the_prompt_says_is_refused(command: str) -> None:
     with pytest.raises(InvalidGoal, match="worker command"):
-        CommandWorker(command, Recorder(ended()), dict)
+        CommandWorker(command, PlainRooms(Recorder(ended())), dict)
 
 
 @pytest.mark.conformance("C9")
 @pytest.mark.parametrize("state", ["finished", "blocked", "impossible", "question"])
 async def test_the_end_line_says_how_the_turn_ended(state: str, context: Context, processes: SystemProcesses) -> None:
     code = f"""print('working'); print('{{"donewhen": {{"state": "{state}", "text": "because"}}}}')"""
-    result = await CommandWorker(python(code), processes, environment).work(turn(), context)
+    result = await CommandWorker(python(code), PlainRooms(processes), environment).work(turn(), context)
     assert result.claim == Claim(state, "because")
     assert "working" in context.activities
     assert not any("donewhen" in line for line in context.activities[1:])
@@ -91,7 +96,7 @@ async def test_the_end_line_says_how_the_turn_ended(state: str, context: Context
     ],
 )
 async def test_a_bad_end_line_counts_as_finished_with_a_note(line: str, context: Context) -> None:
-    result = await CommandWorker("agent", Recorder(ended(f"x\n{line}\n")), dict).work(turn(), context)
+    result = await CommandWorker("agent", PlainRooms(Recorder(ended(f"x\n{line}\n"))), dict).work(turn(), context)
     assert result.claim.state == "finished"
     assert [step.kind for step in result.steps if not step.ok] == ["note"]
 
@@ -118,21 +123,23 @@ async def test_a_failing_command_fails_the_turn_with_its_code_and_last_words(
 ) -> None:
     command = python("import sys; print('x' * 9000); print('out of credits', file=sys.stderr); sys.exit(3)")
     with pytest.raises(WorkerFailed, match=r"exited with 3") as failed:
-        await CommandWorker(command, processes, environment).work(turn(), context)
+        await CommandWorker(command, PlainRooms(processes), environment).work(turn(), context)
     assert str(failed.value).endswith("out of credits")
     assert len(str(failed.value)) < 3000
 
 
 async def test_an_end_line_outweighs_the_exit_code(context: Context) -> None:
     line = '{"donewhen": {"state": "blocked", "text": "no key"}}'
-    result = await CommandWorker("agent", Recorder(ended(line, 1)), dict).work(turn(), context)
+    result = await CommandWorker("agent", PlainRooms(Recorder(ended(line, 1))), dict).work(turn(), context)
     assert result.claim == Claim("blocked", "no key")
     with pytest.raises(WorkerFailed):
-        await CommandWorker("agent", Recorder(ended('{"donewhen": {"state": "x"}}', 1)), dict).work(turn(), context)
+        await CommandWorker("agent", PlainRooms(Recorder(ended('{"donewhen": {"state": "x"}}', 1))), dict).work(
+            turn(), context
+        )
 
 
 async def test_a_silent_command_that_exits_0_took_its_turn(context: Context, processes: SystemProcesses) -> None:
-    result = await CommandWorker(python(""), processes, environment).work(turn(), context)
+    result = await CommandWorker(python(""), PlainRooms(processes), environment).work(turn(), context)
     assert result.claim == Claim("finished", "")
     assert result.error is None
     assert result.summary == "exit 0, without output"
@@ -151,25 +158,25 @@ async def test_a_command_that_did_not_end_by_itself_fails_the_turn(
     result: object, message: str, context: Context
 ) -> None:
     with pytest.raises(WorkerFailed, match=message):
-        await CommandWorker("agent", Recorder(result), dict).work(turn(), context)
+        await CommandWorker("agent", PlainRooms(Recorder(result)), dict).work(turn(), context)
 
 
 async def test_a_program_that_is_not_installed_is_reported_as_that(
     context: Context, processes: SystemProcesses
 ) -> None:
     with pytest.raises(WorkerFailed, match="not found: install it or correct it: no-such-agent-here"):
-        await CommandWorker("no-such-agent-here", processes, environment).work(turn(), context)
+        await CommandWorker("no-such-agent-here", PlainRooms(processes), environment).work(turn(), context)
 
 
 async def test_its_own_timeout_ends_the_turn(context: Context, processes: SystemProcesses) -> None:
-    worker = CommandWorker(python("import time; time.sleep(60)"), processes, environment, timeout=0.3)
+    worker = CommandWorker(python("import time; time.sleep(60)"), PlainRooms(processes), environment, timeout=0.3)
     with pytest.raises(WorkerFailed, match="did not end"):
         await worker.work(turn(), context)
 
 
 @pytest.mark.conformance("A8")
 async def test_output_and_exit_code_are_claims_only(context: Context) -> None:
-    result = await CommandWorker("agent", Recorder(ended("5 passed\n")), dict).work(turn(), context)
+    result = await CommandWorker("agent", PlainRooms(Recorder(ended("5 passed\n"))), dict).work(turn(), context)
     assert result.claim == Claim("finished", "5 passed")
     assert result.response_digest == "digest of 9"
     assert [(step.kind, step.ok) for step in result.steps] == [("command", True)]
@@ -177,7 +184,7 @@ async def test_output_and_exit_code_are_claims_only(context: Context) -> None:
 
 async def test_it_runs_in_the_workspace_with_the_given_environment_and_token(context: Context, tmp_path: Path) -> None:
     recorder = Recorder(ended())
-    await CommandWorker("agent", recorder, lambda: {"A": "1"}).work(turn(token="t-9"), context)
+    await CommandWorker("agent", PlainRooms(recorder), lambda: {"A": "1"}).work(turn(token="t-9"), context)
     (call,) = recorder.calls
     assert (call["cwd"], call["environment"], call["token"]) == (tmp_path, {"A": "1"}, "t-9")
 
@@ -188,12 +195,12 @@ async def test_quoting_survives_a_path_with_spaces(
     program = tmp_path / "my agent.py"
     program.write_text("print('here')")
     command = f"{shlex.quote(sys.executable)} {shlex.quote(str(program))}"
-    result = await CommandWorker(command, processes, environment).work(turn(), context)
+    result = await CommandWorker(command, PlainRooms(processes), environment).work(turn(), context)
     assert result.claim.text == "here"
 
 
 @posix
 async def test_what_it_prints_is_streamed_without_its_end_line(context: Context, processes: SystemProcesses) -> None:
     said = python("print('first\\x1b[31m'); print(); print('last'); print('{\"donewhen\": {\"state\": \"finished\"}}')")
-    await CommandWorker(said, processes, environment).work(turn(), context)
+    await CommandWorker(said, PlainRooms(processes), environment).work(turn(), context)
     assert context.streamed == "first\n\nlast\n"

@@ -173,9 +173,3 @@ def limit_changes(settings: Settings) -> LimitChanges:
     names: tuple[str, ...] = ("max_iterations", "timeout", "budget", "token_budget")
     values: dict[str, Any] = {name: getattr(settings.given, name) for name in names}
     return LimitChanges(**values)
-
-
-def refuse_missing_sandbox(call: Call) -> None:
-    """`on` is a promise: where it can't be kept, nothing is executed. Raises UsageError."""
-    if call.settings.sandbox == "on":
-        raise UsageError("sandbox on: there is no sandbox in this version; set it to auto")

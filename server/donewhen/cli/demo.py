@@ -18,7 +18,8 @@ from donewhen.cli.services import DemoProject
 from donewhen.cli.terminal import OutputClosed, Terminal
 from donewhen.cli.wording import duration, one_line
 from donewhen.config import Settings
-from donewhen.core.state import IterationRecord
+from donewhen.core.integrity_facts import TRIAL_FINDINGS
+from donewhen.core.state import IterationRecord, KnownFinding, Tried
 from donewhen.engine.api import Runs, RunStep, RunView, StartOptions
 
 WIDTH = 72
@@ -74,6 +75,7 @@ class Narration:
         self._told_audits = 0
         self._statuses: dict[str, str] = {}
         self._findings: set[str] = set()
+        self._told_tried: Tried | None = None
 
     def did(self, steps: Sequence[RunStep]) -> None:
         return
@@ -111,6 +113,9 @@ class Narration:
         if state.audits > self._told_audits and state.audit is None:
             self._told_audits = state.audits
             yield from self._audited(view)
+        if state.tried is not None and state.tried != self._told_tried:
+            self._told_tried = state.tried
+            yield from self._tried(view)
 
     def _audited(self, view: RunView) -> Iterator[str]:
         if self._told_turns == 0:
@@ -119,22 +124,31 @@ class Narration:
             if self._statuses.get(one.requirement_id) != one.status:
                 self._statuses[one.requirement_id] = one.status
                 yield f"  {requirement_line(view, one)}"
-        open_ones = view.state.open_findings
+        yield from self._found([known for known in view.state.open_findings if not _of_trials(known)])
+        unproven = [f"R{one.number}" for one in view.views if one.status not in ("met", "waived")]
+        if unproven and self._told_turns:
+            yield f"  → refused: {', '.join(unproven)} not proven; the worker is told why"
+        elif not unproven:
+            yield "  everything passes; now each check is tried again, with the tests as they were at the start"
+
+    def _tried(self, view: RunView) -> Iterator[str]:
+        found = view.state.open_findings
+        yield from self._found(found)
+        if found:
+            ids = ", ".join(known.id for known in found)
+            yield f"  → refused: trials refuse the proof ({ids}); the worker is told"
+        else:
+            yield "  → everything is proven by fresh evidence"
+
+    def _found(self, open_ones: Sequence[KnownFinding]) -> Iterator[str]:
         yield from (f"  {finding_line(known)}" for known in open_ones if known.id not in self._findings)
         for identity in sorted(self._findings - {known.id for known in open_ones}):
             yield f"  {identity} is undone"
         self._findings = {known.id for known in open_ones}
-        yield from self._judgement(view)
 
-    def _judgement(self, view: RunView) -> Iterator[str]:
-        unproven = [f"R{one.number}" for one in view.views if one.status not in ("met", "waived")]
-        findings = [known.id for known in view.state.open_findings]
-        if findings:
-            yield f"  → refused: the proof itself was changed ({', '.join(findings)}); the worker is told"
-        elif unproven and self._told_turns:
-            yield f"  → refused: {', '.join(unproven)} not proven; the worker is told why"
-        elif not unproven:
-            yield "  → everything is proven by fresh evidence"
+
+def _of_trials(known: KnownFinding) -> bool:
+    return known.finding.kind in TRIAL_FINDINGS
 
 
 def _introduction(view: RunView) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -39,7 +40,7 @@ def doctor(call: Call) -> int:
     """Always answers with 0; what doesn't work is in the answer."""
     facts = call.services.doctor_facts(call.root, call.settings)
     findings = [*_installation(), *_record(call, facts), *_workers(facts.models, call), *_plugins(facts.plugins)]
-    findings += _environment(facts)
+    findings += [*_containment(call, facts), *_environment(facts)]
     if call.json:
         call.terminal.document({"version": __version__, "findings": [asdict(finding) for finding in findings]})
         return 0
@@ -124,7 +125,6 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
         yield _model(group, one)
     named = ", ".join(models.keys) or "none is set"
     yield Finding(group, "keys", "ok" if models.keys else "missing", named)
-    yield Finding(group, "sandbox", "missing", "not available in this version: commands run as you")
 
 
 def _plugins(plugins: Sequence[PluginFacts]) -> Iterator[Finding]:
@@ -172,11 +172,61 @@ def _command_worker(call: Call) -> tuple[str, str]:
     return f"`{command}`{agent} is passed {passed}", "" if names else "--pass-env NAME passes a key to it"
 
 
+def _rooms(group: str, facts: DoctorFacts) -> Finding:
+    """What checks are tried in before a run completes."""
+    if facts.rooms_owners:
+        return Finding(group, "rooms", "missing", f"overlays at the workspace's own path; {facts.rooms_owners}")
+    if not facts.rooms_hindrance:
+        return Finding(group, "rooms", "ok", "overlays at the workspace's own path")
+    detail = f"copies of the workspace, which are slower and prove less: {facts.rooms_hindrance}"
+    return Finding(group, "rooms", "missing", detail, "pip install 'donewhen[rooms]'")
+
+
+BETTER = (
+    (
+        r"uid map|Permission denied|Operation not permitted",
+        "it may make no namespaces here: on Ubuntu, `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` or an "
+        "AppArmor profile for bwrap; start a container with `--security-opt seccomp=unconfined --security-opt "
+        "apparmor=unconfined`",
+    ),
+    (r"No space left|max_user_namespaces", "`sudo sysctl user.max_user_namespaces=10000`"),
+    (r"home folder", "open the project's own folder"),
+    (r"is a link", "put the folder itself in the link's place"),
+    (r"this system", "work in Linux, such as in WSL, a dev container or a virtual machine"),
+)
+"""What hinders rooms, by what is said, and what helps."""
+
+
+def _containment(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
+    """Whether what workers run can be contained."""
+    group, settings = "rooms for commands", call.settings
+    if facts.contains is None:
+        return
+    if facts.contains:
+        how = next((told for said, told in BETTER if re.search(said, facts.contains)), "pip install 'donewhen[rooms]'")
+        yield Finding(group, "rooms", "missing", f"commands run as you, and ask: {facts.contains}", how)
+    else:
+        yield Finding(group, "rooms", "ok", "the workspace is changed, and nothing else")
+    network = "reach the network" if settings.network else 'reach no network (network = "on" in your settings)'
+    what = {
+        "off": "what workers run is not contained (sandbox is off)",
+        "auto": f"the built-in agent's commands are contained, and {network}; other agents with --sandbox on",
+        "on": f"what workers run is contained, or nothing runs; commands {network}",
+    }
+    yield Finding(
+        group, "sandbox", "ok" if settings.sandbox == "off" or not facts.contains else "missing", what[settings.sandbox]
+    )
+    checks = "in rooms" if settings.contains_checks else 'as you (sandbox_checks = "on" in your settings)'
+    yield Finding(group, "checks", "ok", f"they run {checks}")
+
+
 def _environment(facts: DoctorFacts) -> Iterator[Finding]:
     group = "what checks run in"
     why = f" ({facts.why})" if facts.why else ""
     yield Finding(group, "python", "ok" if facts.interpreter else "missing", f"{facts.interpreter or 'none'}{why}")
     yield Finding(group, "PATH", "ok", os.pathsep.join(facts.path))
+    if facts.rooms:
+        yield _rooms(group, facts)
     for check in facts.checks:
         state: State = "ok" if check.program else "missing"
         how = "" if check.program else "not installed here: install it, or correct the goal"

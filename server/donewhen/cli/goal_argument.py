@@ -109,8 +109,8 @@ def the_goal(root: Path) -> str:
 
 async def surveyed(call: Call) -> Survey:
     """The checks of the workspace, those of a draft tried unless the person declined it."""
-    # A sandbox that can't be had is a promise that nothing is executed.
-    tries = not call.arguments.no_try and call.settings.sandbox != "on"
+    # What tries a draft's checks opens no rooms: where checks are to run in them, none is tried.
+    tries = not call.arguments.no_try and not call.settings.contains_checks
     if tries:
         call.terminal.say("trying the checks that are here, for a minute each at most (--no-try drafts without) …")
     return await call.services.survey(call.root, call.settings, tries)

@@ -8,8 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from donewhen.cli.calling import Call, refuse_missing_sandbox
+from donewhen.cli.calling import Call
 from donewhen.cli.display import Display, display_for
+from donewhen.cli.explaining import say_what_proof_rests_on
 from donewhen.cli.goal_argument import goal_path, say_problems, say_undecided, surveyed, the_goal, write_draft
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, exit_code
 from donewhen.cli.signals import ending_signals
@@ -156,9 +157,11 @@ def _named_goal(call: Call) -> str:
 
 async def check(call: Call) -> int:
     """One audit; 0 where everything is proven, 1 where something is not."""
-    refuse_missing_sandbox(call)
     path = _named_goal(call)
     say_problems(call, path)
+    if call.arguments.explain:
+        async with call.runs() as runs:
+            return say_what_proof_rests_on(call, path, await runs.rests_on(path))
     display = display_for(call)
     async with call.runs() as runs:
         view = await _audit(runs, path, display, shown=call.terminal.live and not call.json)

@@ -40,8 +40,8 @@ COMMANDS = {
     "bench": "measure judges: how often they accept what isn't done, and reject what is",
 }
 NOT_RESUMED = (
-    "worker", "worker_command", "pass_env", "script", "temperature", "window", "judge_rule", "judge_temperature",
-    "judge_prompt", "judge_calls", "judge_tokens",
+    "worker", "worker_command", "pass_env", "script", "network", "temperature", "window", "judge_rule",
+    "judge_temperature", "judge_prompt", "judge_calls", "judge_tokens",
 )  # fmt: skip
 """A run keeps its worker and how it is judged: these options of `run` are none of `resume`."""
 
@@ -57,7 +57,7 @@ GROUPS = {
     "who works": _WORKING,
     "who judges": JUDGING,
     "limits": ("max_iterations", "timeout", "budget", "token_budget"),
-    "safety": ("approve", "sandbox"),
+    "safety": ("approve", "sandbox", "network"),
 }
 
 
@@ -112,6 +112,8 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["preflight"].add_argument("goal", nargs="?", metavar="GOAL")
     _run_options(commands["preflight"], ADVISING)
     commands["check"].add_argument("goal", nargs="?", metavar="GOAL")
+    explained = "list what the proof rests on, and execute nothing"
+    commands["check"].add_argument("--explain", action="store_true", help=explained)
     _run_options(commands["check"], JUDGING)
     commands["run"].add_argument("goal", nargs="*", metavar="GOAL or OBJECTIVE")
     _run_options(commands["run"], [setting.name for setting in SETTINGS])

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import NoReturn
 
-from donewhen.cli.calling import Call, limit_changes, refuse_missing_sandbox, start_options
+from donewhen.cli.calling import Call, limit_changes, start_options
 from donewhen.cli.display import display_for
 from donewhen.cli.goal_argument import (
     GoalVerb,
@@ -93,10 +93,10 @@ def _no_number(name: str) -> NoReturn:
 def resume_options(call: Call) -> StartOptions:
     """The options of `resume`: a run keeps its worker, and approval only where a person says so now. Raises
     UsageError."""
-    refuse_missing_sandbox(call)
     approve = call.settings.given.approve
     options = start_options(call.settings, askable=call.interactive and approve != "deny")
-    return replace(options, worker=None, worker_command=None, script=None, approve=approve)
+    sandbox = call.settings.given.sandbox or ("on" if call.settings.sandbox == "on" else None)
+    return replace(options, worker=None, worker_command=None, script=None, approve=approve, sandbox=sandbox)
 
 
 def _refuse_agent_without_model(call: Call, options: StartOptions) -> None:
@@ -136,7 +136,6 @@ async def _to_resume(call: Call, runs: Runs) -> RunState | None:
 
 def checked_options(call: Call) -> StartOptions:
     """The options of `run`, complete and possible. Raises UsageError."""
-    refuse_missing_sandbox(call)
     options = start_options(call.settings, askable=call.interactive)
     if options.worker is None and options.worker_command and call.settings.given.worker_command:
         options = replace(options, worker="command")

@@ -145,6 +145,13 @@ class DoctorFacts:
     models: ModelsFacts = ModelsFacts()
     plugins: tuple[PluginFacts, ...] = ()
     """In the order in which they are called."""
+    rooms: str = ""
+    """How rooms are made here, empty where that isn't known; `rooms_hindrance` says why not as overlays."""
+    rooms_hindrance: str = ""
+    rooms_owners: str = ""
+    """What in the workspace can't be changed in a room, since somebody else owns it."""
+    contains: str | None = None
+    """Why commands can't be contained in rooms here; empty where they can, None where that isn't known."""
 
 
 class OpenRuns(Protocol):

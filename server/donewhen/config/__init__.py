@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from donewhen.config.approvals import KEYS as APPROVAL_KEYS
 from donewhen.config.approvals import Approvals, take_approvals
+from donewhen.config.hidden import KEY as HIDDEN_KEY
+from donewhen.config.hidden import HiddenCheck, take_hidden
 from donewhen.config.prices import ModelPrice, price_example, read_prices
 from donewhen.config.values import (
     BY_NAME,
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
 
 _OUT_OF_REACH = frozenset({
     "api_key", "judge_api_key", "prompt", "prompts", "price", "prices", "plugins", "validators", "server_path",
-    "interpreter", "python", "allow", "allow_list", "allowlist", "environment", "env", "network", "state_folder",
-    "ceiling", "approvals", *APPROVAL_KEYS,
+    "interpreter", "python", "allow", "allow_list", "allowlist", "environment", "env", "state_folder",
+    "ceiling", "approvals", HIDDEN_KEY, *APPROVAL_KEYS,
 })  # fmt: skip
 """What a workspace file must not hold, beyond the settings that say `never` themselves."""
 
@@ -71,6 +73,13 @@ class Choices:
     token_budget: int | Unlimited | None = None
     approve: Literal["auto", "ask", "deny"] | None = None
     sandbox: Literal["off", "auto", "on"] | None = None
+    network: Literal["on", "off"] | None = None
+    sandbox_checks: Literal["off", "on"] | None = None
+    room_writes: tuple[str, ...] | None = None
+    room_reads: tuple[str, ...] | None = None
+    room_processes: int | None = None
+    room_memory: int | None = None
+    room_disk: int | None = None
     temperature: float | None = None
     window: int | None = None
     judge_rule: Literal["majority", "unanimity"] | None = None
@@ -117,6 +126,8 @@ class Settings:
     """What the person alone says, no workspace file."""
     approvals: Approvals = field(default_factory=Approvals)
     """The person's rules for tools, and their plugins."""
+    hidden_checks: tuple[HiddenCheck, ...] = ()
+    """What the person holds out from workers in this workspace."""
 
     def pick(self, name: str) -> Any:
         """What is given, else configured, of a setting that no goal file holds; None where nobody says anything."""
@@ -142,6 +153,15 @@ class Settings:
         return self.given.sandbox or self.configured.sandbox or "auto"
 
     @property
+    def network(self) -> bool:
+        """Contained commands reach it."""
+        return self.pick("network") == "on"
+
+    @property
+    def contains_checks(self) -> bool:
+        return self.pick("sandbox_checks") == "on"
+
+    @property
     def state_dir(self) -> Path | None:
         return self.given.state_dir or self.configured.state_dir
 
@@ -163,14 +183,14 @@ def load_settings(
     flag = _from_texts({n: (v, BY_NAME[n].option) for n, v in flags.items() if v is not None}, warnings)
     variables = {s.name: (environ[s.variable], s.variable) for s in SETTINGS if environ.get(s.variable)}
     environment = _from_texts(variables, warnings)
-    own = _from_user(user_file or user_settings_file(), warnings)
-    user = own.choices.over(Choices(approve="ask" if terminal else "deny", sandbox="auto"))
+    own = _from_user(user_file or user_settings_file(), root, warnings)
+    user = own.choices.over(Choices(approve="ask" if terminal else "deny", sandbox="auto", network="off"))
     workspace = Choices()
     if root is not None:
         workspace = capped(_from_workspace(root / "pyproject.toml", user, warnings), own.ceiling, warnings)
     given = flag.over(environment)
     configured, mine = workspace.over(user), given.over(user)
-    return Settings(given, configured, own.ceiling, tuple(warnings), own.prices, mine, own.approvals)
+    return Settings(given, configured, own.ceiling, tuple(warnings), own.prices, mine, own.approvals, own.hidden)
 
 
 def user_settings_file() -> Path:
@@ -253,12 +273,14 @@ class _UserFile:
     ceiling: Choices
     prices: Mapping[str, ModelPrice]
     approvals: Approvals
+    hidden: tuple[HiddenCheck, ...]
 
 
-def _from_user(path: Path, warnings: list[SettingWarning]) -> _UserFile:
+def _from_user(path: Path, root: Path | None, warnings: list[SettingWarning]) -> _UserFile:
     table = _toml(path)
     prices = read_prices(table.pop("prices", {}), str(path))
     approvals = take_approvals(table, str(path))
+    hidden = take_hidden(table, root, str(path))
     ceiling = table.pop("ceiling", {})
     if not isinstance(ceiling, dict):
         raise InvalidGoal(f"[ceiling] must be a table of limits (in {path})")
@@ -267,7 +289,7 @@ def _from_user(path: Path, warnings: list[SettingWarning]) -> _UserFile:
     for name in sorted(set(cast(dict[str, object], ceiling)) - set(limits)):
         warnings.append(_unknown(name, f"[ceiling] of {path}", CAPS))
     highest = _choices(_read_table(limits, f"[ceiling] of {path}", warnings))
-    return _UserFile(_choices(values), highest, prices, approvals)
+    return _UserFile(_choices(values), highest, prices, approvals, hidden)
 
 
 def _from_workspace(path: Path, user: Choices, warnings: list[SettingWarning]) -> Choices:

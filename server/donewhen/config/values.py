@@ -32,12 +32,16 @@ Kind = Literal[
     "globs",
     "path",
     "variables",
+    "size",
+    "paths",
 ]
 FromWorkspace = Literal["may", "tighten", "never"]
 
 WORKERS = ("agent", "human", "command", "acp", "scripted")
 APPROVE = ("auto", "ask", "deny")
 SANDBOX = ("off", "auto", "on")
+NETWORK = ("on", "off")
+CONTAINED = ("off", "on")
 JUDGE_RULES = ("majority", "unanimity")
 """From the loosest to the strictest, as `APPROVE` and `SANDBOX` are."""
 
@@ -90,7 +94,14 @@ SETTINGS = (
     Setting("budget", "money", "US dollars that it may cost", unlimited=True),
     Setting("token_budget", "whole", "tokens that it may use", unlimited=True),
     Setting("approve", "choice", "what happens when a worker needs approval", "tighten", APPROVE),
-    Setting("sandbox", "choice", "whether commands are contained", "tighten", SANDBOX),
+    Setting("sandbox", "choice", "whether what a worker runs is contained in a room (auto)", "tighten", SANDBOX),
+    Setting("network", "choice", "whether contained commands reach the network (off)", "tighten", NETWORK),
+    Setting("sandbox_checks", "choice", "whether checks run in rooms as well (off)", "never", CONTAINED, flag=False),
+    Setting("room_writes", "paths", "folders that contained commands may change, too", "never", flag=False),
+    Setting("room_reads", "paths", "folders that contained commands may read, too", "never", flag=False),
+    Setting("room_processes", "whole", "processes and threads of a contained command (4096)", "never", flag=False),
+    Setting("room_memory", "size", "memory of a contained command (three quarters of it)", "never", flag=False),
+    Setting("room_disk", "size", "what a contained command may fill the disk by (10 GB)", "never", flag=False),
     Setting("temperature", "number", "the temperature of the agent's model", least=0, most=2),
     Setting("window", "whole", "the context of the agent's model, in tokens", least=4_000),
     Setting("judge_rule", "choice", "what several judges must agree on (majority)", "tighten", JUDGE_RULES),
@@ -111,6 +122,8 @@ CAPPED = tuple(setting.name for setting in SETTINGS if setting.ceiling)
 """What the user's ceiling bounds besides `LIMITS`."""
 
 _DURATION = re.compile(r"(?:(\d{1,9}(?:\.\d+)?)h)?(?:(\d{1,9}(?:\.\d+)?)m)?(?:(\d{1,9}(?:\.\d+)?)s)?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s?(MB|GB|TB)", re.IGNORECASE)
+_UNITS = {"MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,99}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}\*?")
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
@@ -128,6 +141,8 @@ _EXPECTED: dict[Kind, str] = {
     "money": "a number of US dollars greater than 0",
     "globs": 'a list of globs such as ["tests/**"]',
     "path": "a folder",
+    "size": "a size such as 512MB or 8GB",
+    "paths": 'a list of folders such as ["~/.my-agent"]',
     "variables": "names of variables such as OPENAI_API_KEY or OPENAI_*, without values; or none",
 }
 
@@ -140,14 +155,14 @@ def written(setting: Setting, value: object, where: str) -> str:
         if setting.kind in _JOINED and items and all(isinstance(item, str) for item in items):
             return _JOINED[setting.kind].join(map(str, items))
         raise _refused(setting, items, where)
-    if isinstance(value, str) and (value == UNLIMITED or not (numeric or setting.kind == "globs")):
+    if isinstance(value, str) and (value == UNLIMITED or not (numeric or setting.kind in ("globs", "paths"))):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool) and numeric:
         return str(value)
     raise _refused(setting, value, where)
 
 
-_JOINED: dict[Kind, str] = {"globs": "\n", "panel": ",", "variables": ","}
+_JOINED: dict[Kind, str] = {"globs": "\n", "paths": "\n", "panel": ",", "variables": ","}
 """How the members of a list are written as one text."""
 
 
@@ -255,6 +270,12 @@ def parse_duration(text: str) -> float | None:
     return hours * 3600 + minutes * 60 + seconds
 
 
+def _size(text: str) -> int | None:
+    """Bytes."""
+    match = _SIZE.fullmatch(text.strip())
+    return int(float(match[1]) * _UNITS[match[2].upper()]) or None if match else None
+
+
 _READERS: dict[Kind, Callable[[str], object]] = {
     "name": _name,
     "text": lambda text: text,
@@ -267,6 +288,8 @@ _READERS: dict[Kind, Callable[[str], object]] = {
     "money": _number,
     "globs": lambda text: tuple(text.split("\n")),
     "path": lambda text: Path(text).expanduser(),
+    "paths": lambda text: tuple(text.split("\n")),
+    "size": _size,
     "variables": _variables,
 }
 

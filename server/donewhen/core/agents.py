@@ -1,5 +1,5 @@
 """Which variables a worker command gets besides those that hold no secret: what a person names, and what the agent that
-it starts logs in with.
+it starts logs in with. And which folders below the home folder are that agent's own.
 
 The names are those of the agents' own documentation: Claude Code (code.claude.com, environment variables), Codex
 (developers.openai.com, environment variables), Gemini CLI (geminicli.com, authentication), Cursor CLI (cursor.com,
@@ -32,12 +32,19 @@ _ANY_PROVIDER = (
 @dataclass(frozen=True, slots=True)
 class Agent:
     """A coding agent. `programs` are the names that it is started by, those of its packages included; `passes` are
-    names of variables, `PREFIX_*` for all that begin so; `where` are more of them, where a variable is set."""
+    names of variables, `PREFIX_*` for all that begin so; `where` are more of them, where a variable is set.
+
+    Below the home folder, `keeps` are the folders and files of its own that it writes, of which it replaces those in
+    `replaces` by new ones; `needs` is what it only reads: where it is installed, who a person is to others.
+    """
 
     name: str
     programs: tuple[str, ...]
     passes: tuple[str, ...]
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    keeps: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 AGENTS = (
@@ -50,14 +57,43 @@ AGENTS = (
             "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_APPLICATION_CREDENTIALS",),
             "CLAUDE_CODE_USE_FOUNDRY": ("ANTHROPIC_FOUNDRY_API_KEY",),
         },
+        keeps=(".claude", ".cache/claude", ".cache/claude-cli-nodejs", ".local/state/claude"),
+        replaces=(".claude.json",),
+        needs=(".local/share/claude",),
     ),
-    Agent("Codex", ("codex", "codex-acp"), ("OPENAI_API_KEY", "CODEX_*")),
-    Agent("Gemini CLI", ("gemini", "gemini-cli"), _GOOGLE),
-    Agent("Cursor CLI", ("cursor-agent",), ("CURSOR_API_KEY",)),
-    Agent("Copilot CLI", ("copilot",), ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")),
-    Agent("Aider", ("aider", "aider-chat"), (*_ANY_PROVIDER, "AIDER_*"), {"AWS_PROFILE": _AWS}),
-    Agent("OpenCode", ("opencode", "opencode-ai"), (*_ANY_PROVIDER, "OPENCODE_*"), {"AWS_PROFILE": _AWS}),
-    Agent("OpenHands", ("openhands", "openhands-ai", "openhands.core.main"), ("LLM_*",)),
+    Agent("Codex", ("codex", "codex-acp"), ("OPENAI_API_KEY", "CODEX_*"), keeps=(".codex",)),
+    Agent("Gemini CLI", ("gemini", "gemini-cli"), _GOOGLE, keeps=(".gemini",)),
+    Agent(
+        "Cursor CLI",
+        ("cursor-agent",),
+        ("CURSOR_API_KEY",),
+        keeps=(".cursor", ".config/cursor"),
+        needs=(".local/share/cursor-agent",),
+    ),
+    Agent(
+        "Copilot CLI",
+        ("copilot",),
+        ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"),
+        keeps=(".copilot", ".config/github-copilot"),
+        needs=(".config/gh",),
+    ),
+    Agent(
+        "Aider",
+        ("aider", "aider-chat"),
+        (*_ANY_PROVIDER, "AIDER_*"),
+        {"AWS_PROFILE": _AWS},
+        keeps=(".aider",),
+        needs=(".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json", ".env"),
+    ),
+    Agent(
+        "OpenCode",
+        ("opencode", "opencode-ai"),
+        (*_ANY_PROVIDER, "OPENCODE_*"),
+        {"AWS_PROFILE": _AWS},
+        keeps=(".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
+        needs=(".opencode",),
+    ),
+    Agent("OpenHands", ("openhands", "openhands-ai", "openhands.core.main"), ("LLM_*",), keeps=(".openhands",)),
 )
 
 

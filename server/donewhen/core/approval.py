@@ -27,6 +27,7 @@ NOT_RUN = "not run:"
 NOT_WRITTEN = "not written:"
 """How what a worker is told of a call begins that a person did not allow: one of these two, then one of those. They are
 found again where its conversation is made shorter."""
+OUTSIDE = "it would run outside of the room that commands run in, as you"
 NOBODY = "nobody is asked in this run (approve is deny): it was started without anybody to answer"
 
 
@@ -42,26 +43,35 @@ class ApprovalRule:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a call may be made. `remembers`: a person's approval of it may be kept."""
+    """Whether a call may be made. `remembers`: a person's approval of it may be kept. `outside`: once it is approved it
+    is made outside of the room that commands run in."""
 
     action: Permit
     reason: str = ""
     remembers: bool = False
+    outside: bool = False
 
 
 def permit_for(
-    use: ToolUse, approve: Mode, rules: Sequence[ApprovalRule], tracked: Tracked, *, windows: bool = False
+    use: ToolUse,
+    approve: Mode,
+    rules: Sequence[ApprovalRule],
+    tracked: Tracked,
+    *,
+    windows: bool = False,
+    contained: bool = False,
 ) -> Decision:
     """Whether a tool call may be made: the first of these that has something to say.
 
-    A `deny` rule; what always asks; an `ask` rule; an `allow` rule; `--approve auto`; the defaults, which let through
-    what stays inside the workspace and ask for anything else. Where nobody is asked, asking is denying. `tracked` says
-    which files git tracks, `windows` that commands are run by `cmd`.
+    A `deny` rule; what always asks, as a command does that is to run outside of the room; an `ask` rule; an `allow`
+    rule; `--approve auto`; the defaults, which let through what stays inside the workspace, or in the room, and ask for
+    anything else. Where nobody is asked, asking is denying. `tracked` says which files git tracks, `windows` that
+    commands are run by `cmd`, `contained` that they run in a room.
     """
     denied = _first(use, rules, "deny", windows)
     if denied is not None:
         return Decision("deny", f"a rule denies {_named(denied)}")
-    wanted = _wanted(use, approve, rules, tracked, windows)
+    wanted = _wanted(use, approve, rules, tracked, windows, contained and use.tool == COMMAND_TOOL)
     return Decision("deny", NOBODY) if wanted.action == "ask" and approve == "deny" else wanted
 
 
@@ -86,15 +96,19 @@ def rule_problem(rule: ApprovalRule) -> str | None:
     return None
 
 
-def _wanted(use: ToolUse, approve: Mode, rules: Sequence[ApprovalRule], tracked: Tracked, windows: bool) -> Decision:
+def _wanted(
+    use: ToolUse, approve: Mode, rules: Sequence[ApprovalRule], tracked: Tracked, windows: bool, contained: bool
+) -> Decision:
     """What the person who started the run wants, were there somebody to ask."""
     always = always_asks(_text(use), tracked) if use.tool == COMMAND_TOOL else None
     if always is not None:
-        return Decision("ask", always)
+        return Decision("ask", always, outside=contained)
+    if contained and use.input.get("outside"):
+        return Decision("ask", OUTSIDE, outside=True)
     asked = _first(use, rules, "ask", windows)
     if asked is not None:
         return Decision("ask", f"a rule asks for {_named(asked)}")
-    if _first(use, rules, "allow", windows) is not None or approve == "auto":
+    if contained or _first(use, rules, "allow", windows) is not None or approve == "auto":
         return Decision("allow")
     if use.tool in OWN_TOOLS and use.tool != COMMAND_TOOL and not use.sensitive:
         return Decision("allow")

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from donewhen.core.events import EndStatus
 from donewhen.core.findings import findings_preview, unaccepted
 from donewhen.core.goal import Requirement
+from donewhen.core.integrity_facts import TRIAL_FINDINGS
 from donewhen.core.proof import (
     assess,
     findings_alone,
     needed_judgements,
     proven,
     satisfied,
+    trials_due,
     undecidable,
     unmet_signature,
 )
@@ -52,6 +54,11 @@ class Confirm:
 
 
 @dataclass(frozen=True, slots=True)
+class RunTrials:
+    """Everything is proven, as far as reading goes: try the checks in rooms (`core/trials.py`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """Questions that only a person can answer."""
 
@@ -79,7 +86,7 @@ class Stop:
 
 _LIMITED = ("capped", "timed_out", "over_budget", "stalled")
 
-Action = RunWorker | RunAudit | AskJudge | Confirm | Ask | AwaitPerson | Pause | Stop
+Action = RunWorker | RunAudit | AskJudge | RunTrials | Confirm | Ask | AwaitPerson | Pause | Stop
 
 
 def decide(state: RunState, seconds: float = 0.0) -> Action:
@@ -122,6 +129,8 @@ def _asked_for(state: RunState) -> Action | None:
 def _completed(state: RunState) -> Action | None:
     if not proven(state):
         return None
+    if trials_due(state):
+        return RunTrials()
     if not state.confirmed:
         return Confirm()
     # An override is always shown as such, never as proven.
@@ -189,9 +198,15 @@ def _person(state: RunState) -> Action | None:
         return None  # the turn goes on, and waits for the answer itself
     if state.interrupts:
         return AwaitPerson()
-    if state.claim is not None:
+    if state.claim is not None and not _about_trials(state):
         return Ask((_claim_question(state),))
     return None
+
+
+def _about_trials(state: RunState) -> bool:
+    """The worker was told what trials refuse, and says something to it: a person is asked about both at once."""
+    told = [one for one in state.open_findings if one.finding.kind in TRIAL_FINDINGS and one.since < state.turns_ended]
+    return bool(told) and findings_alone(state)
 
 
 def _findings(state: RunState) -> Action | None:
@@ -199,9 +214,21 @@ def _findings(state: RunState) -> Action | None:
     A worker whose last turn failed may still be at it."""
     if state.redo is not None or state.failures or state.undoing or not findings_alone(state):
         return None
+    if _hears_of_trials(state):
+        return None
     if not state.options.askable:
         return Stop("blocked", unaccepted(state))
     return Ask((_findings_question(state),))
+
+
+def _hears_of_trials(state: RunState) -> bool:
+    """What a trial refuses, the worker hears once: it may have meant no harm, and can mend it without a person."""
+    cap = state.limit("max_iterations")
+    if state.options.worker is None or state.claim is not None or (cap is not None and state.iteration >= cap):
+        return False
+    known = state.open_findings
+    tried = [one for one in known if one.finding.kind in TRIAL_FINDINGS and one.finding.kind != "not_tried"]
+    return len(tried) == len(known) and any(one.since == state.turns_ended for one in tried)
 
 
 def _given_up(state: RunState) -> Action | None:
@@ -284,7 +311,13 @@ def _findings_question(state: RunState) -> Interrupt:
     rest = "Nothing else is left for the worker" if unsettled else "Everything else is proven"
     ids = ", ".join(one.id for one in known)
     accept = "Accept that" if len(known) == 1 else f"Accept all {len(known)} changes"
-    title = f"{rest}, but the proof itself was changed ({ids}). {accept}, have the worker undo it, or end the run?"
+    tried = all(one.finding.kind in TRIAL_FINDINGS for one in known)
+    what = f"trials refuse the proof ({ids})" if tried else f"the proof itself was changed ({ids})"
+    title = f"{rest}, but {what}. {accept}, have the worker undo it, or end the run?"
+    if tried and state.claim is not None and state.claim.text:
+        title += f" The worker says: {state.claim.text}"
+    if tried and state.tried is not None and state.tried.advice:
+        title += f" {state.tried.advice}"
     if cap is not None and state.iteration >= cap:
         title += f" The worker has no turn left: the limit of {_iterations(cap)} is reached."
     return Interrupt(

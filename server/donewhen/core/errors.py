@@ -9,6 +9,7 @@ DoneWhenError
 │   ├── UnknownName        the run has no requirement, finding, evidence or iteration of that name
 │   ├── UnknownInterrupt   no open interrupt of that id
 │   ├── WrongAnswer        an answer of a kind that the interrupt doesn't take
+│   ├── ActRefused         only a person may do that, and it can't be told that one did
 │   ├── NotResumable       complete and cancelled runs stay ended; capped ones need a raised limit
 │   └── NotTrusted         an untrusted workspace executes nothing
 ├── PersonNeeded           only a person can go on (exit 3)
@@ -16,6 +17,7 @@ DoneWhenError
 ├── LedgerError            the record of runs can't be read or written
 │   ├── LedgerTooNew       it was written by a newer version: refused, untouched
 │   ├── UnreadableRun      one run of it can't be read; all others can
+│   ├── RecordChanged      something else changed what is on record of a run: it ends crashed
 │   └── LedgerUnavailable  the state folder can't be written (full, read-only)
 ├── WorkspaceError         a file of the workspace can't be read or written
 │   ├── ChangedMeanwhile   a guarded write found other content than was read
@@ -106,6 +108,10 @@ class WrongAnswer(UsageError):
     """The interrupt doesn't take an answer of this kind."""
 
 
+class ActRefused(UsageError):
+    """Only a person may do that, and nothing shows that one did; the message says what to do."""
+
+
 class NotResumable(UsageError):
     """The run has ended for good, or needs a raised limit; the message says which.
 
@@ -160,6 +166,15 @@ class UnreadableRun(LedgerError):
 
     def __init__(self, run_id: str, why: str) -> None:
         super().__init__(f"run {run_id} can't be read: {why}")
+        self.run_id = run_id
+        self.why = why
+
+
+class RecordChanged(LedgerError):
+    """What is on record of a run is not as it was written: the run ends `crashed` there. `why` says which entry."""
+
+    def __init__(self, run_id: str, why: str) -> None:
+        super().__init__(f"run {run_id} can't go on: {why}")
         self.run_id = run_id
         self.why = why
 

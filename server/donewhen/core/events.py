@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from donewhen.core.acts import Person
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.calls import (
     BudgetReached,
@@ -29,6 +30,7 @@ from donewhen.core.steering import PauseRequested as PauseRequested
 from donewhen.core.steering import RunInterrupted as RunInterrupted
 from donewhen.core.steering import RunPaused as RunPaused
 from donewhen.core.steering import StopRequested as StopRequested
+from donewhen.core.trials import CheckGrade
 from donewhen.core.verdict import Verdict
 from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
 
@@ -101,8 +103,16 @@ class RunOptions:
     """False: nobody answers questions about requirements that only a person could decide; the worker goes on."""
     askable: bool = True
     """False: nobody is there to be asked about integrity findings. Where they are all that is left, the run ends."""
+    trials: bool = False
+    """Before it completes, its checks are tried in rooms (`core/trials.py`)."""
+    hidden_checks: tuple[str, ...] = ()
+    """The names of checks that are held out from the worker; their commands stand in the person's settings alone."""
     metered: bool = True
     """False: what the worker's turns cost is known only where it reports it (a command, a callable)."""
+    contained: bool = False
+    """What the worker runs, runs in rooms (`ports.LiveRooms`), in which it changes the workspace and nothing else."""
+    network: bool = False
+    """What runs in those rooms reaches the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +251,35 @@ class AuditAbandoned:
 
 
 @dataclass(frozen=True, slots=True)
+class TrialsStarted:
+    """Intent: everything else is proven at this revision; its checks are tried against the tree `base`."""
+
+    revision: str
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrialsFinished:
+    """What the trials say together; each of them is on record as evidence. `findings` replaces those of earlier trials,
+    `grades` says by check id what its pass proves by, `changed` are the proof files that are not as they were. `advice`
+    is what the judge says about that change, `usage` what asking it cost."""
+
+    revision: str
+    findings: tuple[IntegrityFinding, ...] = ()
+    grades: Mapping[str, CheckGrade] = field(default_factory=dict[str, CheckGrade])
+    changed: tuple[str, ...] = ()
+    advice: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialsAbandoned:
+    """The trials were cut off, or files changed meanwhile: what they found doesn't count."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeStarted:
     """Intent: the judge is asked about these requirements at this revision."""
 
@@ -297,6 +336,8 @@ class FindingAccepted:
     finding_id: str
     reason: str
     undo: bool = False
+    person: Person | None = None
+    """Who did it, from where; None in entries that say nothing of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +347,7 @@ class RequirementWaived:
     requirement_id: str
     reason: str
     undo: bool = False
+    person: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +356,7 @@ class RequirementDisputed:
 
     requirement_id: str
     reason: str
+    person: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +368,7 @@ class InterruptOpened:
 class InterruptAnswered:
     interrupt_id: str
     answer: Answer
+    person: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,10 +395,12 @@ class RunResumed:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """`status` is None for a bare audit."""
+    """`status` is None for a bare audit. `broken`: what came after this on record is not as it was written, so that
+    nothing goes on from it; a ledger says so of its own accord."""
 
     status: EndStatus | None
     reason: str
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +425,7 @@ Event = (
     RunStarted | GoalAmended | BaselineTaken | RevisionChanged | RevisionConfirmed | CheckpointTaken
     | TurnStarted | TurnFinished | TurnAbandoned | TurnRestored
     | AuditStarted | CheckStarted | CheckFinished | EvidenceRecorded | AuditFinished | AuditAbandoned
+    | TrialsStarted | TrialsFinished | TrialsAbandoned
     | JudgeStarted | JudgeFinished | JudgeFailed | ClaimJudged
     | CallStarted | CallFinished | MessageKept | ToolStarted | ToolFinished | ConversationCompacted | BudgetReached
     | FindingAccepted | RequirementWaived | RequirementDisputed

@@ -209,7 +209,39 @@ class ObservedResponse:
     size: int
 
 
-Observation = CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand | ObservedResponse
+TrialKind = Literal[
+    "original", "reverted", "planted", "control", "planted_before", "reverted_rebuilt", "forced", "held_out"
+]
+"""See `core/trials.py`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run of one check in a room: `tried` says of what. `result` is None where there was none; `reason` says why.
+
+    `laid` are the paths (bounded) that differ from the present tree there; `rewritten` the proof files that were
+    written while it ran. `same_place` is false in a room that lies in another folder: what is installed by its path may
+    come from the workspace itself. `plant` is the name of the planted test.
+    """
+
+    tried: TrialKind
+    check_id: str
+    command: str
+    result: CheckResult | None
+    reason: str = ""
+    laid: tuple[str, ...] = ()
+    laid_total: int = 0
+    rewritten: tuple[str, ...] = ()
+    room: str = ""
+    same_place: bool = True
+    plant: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.result is not None and self.result.passed
+
+
+Observation = CheckResult | EditorReport | ObservedFile | ObservedDiff | ObservedCommand | ObservedResponse | Trial
 
 
 def shows(observation: Observation) -> bool:
@@ -223,6 +255,8 @@ def shows(observation: Observation) -> bool:
             return True
         case EditorReport(doubt=doubt):
             return not doubt
+        case Trial(result=result):
+            return result is not None
         case ObservedDiff(paths=paths, text=text):
             return bool(paths or text.strip())
         case ObservedCommand(exit_code=code, output=output):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from donewhen.core import events as e
-from donewhen.core import fold_calls, fold_guard, fold_plugging
+from donewhen.core import fold_acts, fold_calls, fold_guard, fold_plugging, fold_trials
 from donewhen.core.changing import replace
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
 from donewhen.core.findings import unaccepted
@@ -87,7 +87,7 @@ def fold(state: RunState, entry: e.Entry) -> RunState:
         sequence=entry.sequence,
         confirmed=False,
     )
-    return _FOLDS[type(event)](clocked, event, entry.at)
+    return fold_acts.noted(state, _FOLDS[type(event)](clocked, event, entry.at), event, entry.at)
 
 
 def _seconds_by_times(state: RunState, entry: e.Entry) -> float:
@@ -122,6 +122,7 @@ def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
         disputes={key: value for key, value in state.disputes.items() if key in known},
         dismissed=frozenset(),
         audit_due=True,
+        tried=None,
         audit=None if state.audit is None else replace(state.audit, amended=True),
         guard=None if state.goal.guard and not goal.guard else state.guard,
     )
@@ -167,6 +168,8 @@ def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> R
     moved = replace(
         state, revision=event.revision, judged=judged, audit_due=due, person_paths=persons, disturbed=disturbed
     )
+    if event.by == "person":
+        moved = replace(moved, agreed={**state.agreed, **dict.fromkeys(event.paths, "")})
     return fold_guard.edited(moved, event)
 
 
@@ -194,6 +197,7 @@ def _finding_accepted(state: RunState, event: e.FindingAccepted, at: float) -> R
             accepted.pop(known.finding.key, None)
         else:
             accepted[known.finding.key] = (known.finding.fact, event.reason)
+        state = fold_trials.accepted(state, known, undo=event.undo)
     return without_settled_question(replace(state, findings=tuple(findings), accepted=accepted))
 
 
@@ -327,6 +331,7 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
         reason=event.reason,
         last_alive=alive,
         judging=(),
+        trying=False,
     )
 
 
@@ -349,6 +354,7 @@ def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> Run
         audit=None,
         audit_due=state.audit_due or state.audit is not None,
         judging=(),
+        trying=False,
     )
 
 
@@ -394,10 +400,13 @@ def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
         turn=None,
         audit=None,
         judging=(),
+        trying=False,
         paused=None,
         interrupted=None,
         halt=None if state.halted else state.halt,
         resuming=None,
+        broken=event.broken,
+        guard=None if event.broken else state.guard,
     )
     if event.status != "complete" or not (state.goal.guard or state.guarded):
         return ended
@@ -436,6 +445,7 @@ _FOLDS: dict[type, Fold] = {
     e.JudgeFailed: judge_failed,
     e.ClaimJudged: claim_judged,
     **fold_calls.FOLDS,
+    **fold_trials.FOLDS,
     **fold_plugging.FOLDS,
     e.FindingAccepted: _finding_accepted,
     e.RequirementWaived: _requirement_waived,

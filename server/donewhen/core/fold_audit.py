@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from donewhen.core import events as e
 from donewhen.core.changing import replace
@@ -13,6 +13,7 @@ from donewhen.core.evidence import (
     ObservedCommand,
     ObservedResponse,
     PastResult,
+    Trial,
     proves,
 )
 from donewhen.core.fold_calls import judge_paid, written_off
@@ -20,8 +21,10 @@ from donewhen.core.fold_guard import concluded, examined
 from donewhen.core.fold_turn import recount
 from donewhen.core.globs import literal
 from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.integrity_facts import TRIAL_FINDINGS
 from donewhen.core.proof import NOT_AFTER_A_FAILURE, STABLE_PASSES
 from donewhen.core.state import KEPT_COMMANDS, KEPT_OLD_COMMANDS, MAX_OUTAGES, Judged, KnownFinding, OpenAudit, RunState
+from donewhen.core.trials import AtStart, said_at_start
 from donewhen.core.verdict import RequirementVerdict
 
 
@@ -62,7 +65,15 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         look_again=state.look_again - {observation.check_id},
         flaky=_flaky(state, evidence, observation),
         test_runs=state.test_runs | {observation.check_id} if reported else state.test_runs,
+        at_start=_at_start(state, evidence, observation),
     )
+
+
+def _at_start(state: RunState, evidence: Evidence, result: CheckResult) -> Mapping[str, AtStart]:
+    """What a check says is what it said at the start until a worker worked."""
+    if evidence.turn or state.turn is not None or state.redo is not None:
+        return state.at_start
+    return {**state.at_start, result.check_id: said_at_start(result)}
 
 
 def _flaky(state: RunState, evidence: Evidence, result: CheckResult) -> dict[str, int]:
@@ -108,6 +119,8 @@ def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> 
     commands = state.commands
     if isinstance(event.evidence.observation, ObservedCommand):
         commands = _kept(state, (*commands, event.evidence))
+    if isinstance(event.evidence.observation, Trial):
+        counted = replace(counted, trials=(*counted.trials, event.evidence.id))
     if not isinstance(event.evidence.observation, ObservedResponse):
         return replace(counted, recorded=_recorded(counted, event.evidence), commands=commands)
     if state.goal.about != "response":
@@ -140,7 +153,9 @@ def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
 
 def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunState:
     ids = dict(state.finding_ids)
-    known = tuple(_known(state, finding, ids) for finding in event.findings)
+    known = tuple(known_finding(state, finding, ids) for finding in event.findings)
+    # A tree that was tried is not tried again where nothing changed.
+    known += tuple(one for one in state.findings if one.finding.kind in TRIAL_FINDINGS and _still_tried(state, event))
     before = {(one.finding.key, one.finding.fact) for one in state.open_findings}
     changed = {(one.finding.key, one.finding.fact) for one in known if not one.accepted} != before
     finished = replace(
@@ -155,6 +170,10 @@ def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunSta
     return recount(concluded(finished, at))
 
 
+def _still_tried(state: RunState, event: e.AuditFinished) -> bool:
+    return state.tried is not None and state.tried.revision == event.revision
+
+
 def without_settled_question(state: RunState) -> RunState:
     """The question about findings goes with the last of them that is open."""
     if state.open_findings:
@@ -162,14 +181,15 @@ def without_settled_question(state: RunState) -> RunState:
     return replace(state, interrupts=tuple(i for i in state.interrupts if i.about != "findings"))
 
 
-def _known(state: RunState, finding: IntegrityFinding, ids: dict[str, str]) -> KnownFinding:
+def known_finding(state: RunState, finding: IntegrityFinding, ids: dict[str, str]) -> KnownFinding:
     """The same finding keeps its id; an acceptance holds for the fact that was accepted only."""
     before = state.tree_before(finding)
     identity = ids.setdefault(finding.key, f"F{len(ids) + 1}")
+    since = state.found.get(finding.key, state.turns_ended)
     fact, reason = state.accepted.get(finding.key, (None, ""))
     if fact == finding.fact and finding.key in state.accepted:
-        return KnownFinding(identity, finding, True, reason, before)
-    return KnownFinding(identity, finding, bool(finding.standing), finding.standing, before)
+        return KnownFinding(identity, finding, True, reason, before, since)
+    return KnownFinding(identity, finding, bool(finding.standing), finding.standing, before, since)
 
 
 def audit_abandoned(state: RunState, event: e.AuditAbandoned, at: float) -> RunState:

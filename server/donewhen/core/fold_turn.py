@@ -38,6 +38,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         resuming=None,
         returned=None,
         first_checkpoint=state.first_checkpoint or event.checkpoint,
+        agreed={path: kept or event.checkpoint or "" for path, kept in state.agreed.items()},
         iteration=event.iteration,
         iteration_open=True,
         iteration_began=state.iteration_began if again else state.elapsed,

@@ -155,6 +155,10 @@ class Goal:
     """`response`: a library goal about what the worker returned; it proves nothing about files (product.md)."""
     guard: bool = False
     """Once it is complete, it is on guard."""
+    proof: tuple[str, ...] = ()
+    """Globs of files that count as proof besides those that the tables know (`core/proof_files.py`)."""
+    may_change: tuple[str, ...] = ()
+    """Globs of proof files whose change is what the goal is about: their original is not tried on the new work."""
 
     def __post_init__(self) -> None:
         if not (self.objective.strip() or self.title.strip()) or not self.requirements:

@@ -1,4 +1,4 @@
-"""What the probes read of a workspace, as values: tests, configurations, definitions, programs, environment.
+"""What the proof rests on beside the files that trials divide, as values: protected files, programs, the environment.
 
 Facts are kept in the ledger as a run's baseline, so they are small: digests, lines, and short texts where a person
 is to be shown what changed.
@@ -6,25 +6,27 @@ is to be shown what changed.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+import hashlib
+from dataclasses import dataclass
 from typing import Literal
 
-_PARAMETERS = re.compile(r"\[.*\]$", re.DOTALL)
-_PARTS = re.compile(r"::|[./\s>]")
-
-
-def without_parameters(name: str) -> str:
-    """A test's name without the case that it was run with (`test_add[1-2]`)."""
-    return _PARAMETERS.sub("", name)
-
-
-def simple_name(name: str) -> str:
-    """The last word of a test's name: what its file and any runner's report both call it."""
-    return _PARTS.split(without_parameters(name))[-1]
-
-
 FindingKind = Literal[
+    "protected_file",
+    "check_program",
+    "environment",
+    "goal_file",
+    "prompt_injection",
+    "original_fails",
+    "passes_without_work",
+    "failure_unreported",
+    "nothing_run",
+    "held_out_fails",
+    "proof_rewritten",
+    "not_tried",
+    "suppressed",
+    "special_case",
+]
+FormerKind = Literal[
     "test_deleted",
     "test_modified",
     "test_weakened",
@@ -32,19 +34,23 @@ FindingKind = Literal[
     "test_uncollected",
     "fewer_tests",
     "no_tests",
-    "protected_file",
     "check_config",
-    "check_program",
     "exit_masked",
-    "environment",
-    "goal_file",
-    "prompt_injection",
 ]
+"""What was found by reading before trials were made: older records have such findings, and nothing makes new ones."""
 
+KnownKind = Literal[FindingKind, FormerKind]
 
-def enclosing(name: str) -> str:
-    """The class or suite that a test stands in, empty for none."""
-    return name.rpartition(" > " if " > " in name else ".")[0]
+TRIAL_FINDINGS: frozenset[FindingKind] = frozenset((
+    "original_fails", "passes_without_work", "failure_unreported", "nothing_run", "held_out_fails", "proof_rewritten",
+    "not_tried", "suppressed", "special_case",
+))  # fmt: skip
+"""What trials found, not what was read (`core/trials.py`); `not_tried`: no trial could tell, and the proof changed;
+`suppressed`: there are more comments by which a check's tool passes over something, `special_case`: the product looks
+at its tests; no trial sees either."""
+
+PROOF_FINDINGS: frozenset[FindingKind] = TRIAL_FINDINGS - {"suppressed", "special_case", "held_out_fails"}
+"""Those that are about the proof: who accepts one takes the proof as it is for the original."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class IntegrityFinding:
     """
 
     key: str
-    kind: FindingKind
+    kind: KnownKind
     path: str
     line: int
     message: str
@@ -66,108 +72,48 @@ class IntegrityFinding:
     diff: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TestFact:
-    """One function of a test file as it stands there, tests and what is no test (`collected` false) alike.
-
-    `name` is qualified by its classes or suites (`TestAdd.test_zero`), `body` a digest without comments and
-    formatting. `asserts` counts the assertions that can fail and depend on no condition; `empty` says that the body
-    does nothing. `expected` holds one text per assertion, on conditions too: its literals and comparisons, apart by
-    unit separators; `lines` their lines, counted from `line`. `tokens` is a digest of all literals and comparisons of
-    the body, `cases` the literal cases that it is run with.
-    """
-
-    __test__ = False
-
-    name: str
-    line: int
-    body: str
-    asserts: int
-    skipped: bool
-    collected: bool = True
-    empty: bool = False
-    expected: tuple[str, ...] = ()
-    lines: tuple[int, ...] = ()
-    tokens: str = ""
-    cases: tuple[str, ...] = ()
-
-    @property
-    def simple_name(self) -> str:
-        return simple_name(self.name)
+def digest_of(*parts: str) -> str:
+    """A short identity of texts."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class SkipFact:
-    """A mark or a call that skips tests. `scope` is a test's or class's name, empty for the whole file.
-
-    `always` says that it concerns tests that were there before, whoever its scope is (`setUp`, an autouse fixture).
-    """
-
-    scope: str
-    line: int
-    text: str
-    always: bool = False
+def finding(kind: FindingKind, path: str, name: str, line: int, message: str, fact: str) -> IntegrityFinding:
+    """A finding whose key is its kind, its path and its name."""
+    resolve = "Undo the change, or accept it if it is meant."
+    return IntegrityFinding(f"{kind}:{path}:{name}", kind, path, max(line, 0), f"{message} {resolve}", fact)
 
 
-@dataclass(frozen=True, slots=True)
-class TestFileFact:
-    """A test file. `collected` is false where its runner passes it over; `parsed` where it could be read at all.
-
-    `bindings` are (name, line, what it stands for) of the names that it reads and that are imported or built in:
-    `("add", 0, "calc.add")`.
-    """
-
-    __test__ = False
-
-    path: str
-    digest: str
-    tests: tuple[TestFact, ...] = ()
-    skips: tuple[SkipFact, ...] = ()
-    collected: bool = True
-    parsed: bool = True
-    bindings: tuple[tuple[str, int, str], ...] = ()
+def first_change(before: str, after: str) -> int:
+    """The line of a changed text, 0-based, that came first; where none came, the first that another one stood at."""
+    old, new = before.splitlines(), after.splitlines()
+    had = {line.strip() for line in old}
+    added = (i for i, line in enumerate(new) if line.strip() and line.strip() not in had)
+    other = (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
+    return next(added, next(other, 0))
 
 
 @dataclass(frozen=True, slots=True)
 class FileFact:
-    """A file that decides what a check proves: a test configuration, a protected file, the goal file, ...
+    """A file whose content counts: a protected file, the goal file, what runs inside of every check.
 
-    `digest` is of the part that counts, without comments where they are told apart; `text` is that part (bounded)
-    and `line` where it begins. `runner` is the program that reads it, empty where that doesn't matter.
+    `path` is relative to the workspace, absolute outside of it. `digest` is empty for a file that isn't there; `text`
+    is what it says, bounded, where a person is shown which line changed.
     """
 
     path: str
     digest: str
-    line: int = 0
     text: str = ""
-    runner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class DefinitionFact:
-    """What a check's name stands for: a Makefile target, a package.json script, a tox environment, a program.
-
-    An empty `digest` says that the name stands for nothing. `path` is relative to the workspace, or absolute for a
-    program outside of it.
-    """
+class ProgramFact:
+    """What a check starts by a name: where that program is, and a digest of its content; both are empty where there is
+    none. `path` is relative to the workspace, absolute outside of it."""
 
     check_id: str
-    kind: Literal["definition", "program"]
     name: str
-    digest: str
+    digest: str = ""
     path: str = ""
-    line: int = 0
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRunFact:
-    """The latest run of a check that runs tests: whether it passed, and how many tests it executed."""
-
-    check_id: str
-    passed: bool
-    executed: int
-    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,25 +134,15 @@ class AddressingFact:
 
 @dataclass(frozen=True, slots=True)
 class IntegrityFacts:
-    """What the probes read at one moment.
+    """What was read at one moment. `environment` are the files that run inside of every check unasked, and the packages
+    of test runners; `settings` the files in the user's home that tools read, each with an empty digest where it isn't
+    there, and packages that may be installed on the way; `protect` are the globs that the protected files were looked
+    for by."""
 
-    `shadows` are files of the workspace that would stand in for a runner (`pytest.py` in its root). `suppressions`
-    are the lines of files that keep a linter from checking what it would (`# ruff: noqa`), and,
-    with no runner, those that reach into a test runner (`import _pytest`). `runners` and `protect` say
-    what was looked for: a configuration of a runner that was not looked for is no change.
-    """
-
-    tests: tuple[TestFileFact, ...] = ()
-    configs: tuple[FileFact, ...] = ()
-    protected: tuple[FileFact, ...] = ()
-    definitions: tuple[DefinitionFact, ...] = ()
-    environment: tuple[FileFact, ...] = ()
     goal_file: FileFact | None = None
-    executed: tuple[tuple[str, str, str], ...] = field(default=())
-    """(check id, test name, outcome) of the latest test runs, named as the runner does."""
-    shadows: tuple[FileFact, ...] = ()
-    runs: tuple[CheckRunFact, ...] = ()
-    runners: tuple[str, ...] = ()
+    protected: tuple[FileFact, ...] = ()
+    programs: tuple[ProgramFact, ...] = ()
+    environment: tuple[FileFact, ...] = ()
+    settings: tuple[FileFact, ...] = ()
     protect: tuple[str, ...] = ()
-    suppressions: tuple[FileFact, ...] = ()
     addressing: tuple[AddressingFact, ...] = ()

@@ -13,7 +13,7 @@ from donewhen.core.evidence import CheckResult, EditorReport, Evidence
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.guarding import Regression
 from donewhen.core.state import MAX_DROPPED, RunState
-from donewhen.core.verdict import PROVEN, DecidedBy, RequirementStatus, RequirementView
+from donewhen.core.verdict import PROVEN, DecidedBy, Grade, RequirementStatus, RequirementView
 from donewhen.core.why import first_problems, told
 
 STABLE_PASSES = 3
@@ -33,13 +33,15 @@ class _Proof:
 
 def assess(state: RunState) -> tuple[RequirementView, ...]:
     """One view per requirement of the goal, in its order."""
-    return tuple(_guarded(state, _view(state, requirement)) for requirement in state.goal.requirements)
+    views = ((one, _guarded(state, _view(state, one))) for one in state.goal.requirements)
+    return tuple(replace(view, grade=_grade(state, one, view)) for one, view in views)
 
 
 def proven(state: RunState) -> bool:
     """The soundness rule: every requirement met or waived, every proof fresh and made after the last turn, and no
     integrity finding left open. What a worker or a judge says can't make this true."""
     settled = state.turn is None and state.redo is None and state.audit is None and not state.judging
+    settled = settled and not state.trying
     return (
         state.mode == "pursue"
         and settled
@@ -49,6 +51,29 @@ def proven(state: RunState) -> bool:
         and not needed_checks(state)
         and not needed_editor_reports(state)
     )
+
+
+def trials_due(state: RunState) -> bool:
+    """True where all that is left before completion is to try the checks: a worker worked, and this tree is untried."""
+    if not state.options.trials or state.persons_work or not state.turns_ended or state.first_checkpoint is None:
+        return False
+    if state.goal.about != "workspace" or (state.tried is not None and state.tried.revision == state.revision):
+        return False
+    return bool(tried_checks(state) or state.options.hidden_checks) and proven(state)
+
+
+def tried_checks(state: RunState) -> tuple[Check, ...]:
+    """The checks whose pass trials confirm: commands that no person waived."""
+    wanted: dict[str, Check] = {}
+    for requirement in state.goal.requirements:
+        if requirement.id not in state.waived:
+            wanted.update({check.id: check for check in requirement.checks if _is_command(check)})
+    return tuple(wanted.values())
+
+
+def _is_command(check: Check) -> bool:
+    """What a plugin brings (`check:NAME`) runs in the server, and in no room."""
+    return check.kind == "command" and not check.command.startswith("check:")
 
 
 def guardable(state: RunState) -> bool:
@@ -195,6 +220,29 @@ def _cause(known: Regression) -> str:
     more = f" and {known.total - 1} more" if known.total > 1 else ""
     who = {"person": ", by a person", "worker": ", by the worker of another run"}.get(known.by or "", "")
     return f"met until {known.paths[0]}{more} changed{who}"
+
+
+def _grade(state: RunState, requirement: Requirement, view: RequirementView) -> Grade | None:
+    """What the proof is worth; of several checks the weakest counts. A person who accepted a changed proof stands for
+    it."""
+    if view.status == "waived":
+        return "person"
+    if view.status != "met" or view.decided_by is None:
+        return None
+    if view.decided_by == "judge":
+        return "judge"
+    tried = state.tried
+    if tried is None or tried.revision != state.revision:
+        return None
+    if any(
+        one.accepted and one.finding.key.endswith(check.id) for one in state.findings for check in requirement.checks
+    ):
+        return "person"
+    grades: list[Grade] = [tried.grades[check.id] for check in requirement.checks if check.id in tried.grades]
+    return max(grades, key=_WORTH.index, default=None)
+
+
+_WORTH: tuple[Grade, ...] = ("own", "worker", "untried")
 
 
 def _shown(view: RequirementView, proof: _Proof, decided_by: DecidedBy | None) -> RequirementView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from donewhen.core.errors import NotResumable, UsageError
 from donewhen.core.events import Approve
@@ -18,6 +19,8 @@ def check_resumable(state: RunState, limits: Limits) -> None:
     status = state.status
     if state.mode == "audit":
         raise NotResumable("an audit can't be resumed: check again")
+    if state.broken:
+        raise NotResumable(f"run {state.run_id} can't go on: {state.reason}")
     if status in ("complete", "cancelled"):
         raise NotResumable(f"run {state.run_id} is {status}: start a new one")
     if status in ("running", "waiting") and not state.halted:
@@ -62,6 +65,15 @@ def tightened(state: RunState, wanted: Approve | None) -> Approve | None:
     return wanted
 
 
+def refuse_another_sandbox(state: RunState, wanted: Literal["auto", "on", "off"] | None) -> None:
+    """Raises UsageError where what a run's worker runs is to be contained, or not any more, and it was started
+    otherwise: what may run without asking depends on it."""
+    contained = state.options.contained
+    if (wanted == "on" and not contained and state.options.worker != "human") or (wanted == "off" and contained):
+        how = "in rooms" if contained else "outside of rooms"
+        raise UsageError(f"run {state.run_id} was started with its commands {how}: leave --sandbox out, or start anew")
+
+
 def _raised(state: RunState, limits: Limits) -> bool:
     """True where the limit that ended the run leaves room now."""
     raised = replace(state, goal=replace(state.goal, limits=limits))
@@ -79,4 +91,4 @@ def _raised(state: RunState, limits: Limits) -> bool:
 def resumable(state: RunState) -> bool:
     """True where `resume` without an id may choose it: not ended for good, and not running."""
     stands = ("paused", "interrupted", *_LIMIT_OF, *_GOES_ON)
-    return state.mode == "pursue" and (state.halted or state.status in stands)
+    return state.mode == "pursue" and not state.broken and (state.halted or state.status in stands)

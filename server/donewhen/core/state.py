@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from donewhen.core.acts import Act
 from donewhen.core.calls import CallStarted, Message
 from donewhen.core.events import EndStatus, RunMode, RunOptions
 from donewhen.core.evidence import Evidence, PastResult
@@ -17,6 +18,7 @@ from donewhen.core.guarding import Guard
 from donewhen.core.integrity import IntegrityFacts, IntegrityFinding
 from donewhen.core.plugging import Halted, PluginState, ResumeDirective
 from donewhen.core.steering import PausedBy
+from donewhen.core.trials import AtStart, CheckGrade
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.core.work import UNKNOWN, Actor, Answer, Claim, Interrupt, RunWarning, Usage
 
@@ -108,6 +110,19 @@ class KnownFinding:
     accepted: bool = False
     reason: str = ""
     before: str | None = None
+    since: int = 0
+    """How many turns had ended when it was first found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What the trials of a revision said last; see `TrialsFinished`."""
+
+    revision: str
+    findings: tuple[IntegrityFinding, ...]
+    grades: Mapping[str, CheckGrade]
+    changed: tuple[str, ...]
+    advice: str = ""
 
 
 @dataclass(frozen=True)  # its fields are in a dict: it is copied as a whole (`changing.replace`)
@@ -137,6 +152,10 @@ class RunState:
     interrupted: str | None = None
     ended: bool = False
     end_status: EndStatus | None = None
+    acts: tuple[Act, ...] = ()
+    """What people did to it: the latest."""
+    broken: bool = False
+    """What came after this on record is not as it was written: nothing goes on from here."""
     reason: str = ""
     last_alive: float = 0.0
     """Until when the run, or the turn that was cut off, may have changed files: later changes are a person's."""
@@ -211,6 +230,16 @@ class RunState:
     test_runs: frozenset[str] = frozenset()
     """Checks that ever reported a test: they stay test runs."""
 
+    at_start: Mapping[str, AtStart] = field(default_factory=dict[str, AtStart])
+    """What each check said before the worker's first turn, by check id."""
+    trying: bool = False
+    tried: Tried | None = None
+    trials: tuple[str, ...] = ()
+    """The ids of what the last trials saw."""
+    agreed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Files whose original is not that of the start, since a person changed or accepted them: the checkpoint that has
+    it, empty where it is as it is now."""
+
     judging: tuple[str, ...] = ()
     judged: Mapping[str, Judged] = field(default_factory=dict[str, Judged])
     disturbed: Actor | None = None
@@ -226,6 +255,8 @@ class RunState:
     finding_ids: Mapping[str, str] = field(default_factory=dict[str, str])
     accepted: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     """Accepted findings: key to (fact, reason). Another fact under the same key is a new finding."""
+    found: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many turns had ended when each finding of a trial was first there, by key."""
     undoing: bool = False
     """A person wants the worker to undo the findings: it has one turn for that before they are asked about again."""
 
@@ -303,7 +334,7 @@ class RunState:
             return "checking" if self.guard is not None and self.audit is not None else None
         if self.judging:
             return "judging"
-        if self.audit is not None:
+        if self.audit is not None or self.trying:
             return "checking"
         return "working" if self.turn is not None else None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from donewhen.core.acts import Person
+
 PausedBy = Literal["person", "run"]
 """`run`: it paused by itself, such as where the judge could not be asked, or nobody was there to be asked."""
 
@@ -18,6 +20,7 @@ class PauseRequested:
 @dataclass(frozen=True, slots=True)
 class StopRequested:
     reason: str
+    person: Person | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +47,4 @@ class FilesReverted:
     kept: tuple[str, ...]
     checkpoint: str
     source: str | None = None
+    person: Person | None = None

@@ -26,10 +26,11 @@ def start_summary(
     unpriced: Sequence[str] = (),
     passed: Sequence[str] = (),
     withheld: Sequence[str] = (),
+    contained_checks: bool = False,
 ) -> str:
     """Lines for a person. `remembered` is what they allowed in this workspace before, `unpriced` are the models whose
     price is unknown. `passed` are the names of variables with keys that the worker command gets, `withheld` those that
-    an agent might need and doesn't get."""
+    an agent might need and doesn't get. `contained_checks`: checks run in rooms."""
     lines = [
         f"Worker: {_worker(options)}",
         *_keys(passed, withheld),
@@ -41,7 +42,8 @@ def start_summary(
     others = [name for name in options.plugins if name != "approval"]
     if others:
         lines.append(f"Plugins: {', '.join(others)}")
-    lines.append("Checks execute what the worker wrote, as you, on this machine, and are not sandboxed")
+    checks = "in rooms of their own" if contained_checks else "as you, on this machine, and are not sandboxed"
+    lines.append(f"Checks execute what the worker wrote, {checks}")
     return "\n".join(lines)
 
 
@@ -50,10 +52,20 @@ def _worker(options: RunOptions) -> str:
         served = f", served at {options.agent.api_base}" if options.agent.api_base else ""
         return f"the built-in agent with the model {options.agent.model}{served}"
     if options.worker == "command":
-        return f"the command `{_short(options.worker_command or '')}`, which may do anything that you may"
+        return f"the command `{_short(options.worker_command or '')}`, {_reach(options)}"
     if options.worker == "scripted":
-        return f"the recording {options.script or ''}".rstrip()
+        return f"the recording {options.script or ''}{', ' + _reach(options) if options.contained else ''}".rstrip()
     return f"{options.worker}, which a plugin brings and which may do anything that you may"
+
+
+def _reach(options: RunOptions) -> str:
+    if not options.contained:
+        return "which may do anything that you may (--sandbox on contains it)"
+    return f"in a room, where it changes the workspace and its own settings alone, {_network(options)}"
+
+
+def _network(options: RunOptions) -> str:
+    return "with the network" if options.network else "without the network"
 
 
 def _keys(passed: Sequence[str], withheld: Sequence[str]) -> list[str]:
@@ -113,6 +125,13 @@ def _budget(budget: float | None) -> str:
 def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
     if options.worker in _GATED or options.agent is None:
         return ["Asks nobody before it does something"]
+    if not options.contained:
+        return ["Commands run as you, outside of rooms", *_asked(options, remembered)]
+    told = "Commands run in a room: they change the workspace alone, not what git and editors keep there"
+    return [f"{told}, {_network(options)}", *_asked(options, remembered)]
+
+
+def _asked(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
     rules = (*options.rules, *remembered)
     denied = _rules([rule for rule in rules if rule.action == "deny"])
     lines = [f"Without asking: {_free(options, rules)}"]
@@ -120,8 +139,11 @@ def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> lis
         lines.append("Anything else is turned down: nobody is asked in this run")
     else:
         asked = _rules([rule for rule in rules if rule.action == "ask"])
-        other = "" if options.approve == "auto" else "any other command, files that make something run"
-        lines.append(f"Asks before: {'; '.join(part for part in (ALWAYS_ASKS, asked, other) if part)}")
+        other = ["any command outside of the room"] if options.contained else []
+        if options.approve != "auto":
+            other += [] if options.contained else ["any other command"]
+            other.append("files that make something run")
+        lines.append(f"Asks before: {'; '.join(part for part in (ALWAYS_ASKS, asked, ', '.join(other)) if part)}")
     return [*lines, f"Never: {denied}"] if denied else lines
 
 
@@ -129,6 +151,8 @@ def _free(options: RunOptions, rules: Sequence[ApprovalRule]) -> str:
     """What is let through; what always asks is not, in any mode."""
     if options.approve == "auto":
         return "everything but what is named next (approve is auto)"
+    if options.contained:
+        return "reading and editing in the workspace; any command in the room"
     allowed = _rules([rule for rule in rules if rule.action == "allow"])
     commands = allowed or "no command"
     return f"reading and editing in the workspace; {commands}"

@@ -9,6 +9,19 @@ Finding = Literal["met", "unmet", "unverified"]
 DecidedBy = Literal["check", "judge", "person"]
 RequirementStatus = Literal["met", "unmet", "unverified", "stale", "waived", "regressed"]
 
+Grade = Literal["own", "worker", "judge", "person", "untried"]
+"""What a proof is worth: the proof as it was agreed on; one that the worker wrote, and that fails without the work; the
+judge's word; a person's; checks that nothing could try, though their proof changed."""
+
+GRADES: dict[Grade, str] = {
+    "own": "proven by your own proof",
+    "worker": "proven by what the worker wrote, which fails without the work",
+    "judge": "proven by a judge",
+    "person": "on a person's word",
+    "untried": "passes, and could not be tried",
+}
+"""In words, for receipts."""
+
 FINDINGS: tuple[Finding, ...] = ("met", "unmet", "unverified")
 PROVEN: tuple[RequirementStatus, ...] = ("met", "waived")
 
@@ -52,3 +65,5 @@ class RequirementView:
     decided_by: DecidedBy | None = None
     flaky: bool = False
     renewing: bool = False
+    grade: Grade | None = None
+    """None where it isn't proven, or its checks were not tried."""

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from donewhen.core.changing import replace
-from donewhen.core.errors import LedgerError
-from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunOptions, RunStarted
+from donewhen.core.errors import LedgerError, RecordChanged
+from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunEnded, RunOptions, RunStarted
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold import begin, fold
 from donewhen.core.plugging import ToolOutcome
@@ -22,10 +22,25 @@ from donewhen.engine.plugging import RunHost
 from donewhen.engine.preempting import Preemption
 from donewhen.engine.stopwatch import Stopwatch
 from donewhen.engine.tasks import came_of, cancelled
-from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Live, Plugins, Probes, TreeState, Worker, Workspace
+from donewhen.ports import (
+    Checker,
+    Clock,
+    GoalFiles,
+    Judge,
+    Ledger,
+    Live,
+    Plugins,
+    Probes,
+    Rooms,
+    TreeState,
+    Worker,
+    Workspace,
+)
 
 T = TypeVar("T")
 MAX_PATHS = 200
+MAX_PERSONS_PATHS = 5_000
+"""Of a person's change: what a person changed is the original that the proof is tried against."""
 MAX_STREAMED = 20_000
 """Characters of what is streamed in one call or turn that are kept: head and tail."""
 MAX_STREAMS = 50
@@ -58,6 +73,10 @@ class Parts:
     unsaved: Callable[[str], str | None] = lambda path: None
     observe: Callable[[str, Entry], None] = lambda run_id, entry: None
     plugins: Plugins | None = None
+    rooms: Rooms | None = None
+    """Where checks are tried before a run completes; None: nowhere."""
+    hidden_checks: Callable[[], Mapping[str, str]] = dict
+    """The commands of the checks that the person holds out from workers, by name."""
     news: EditorNews = field(default_factory=EditorNews)
 
 
@@ -74,6 +93,8 @@ class ActiveRun:
         """The revision of the last checkpoint, and its id: an unchanged tree is not kept twice."""
         self.touched: set[str] = set()
         """The paths that changed since the turn began."""
+        self.changed_proof: Mapping[str, int] | None = None
+        """The proof files that the worker changed, with the line that differs first; None until a turn has ended."""
         self.goal_edited = False
         """A person changed the goal file, and the goal wasn't read again since."""
         self.walked = False
@@ -222,7 +243,8 @@ class ActiveRun:
 
     async def _moved(self, revision: str, paths: tuple[str, ...], by: Actor) -> None:
         self.parts.news.came()
-        await self.append(RevisionChanged(revision, paths[:MAX_PATHS], by, len(paths)), durable=False)
+        kept = paths[: MAX_PERSONS_PATHS if by == "person" else MAX_PATHS]
+        await self.append(RevisionChanged(revision, kept, by, len(paths)), durable=False)
 
     # ----------------------------------------------------------------------------------- interrupts
 
@@ -301,6 +323,13 @@ class ActiveRun:
                     self._preemption.look()
                 if self.activity != live.activity:
                     break
+
+    def crash(self, error: RecordChanged) -> None:
+        """What is on record of the run was changed by something else, and ends there for whoever reads it: so does
+        the run. Nothing more is put on record."""
+        ended = RunEnded("crashed", error.why, broken=True)
+        self.state = fold(self.state, Entry(self.state.sequence + 1, self.parts.clock.now(), ended, 0.0))
+        self.touch()
 
     def fail(self, error: Exception) -> None:
         """The record itself can't be kept: the run stops here, and shows as interrupted. What is on disk stays."""

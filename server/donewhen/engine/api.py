@@ -17,6 +17,7 @@ from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.freshness import Present
 from donewhen.core.goal import Limits
 from donewhen.core.hints import ReadWhen
+from donewhen.core.resting import Resting
 from donewhen.core.state import RunState
 from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import RequirementView
@@ -79,6 +80,9 @@ class RunView:
     present: Present | None = None
     """The workspace beside a run that isn't pursued: `views` tell what its proofs are worth there. None where it is
     pursued, or where that isn't known."""
+    changed_proof: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The proof files that its worker has changed, with the line, 0-based, that differs first: the originals are tried
+    once everything else is proven. Known to the process that supervises it."""
 
     @property
     def elapsed(self) -> float:
@@ -131,7 +135,9 @@ class IterationDetail:
     """The calls to models of this iteration, the judge's included."""
 
 
-StepKind = Literal["turn", "says", "reads", "runs", "edits", "tool", "reports", "check", "judge", "hint", "asks", "end"]
+StepKind = Literal[
+    "turn", "says", "reads", "runs", "edits", "tool", "reports", "check", "judge", "hint", "asks", "act", "end"
+]
 StepState = Literal["running", "done", "failed"]
 
 
@@ -192,6 +198,10 @@ class Runs(Protocol):
     async def check(self, goal_path: str) -> RunView:
         """One audit of the workspace as it is. A second call joins one in flight; cancelling ends it when nobody else
         waits. During a run of that goal: that run's next audit."""
+        ...
+
+    async def rests_on(self, goal_path: str) -> Resting:
+        """What the proof of a goal rests on in the workspace as it is. Nothing is executed."""
         ...
 
     async def pause(self, run_id: str, reason: str = ..., by: PausedBy = ...) -> RunView: ...

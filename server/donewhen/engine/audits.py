@@ -12,6 +12,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from donewhen.core.addressing_findings import BY_A_PERSON, STOOD_THERE, shown_addressing
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.events import (
     AuditAbandoned,
@@ -25,7 +26,6 @@ from donewhen.core.evidence import CheckResult, Evidence, ObservedCommand
 from donewhen.core.findings import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.goal import Check
 from donewhen.core.integrity import IntegrityFinding, compare, moved
-from donewhen.core.integrity_addressing import BY_A_PERSON, STOOD_THERE, shown_addressing
 from donewhen.core.proof import needed_checks, needed_editor_reports
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
@@ -184,7 +184,7 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
             return ()
         facts = await run.parts.probes.addressing(state.goal, run.parts.workspace, results)
         return shown_addressing(facts, state.goal.path, BY_A_PERSON if state.waits_for_person else STOOD_THERE)
-    now = await run.parts.probes.facts(state.goal, run.parts.workspace, results)
+    now = await run.parts.probes.facts(state.goal, run.parts.workspace)
     if state.options.judge is not None:
         commands = [e.observation for e in state.commands if isinstance(e.observation, ObservedCommand)]
         addressing = await run.parts.probes.addressing(

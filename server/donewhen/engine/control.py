@@ -12,11 +12,14 @@ from typing import Any
 
 from donewhen.core import errors
 from donewhen.core import events as e
+from donewhen.core.acts import REFUSED, Person, Seen, refusal
 from donewhen.core.errors import (
+    ActRefused,
     DoneWhenError,
     LedgerError,
     Overtaken,
     PersonNeeded,
+    RecordChanged,
     UnknownInterrupt,
     UnknownName,
     UnknownRun,
@@ -39,7 +42,8 @@ REPLY_WITHIN = 10.0
 PAUSED_WITHIN = 5.0
 DIED = "the process that ran it ended unexpectedly"
 LETS_GO_WITHIN = 3.0
-_A_PERSONS = frozenset({"answer", "waive", "accept", "hint"})  # a worker that could do these would prove nothing
+MAX_REFUSALS = 20
+"""Refused requests that are put on record of a run in one process: a worker may ask as often as it likes."""
 
 
 class Control(Reading):
@@ -100,15 +104,15 @@ class Control(Reading):
     async def _ask_owner(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         await self._records.state(run_id)  # an unknown run is an error of its own
         self._may_write()
-        if operation in _A_PERSONS and self._setup.lock.inside(run_id):
-            raise UsageError(f"only a person may {operation}: this process was started by run {run_id} itself")
         owner = await self._owner()
         if run_id not in self._active:
             if owner is not None and owner.run_id == run_id:
                 return await self._request(run_id, operation, arguments, owner.pid)
+            if self._setup.people.inside(run_id):
+                raise ActRefused(refusal(operation, run_id, Seen(self._setup.people.me(), inside=True), at_work=False))
             # Before anything else is on record: when it died must stay known.
             await self._mark_interrupted(run_id)
-        return await self._perform(run_id, operation, arguments)
+        return await self._perform(run_id, operation, arguments, self._setup.people.me())
 
     async def _owner(self) -> Owner | None:
         """The live owner of this folder. One whose run is over is about to let go: that is waited for."""
@@ -128,13 +132,14 @@ class Control(Reading):
 
     async def _request(self, run_id: str, operation: str, arguments: Mapping[str, Any], pid: int) -> Mapping[str, Any]:
         ledger = self._setup.ledger
-        number = await ledger.request(run_id, operation, arguments)
-        deadline = asyncio.get_running_loop().time() + REPLY_WITHIN
-        while asyncio.get_running_loop().time() < deadline:
-            reply = await ledger.reply_to(number)
-            if reply is not None:
-                return _unwrap(reply)
-            await asyncio.sleep(0.02)
+        async with self._setup.people.asking(run_id, operation, arguments) as signed:
+            number = await ledger.request(run_id, operation, arguments, signed)
+            deadline = asyncio.get_running_loop().time() + REPLY_WITHIN
+            while asyncio.get_running_loop().time() < deadline:
+                reply = await ledger.reply_to(number)
+                if reply is not None:
+                    return _unwrap(reply)
+                await asyncio.sleep(0.02)
         raise PersonNeeded(f"process {pid} owns run {run_id} and does not answer")
 
     async def _answer_requests(self) -> None:
@@ -154,14 +159,40 @@ class Control(Reading):
 
     async def _served(self, request: Request) -> Reply:
         try:
-            result = await self._perform(request.run_id, request.operation, dict(request.arguments))
+            person = await self._person(request)
+            result = await self._perform(request.run_id, request.operation, dict(request.arguments), person)
         except DoneWhenError as error:
             return Reply(request.id, (type(error).__name__, str(error)))
         except (KeyError, TypeError, ValueError) as error:
             return Reply(request.id, ("UsageError", f"a request that can't be read: {error}"))
         return Reply(request.id, None, result)
 
-    async def _perform(self, run_id: str, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def _person(self, request: Request) -> Person:
+        """Who is behind a request. Raises ActRefused where that can't be told to be a person, and puts it on record."""
+        try:
+            seen = await self._setup.people.look(request)
+            state = await self._now(request.run_id)
+            at_work = state.active and state.turn is not None and not state.waits_for_person
+            why = refusal(request.operation, request.run_id, seen, at_work=at_work)
+        except ActRefused as refused:
+            why = str(refused)
+        else:
+            if why is None:
+                return seen.person
+        await self._tell_refused(request, why)
+        raise ActRefused(why)
+
+    async def _tell_refused(self, request: Request, why: str) -> None:
+        run, told = self._active.get(request.run_id), self._refused.setdefault(request.run_id, set())
+        message = f"`{request.operation:.40}` was refused: {why}"
+        if run is None or message in told or len(told) >= MAX_REFUSALS:
+            return
+        told.add(message)
+        await run.append(e.Warned(REFUSED, message))
+
+    async def _perform(
+        self, run_id: str, operation: str, arguments: Mapping[str, Any], person: Person
+    ) -> dict[str, Any]:
         operations: dict[str, Callable[..., Awaitable[dict[str, Any] | None]]] = {
             "pause": self._pause,
             "stop": self._stop,
@@ -175,11 +206,11 @@ class Control(Reading):
         }
         if operation not in operations:
             raise UsageError(f"unknown operation {operation}")
-        return await operations[operation](run_id, **arguments) or {}
+        return await operations[operation](run_id, person, **arguments) or {}
 
     # ------------------------------------------------------------------------------- the operations
 
-    async def _pause(self, run_id: str, reason: str, by: PausedBy = "person") -> None:
+    async def _pause(self, run_id: str, person: Person, reason: str, by: PausedBy = "person") -> None:
         state = await self._now(run_id)
         if state.interrupted is not None and not state.ended:
             await self._record(run_id, e.RunPaused(reason, by))
@@ -189,22 +220,24 @@ class Control(Reading):
         await self._record(run_id, e.PauseRequested(reason, by))
         await self._until(run_id, lambda now: not now.active)
 
-    async def _stop(self, run_id: str, reason: str) -> None:
+    async def _stop(self, run_id: str, person: Person, reason: str) -> None:
         state = await self._now(run_id)
         if state.ended:
             raise UsageError(f"nothing to stop: run {run_id} has ended ({state.status or 'audit'})")
         if run_id in self._active:
-            await self._record(run_id, e.StopRequested(reason))
+            await self._record(run_id, e.StopRequested(reason, person))
             await self._until(run_id, lambda now: now.ended)
             return
         last = self._setup.lock.last_owner()
         if last is not None and last.run_id == run_id:
             await self._setup.lock.end_leftovers(last.token)
+        await self._record(run_id, e.StopRequested(reason, person))
         await self._record(run_id, e.RunEnded("cancelled", reason))
 
     async def _answer(
         self,
         run_id: str,
+        person: Person,
         interrupt_id: str,
         response: str,
         text: str,
@@ -222,7 +255,7 @@ class Control(Reading):
         answer = checked_answer(asked, response, text, input, reason, remember)
         self._answering.add((run_id, interrupt_id))
         try:
-            sequence = await self._record(run_id, e.InterruptAnswered(interrupt_id, answer))
+            sequence = await self._record(run_id, e.InterruptAnswered(interrupt_id, answer, person))
         finally:
             self._answering.discard((run_id, interrupt_id))
         if not await self._records.answered_at(run_id, interrupt_id, sequence):
@@ -231,19 +264,19 @@ class Control(Reading):
             self._active[run_id].deliver(interrupt_id, answer)
             await take_accepted_goal(self._active[run_id])
 
-    async def _waive(self, run_id: str, requirement: str, reason: str, undo: bool) -> None:
+    async def _waive(self, run_id: str, person: Person, requirement: str, reason: str, undo: bool) -> None:
         found = await self._requirement(run_id, requirement)
         if not undo and not reason.strip():
             raise UsageError("waiving a requirement needs a reason")
-        await self._record(run_id, e.RequirementWaived(found, reason, undo))
+        await self._record(run_id, e.RequirementWaived(found, reason, undo, person))
 
-    async def _dispute(self, run_id: str, requirement: str, reason: str) -> None:
+    async def _dispute(self, run_id: str, person: Person, requirement: str, reason: str) -> None:
         found = await self._requirement(run_id, requirement)
         if (await self._now(run_id)).options.judge is None:
             raise UsageError("there is no judge to ask again: checks decide here; change the check, or waive it")
-        await self._record(run_id, e.RequirementDisputed(found, reason))
+        await self._record(run_id, e.RequirementDisputed(found, reason, person))
 
-    async def _hint(self, run_id: str, text: str) -> dict[str, Any]:
+    async def _hint(self, run_id: str, person: Person, text: str) -> dict[str, Any]:
         state = await self._steerable(run_id)
         if not text.strip():
             raise UsageError("the hint is empty: say what the worker should know")
@@ -251,34 +284,45 @@ class Control(Reading):
             raise UsageError(f"run {run_id} is a check: it has no worker to tell")
         if state.waits_for_person:
             raise UsageError(f"run {run_id} has no worker to tell: its files are edited by you")
-        await self._record(run_id, e.InterruptAnswered(UNASKED, hint(text)))
+        await self._record(run_id, e.InterruptAnswered(UNASKED, hint(text), person))
         at_work = state.turn is not None and state.active
         when: ReadWhen = "resume" if not state.active or state.halted else "nextTurn"
         return {"when": "nextCall" if at_work and state.options.agent is not None else when}
 
-    async def _accept(self, run_id: str, finding_id: str | None, reason: str, undo: bool) -> None:
+    async def _accept(self, run_id: str, person: Person, finding_id: str | None, reason: str, undo: bool) -> None:
         state = await self._steerable(run_id)
         for found in _all(state, undo=undo) if finding_id is None else [_finding(state, finding_id)]:
-            await self._record(run_id, e.FindingAccepted(found.id, reason, undo))
+            await self._record(run_id, e.FindingAccepted(found.id, reason, undo, person))
         if run_id in self._active and not undo:
             await take_accepted_goal(self._active[run_id])
 
-    async def _revert(self, run_id: str, iteration: int | None, paths: list[str] | None, force: bool) -> dict[str, Any]:
+    async def _revert(
+        self, run_id: str, person: Person, iteration: int | None, paths: list[str] | None, force: bool
+    ) -> dict[str, Any]:
         if iteration is None:
             checkpoint, sequence = await self._records.put_aside(run_id)
             now = (await self._now(run_id)).iteration
-            return await self._put_back(run_id, now, checkpoint, sequence, paths, force)
+            return await self._put_back(run_id, person, now, checkpoint, sequence, paths, force)
         checkpoint, sequence = await self._records.checkpoint(run_id, iteration)
-        return await self._put_back(run_id, iteration, checkpoint, sequence, paths, force)
+        return await self._put_back(run_id, person, iteration, checkpoint, sequence, paths, force)
 
-    async def _revert_finding(self, run_id: str, finding_id: str, force: bool = False) -> dict[str, Any]:
+    async def _revert_finding(
+        self, run_id: str, person: Person, finding_id: str, force: bool = False
+    ) -> dict[str, Any]:
         found = _finding(await self._steerable(run_id), finding_id)
         checkpoint, sequence = await self._records.before_finding(run_id, found.finding.key)
         now = (await self._now(run_id)).iteration
-        return await self._put_back(run_id, now, checkpoint, sequence, [found.finding.path], force)
+        return await self._put_back(run_id, person, now, checkpoint, sequence, [found.finding.path], force)
 
     async def _put_back(
-        self, run_id: str, iteration: int, checkpoint: str, sequence: int, paths: list[str] | None, force: bool
+        self,
+        run_id: str,
+        person: Person,
+        iteration: int,
+        checkpoint: str,
+        sequence: int,
+        paths: list[str] | None,
+        force: bool,
     ) -> dict[str, Any]:
         """Files as they were, but for those that a person edited since; what stood there before is kept too."""
         state = await self._now(run_id)
@@ -290,7 +334,7 @@ class Control(Reading):
             wanted = changed if paths is None else changed & set(paths)
             kept = () if force else tuple(sorted(wanted & await self._edited(state, sequence, workspace, changed)))
             done = await workspace.restore(checkpoint, sorted(wanted), keep=kept)
-        await self._record(run_id, e.FilesReverted(iteration, tuple(done), kept, before, checkpoint))
+        await self._record(run_id, e.FilesReverted(iteration, tuple(done), kept, before, checkpoint, person))
         if run_id in self._active:
             await self._active[run_id].look("person")
         return {"changed": list(done), "kept": list(kept)}
@@ -326,6 +370,8 @@ class Control(Reading):
         state = await self._now(run_id)
         if state.ended and state.status in ("complete", "cancelled"):
             raise UsageError(f"run {run_id} has ended ({state.status}): nothing can be changed")
+        if state.broken:
+            raise UsageError(f"run {run_id} can't go on: {state.reason}")
         return state
 
     async def _requirement(self, run_id: str, key: str) -> str:
@@ -343,11 +389,20 @@ class Control(Reading):
             await run.append(event)
             return None
         state = await self._records.state(run_id)
-        entry = await self._setup.ledger.append(run_id, event, self._setup.clock.now(), seconds=0.0)
+        try:
+            entry = await self._setup.ledger.append(run_id, event, self._setup.clock.now(), seconds=0.0)
+        except RecordChanged:
+            await self._read_anew(run_id)
+            raise
         fold(state, entry)  # it must fold, or nobody could read the run again
         await self._tell_listeners(run_id)
         self._watch_again()
         return entry.sequence
+
+    async def _read_anew(self, run_id: str) -> None:
+        """What was read of it no longer holds: from where it was changed on, nothing counts."""
+        self._records.forget(run_id)
+        await self._tell_listeners(run_id)
 
     async def _mark_interrupted(self, run_id: str) -> None:
         """Puts on record that the run's supervisor died, unless it is no run that was being pursued."""
@@ -355,8 +410,12 @@ class Control(Reading):
         owner = self._setup.lock.owner()  # in this order: who takes it from here on writes after that state
         if state.mode != "pursue" or not state.active or (owner is not None and owner.run_id == run_id):
             return
-        with contextlib.suppress(Overtaken):  # somebody else was first: it is on record, or pursued again
+        try:
             await self._record_death(state)
+        except Overtaken:
+            return  # somebody else was first: it is on record, or pursued again
+        except RecordChanged:
+            await self._read_anew(run_id)
 
     async def _find_dead(self) -> None:
         """A run that looks pursued and that no live process owns is interrupted, for whoever reads it. Where that

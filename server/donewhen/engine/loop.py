@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 
 from donewhen.core.decide import (
@@ -11,18 +12,20 @@ from donewhen.core.decide import (
     Confirm,
     Pause,
     RunAudit,
+    RunTrials,
     RunWorker,
     Stop,
     decide,
 )
 from donewhen.core.errors import DoneWhenError, LedgerError
-from donewhen.core.events import EndStatus, InterruptOpened, RevisionConfirmed, RunEnded, RunPaused
+from donewhen.core.events import EndStatus, InterruptOpened, RevisionConfirmed, RunEnded, RunPaused, Warned
 from donewhen.core.proof import proven
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.audits import audit
 from donewhen.engine.editor import renew_editor
 from donewhen.engine.halting import go_on_reporting, stopping
 from donewhen.engine.judging import ask_judge
+from donewhen.engine.trials import try_checks
 from donewhen.engine.turns import keep_tree, work
 from donewhen.engine.watching import amend_if_edited, watched
 from donewhen.ports import Stopping
@@ -43,7 +46,7 @@ async def pursue(run: ActiveRun) -> None:
         await run.append(RunEnded("crashed", f"a defect in {place}: {type(error).__name__}: {error}"))
 
 
-async def _step(run: ActiveRun) -> None:
+async def _step(run: ActiveRun) -> None:  # noqa: C901  # one branch for each action
     await amend_if_edited(run)
     since = run.state.sequence
     action = decide(run.state, run.watch.look())
@@ -54,6 +57,8 @@ async def _step(run: ActiveRun) -> None:
             await run.unless_preempted(_audited(run, action.iteration))
         case AskJudge():
             await run.unless_preempted(ask_judge(run, action.requirements))
+        case RunTrials():
+            await run.unless_preempted(try_checks(run))
         case Confirm():
             await _confirm(run)
         case Ask():
@@ -70,9 +75,22 @@ async def _step(run: ActiveRun) -> None:
 async def _audited(run: ActiveRun, iteration: int) -> None:
     """An audit. The files that a new finding saw are kept: what differs from them later is no doing of the worker's."""
     known = {one.finding.key for one in run.state.findings}
-    await audit(run, iteration)
+    looking = asyncio.ensure_future(_hindrance(run)) if iteration == 0 else None
+    try:
+        await audit(run, iteration)
+        if looking is not None and (text := await looking):
+            await run.append(Warned("rooms", text))
+    finally:
+        if looking is not None:
+            looking.cancel()
     if any(one.finding.key not in known for one in run.state.findings):
         await keep_tree(run)
+
+
+async def _hindrance(run: ActiveRun) -> str:
+    """What will keep trials from telling anything, found out before anybody works."""
+    rooms = run.parts.rooms
+    return await rooms.hindrance(run.parts.workspace) if rooms is not None and run.state.options.trials else ""
 
 
 async def _stop(run: ActiveRun, action: Stop) -> None:

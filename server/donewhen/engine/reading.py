@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from donewhen.core.errors import (
@@ -51,6 +52,8 @@ class Reading:
         self._watch_due = False
         self._suspended: dict[str, str] = {}
         """Runs whose guard another run has suspended, with that run."""
+        self._refused: dict[str, set[str]] = {}
+        """What was said of requests that were refused, by run."""
         self._answering: set[tuple[str, str]] = set()
         """Interrupts (run, id) whose answer is on its way to the ledger: another one comes too late (A3)."""
         self._followed: dict[str, tuple[float, int, str | None]] = {}
@@ -292,7 +295,8 @@ class Reading:
         # What it ends or pauses with is what it has just looked at.
         seen = run.state.ended or run.state.paused is not None
         present = Present(run.state.revision) if seen and comparable(run.state) else None
-        return view_of(self._setup.root, run.state, run.live, owned=True, present=present)
+        view = view_of(self._setup.root, run.state, run.live, owned=True, present=present)
+        return replace(view, changed_proof=run.changed_proof) if run.changed_proof else view
 
     def _run_changed(self, run: ActiveRun) -> None:
         if self._listeners:

@@ -27,8 +27,6 @@ from donewhen.ports import Ledger, Live, RunSummary
 from donewhen.regular import read_text
 
 PIECE = 100
-UNREADABLE = "unreadable"
-"""The status of a run on record that can't be read, in a list of runs."""
 MAX_STEPS = 200
 
 
@@ -74,18 +72,24 @@ class Records:
         return found
 
     async def summaries(self) -> Sequence[RunSummary]:
-        """All runs, newest first; those that can't be read have the status `unreadable` and say why."""
+        """All runs, newest first; those that can't be read have the status `unreadable` and say why, those that were
+        changed by something else are `crashed`."""
         found: list[RunSummary] = []
         for summary in await self._ledger.runs():
-            why = None
+            trouble = None
             if self._readable.get(summary.run_id) != summary.updated_at:
-                why = await self._ledger.unreadable(summary.run_id)
-            if why is None:
+                trouble = await self._ledger.trouble(summary.run_id)
+            if trouble is None:
                 self._readable[summary.run_id] = summary.updated_at
                 found.append(summary)
             else:
-                found.append(replace(summary, status=UNREADABLE, unreadable=why))
+                why = trouble.why if trouble.status == "unreadable" else None
+                found.append(replace(summary, status=trouble.status, unreadable=why))
         return found
+
+    def forget(self, run_id: str) -> None:
+        """It is read anew: what was read before may have been changed since."""
+        self._states.pop(run_id, None)
 
     async def test_runs(self, goal_path: str | None) -> frozenset[str]:
         """The checks that reported a test in the history of that goal; each run inherits them from the last."""

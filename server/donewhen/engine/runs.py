@@ -19,12 +19,14 @@ from donewhen.core.errors import (
     NotResumable,
     NotTrusted,
     Overtaken,
+    RecordChanged,
     UnreadableRun,
     UsageError,
 )
 from donewhen.core.goal import Limits
 from donewhen.core.proof import guardable
-from donewhen.core.resume import check_resumable, of_a_program, resumable, tightened
+from donewhen.core.resting import Resting
+from donewhen.core.resume import check_resumable, of_a_program, refuse_another_sandbox, resumable, tightened
 from donewhen.core.state import RunState
 from donewhen.core.summary import unkept_budgets
 from donewhen.core.work import Actor
@@ -35,6 +37,7 @@ from donewhen.engine.control import DIED, Control
 from donewhen.engine.guarding import prove_again, quiet
 from donewhen.engine.halting import go_on
 from donewhen.engine.loop import pursue
+from donewhen.engine.resting import rests_on
 from donewhen.engine.setup import Start
 from donewhen.engine.tasks import cancelled
 from donewhen.engine.watching import amend_if_saved, goal_file_gone, gone_text, named_globs, take_accepted_goal
@@ -48,6 +51,8 @@ class Supervisor(Control):
 
     async def start(self, goal_path: str, options: StartOptions | None = None) -> RunView:
         self._may_execute()
+        if self._setup.prepare is not None:
+            await self._setup.prepare()
         return await self.start_goal(
             self._setup.settle(self._setup.goal_files.load(goal_path), options or StartOptions())
         )
@@ -88,6 +93,15 @@ class Supervisor(Control):
             if self._waiting[goal_path] == 0 and not task.done():
                 await cancelled(task)
 
+    async def rests_on(self, goal_path: str) -> Resting:
+        goal = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True)).goal
+        workspace = (self._setup.glance or self._setup.workspace)()
+        try:
+            await workspace.open(named_globs(goal))
+            return await rests_on(goal, workspace, workspace.files())
+        finally:
+            await workspace.close()
+
     async def resume(
         self,
         run_id: str | None = None,
@@ -109,6 +123,7 @@ class Supervisor(Control):
             raised = changed_limits(state.goal.limits, changes)
             check_resumable(state, raised)
             approve = tightened(state, options.approve if options is not None else None)
+            refuse_another_sandbox(state, options.sandbox if options is not None else None)
             run = await self._again(state, token, leftovers)
             await self._refuse_without_goal_file(run)
             await self._unhalted(run, halt)
@@ -301,6 +316,8 @@ class Supervisor(Control):
             unsaved=setup.unsaved,
             observe=setup.observe,
             plugins=setup.plugins(options) if options.worker is not None else None,
+            rooms=setup.rooms,
+            hidden_checks=setup.hidden_checks,
             news=setup.news,
         )
 
@@ -419,6 +436,9 @@ class Supervisor(Control):
         beat = asyncio.ensure_future(run.heartbeat())
         try:
             await pursue(run)
+        except RecordChanged as error:
+            run.crash(error)
+            self._records.forget(run.run_id)
         except DoneWhenError as error:
             self.failure = error
             run.fail(error)

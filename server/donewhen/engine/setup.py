@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,21 @@ from donewhen.core.goal import Goal
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
 from donewhen.engine.editor_news import EditorNews
-from donewhen.ports import Checker, Clock, GoalFiles, Judge, Ledger, Plugins, Probes, RunLock, Worker, Workspace
+from donewhen.engine.people import OneProgram
+from donewhen.ports import (
+    Checker,
+    Clock,
+    GoalFiles,
+    Judge,
+    Ledger,
+    People,
+    Plugins,
+    Probes,
+    Rooms,
+    RunLock,
+    Worker,
+    Workspace,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +74,19 @@ class EngineSetup:
     """The plugins of one run, made for it alone."""
     observe: Callable[[str, Entry], None] = lambda run_id, entry: None
     """Told of every entry of every run of this process, for tracing."""
+    prepare: Callable[[], Awaitable[None]] | None = None
+    """Awaited before a run is settled: finds out what can be had here only by trying."""
     closing: Callable[[], Awaitable[None]] | None = None
     """Awaited when the engine closes: ends what the workers and judges of all runs share."""
+    people: People = field(default_factory=OneProgram)
+    """Who acts through this process, and through those that ask something of its runs."""
     of_program: bool = False
     """True where a program gives worker, judge and validators: elsewhere its runs can't go on."""
     unwritable: str | None = None
     """Why nothing can be put on record, and what to do about it: then runs can be read, and nothing else."""
+    rooms: Rooms | None = None
+    """Where checks are tried before a run completes; None: nowhere."""
+    hidden_checks: Callable[[], Mapping[str, str]] = dict
+    """The commands of the checks that the person holds out from workers, by name."""
     news: EditorNews = field(default_factory=EditorNews)
     """When the editor last had another word on the files of this folder."""

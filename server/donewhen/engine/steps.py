@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from donewhen.core import events as e
+from donewhen.core.acts import REFUSED
 from donewhen.core.calls import CallFinished, CallStarted, MessageKept, ToolCall, ToolFinished, ToolStarted
 from donewhen.core.errors import DoneWhenError
-from donewhen.core.evidence import CheckResult
+from donewhen.core.evidence import CheckResult, Trial
 from donewhen.core.feedback import keep_ends
+from donewhen.core.fold_acts import ACTS, Acted, told
 from donewhen.core.goal import Goal
 from donewhen.core.hints import UNASKED, hint_in
 from donewhen.core.plugging import RunHalted
+from donewhen.core.trials import TRIED
 from donewhen.engine.active import ActiveRun, turn_stream
 from donewhen.engine.api import RunStep, RunSteps, StepKind, StepState
 from donewhen.regular import read_text
@@ -324,6 +327,16 @@ class Steps:
         state: StepState = "done" if seen.passed else "failed"
         self._put(step, at, "check", seen.command, state, text=text, evidence_id=event.evidence.id)
 
+    def recorded(self, event: e.EvidenceRecorded, at: float) -> None:
+        seen = event.evidence.observation
+        if not isinstance(seen, Trial):
+            return
+        text = seen.reason if seen.result is None else f"{seen.result.reason}\n\n{seen.result.output}".strip()
+        title = f"{seen.command}, {TRIED[seen.tried]}"
+        expected = seen.tried in ("original", "control", "forced")
+        state: StepState = "done" if seen.passed == expected else "failed"
+        self._put(self._next("k"), at, "check", title, state, text=text, evidence_id=event.evidence.id)
+
     def audit_over(self, event: e.AuditFinished | e.AuditAbandoned, at: float) -> None:
         for step in self._checks.values():
             self._change(step, state="failed")
@@ -360,6 +373,7 @@ class Steps:
 
     def answered(self, event: e.InterruptAnswered, at: float) -> None:
         answer = event.answer
+        by = "" if event.person is None else f", {event.person.user}, {event.person.where}"
         if event.interrupt_id == UNASKED:
             step = self._next("h")
             self._put(step, at, "hint", "", "running", text=answer.text)
@@ -368,7 +382,18 @@ class Steps:
         said = ": ".join(part for part in (answer.response, answer.text or answer.reason) if part)
         known = self._steps.get(f"i{event.interrupt_id}")
         if known is not None:
-            self._change(known.id, state="done", title=f"{known.title} ({said})")
+            self._change(known.id, state="done", title=f"{known.title} ({said}{by})")
+
+    def acted(self, event: Acted, at: float) -> None:
+        """What a person did, and who it was."""
+        if event.person is not None:
+            what, said = told(event, self._label)
+            title = f"{event.person.user} {what} ({event.person.where})" + (f": {said}" if said else "")
+            self._put(self._next("p"), at, "act", title)
+
+    def warned(self, event: e.Warned, at: float) -> None:
+        if event.code == REFUSED:
+            self._put(self._next("p"), at, "act", event.message, "failed")
 
     def closed(self, event: e.InterruptClosed, at: float) -> None:
         self._change(f"i{event.interrupt_id}", state="done")
@@ -494,6 +519,8 @@ def _moved(heading: str, by: int) -> str:
 
 
 _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {
+    **dict.fromkeys(ACTS, Steps.acted),
+    e.Warned: Steps.warned,
     e.RunStarted: Steps.started,
     e.GoalAmended: Steps.amended,
     e.TurnStarted: Steps.turn_started,
@@ -508,6 +535,7 @@ _TAKES: Mapping[type, Callable[[Steps, Any, float], None]] = {
     e.RevisionChanged: Steps.revision_changed,
     e.CheckStarted: Steps.check_started,
     e.CheckFinished: Steps.check_finished,
+    e.EvidenceRecorded: Steps.recorded,
     e.AuditFinished: Steps.audit_over,
     e.AuditAbandoned: Steps.audit_over,
     e.JudgeStarted: Steps.judge_started,

@@ -18,6 +18,7 @@ from donewhen.core.proof import assess
 from donewhen.core.state import OpenTurn
 from donewhen.core.work import Interrupt, TurnResult, Usage
 from donewhen.engine.active import MAX_PATHS, ActiveRun
+from donewhen.engine.changed_proof import note_changed_proof
 from donewhen.engine.places import locations
 from donewhen.engine.watching import amend_if_saved
 from donewhen.engine.working import record_response, turn_result
@@ -55,6 +56,8 @@ async def work(run: ActiveRun, iteration: int) -> None:
         run.say(None)
         await run.look(by, everywhere=not worker.waits_for_person)
         changed = await _changed(run, checkpoint if suspended else None)
+        if by == "worker":
+            await note_changed_proof(run, changed)
         await run.append(TurnFinished(iteration, result, changed[:MAX_PATHS]))
         finished = True
         await record_response(run, result)

@@ -125,7 +125,7 @@ def same_goal(state: RunState, goal: Goal) -> bool:
 
 
 def _same_text(state: RunState, goal: Goal) -> bool:
-    fields = ("title", "objective", "protect", "explicit_limits", "guard")
+    fields = ("title", "objective", "protect", "proof", "may_change", "explicit_limits", "guard")
     same = all(getattr(goal, name) == getattr(state.goal, name) for name in fields)
     return same and goal.limits == state.file_limits
 
@@ -138,4 +138,4 @@ def _looked_at(requirement: Requirement) -> list[str]:
 def named_globs(goal: Goal) -> tuple[str, ...]:
     """The files that count even where git ignores them: those that requirements name, and the goal file."""
     globs = [glob for requirement in goal.requirements for glob in (*requirement.files, *_looked_at(requirement))]
-    return tuple(dict.fromkeys([*([goal.path] if goal.path else []), *globs, *goal.protect]))
+    return tuple(dict.fromkeys([*([goal.path] if goal.path else []), *globs, *goal.protect, *goal.proof]))

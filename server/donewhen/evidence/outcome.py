@@ -60,6 +60,8 @@ def _did_not_end(seen: Observed) -> Decision | None:
         return Outcome.NOT_RUN, f"it could not be started: {process.spawn_error}"
     if process.timed_out:
         return Outcome.TIMED_OUT, f"timed out after {seen.timeout:g} s"
+    if process.limit:
+        return Outcome.KILLED, f"it was ended: {process.limit}"
     if process.signal is not None:
         return Outcome.KILLED, f"ended by {signal_name(process.signal)}"
     if seen.not_installed is not None:

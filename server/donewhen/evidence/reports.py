@@ -63,14 +63,20 @@ class Reports:
 
 
 def prepare_reports(
-    root: Path, scratch: Path, parts: Sequence[Segment], folders: Sequence[str], variables: dict[str, str]
+    root: Path,
+    scratch: Path,
+    parts: Sequence[Segment],
+    folders: Sequence[str],
+    variables: dict[str, str],
+    written: Path | None = None,
 ) -> Reports:
-    """Asks pytest for a report through PYTEST_ADDOPTS (added to `variables`), unless the user's options name one."""
+    """Asks pytest for a report through PYTEST_ADDOPTS (added to `variables`), unless the user's options name one.
+    `written` is where what the check writes below the root is to be read from, where that isn't the root itself."""
     _discard_old(scratch)
     folder = scratch / f"report-{secrets.token_hex(16)}"
     folder.mkdir(parents=True, mode=0o700)
     asked = not _switched_off(root, parts, variables)
-    reports = Reports(folder / "junit.xml", asked, *_named(root, parts, folders, variables))
+    reports = Reports(folder / "junit.xml", asked, *_named(root, parts, folders, variables, written))
     if asked and not _configured(root, variables):
         given = variables.get("PYTEST_ADDOPTS", "")
         family = "" if _on_command_line(parts) else " -o junit_family=xunit1"
@@ -87,7 +93,11 @@ def _discard_old(scratch: Path) -> None:
 
 
 def _named(
-    root: Path, parts: Sequence[Segment], folders: Sequence[str], variables: Mapping[str, str]
+    root: Path,
+    parts: Sequence[Segment],
+    folders: Sequence[str],
+    variables: Mapping[str, str],
+    written: Path | None,
 ) -> tuple[tuple[tuple[Path, Signature], ...], tuple[tuple[Path, Signature], ...]]:
     junit = [value for part in parts for value in option_values(part.words, _JUNIT_OPTIONS)]
     outputs = [value for part in parts for value in option_values(part.words, _OUTPUT_OPTIONS)]
@@ -96,12 +106,16 @@ def _named(
     junit += [value for name in _JUNIT_VARIABLES if (value := assigned.get(name) or variables.get(name))]
     junit += _configured(root, variables)
     sarif = [value for value in outputs if value.endswith((".sarif", ".sarif.json"))]
-    return _before(root, folders, junit), _before(root, folders, sarif)
+    return _before(root, folders, junit, written), _before(root, folders, sarif, written)
 
 
-def _before(root: Path, folders: Sequence[str], names: Sequence[str]) -> tuple[tuple[Path, Signature], ...]:
+def _before(
+    root: Path, folders: Sequence[str], names: Sequence[str], written: Path | None
+) -> tuple[tuple[Path, Signature], ...]:
     whole = [os.path.expanduser(name) for name in dict.fromkeys(names)]  # noqa: PTH111 # never raises, for any user
     paths = [root / folder / name for name in whole for folder in ("", *folders)]
+    if written is not None:
+        paths = [written / path.relative_to(root) if path.is_relative_to(root) else path for path in paths]
     return tuple((path, _signature(path)) for path in paths)
 
 

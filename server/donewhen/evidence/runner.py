@@ -53,7 +53,8 @@ class CommandChecker:
     `environment` gives the variables of whoever started Done When; `scratch` is a folder of the server's own, outside
     of the workspace. `interpreter` is the Python that the editor selected. `known_test_runs` are the ids of checks
     that once reported a test: they stay test runs. `secrets` gives values to mask besides sensitive variables.
-    `bytecode` is where Python's bytecode goes (default: in `scratch`): sharing it makes first checks faster.
+    `bytecode` is where Python's bytecode goes (default: in `scratch`): sharing it makes first checks faster. `written`
+    is where what checks write below the root is to be read from, where that isn't the root itself.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class CommandChecker:
         known_test_runs: Iterable[str] = (),
         secrets: Callable[[], Iterable[str]] = tuple,
         bytecode: Path | None = None,
+        written: Path | None = None,
     ) -> None:
         self._processes = processes
         self._root = root
@@ -76,6 +78,7 @@ class CommandChecker:
         self._bytecode = Bytecode(self._surroundings.bytecode, root)
         self._editor = editor or EditorDiagnostics()
         self._secrets = secrets
+        self._written = written
         self.known_test_runs = set(known_test_runs)
         self._reporting: set[str] = set()
 
@@ -105,6 +108,11 @@ class CommandChecker:
         finally:
             plan.reports.discard()
 
+    @property
+    def interpreter(self) -> Path | None:
+        """The Python that the person has selected in the editor."""
+        return self._surroundings.interpreter
+
     def select_interpreter(self, interpreter: Path | None) -> None:
         """The Python that the person has selected in the editor: checks run with it from now on."""
         self._surroundings.interpreter = interpreter
@@ -132,7 +140,7 @@ class CommandChecker:
         if names_go_tests(parts) or any((self._root / folder / "go.mod").is_file() for folder in ("", *inside)):
             variables["GOFLAGS"] = with_verbose(variables.get("GOFLAGS", ""))
         self._bytecode.sweep()
-        reports = prepare_reports(self._root, self._scratch, parts, inside, variables)
+        reports = prepare_reports(self._root, self._scratch, parts, inside, variables, self._written)
         places = Places(self._root, inside)
         return _Plan(check, timeout, parts, what_runs(parts, asked=reports.asked), variables, program, reports, places)
 

@@ -95,7 +95,7 @@ def _in_front_matter(place: _Place, files: Iterable[str]) -> Iterator[Completion
             yield from _yaml_globs(place, member, files)
         elif key is not None:
             yield from _values(place, key, value[2])
-    elif (member := _MEMBER_TYPED.match(place.before)) and _key_above(place) == "protect":
+    elif (member := _MEMBER_TYPED.match(place.before)) and _takes_globs(_key_above(place)):
         yield from _yaml_globs(place, member, files)
 
 
@@ -113,6 +113,11 @@ def _values(place: _Place, key: Key, typed: str) -> Iterator[CompletionChoice]:
         yield CompletionChoice(example, example, span, "value", key.meaning)
     if key.unlimited:
         yield CompletionChoice(UNLIMITED, UNLIMITED, span, "value", "No limit, which shows a warning.")
+
+
+def _takes_globs(name: str | None) -> bool:
+    key = BY_NAME.get(name or "")
+    return key is not None and key.kind == "globs"
 
 
 def _key_above(place: _Place) -> str | None:

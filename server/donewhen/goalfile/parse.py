@@ -79,6 +79,8 @@ def _goal(body: _Body, settings: Settings, path: str | None, name: str) -> Goal:
         model=settings.model,
         judge_model=settings.judge_model,
         protect=settings.protect,
+        proof=settings.proof,
+        may_change=settings.may_change,
         guard=settings.guard,
         explicit_limits=settings.explicit_limits,
     )

@@ -42,6 +42,8 @@ KEYS = (
     Key("token_budget", "whole", "Tokens that it may use; no limit if absent.", ("200000",), unlimited=True),
     Key("check_timeout", "duration", "How long one check may take; `10m` if absent.", ("10m", "90s")),
     Key("protect", "globs", "Files that the worker must not change.", ('["tests/**"]',)),
+    Key("proof", "globs", "More files that are proof, besides tests and what configures them.", ('["data/gold/**"]',)),
+    Key("may_change", "globs", "Tests that the goal wants changed.", ('["tests/test_api.py"]',)),
     Key("guard", "flag", "Once complete, check again after each edit; `false` if absent.", ("true", "false")),
     Key("stall_after", "whole", "Iterations without progress that end it; 3 if absent.", ("3", "5"), unlimited=True),
 )
@@ -75,6 +77,8 @@ class Settings:
     model: str | None = None
     judge_model: str | None = None
     protect: tuple[str, ...] = ()
+    proof: tuple[str, ...] = ()
+    may_change: tuple[str, ...] = ()
     guard: bool = False
 
 

@@ -40,7 +40,7 @@ _FOR_CORRECTION = 0.08
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
+class Shares:
     """How the bound on the whole prompt is divided, in bytes: `evidence` for the question, `more` for what is added
     to the conversation later."""
 
@@ -48,7 +48,7 @@ class Rooms:
     more: int
 
     @classmethod
-    def of(cls, options: JudgeOptions, reply: str) -> Rooms:
+    def of(cls, options: JudgeOptions, reply: str) -> Shares:
         whole = bytes_of(options.tokens)
         system = size(prompts.system_prompt(options.prompt, reply, options.calls))
         schemas = len(json.dumps(prompts.VERDICT_SCHEMA))
@@ -82,9 +82,9 @@ class Audit:
     async def verdict(self) -> Judgement:
         if not self.task.requirements:
             return Judgement(Verdict(()), Usage())
-        rooms = Rooms.of(self.options, prompts.REPLY)
+        shares = Shares.of(self.options, prompts.REPLY)
         diff = await self.context.diff()
-        parts = [await self._part(batch, rooms, diff) for batch in batches(self.task.requirements, rooms.evidence)]
+        parts = [await self._part(batch, shares, diff) for batch in batches(self.task.requirements, shares.evidence)]
         reasons = tuple(dict.fromkeys(part.reason for part in parts if part.reason))
         if all(part.reason for part in parts):
             return Judgement(None, Usage(), reason="; ".join(reasons))
@@ -108,8 +108,8 @@ class Audit:
             if finding.requirement_id in named
         }
 
-    async def _part(self, batch: tuple[Requirement, ...], rooms: Rooms, diff: str) -> _Part:
-        asked = await self._question(batch, rooms, diff)
+    async def _part(self, batch: tuple[Requirement, ...], shares: Shares, diff: str) -> _Part:
+        asked = await self._question(batch, shares, diff)
         citable = await self._recorded(asked)
         form: Form[ReadVerdict] = Form(
             prompts.REPLY,
@@ -125,7 +125,7 @@ class Audit:
         known = await self._remembered(key, form) if kept else None
         if known is not None:
             return _Part(known.verdict.findings, cached=True, shown=asked.paths)
-        held, looking = await self._held(first, asked, citable, form, rooms)
+        held, looking = await self._held(first, asked, citable, form, shares)
         if held.value is None:
             reason = f"the judge's reply could not be used: {held.problem}"
             unusable = tuple(RequirementVerdict(r.id, "unverified", reason) for r in batch)
@@ -143,9 +143,9 @@ class Audit:
 
     async def claim(self) -> Judgement:
         """Whether the evidence confirms the worker's claim; None where that isn't clear."""
-        rooms = Rooms.of(self.options, prompts.CLAIM_REPLY)
-        some = (self.task.requirements or self.task.goal.requirements)[: max(rooms.evidence // LEAST_OF_CLAIM, 1)]
-        asked = await self._question(some, rooms, await self.context.diff())
+        shares = Shares.of(self.options, prompts.CLAIM_REPLY)
+        some = (self.task.requirements or self.task.goal.requirements)[: max(shares.evidence // LEAST_OF_CLAIM, 1)]
+        asked = await self._question(some, shares, await self.context.diff())
         citable = await self._recorded(asked)
         form: Form[ReadClaim] = Form(
             prompts.CLAIM_REPLY,
@@ -154,16 +154,16 @@ class Audit:
             lambda value: read_claim(value, citable),
             lambda _: None,
         )
-        held, _ = await self._held(self._first(asked, form.instructions), asked, citable, form, rooms)
+        held, _ = await self._held(self._first(asked, form.instructions), asked, citable, form, shares)
         if held.value is None:
             return Judgement(None, Usage(), reason=f"the judge's reply could not be used: {held.problem}")
         said = held.value
         return Judgement(None, Usage(), reason=said.reason, confirmed=said.confirmed, evidence_ids=said.evidence_ids)
 
-    async def _question(self, batch: tuple[Requirement, ...], rooms: Rooms, diff: str) -> Question:
+    async def _question(self, batch: tuple[Requirement, ...], shares: Shares, diff: str) -> Question:
         material = await gather(self.task, batch, self.context, self.normaliser, diff, self.options.calls > 0)
         asked = Asked(self.task.goal, self.task.disputes, self.task.claim, self.task.messages)
-        return await asyncio.to_thread(question, asked, material, rooms.evidence)
+        return await asyncio.to_thread(question, asked, material, shares.evidence)
 
     async def _recorded(self, asked: Question) -> Citable:
         """Puts on record what the question shows. Ids of the prompt stand for what is on record."""
@@ -184,12 +184,12 @@ class Audit:
         return Message("system", system), Message("user", asked.text)
 
     async def _held(
-        self, first: tuple[Message, ...], asked: Question, citable: Citable, form: Form[T], rooms: Rooms
+        self, first: tuple[Message, ...], asked: Question, citable: Citable, form: Form[T], shares: Shares
     ) -> tuple[Held[T], Looking]:
         sources = {source.id: source.evidence for source in asked.sources}
         looking = Looking(self.task, self.context, self.normaliser, asked.token, citable.evidence, citable.old, sources)
         conversation = Conversation(
-            self.model, self.options, self.context.calls, form, rooms.more, looking if self.options.calls else None
+            self.model, self.options, self.context.calls, form, shares.more, looking if self.options.calls else None
         )
         return await conversation.hold(first), looking
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from donewhen.core.errors import InvalidGoal, JudgeOutage, ModelFailed
 from donewhen.core.events import JudgeOptions
 from donewhen.judges import prompts
-from donewhen.judges.auditing import Audit, Rooms
+from donewhen.judges.auditing import Audit, Shares
 from donewhen.judges.evidence_prompt import LEAST_PER_REQUIREMENT
 from donewhen.judges.normalising import Normaliser
 from donewhen.ports import AuditContext, Judgement, JudgeTask, Model
@@ -38,7 +38,7 @@ class LlmJudge:
         self._cache = cache
         self._mask = mask
         self._member = member
-        if Rooms.of(options, prompts.REPLY).evidence < 2 * LEAST_PER_REQUIREMENT:
+        if Shares.of(options, prompts.REPLY).evidence < 2 * LEAST_PER_REQUIREMENT:
             raise InvalidGoal(
                 f"the judge's prompt of {options.tokens} tokens leaves no room for evidence: allow more tokens"
                 + (", or shorten the judge's prompt" if options.prompt else "")
@@ -86,7 +86,7 @@ def _adapted(options: JudgeOptions, failure: ModelFailed) -> JudgeOptions | None
     request was refused. None: it can't be mended."""
     if failure.kind == "context":
         smaller = replace(options, tokens=options.tokens // 2)
-        return smaller if Rooms.of(smaller, prompts.REPLY).evidence >= LEAST_PER_REQUIREMENT else None
+        return smaller if Shares.of(smaller, prompts.REPLY).evidence >= LEAST_PER_REQUIREMENT else None
     if failure.kind == "refused" and options.calls:
         return replace(options, calls=0)
     return None

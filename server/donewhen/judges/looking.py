@@ -20,6 +20,7 @@ from donewhen.core.evidence import (
     ObservedDiff,
     ObservedFile,
     ObservedResponse,
+    Trial,
 )
 from donewhen.core.globs import matches
 from donewhen.core.goal import Check
@@ -170,6 +171,10 @@ class Looking:
                 return (f"problems: {len(problems)}",), lambda: clean.text("\n".join(said))
             case ObservedDiff(text=text) | ObservedResponse(text=text) | ObservedFile(excerpt=text):
                 return (), lambda: clean.text(text)
+            case Trial(tried=tried, command=command, result=result, reason=reason):
+                said = reason if result is None else outcome(result)
+                head = f"command: {label(clean.text(command), 600)}", f"trial: {tried}", f"result: {clean.text(said)}"
+                return head, lambda: "" if result is None else clean.check_output(result)
 
     async def _run_check(self, arguments: Mapping[str, Any], room: int) -> str:
         wanted = _text(arguments, "check").strip().strip("`")

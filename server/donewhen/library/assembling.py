@@ -83,6 +83,7 @@ class RunParts:
             attended=self.attended,
             askable=self.attended,
             metered=agent is not None,
+            trials=self.workspace is not None,
         )
         if self.goal.limits.budget is not None and (agent is not None or judging is not None):
             from donewhen.settling import Knowledge, refuse_unknown_price
@@ -143,7 +144,7 @@ async def _in_folder(parts: RunParts, root: Path) -> Session:
     if not root.is_dir():  # noqa: ASYNC240  # once, before anything runs
         raise UsageError(f"workspace must be a folder: {root} is none")
     settings = user_settings(parts.state_dir)
-    around = Surroundings(environment=environment, secrets=secrets_of(parts))
+    around = Surroundings(environment=environment, secrets=secrets_of(parts), where="program")
     everything = state_folder(settings.state_dir)
     folder = workspace_folder(everything, root)
     ledger = await _ledger(parts, folder)

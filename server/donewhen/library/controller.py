@@ -9,7 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from donewhen.core import events as e
-from donewhen.core.decide import Action, Ask, AskJudge, AwaitPerson, Confirm, Pause, RunAudit, RunWorker, Stop, decide
+from donewhen.core.decide import (
+    Action,
+    Ask,
+    AskJudge,
+    AwaitPerson,
+    Confirm,
+    Pause,
+    RunAudit,
+    RunTrials,
+    RunWorker,
+    Stop,
+    decide,
+)
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedResponse, proves
 from donewhen.core.feedback import feedback_text, outputs_of
@@ -176,7 +188,7 @@ class GoalController:
                 self._append(e.RunEnded(status, reason))
             case Pause(reason, by):
                 self._append(e.RunPaused(reason, by))
-            case AwaitPerson() | RunWorker():
+            case AwaitPerson() | RunWorker() | RunTrials():  # its runs have no rooms: `RunOptions.trials`
                 return False
         return self._state.active
 

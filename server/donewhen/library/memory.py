@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from donewhen.core.errors import AlreadyRunning, GoalFileError
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Outcome
@@ -33,9 +33,6 @@ class SoleRunLock:
     def last_owner(self) -> Owner | None:
         return None
 
-    def inside(self, run_id: str) -> bool:
-        return False
-
     def inherited_descriptors(self) -> tuple[int, ...]:
         return ()
 
@@ -59,8 +56,11 @@ class NoCommands:
 class NoProbes:
     """`ports.Probes` where there are no files to read facts from."""
 
-    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+    async def facts(self, goal: Goal, workspace: Workspace) -> IntegrityFacts:
         return IntegrityFacts()
+
+    async def started(self, goal: Goal, workspace: Workspace) -> Mapping[str, tuple[str, ...]]:
+        return {check.id: (check.command,) for check in goal.checks}
 
     async def addressing(
         self,

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Problem
+from donewhen.core.resting import Resting
 from donewhen.core.state import RunState
-from donewhen.core.verdict import RequirementView
+from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.lsp.evidence_files import evidence_files
 from donewhen.lsp.goal_text import RequirementSource
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.markup import MARKDOWN, PLAIN, Markup
+from donewhen.lsp.resting import resting_text
 from donewhen.wire.halt import halt_text, shown_halt
 
 if TYPE_CHECKING:
@@ -36,22 +38,34 @@ async def hover(session: Session, params: types.HoverParams) -> types.Hover | No
     goal = await goal_view(session, params.text_document.uri)
     if goal is None:
         return None
+    line = params.position.line
+    source = goal.requirement_at(line)
+    resting = await _resting(session, goal) if source is not None and source.requirement.checks else None
     if not session.profile.markdown:
-        return goal_hover(goal, params.position.line, PLAIN)
-    source = goal.requirement_at(params.position.line)
+        return goal_hover(goal, line, PLAIN, resting=resting)
     one = None if source is None else goal.status(source)
     files = {} if one is None else await evidence_files(session, goal, one)
-    return goal_hover(goal, params.position.line, MARKDOWN, {name: file.as_uri() for name, file in files.items()})
+    return goal_hover(goal, line, MARKDOWN, {name: file.as_uri() for name, file in files.items()}, resting)
+
+
+async def _resting(session: Session, goal: GoalView) -> Resting | None:
+    folder, place = session.host.folder_if_open(goal.place.root), goal.place
+    of = ("\n".join(goal.lines), goal.view.state.revision if goal.view is not None else "")
+    return None if folder is None else await session.restings.of(folder.runs, place.absolute, place.path, of)
 
 
 def goal_hover(
-    goal: GoalView, line: int, markup: Markup = MARKDOWN, uris: Mapping[str, str] = NOWHERE
+    goal: GoalView,
+    line: int,
+    markup: Markup = MARKDOWN,
+    uris: Mapping[str, str] = NOWHERE,
+    resting: Resting | None = None,
 ) -> types.Hover | None:
     """What is known of the requirement on this line; of the whole run on the title's. `uris` are where evidence can
-    be read, by id."""
+    be read, by id; `resting` is what the goal's proof rests on."""
     source = goal.requirement_at(line)
     if source is not None:
-        text, span = requirement_text(goal, source, markup, uris), source.text_span
+        text, span = requirement_text(goal, source, markup, uris, resting), source.text_span
     elif goal.parsed.title_span is not None and goal.parsed.title_span.start_line == line and goal.view is not None:
         text, span = _run_text(goal.view, markup), goal.parsed.title_span
     else:
@@ -60,15 +74,21 @@ def goal_hover(
 
 
 def requirement_text(
-    goal: GoalView, source: RequirementSource, markup: Markup = MARKDOWN, uris: Mapping[str, str] = NOWHERE
+    goal: GoalView,
+    source: RequirementSource,
+    markup: Markup = MARKDOWN,
+    uris: Mapping[str, str] = NOWHERE,
+    resting: Resting | None = None,
 ) -> str:
     """What is known of one requirement."""
     one = goal.status(source)
+    rests = [] if resting is None else [resting_text(resting, markup)]
     label = source.requirement.label
     if one is None or goal.view is None:
         checks = ", ".join(markup.code(check.command) for check in source.requirement.checks)
         how = f"decided by {checks}" if checks else "without a check, a judge or a person decides"
-        return " · ".join([markup.strong("Not checked yet"), how, label, *_external(source)])
+        unchecked = " · ".join([markup.strong("Not checked yet"), how, label, *_external(source)])
+        return "\n\n".join(part for part in (unchecked, *rests) if part)
     cited = goal.evidence_of(one)
     names = {name: markup.link(name, uris[name]) if name in uris else name for name in one.evidence_ids}
     parts = [" · ".join([_heading(one, markup), label, *_external(source)])]
@@ -79,6 +99,7 @@ def requirement_text(
     parts += [_stale(goal.view, markup)] if one.status == "stale" and goal.view.stale else []
     note = goal.view.state.waived.get(one.requirement_id)
     parts += [f"Waived by a person: {markup.prose(note)}"] if note else []
+    parts += rests
     parts += [markup.aside(cost(goal.view.state)), markup.aside(_legend(label, one))]
     return "\n\n".join(part for part in parts if part)
 
@@ -116,6 +137,7 @@ def cost(state: RunState) -> str:
 
 def _heading(one: RequirementView, markup: Markup) -> str:
     marks = [f"decided by a {one.decided_by}"] if one.decided_by is not None else []
+    marks += [GRADES[one.grade]] if one.grade is not None and one.status == "met" else []
     marks += ["flaky"] if one.flaky else []
     marks += ["being proven again"] if one.renewing else []
     return " · ".join([markup.strong(one.status.capitalize()), *marks])

@@ -98,7 +98,7 @@ def collect(path: str, parsed: ParsedGoal, view: RunView | None, memory: Memory,
             remembered[one.requirement_id] = last
             marks += [] if mark is None else [mark]
             marks += _unchanged(last, Related(path, source.text_span.start_line, source.requirement.text), around)
-    marks += _findings(view)
+    marks += [*_findings(view), *_changed_proof(view)]
     return Collected((*problems, *marks, *ticked), remembered)
 
 
@@ -242,6 +242,21 @@ def _findings(view: RunView) -> list[Mark]:
             {"runId": view.state.run_id, "findingId": known.id},
         )
         for known in kept
+    ]
+
+
+def _changed_proof(view: RunView) -> list[Mark]:
+    """Where the worker changed the proof, while it may still come to nothing; what was found there says more."""
+    if view.state.ended:
+        return []
+    told = {known.finding.path for known in view.state.open_findings}
+    said = (
+        "this proof was changed since the run began: once all else is proven, it is tried as it was at the start, too"
+    )
+    return [
+        Mark(path, (line, 0), None, "information", "proof_changed", said, {"runId": view.state.run_id})
+        for path, line in view.changed_proof.items()
+        if path not in told
     ]
 
 

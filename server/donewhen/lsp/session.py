@@ -17,6 +17,7 @@ from donewhen.lsp.editor_state import EditorState
 from donewhen.lsp.errands import Errands
 from donewhen.lsp.host import no_editor, nothing_unsaved
 from donewhen.lsp.places import Place, file_path, is_goal_file, locate
+from donewhen.lsp.resting import Restings
 from donewhen.lsp.texts import Texts
 from donewhen.lsp.unsaved import Unsaved
 
@@ -59,6 +60,7 @@ class Session:
         self.background: set[asyncio.Task[Any]] = set()
         self.told: set[str] = set()
         """Messages that were shown, and need not be shown again."""
+        self.restings = Restings()
         self.tried: dict[Path, tuple[float, Survey]] = {}
         """What checks of a folder said when they were tried for a draft, and when that was (monotonic)."""
         self._edited_at: dict[Path, float] = {}

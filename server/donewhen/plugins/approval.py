@@ -57,6 +57,7 @@ class ApprovalGate:
         if decision.action == "allow":
             return await proceed(use)
         answer = await _asked(use, context, decision)
+        use = replace(use, input={**use.input, "outside": True}) if decision.outside else use
         if answer.response == "approve":
             if decision.remembers and answer.remember:
                 await self._remember(use, answer, context)
@@ -85,10 +86,8 @@ def _kept(context: PluginContext) -> list[tuple[str, str]]:
 
 async def _asked(use: ToolUse, context: PluginContext, decision: Decision) -> Answer:
     command = str(use.input.get("command", "")) if use.tool == COMMAND_TOOL else ""
-    what = f"Use {use.tool}?"
-    if command:
-        what = f"Run `{command}`?"
-    elif use.tool in _WRITES:
+    what = f"Run `{command}`{' outside of the room' if decision.outside else ''}?" if command else f"Use {use.tool}?"
+    if use.tool in _WRITES:
         what = f"Change {use.input.get('path', '')}?"
     title = " ".join(what.split())
     title = title if len(title) <= MAX_TITLE else f"{title[: MAX_TITLE - 1]}…"

@@ -17,6 +17,7 @@ from donewhen.ports.folder import (
     Workspace,
 )
 from donewhen.ports.models import Model, ModelFacts, ModelReply, ModelRequest, Price, ToolSpec
+from donewhen.ports.people import People
 from donewhen.ports.plugging import (
     AuditAhead,
     PluginHost,
@@ -45,7 +46,8 @@ from donewhen.ports.proving import (
     TurnContext,
     Worker,
 )
-from donewhen.ports.records import Clock, Ledger, Live, Owner, Reply, Request, RunLock, RunSummary
+from donewhen.ports.records import Clock, Ledger, Live, Owner, Reply, Request, RunLock, RunSummary, Trouble
+from donewhen.ports.rooms import Grants, Laid, LiveRoom, LiveRooms, Room, RoomLimits, Rooms
 from donewhen.ports.tracing import Tracer
 
 __all__ = [
@@ -63,21 +65,26 @@ __all__ = [
     "FilesOf",
     "Found",
     "GoalFiles",
+    "Grants",
     "GuardedFiles",
     "Hit",
     "Judge",
     "JudgeTask",
     "Judgement",
+    "Laid",
     "LeavesBehind",
     "Ledger",
     "Left",
     "Live",
+    "LiveRoom",
+    "LiveRooms",
     "Model",
     "ModelFacts",
     "ModelReply",
     "ModelRequest",
     "OnChange",
     "Owner",
+    "People",
     "PluginHost",
     "PluginTool",
     "Plugins",
@@ -87,6 +94,9 @@ __all__ = [
     "Processes",
     "Reply",
     "Request",
+    "Room",
+    "RoomLimits",
+    "Rooms",
     "RunLock",
     "RunSummary",
     "Stopping",
@@ -94,6 +104,7 @@ __all__ = [
     "ToolSpec",
     "Tracer",
     "TreeState",
+    "Trouble",
     "Turn",
     "TurnAhead",
     "TurnBehind",

@@ -108,6 +108,11 @@ class Workspace(Protocol):
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None: ...
 
+    async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> Sequence[str]:
+        """Writes files as a checkpoint has them into another folder; returns those that it has not. Raises
+        WorkspaceError where one was not captured, or can't be written."""
+        ...
+
     async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
         """A unified diff, bounded, its cut marked. Of the present tree it raises OtherRevision where that is not of
         `revision`, and where a file changes while it is read."""
@@ -133,7 +138,8 @@ class ProcessResult:
     """How a process ended. `output` is stdout and stderr together, bounded: head and tail kept, the cut marked.
 
     `exit_code` is None where it was ended by `signal`, timed out, or never started (`spawn_error` says why).
-    `output_digest` is sha256 of all of the output, `output_bytes` its size.
+    `output_digest` is sha256 of all of the output, `output_bytes` its size. `limit` says for which limit of the room
+    that it ran in it was ended.
     """
 
     exit_code: int | None
@@ -145,6 +151,7 @@ class ProcessResult:
     signal: int | None = None
     timed_out: bool = False
     spawn_error: str | None = None
+    limit: str = ""
 
 
 class Processes(Protocol):

@@ -37,8 +37,13 @@ class Checker(Protocol):
 class Probes(Protocol):
     """Reads the facts that integrity is judged by."""
 
-    async def facts(self, goal: Goal, workspace: Workspace, results: Sequence[CheckResult]) -> IntegrityFacts:
+    async def facts(self, goal: Goal, workspace: Workspace) -> IntegrityFacts:
         """What there is now, but for `addressing`."""
+        ...
+
+    async def started(self, goal: Goal, workspace: Workspace) -> Mapping[str, tuple[str, ...]]:
+        """The command lines that each check starts now, by its id: its own, and those of the tasks and scripts that it
+        names."""
         ...
 
     async def addressing(

@@ -39,12 +39,23 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What another process wants of the owner of a run: the name of an operation of the engine and its arguments."""
+    """What another process wants of the owner of a run: the name of an operation of the engine and its arguments.
+    `signed` is what says who asks: see `People`."""
 
     id: int
     run_id: str
     operation: str
     arguments: Mapping[str, object]
+    signed: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is wrong with a run on record, and what to do: it can't be read, or it ends `crashed` where something other
+    than Done When changed it."""
+
+    status: Literal["unreadable", "crashed"]
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +97,8 @@ class Ledger(Protocol):
     ) -> Entry:
         """Appends with the next sequence of that run; `at` and `seconds` are those of its `Entry`. `durable=False`
         (NORMAL sync) is for what may be lost. With `after`, a sequence, nothing is appended unless that is the run's
-        last: raises Overtaken, whichever connection wrote meanwhile."""
+        last: raises Overtaken, whichever connection wrote meanwhile. Raises RecordChanged where what is on record of
+        the run is not as it was written: nothing goes on from there."""
         ...
 
     @property
@@ -95,8 +107,9 @@ class Ledger(Protocol):
         ...
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
-        """All entries of a run with a sequence greater than `after`, in order; empty for an unknown run. Raises
-        UnreadableRun where one of them is damaged, missing or of a newer version."""
+        """All entries of a run with a sequence greater than `after`, in order; empty for an unknown run. From the first
+        on that is not as it was written, or that is missing, none counts: in its place stands a RunEnded that is
+        `broken`. Raises UnreadableRun where that is the first of all, or where one is of a newer version."""
         ...
 
     async def runs(self) -> Sequence[RunSummary]:
@@ -105,8 +118,8 @@ class Ledger(Protocol):
 
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None: ...
 
-    async def unreadable(self, run_id: str) -> str | None:
-        """Why a run that is on the list can't be read, with what to do; None where it can."""
+    async def trouble(self, run_id: str) -> Trouble | None:
+        """What is wrong with a run that is on the list; None where it is as it was written, and can be read."""
         ...
 
     async def set_live(self, run_id: str, live: Live) -> None: ...
@@ -117,7 +130,9 @@ class Ledger(Protocol):
         """Yields whenever another connection may have written, at most once per `poll` seconds."""
         ...
 
-    async def request(self, run_id: str, operation: str, arguments: Mapping[str, object]) -> int: ...
+    async def request(
+        self, run_id: str, operation: str, arguments: Mapping[str, object], signed: Mapping[str, object] = ...
+    ) -> int: ...
 
     async def take_requests(self, run_ids: Sequence[str]) -> Sequence[Request]:
         """Open requests for these runs, each handed out once."""
@@ -155,10 +170,6 @@ class RunLock(Protocol):
 
     def last_owner(self) -> Owner | None:
         """The last owner on record, dead or alive."""
-        ...
-
-    def inside(self, run_id: str) -> bool:
-        """Whether this process was started by that run: by its worker or by one of its checks."""
         ...
 
     def inherited_descriptors(self) -> tuple[int, ...]:

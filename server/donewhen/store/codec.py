@@ -22,7 +22,7 @@ from donewhen.core.errors import InvalidGoal, LedgerError, LedgerTooNew
 from donewhen.core.events import Event
 from donewhen.store.shapes import Shape, ShapeError, tagged
 
-CODEC_VERSION = 2
+CODEC_VERSION = 3
 
 EVENT_TYPES: tuple[type[Any], ...] = get_args(Event)
 
@@ -40,7 +40,26 @@ def _from_1(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-UPGRADES: Mapping[int, Upgrade] = {1: _from_1}
+def _from_2(data: dict[str, Any]) -> dict[str, Any]:
+    """Trials came, and what they made needless to read is left out of the facts of a baseline. A run that goes on is
+    tried like a new one: nothing else holds its proof any more.
+    """
+    if data.get("type") == "RunStarted" and isinstance(options := data.get("options"), dict):
+        settings = cast("dict[str, Any]", options)
+        tried = data.get("mode") == "pursue" and settings.get("worker") not in (None, "human")
+        return {**data, "options": {**settings, "trials": tried}}
+    if data.get("type") != "BaselineTaken" or not isinstance(facts := data.get("facts"), dict):
+        return data
+    old = cast("dict[str, Any]", facts)
+    kept = {name: old[name] for name in ("goal_file", "protected", "protect", "addressing") if name in old}
+    kept["programs"] = [one for one in old.get("definitions", []) if one.get("kind") == "program"]
+    # Start-up files of the workspace's folders are proof files now.
+    environment = old.get("environment", [])
+    kept["environment"] = [one for one in environment if "/" not in (path := one["path"]) or "-packages" in path]
+    return {**data, "facts": kept}
+
+
+UPGRADES: Mapping[int, Upgrade] = {1: _from_1, 2: _from_2}
 """From version N to N + 1: takes and returns the JSON object of an event of any type."""
 
 

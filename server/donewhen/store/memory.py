@@ -7,11 +7,12 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from types import MappingProxyType
 
 from donewhen.core.errors import LedgerUnavailable, Overtaken
 from donewhen.core.events import CheckFinished, Entry, Event, EvidenceRecorded
 from donewhen.core.evidence import Evidence
-from donewhen.ports import Live, Reply, Request, RunSummary
+from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store.codec import encode
 from donewhen.store.summary import RunRecord, updated
 
@@ -104,7 +105,7 @@ class MemoryLedger:
         self._check_open()
         return self._record.evidence.get((run_id, evidence_id))
 
-    async def unreadable(self, run_id: str) -> str | None:
+    async def trouble(self, run_id: str) -> Trouble | None:
         self._check_open()
         return None
 
@@ -127,11 +128,18 @@ class MemoryLedger:
                 yield
             await asyncio.sleep(poll)
 
-    async def request(self, run_id: str, operation: str, arguments: Mapping[str, object]) -> int:
+    async def request(
+        self,
+        run_id: str,
+        operation: str,
+        arguments: Mapping[str, object],
+        signed: Mapping[str, object] = MappingProxyType({}),
+    ) -> int:
         self._check_open()
         record = self._record
         record.requests += 1
-        record.open_requests[record.requests] = Request(record.requests, run_id, operation, dict(arguments))
+        made = Request(record.requests, run_id, operation, dict(arguments), dict(signed))
+        record.open_requests[record.requests] = made
         self._wrote()
         return record.requests
 

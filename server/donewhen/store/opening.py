@@ -12,11 +12,14 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from donewhen.core.errors import LedgerError, LedgerUnavailable
+from donewhen.store.chain import Chain, key_of, key_to_read_with
 from donewhen.store.schema import SCHEMA_VERSION, ForeignDatabase, migrate, versions
+from donewhen.store.tables import chain_entries
 
 BUSY_SECONDS = 10.0
 """How long one statement waits for another process that writes."""
@@ -34,8 +37,14 @@ Stamp = tuple[tuple[int, int, int] | None, ...]
 """Which state of a file and its journal was read: inode, size and time of each, None where it isn't there."""
 
 
-def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqlite3.Connection, tuple[str, ...]]:
-    """A connection to the ledger at `path`, created or migrated as needed, and what a person should know about it.
+def key_file(path: Path) -> Path:
+    """Where the key of a ledger's chain is."""
+    return path.with_suffix(".key")
+
+
+def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqlite3.Connection, Chain, tuple[str, ...]]:
+    """A connection to the ledger at `path`, created or migrated as needed, what checks its entries, and what a person
+    should know about it.
 
     Raises LedgerTooNew and LedgerUnavailable.
     """
@@ -45,18 +54,23 @@ def open_ledger(path: Path, *, checked_bytes: int = CHECKED_BYTES) -> tuple[sqli
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if is_damaged(path, checked_bytes):
             notices = (_move_aside(path),)
-        return _connect(path), notices
+        chain = Chain(key_of(key_file(path)))
+        return _connect(path, chain), chain, notices
     except (sqlite3.Error, OSError) as error:
         raise ledger_error(error, path) from error
 
 
-def read_ledger(path: Path) -> tuple[sqlite3.Connection, Stamp | None]:
+def read_ledger(path: Path) -> tuple[sqlite3.Connection, Chain, Stamp | None]:
     """A connection to a ledger where nothing can be written: to the file itself, else to a copy of it in memory, with
     the stamp of what was copied. Raises LedgerTooNew and LedgerUnavailable."""
     try:
         _refuse_others(path)
+        chain = Chain(key_to_read_with(key_file(path)))
         connection = _unchanged(path)
-        return (connection, None) if connection is not None else _copied(path)
+        if connection is not None:
+            return connection, chain, None
+        copy, stamp = _copied(path, chain)
+        return copy, chain, stamp
     except (sqlite3.Error, ForeignDatabase, OSError) as error:
         raise LedgerUnavailable(f"the record of runs {path} can't be read ({error})") from error
 
@@ -97,7 +111,7 @@ def _unchanged(path: Path) -> sqlite3.Connection | None:
 _UNOPENED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR})
 
 
-def _copied(path: Path) -> tuple[sqlite3.Connection, Stamp]:
+def _copied(path: Path, chain: Chain) -> tuple[sqlite3.Connection, Stamp]:
     for _ in range(_COPIES):
         before = stamp_of(path)
         memory = sqlite3.connect(":memory:", isolation_level=None)
@@ -105,7 +119,7 @@ def _copied(path: Path) -> tuple[sqlite3.Connection, Stamp]:
         try:
             _copy(path, memory, journal=bool(before[1] and before[1][1]))
             if stamp_of(path) == before:
-                migrate(memory)
+                migrate(memory, partial(chain_entries, chain=chain))
                 return memory, before
         except sqlite3.DatabaseError:
             if stamp_of(path) == before:
@@ -199,7 +213,7 @@ def _is_sound(connection: sqlite3.Connection) -> bool:
     return connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, chain: Chain) -> sqlite3.Connection:
     # Made before SQLite does, which would let others read it, its journal too.
     path.touch(mode=0o600)
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
@@ -207,7 +221,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
         connection.execute("PRAGMA synchronous = FULL")
-        migrate(connection)
+        migrate(connection, partial(chain_entries, chain=chain))
         _suspicion(path).unlink(missing_ok=True)
     except BaseException:
         connection.close()

@@ -43,13 +43,28 @@ def _keep_seconds(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE live ADD COLUMN elapsed REAL NOT NULL DEFAULT 0")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_create, _index_evidence, _sum_bodies, _keep_seconds)
+def _chain_entries(connection: sqlite3.Connection) -> None:
+    """Each entry has a digest that holds the one before it, each line of the list one of itself and of the last entry;
+    each request says who signed it. `migrate` has what is there already counted as it is."""
+    connection.execute("ALTER TABLE entries RENAME COLUMN checksum TO digest")
+    connection.execute("ALTER TABLE runs ADD COLUMN seal BLOB")
+    connection.execute("ALTER TABLE requests ADD COLUMN signed TEXT NOT NULL DEFAULT '{}'")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_create, _index_evidence, _sum_bodies, _keep_seconds, _chain_entries)
 
 SCHEMA_VERSION = len(MIGRATIONS)
+_CHAINED = 5
+"""The first schema whose entries are chained."""
 
 
-def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Brings a ledger to the newest schema, in one transaction. Raises LedgerTooNew before it writes anything."""
+def migrate(
+    connection: sqlite3.Connection,
+    chained: Callable[[sqlite3.Connection], None],
+    migrations: Sequence[Migration] = MIGRATIONS,
+) -> None:
+    """Brings a ledger to the newest schema, in one transaction; `chained` gives the digests to what is in an older one.
+    Raises LedgerTooNew before it writes anything."""
     if versions(connection) == (len(migrations), CODEC_VERSION):
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -58,6 +73,8 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MI
         schema, _ = versions(connection)
         for step in migrations[schema:]:
             step(connection)
+        if 0 < schema < _CHAINED:
+            chained(connection)
         connection.executemany(
             "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
             [("schema", len(migrations)), ("codec", CODEC_VERSION)],

@@ -216,7 +216,7 @@ def _tuple(annotation: Any) -> Shape:
     items = get_args(annotation)
     if len(items) == 2 and items[1] is Ellipsis:
         return _sequence(shape_of(items[0]))
-    return _fixed(tuple(shape_of(item) for item in items))
+    raise TypeError(f"only tuples of any length are stored, not {annotation!r}")
 
 
 def _sequence(item: Shape) -> Shape:
@@ -229,23 +229,6 @@ def _sequence(item: Shape) -> Shape:
 
     def read(value: Any) -> Any:
         return tuple(map(read_item, _listed(value)))
-
-    return Shape(write, read)
-
-
-def _fixed(items: tuple[Shape, ...]) -> Shape:
-    def counted(values: Any) -> Any:
-        if len(values) != len(items):
-            raise ShapeError(f"{len(items)} values are needed, not {len(values)}")
-        return values
-
-    def write(value: Any) -> Any:
-        if not isinstance(value, tuple):
-            raise ShapeError(f"a tuple is needed, not {type(value).__name__}")
-        return [shape.write(each) for shape, each in zip(items, counted(value), strict=True)]
-
-    def read(value: Any) -> Any:
-        return tuple(shape.read(each) for shape, each in zip(items, counted(_listed(value)), strict=True))
 
     return Shape(write, read)
 

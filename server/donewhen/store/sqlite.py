@@ -7,13 +7,15 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import Concatenate, ParamSpec, TypeVar
 
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
-from donewhen.ports import Live, Reply, Request, RunSummary
+from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store import tables
+from donewhen.store.chain import Chain
 from donewhen.store.opening import Stamp, ledger_error, open_ledger, read_ledger, stamp_of
 
 Fault = Callable[[str], None]
@@ -41,6 +43,9 @@ class SqliteLedger:
         # connection nor `_full` needs a lock.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._connection: sqlite3.Connection | None = None
+        self._chain = Chain(b"")
+        self._heads: dict[str, tables.Head] = {}
+        """Where the chain of each run ended after the last append of this process."""
         self._full = True
         self._closed = False
         self._refusal: str | None = None
@@ -85,16 +90,16 @@ class SqliteLedger:
         return await self._in_thread(self._append, run_id, event, at, durable, seconds, after)
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
-        return await self._in_thread(tables.entries, run_id, after)
+        return await self._in_thread(tables.entries, self._chain, run_id, after)
 
     async def runs(self) -> Sequence[RunSummary]:
-        return await self._in_thread(tables.runs)
+        return await self._in_thread(tables.runs, self._chain)
 
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None:
-        return await self._in_thread(tables.evidence, run_id, evidence_id)
+        return await self._in_thread(tables.evidence, self._chain, run_id, evidence_id)
 
-    async def unreadable(self, run_id: str) -> str | None:
-        return await self._in_thread(tables.unreadable, run_id)
+    async def trouble(self, run_id: str) -> Trouble | None:
+        return await self._in_thread(tables.trouble, self._chain, run_id)
 
     async def set_live(self, run_id: str, live: Live) -> None:
         await self._in_thread(self._set_live, run_id, live)
@@ -113,8 +118,14 @@ class SqliteLedger:
                 yield
             await asyncio.sleep(poll)
 
-    async def request(self, run_id: str, operation: str, arguments: Mapping[str, object]) -> int:
-        return await self._in_thread(self._request, run_id, operation, arguments)
+    async def request(
+        self,
+        run_id: str,
+        operation: str,
+        arguments: Mapping[str, object],
+        signed: Mapping[str, object] = MappingProxyType({}),
+    ) -> int:
+        return await self._in_thread(self._request, run_id, operation, arguments, signed)
 
     async def take_requests(self, run_ids: Sequence[str]) -> Sequence[Request]:
         return await self._in_thread(self._take_requests, run_ids)
@@ -137,9 +148,9 @@ class SqliteLedger:
 
     def _open(self) -> None:
         if self._refusal is None:
-            self._connection, self.notices = open_ledger(self._path)
+            self._connection, self._chain, self.notices = open_ledger(self._path)
         else:
-            self._connection, self._copy_of = read_ledger(self._path)
+            self._connection, self._chain, self._copy_of = read_ledger(self._path)
 
     def _version(self, connection: sqlite3.Connection) -> object:
         """Differs from the last one once somebody else wrote."""
@@ -147,7 +158,7 @@ class SqliteLedger:
             return tables.data_version(connection)
         try:
             if stamp_of(self._path) != self._copy_of:
-                self._connection, self._copy_of = read_ledger(self._path)
+                self._connection, self._chain, self._copy_of = read_ledger(self._path)
                 connection.close()
         except OSError as error:
             raise LedgerUnavailable(f"the record of runs {self._path} can't be read ({error})") from error
@@ -164,7 +175,9 @@ class SqliteLedger:
         after: int | None,
     ) -> Entry:
         self._sync(connection, full=durable)
-        entry = tables.append(connection, run_id, event, at, seconds, after)
+        known = self._heads.get(run_id)
+        entry, head = tables.append(connection, self._chain, run_id, event, at, seconds, after, known)
+        self._heads[run_id] = head
         if self._fault is not None:
             self._fault(type(event).__name__)
         return entry
@@ -174,10 +187,15 @@ class SqliteLedger:
         tables.set_live(connection, run_id, live)
 
     def _request(
-        self, connection: sqlite3.Connection, run_id: str, operation: str, arguments: Mapping[str, object]
+        self,
+        connection: sqlite3.Connection,
+        run_id: str,
+        operation: str,
+        arguments: Mapping[str, object],
+        signed: Mapping[str, object],
     ) -> int:
         self._sync(connection, full=True)
-        return tables.request(connection, run_id, operation, arguments)
+        return tables.request(connection, run_id, operation, arguments, signed)
 
     def _take_requests(self, connection: sqlite3.Connection, run_ids: Sequence[str]) -> list[Request]:
         self._sync(connection, full=True)

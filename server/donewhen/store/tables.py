@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, cast
 
-from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerTooNew, Overtaken, UnreadableRun
-from donewhen.core.events import END_STATUSES, CheckFinished, Entry, Event, EvidenceRecorded
+from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerTooNew, Overtaken, RecordChanged, UnreadableRun
+from donewhen.core.events import END_STATUSES, CheckFinished, Entry, Event, EvidenceRecorded, RunEnded
 from donewhen.core.evidence import Evidence
 from donewhen.core.fold import fold_read
 from donewhen.core.state import RunState
-from donewhen.ports import Live, Reply, Request, RunSummary
+from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
+from donewhen.store.chain import START, Chain, same
 from donewhen.store.codec import CODEC_VERSION, UnreadableEvent, decode, encode
 from donewhen.store.summary import RunRecord, updated
 
@@ -36,119 +37,255 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
 
 # ---------------------------------------------------------------------------------------------- entries
 
-
-def append(
-    connection: sqlite3.Connection,
-    run_id: str,
-    event: Event,
-    at: float,
-    seconds: float | None = None,
-    after: int | None = None,
-) -> Entry:
-    """Appends with the next sequence of the run and keeps its summary in step; raises Overtaken where `after` is given
-    and is not the last one."""
-    body = encode(event)
-    evidence_id = event.evidence.id if isinstance(event, CheckFinished | EvidenceRecorded) else None
-    with transaction(connection):
-        (last,) = connection.execute("SELECT MAX(sequence) FROM entries WHERE run_id = ?", (run_id,)).fetchone()
-        if after is not None and (last or 0) != after:
-            raise Overtaken(f"run {run_id} went on after entry {after}")
-        sequence = (last or 0) + 1
-        checksum = zlib.crc32(body.encode("ascii"))
-        connection.execute(
-            "INSERT INTO entries (run_id, sequence, at, version, type, body, evidence_id, checksum, seconds) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (run_id, sequence, at, CODEC_VERSION, type(event).__name__, body, evidence_id, checksum, seconds),
-        )
-        record = updated(_record(connection, run_id), event, at)
-        if record is not None:
-            _put_record(connection, run_id, record)
-    return Entry(sequence, at, event, seconds)
-
-
-def entries(connection: sqlite3.Connection, run_id: str, after: int) -> list[Entry]:
-    """Raises UnreadableRun, which names the first entry that is damaged, missing or of a newer version."""
-    found: list[Entry] = []
-    for sequence, at, version, seconds, body in connection.execute(
-        f"SELECT sequence, at, version, seconds, {_BODY} FROM entries "  # noqa: S608  # constant
-        "WHERE run_id = ? AND sequence > ? ORDER BY sequence",
-        (run_id, after),
-    ):
-        expected = after + len(found) + 1
-        if sequence != expected:
-            raise UnreadableRun(run_id, f"entry {expected} is missing; {CHANGED_BY_OTHERS}")
-        event = _event(run_id, sequence, body, version)
-        lasted = None if seconds is None else _time(run_id, sequence, seconds)
-        found.append(Entry(sequence, _time(run_id, sequence, at), event, lasted))
-    if not found and not after and _is_listed(connection, run_id):
-        raise UnreadableRun(run_id, f"it has no entries; {CHANGED_BY_OTHERS}")
-    return found
-
-
-def evidence(connection: sqlite3.Connection, run_id: str, evidence_id: str) -> Evidence | None:
-    row = connection.execute(
-        f"SELECT sequence, version, {_BODY} FROM entries WHERE run_id = ? AND evidence_id = ? "  # noqa: S608  # constant
-        "ORDER BY sequence DESC LIMIT 1",
-        (run_id, evidence_id),
-    ).fetchone()
-    if row is None:
-        return None
-    sequence, version, body = row
-    event = _event(run_id, sequence, body, version)
-    return event.evidence if isinstance(event, CheckFinished | EvidenceRecorded) else None
-
-
-def unreadable(connection: sqlite3.Connection, run_id: str) -> str | None:
-    """Why a run that is on the list can't be read; None where it can."""
-    if _is_as_written(connection, run_id):
-        return None
-    try:
-        state: RunState | None = None
-        for entry in entries(connection, run_id, 0):
-            state = fold_read(run_id, state, entry)
-    except UnreadableRun as error:
-        return error.why
-    return None
-
-
-def _is_as_written(connection: sqlite3.Connection, run_id: str) -> bool:
-    """True where each entry of the run is as this version wrote it: then it can be read, and nothing needs decoding."""
-    rows = connection.execute(
-        f"SELECT sequence, at, seconds, version, checksum, {_BODY} FROM entries WHERE run_id = ? ORDER BY sequence",  # noqa: S608  # constant
-        (run_id,),
-    )
-    count = 0
-    for count, (sequence, at, seconds, version, checksum, body) in enumerate(rows, 1):
-        if (sequence, version, checksum) != (count, CODEC_VERSION, body and zlib.crc32(body)):
-            return False
-        if not _is_time(at) or not (seconds is None or _is_time(seconds)):
-            return False
-    return count > 0
-
-
-def _is_listed(connection: sqlite3.Connection, run_id: str) -> bool:
-    return connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)).fetchone() is not None
-
+Head = tuple[int, bytes]
+"""The last entry of a run, and its digest."""
 
 _BODY = "CAST(body AS BLOB)"
 """Text that is not UTF-8 can't be read as text: one such entry is to be named, like any other that is damaged."""
 
 
-def _event(run_id: str, sequence: int, body: object, version: object) -> Event:
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An entry as it is stored; of a damaged one anything may be anything."""
+
+    run_id: str
+    sequence: Any
+    at: Any
+    version: Any
+    type: Any
+    seconds: Any
+    evidence_id: Any
+    digest: Any
+    body: Any
+
+    def linked(self, chain: Chain, before: object) -> bytes:
+        """The digest that it has if it follows the entry of that one."""
+        said = (self.run_id, self.sequence, self.at, self.version, self.type, self.seconds, self.evidence_id)
+        return chain.link(before, said, self.body)
+
+    def event(self) -> Event:
+        """Raises UnreadableRun."""
+        try:
+            if not isinstance(self.version, int) or not isinstance(self.body, bytes):
+                raise UnreadableEvent(f"its version is {self.version!r:.20} and its text {type(self.body).__name__}")
+            return decode(self.body, self.version)
+        except LedgerTooNew as error:
+            raise UnreadableRun(self.run_id, f"entry {self.sequence}: {error}; other runs are not affected") from error
+        except UnreadableEvent as error:
+            raise UnreadableRun(self.run_id, f"entry {self.sequence}: {error}; {CHANGED_BY_OTHERS}") from error
+
+    def entry(self) -> Entry:
+        """Raises UnreadableRun."""
+        event = self.event()
+        if not _is_time(self.at) or not (self.seconds is None or _is_time(self.seconds)):
+            raise UnreadableRun(self.run_id, f"entry {self.sequence}: its time is {self.at!r:.30}; {CHANGED_BY_OTHERS}")
+        return Entry(self.sequence, self.at, event, self.seconds)
+
+
+def append(
+    connection: sqlite3.Connection,
+    chain: Chain,
+    run_id: str,
+    event: Event,
+    at: float,
+    seconds: float | None = None,
+    after: int | None = None,
+    known: Head | None = None,
+) -> tuple[Entry, Head]:
+    """Appends with the next sequence of the run and keeps its summary in step; raises Overtaken where `after` is given
+    and is not the last one. `known` is where the run ended when this process last wrote it: raises RecordChanged where
+    that, or anything else by the time that the run ends, is not as it was written."""
+    body = encode(event)
+    evidence_id = event.evidence.id if isinstance(event, CheckFinished | EvidenceRecorded) else None
+    with transaction(connection):
+        last, end = _end(connection, run_id)
+        if after is not None and last != after:
+            raise Overtaken(f"run {run_id} went on after entry {after}")
+        if known != (last, end) or isinstance(event, RunEnded):
+            _refuse_changed(connection, chain, run_id, known, whole=isinstance(event, RunEnded))
+        row = _Row(
+            run_id, last + 1, float(at), CODEC_VERSION, type(event).__name__, seconds, evidence_id, None, _bytes(body)
+        )
+        digest = row.linked(chain, end)
+        record = updated(_record(connection, chain, run_id, end), event, at)
+        connection.execute(
+            "INSERT INTO entries (run_id, sequence, at, version, type, body, evidence_id, digest, seconds) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (run_id, row.sequence, row.at, CODEC_VERSION, row.type, body, evidence_id, digest, seconds),
+        )
+        if record is not None:
+            _put_record(connection, chain, run_id, record, digest)
+    return Entry(row.sequence, at, event, seconds), (row.sequence, digest)
+
+
+def _bytes(body: str) -> bytes:
+    return body.encode("ascii")
+
+
+def _end(connection: sqlite3.Connection, run_id: str) -> tuple[int, Any]:
+    """The last entry's sequence and digest; 0 and START of a run without any."""
+    row = connection.execute(
+        "SELECT sequence, digest FROM entries WHERE run_id = ? ORDER BY sequence DESC LIMIT 1", (run_id,)
+    ).fetchone()
+    return (0, START) if row is None else row
+
+
+def _refuse_changed(
+    connection: sqlite3.Connection, chain: Chain, run_id: str, known: Head | None, *, whole: bool
+) -> None:
+    """Looks at what others wrote since this process last did, or at all of it. Raises RecordChanged."""
+    rows, why = _as_written(connection, chain, run_id, None if whole else known)
+    if known is not None and not why:
+        # What follows may fit to what was put in the place of that entry.
+        last, end = _end(connection, run_id)
+        there = end if last == known[0] else next((row.digest for row in rows if row.sequence == known[0]), None)
+        if last < known[0]:
+            why = _missing(last + 1)
+        elif (whole or last == known[0]) and not same(known[1], there):
+            why = _not_as_written(known[0])
+    if why:
+        raise RecordChanged(run_id, f"{why}; {CHANGED_BY_OTHERS}")
+
+
+def _as_written(
+    connection: sqlite3.Connection, chain: Chain, run_id: str, after: Head | None = None
+) -> tuple[list[_Row], str]:
+    """The entries that follow one, as far as they are as they were written, and why the next one is not; empty where
+    there is none. After None: all of them, and that none is missing at the end."""
+    sequence, before = after or (0, START)
+    found: list[_Row] = []
+    for values in connection.execute(
+        f"SELECT run_id, sequence, at, version, type, seconds, evidence_id, digest, {_BODY} FROM entries "  # noqa: S608  # constant
+        "WHERE run_id = ? AND sequence > ? ORDER BY sequence",
+        (run_id, sequence),
+    ):
+        row = _Row(*values)
+        expected = sequence + len(found) + 1
+        if row.sequence != expected:
+            return found, _missing(expected)
+        if not same(row.linked(chain, before), row.digest):
+            return found, _not_as_written(expected)
+        found.append(row)
+        before = row.digest
+    ended = after is None and found and _cut_off(connection, chain, run_id, found)
+    return found, _missing(sequence + len(found) + 1) if ended else ""
+
+
+def _missing(sequence: int) -> str:
+    return f"entry {sequence} is missing"
+
+
+def _not_as_written(sequence: int) -> str:
+    return f"entry {sequence} is not as it was written"
+
+
+def _cut_off(connection: sqlite3.Connection, chain: Chain, run_id: str, rows: Sequence[_Row]) -> bool:
+    """True where the run's line in the list says of another last entry. A line in which something else was changed is
+    made again from the entries, as ever."""
+    line = connection.execute(f"SELECT {_COLUMNS}, seal FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
+    if line is None or same(chain.seal(line[:-1], rows[-1].digest), line[-1]):
+        return False
     try:
-        if not isinstance(version, int) or not isinstance(body, bytes):
-            raise UnreadableEvent(f"its version is {version!r:.20} and its text {type(body).__name__}")
-        return decode(body, version)
-    except LedgerTooNew as error:
-        raise UnreadableRun(run_id, f"entry {sequence}: {error}; other runs are not affected") from error
-    except UnreadableEvent as error:
-        raise UnreadableRun(run_id, f"entry {sequence}: {error}; {CHANGED_BY_OTHERS}") from error
+        record: RunRecord | None = None
+        for row in rows:
+            record = updated(record, row.event(), row.at)
+    except UnreadableRun:
+        return False  # that is said of it
+    return record is None or not same(chain.seal(_line(record), rows[-1].digest), line[-1])
 
 
-def _time(run_id: str, sequence: int, at: object) -> float:
-    if isinstance(at, float) and math.isfinite(at):
-        return at
-    raise UnreadableRun(run_id, f"entry {sequence}: its time is {at!r:.30}; {CHANGED_BY_OTHERS}")
+def entries(connection: sqlite3.Connection, chain: Chain, run_id: str, after: int) -> list[Entry]:
+    """See `ports.Ledger`."""
+    with _one_moment(connection):
+        before = _checked(connection, chain, run_id, after) if after > 0 else None
+        if after > 0 and before is None:
+            return []  # it was told by then that nothing counts from there on
+        rows, why = _as_written(connection, chain, run_id, None if before is None else (after, before.digest))
+        if not rows and after <= 0 and _is_listed(connection, run_id):
+            raise UnreadableRun(run_id, f"{why or 'it has no entries'}; {CHANGED_BY_OTHERS}")
+    found = [row.entry() for row in rows]
+    if why:
+        at = found[-1].at if found else before.at if before is not None else 0.0
+        reason = f"{why}; {CHANGED_BY_OTHERS}"
+        found.append(Entry(after + len(found) + 1, at, RunEnded("crashed", reason, broken=True), 0.0))
+    return found
+
+
+def _checked(connection: sqlite3.Connection, chain: Chain, run_id: str, sequence: int) -> _Row | None:
+    """One entry; None where it is not as it was written after the one before it."""
+    rows = connection.execute(
+        f"SELECT run_id, sequence, at, version, type, seconds, evidence_id, digest, {_BODY} FROM entries "  # noqa: S608  # constant
+        "WHERE run_id = ? AND sequence IN (?, ?) ORDER BY sequence",
+        (run_id, sequence - 1, sequence),
+    ).fetchall()
+    before = _Row(*rows[0]).digest if len(rows) == 2 else START if sequence == 1 else None
+    row = _Row(*rows[-1]) if rows else None
+    if row is None or row.sequence != sequence or not same(row.linked(chain, before), row.digest):
+        return None
+    return row
+
+
+def evidence(connection: sqlite3.Connection, chain: Chain, run_id: str, evidence_id: str) -> Evidence | None:
+    """The latest of that id; one that is not as it was written is none."""
+    found = connection.execute(
+        "SELECT sequence FROM entries WHERE run_id = ? AND evidence_id = ? ORDER BY sequence DESC",
+        (run_id, evidence_id),
+    )
+    for (sequence,) in found.fetchall():
+        row = _checked(connection, chain, run_id, sequence)
+        event = None if row is None else row.event()
+        if isinstance(event, CheckFinished | EvidenceRecorded):
+            return event.evidence
+    return None
+
+
+def trouble(connection: sqlite3.Connection, chain: Chain, run_id: str) -> Trouble | None:
+    """What is wrong with a run that is on the list; None where it is as it was written and can be read."""
+    with _one_moment(connection):
+        rows, why = _as_written(connection, chain, run_id)
+    if not rows:
+        return Trouble("unreadable", f"{why or 'it has no entries'}; {CHANGED_BY_OTHERS}")
+    try:
+        # What this version wrote can be read, and nothing of it needs decoding.
+        if any(row.version != CODEC_VERSION for row in rows):
+            state: RunState | None = None
+            for row in rows:
+                state = fold_read(run_id, state, row.entry())
+    except UnreadableRun as error:
+        return Trouble("unreadable", error.why)
+    return Trouble("crashed", f"{why}; {CHANGED_BY_OTHERS}") if why else None
+
+
+@contextmanager
+def _one_moment(connection: sqlite3.Connection) -> Generator[None]:
+    """What is read is of one moment, whatever others write meanwhile."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
+
+
+def chain_entries(connection: sqlite3.Connection, chain: Chain) -> None:
+    """Gives all that is in a ledger its digests, as it is."""
+    ends: dict[str, bytes] = {}
+    rows = connection.execute(
+        f"SELECT rowid, run_id, sequence, at, version, type, seconds, evidence_id, digest, {_BODY} FROM entries "  # noqa: S608  # constant
+        "ORDER BY run_id, sequence"
+    )
+    digests: list[tuple[bytes, int]] = []
+    for rowid, *values in rows:
+        row = _Row(*values)
+        ends[row.run_id] = row.linked(chain, ends.get(row.run_id, START))
+        digests.append((ends[row.run_id], rowid))
+    connection.executemany("UPDATE entries SET digest = ? WHERE rowid = ?", digests)
+    lines = connection.execute(f"SELECT {_COLUMNS} FROM runs").fetchall()  # noqa: S608  # constant
+    seals = [(chain.seal(line, ends.get(line[0])), line[0]) for line in lines]
+    connection.executemany("UPDATE runs SET seal = ? WHERE run_id = ?", seals)
+
+
+def _is_listed(connection: sqlite3.Connection, run_id: str) -> bool:
+    return connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)).fetchone() is not None
 
 
 def _is_time(value: object) -> bool:
@@ -160,14 +297,21 @@ def _is_time(value: object) -> bool:
 _COLUMNS = "run_id, mode, title, goal_path, standing, started_at, updated_at, open_interrupts"
 
 
-def runs(connection: sqlite3.Connection) -> list[RunSummary]:
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY rowid DESC").fetchall()  # noqa: S608  # constant
-    return [(_as_record(row) or _again(connection, row)).summary() for row in rows]
+def runs(connection: sqlite3.Connection, chain: Chain) -> list[RunSummary]:
+    last = "(SELECT digest FROM entries WHERE entries.run_id = runs.run_id ORDER BY sequence DESC LIMIT 1)"
+    rows = connection.execute(f"SELECT {_COLUMNS}, seal, {last} FROM runs ORDER BY rowid DESC").fetchall()  # noqa: S608  # constant
+    return [_told(connection, chain, tuple(line), seal, end).summary() for *line, seal, end in rows]
 
 
-def _record(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
-    row = connection.execute(f"SELECT {_COLUMNS} FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
-    return None if row is None else _as_record(row) or _again(connection, row)
+def _record(connection: sqlite3.Connection, chain: Chain, run_id: str, end: object) -> RunRecord | None:
+    row = connection.execute(f"SELECT {_COLUMNS}, seal FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
+    return None if row is None else _told(connection, chain, row[:-1], row[-1], end)
+
+
+def _told(connection: sqlite3.Connection, chain: Chain, line: tuple[Any, ...], seal: object, end: object) -> RunRecord:
+    """What a line of the list says; one that is not as it was written is made again."""
+    known = _as_record(line) if same(chain.seal(line, end), seal) else None
+    return known or _again(connection, chain, line)
 
 
 _STANDINGS = frozenset({None, "running", "waiting", "paused", "interrupted", *END_STATUSES})
@@ -191,33 +335,40 @@ def _as_record(row: tuple[Any, ...]) -> RunRecord | None:
     return RunRecord(run_id, mode, title, goal_path, standing, started_at, updated_at, ids)
 
 
-def _again(connection: sqlite3.Connection, row: tuple[Any, ...]) -> RunRecord:
+def _again(connection: sqlite3.Connection, chain: Chain, row: tuple[Any, ...]) -> RunRecord:
     """A run's line from its entries, as far as they can be read: the one on record is not as it was written."""
     run_id = str(row[0])
     record: RunRecord | None = None
     try:
-        for entry in entries(connection, run_id, 0):
-            record = updated(record, entry.event, entry.at)
+        for found in _as_written(connection, chain, run_id)[0]:
+            record = updated(record, found.event(), found.at)
     except UnreadableRun:
         record = None
     return record or RunRecord(run_id, "pursue", str(row[2]), None, None, 0.0, 0.0)
 
 
-def _put_record(connection: sqlite3.Connection, run_id: str, record: RunRecord) -> None:
+def _put_record(connection: sqlite3.Connection, chain: Chain, run_id: str, record: RunRecord, end: bytes) -> None:
+    line = _line(record)
     connection.execute(
-        f"INSERT INTO runs ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO UPDATE SET "  # noqa: S608  # constant
+        f"INSERT INTO runs ({_COLUMNS}, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id) DO UPDATE SET "  # noqa: S608  # constant
         "mode = excluded.mode, title = excluded.title, goal_path = excluded.goal_path, standing = excluded.standing, "
-        "updated_at = excluded.updated_at, open_interrupts = excluded.open_interrupts",
-        (
-            run_id,
-            record.mode,
-            record.title,
-            record.goal_path,
-            record.standing,
-            record.started_at,
-            record.updated_at,
-            json.dumps(sorted(record.open_interrupts)),
-        ),
+        "started_at = excluded.started_at, updated_at = excluded.updated_at, "
+        "open_interrupts = excluded.open_interrupts, seal = excluded.seal",
+        (*line, chain.seal(line, end)),
+    )
+
+
+def _line(record: RunRecord) -> tuple[Any, ...]:
+    """A run's line as it is stored."""
+    return (
+        record.run_id,
+        record.mode,
+        record.title,
+        record.goal_path,
+        record.standing,
+        float(record.started_at),
+        float(record.updated_at),
+        json.dumps(sorted(record.open_interrupts)),
     )
 
 
@@ -248,10 +399,16 @@ def data_version(connection: sqlite3.Connection) -> int:
 # ---------------------------------------------------------------------------------- requests and replies
 
 
-def request(connection: sqlite3.Connection, run_id: str, operation: str, arguments: Mapping[str, object]) -> int:
-    text = json.dumps(dict(arguments), allow_nan=False)
+def request(
+    connection: sqlite3.Connection,
+    run_id: str,
+    operation: str,
+    arguments: Mapping[str, object],
+    signed: Mapping[str, object],
+) -> int:
+    texts = (json.dumps(dict(arguments), allow_nan=False), json.dumps(dict(signed), allow_nan=False))
     cursor = connection.execute(
-        "INSERT INTO requests (run_id, operation, arguments) VALUES (?, ?, ?)", (run_id, operation, text)
+        "INSERT INTO requests (run_id, operation, arguments, signed) VALUES (?, ?, ?, ?)", (run_id, operation, *texts)
     )
     assert cursor.lastrowid is not None  # an INSERT sets it
     return cursor.lastrowid
@@ -266,10 +423,14 @@ def take_requests(connection: sqlite3.Connection, run_ids: Sequence[str]) -> lis
         return []
     with transaction(connection):
         rows = connection.execute(
-            f"UPDATE requests SET taken = 1 WHERE {open_ones} RETURNING id, run_id, operation, arguments",  # noqa: S608  # constant
+            f"UPDATE requests SET taken = 1 WHERE {open_ones} RETURNING id, run_id, operation, arguments, signed",  # noqa: S608  # constant
             (wanted,),
         ).fetchall()
-    return [Request(id_, run_id, operation, _object(text)) for id_, run_id, operation, text in sorted(rows)]
+    taken = sorted(rows, key=lambda row: row[0])
+    return [
+        Request(id_, run_id, str(operation), _object(text), _object(signed))
+        for id_, run_id, operation, text, signed in taken
+    ]
 
 
 def reply(connection: sqlite3.Connection, answer: Reply) -> None:

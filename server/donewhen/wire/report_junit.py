@@ -63,6 +63,9 @@ def _requirement(suite: Element, view: RunView, one: RequirementView, evidence: 
     if view.state.goal.path is not None:
         case.set("file", view.state.goal.path)
         case.set("line", str(requirement.line + 1))
+    if one.grade is not None:
+        properties = SubElement(case, "properties")
+        SubElement(properties, "property", name="donewhen.grade", value=one.grade)
     if one.status == "waived":
         SubElement(case, "skipped", message=printable(one.reason))
     elif one.status == "unverified":

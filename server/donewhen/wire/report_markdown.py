@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
+from donewhen.core.acts import REFUSED, Act, Where
+from donewhen.core.events import RunOptions
 from donewhen.core.evidence import (
     CheckResult,
     EditorReport,
     Evidence,
-    ObservedCommand,
     ObservedDiff,
     ObservedFile,
     ObservedResponse,
+    Trial,
 )
 from donewhen.core.proof import satisfied
 from donewhen.core.state import KnownFinding, RunState
-from donewhen.core.verdict import RequirementView
+from donewhen.core.trials import TRIED
+from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.halt import halt_text, shown_halt
@@ -31,6 +35,7 @@ MARKS = {
     "regressed": "📉 regressed",
     "waived": "✋ waived",
 }
+FROM: Mapping[Where, str] = {"editor": "in the editor", "terminal": "in a terminal", "program": "by a program"}
 ACCEPTED = {
     "person": "A person accepted",
     "auto": "Accepted with how it was started, without being asked",
@@ -49,7 +54,7 @@ def markdown(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str
     """The whole receipt; it names no folder of this machine."""
     sections = [_heading(view), _requirements(view, evidence), _overrides(view), _integrity(view)]
     sections += [_proofs(view, evidence), _iterations(view.state), _costs(view.state)]
-    sections += [_halt_data(view.state), _plugins_off(view.state), _start(view.state)]
+    sections += [_acts(view.state), _halt_data(view.state), _plugins_off(view.state), _start(view.state)]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -92,9 +97,18 @@ def _facts(state: RunState) -> Iterator[str]:
         yield f"judge {code(options.judge)}"
     if state.mode == "pursue":
         yield f"worker {options.worker}" + (f" {code(options.agent.model)}" if options.agent is not None else "")
+        if where := room_text(options):
+            yield where
         yield f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"
         yield f"{state.elapsed:.1f} s"
         yield spent(state)
+
+
+def room_text(options: RunOptions) -> str:
+    """Where what the worker ran was run; empty where nobody but the person worked."""
+    if options.contained:
+        return f"its commands in rooms, with{'' if options.network else 'out'} the network"
+    return "its commands outside of rooms" if options.worker in ("agent", "command", "scripted") else ""
 
 
 def spent(state: RunState) -> str:
@@ -141,7 +155,8 @@ def _proof(one: RequirementView, evidence: Mapping[str, Evidence]) -> str:
     """What stands for it: the evidence of a proof, the reason of everything else."""
     if one.status == "met":
         cited = [f"{identity}: {observed(evidence.get(identity))}" for identity in one.evidence_ids]
-        return "; ".join(cited) or text(one.reason)
+        graded = f" ({GRADES[one.grade]})" if one.grade is not None else ""
+        return ("; ".join(cited) or text(one.reason)) + graded
     ids = f" ({', '.join(one.evidence_ids)})" if one.evidence_ids else ""
     return text(one.reason) + ids
 
@@ -161,6 +176,9 @@ def observed(evidence: Evidence | None) -> str:
         return f"the diff of {len(seen.paths)} files"
     if isinstance(seen, ObservedResponse):
         return "the worker's response"
+    if isinstance(seen, Trial):
+        said = text(seen.reason) if seen.result is None else _result(seen.result)
+        return f"{code(seen.command)}, tried {TRIED[seen.tried]}: {said}"
     return f"{code(seen.command)} seen to exit with {seen.exit_code}"
 
 
@@ -187,6 +205,19 @@ def _overrides(view: RunView) -> list[str]:
         if known.accepted and not _stands(known)
     ]
     return ["### Overrides by a person (not proven)", "", *lines] if lines else []
+
+
+def _acts(state: RunState) -> list[str]:
+    """Who did what, and from where; and what was refused, since nothing showed that a person did it."""
+    lines = [f"- {when(act.at)}: {act_text(act)}" for act in state.acts]
+    lines += [f"- {text(one.message)}" for one in state.warnings if one.code == REFUSED]
+    return ["### Acts of people", "", *lines] if lines else []
+
+
+def act_text(act: Act) -> str:
+    """One act on a line."""
+    said = f": {text(act.said)}" if act.said else ""
+    return f"{text(act.person.user)} {FROM[act.person.where]} {text(act.what)}{said}"
 
 
 def _integrity(view: RunView) -> list[str]:
@@ -232,16 +263,25 @@ def _start(state: RunState) -> list[str]:
 
 def _proofs(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
     rows = ["### Evidence", "", "| | Command | Result | Time | Revision | Program |", "|---|---|---|---|---|---|"]
-    results = [one for one in evidence.values() if isinstance(one.observation, CheckResult | ObservedCommand)]
-    for one in results:
-        seen = one.observation
+    for one in evidence.values():
+        seen, tried = one.observation, ""
+        if isinstance(seen, Trial):
+            tried = f", {TRIED[seen.tried]}"
+            if seen.result is None:
+                rows.append(_row(one, code(seen.command) + tried, f"not run: {text(seen.reason)}", "", ""))
+            seen = seen.result
         if not isinstance(seen, CheckResult):
             continue
         exit_code = "" if seen.exit_code is None else f" (exit {seen.exit_code})"
         program = code(Path(seen.program).name) if seen.program else ""
-        cells = (one.id, code(seen.command), _result(seen) + exit_code, f"{seen.seconds:.2f} s")
-        rows.append(f"| {' | '.join(cell(c) for c in (*cells, code(one.revision[:SHORT]), program))} |")
+        result = _result(seen) + exit_code
+        rows.append(_row(one, code(seen.command) + tried, result, f"{seen.seconds:.2f} s", program))
     return rows if len(rows) > 4 else []
+
+
+def _row(one: Evidence, command: str, result: str, time: str, program: str) -> str:
+    cells = (one.id, command, result, time, code(one.revision[:SHORT]), program)
+    return f"| {' | '.join(cell(c) for c in cells)} |"
 
 
 def _iterations(state: RunState) -> list[str]:
@@ -256,6 +296,10 @@ def _iterations(state: RunState) -> list[str]:
         cells = (str(one.number), f"{one.met} of {one.total}", f"{one.seconds:.1f} s", usd, changed or "nothing")
         rows.append(f"| {' | '.join(cell(c) for c in cells)} |")
     return rows
+
+
+def when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def text(value: str) -> str:

@@ -10,11 +10,25 @@ from donewhen.core.evidence import CheckResult, Evidence
 from donewhen.core.goal import Requirement
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
-from donewhen.wire.report_markdown import MARKS, SHORT, cell, code, observed, spent, stale_lines, text, verdict
+from donewhen.wire.report_markdown import (
+    MARKS,
+    SHORT,
+    act_text,
+    cell,
+    code,
+    observed,
+    spent,
+    stale_lines,
+    text,
+    verdict,
+)
 
 MAX_ROWS = 6
 """Requirements that are shown; the rest is counted, those that are not proven before those that are."""
 MAX_TEXT = 160
+MAX_ACTS = 4
+_SHOWN = ("waived", "accepted", "took back", "put back")
+"""What stands in for proof, or changed the files."""
 _UNPROVEN_FIRST = ("unmet", "regressed", "stale", "unverified", "waived", "met")
 
 
@@ -27,7 +41,10 @@ def short(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     objective = text(_cut(state.goal.objective))
     lines = [head, "", *([objective, ""] if objective and objective != text(_cut(state.goal.title)) else [])]
     lines += ["| | Requirement | Check | Result |", "|---|---|---|---|", *_rows(view, evidence), ""]
-    return "\n".join([*lines, _facts(view), *(line for line in stale_lines(view) if line)]) + "\n"
+    acts = [act_text(one) for one in state.acts if one.what.startswith(_SHOWN)]
+    more = [f"and {len(acts) - MAX_ACTS} more before"] if len(acts) > MAX_ACTS else []
+    acted = [f"By people: {'; '.join([*map(_cut, acts[-MAX_ACTS:]), *more])}"] if acts else []
+    return "\n".join([*lines, _facts(view), *acted, *(line for line in stale_lines(view) if line)]) + "\n"
 
 
 def _rows(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:

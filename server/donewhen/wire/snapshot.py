@@ -9,12 +9,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+from donewhen.core.acts import Act, Where
 from donewhen.core.asking import around, runs_command
 from donewhen.core.evidence import Problem
 from donewhen.core.proof import proven, satisfied
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.steering import PausedBy
-from donewhen.core.verdict import RequirementView
+from donewhen.core.verdict import Grade, RequirementView
 from donewhen.core.work import Interrupt, Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.halt import shown_halt
@@ -22,6 +23,7 @@ from donewhen.wire.halt import shown_halt
 SCHEMA_VERSION = 1
 MAX_LOCATIONS = 20
 MAX_CHANGED = 20
+MAX_ACTS = 50
 
 
 class Wire(BaseModel):
@@ -83,6 +85,7 @@ class WireRequirement(Wire):
     renewing: bool = False
     regression: WireRegression | None = None
     external: bool = False
+    grade: Grade | None = None
 
 
 class WireIntegrity(Wire):
@@ -131,6 +134,16 @@ class WireStart(Wire):
 class WireWarning(Wire):
     code: str
     message: str
+
+
+class WireAct(Wire):
+    """What a person did, such as `waived R3`, by the name of the account, and from where."""
+
+    what: str
+    said: str
+    by: str
+    where: Where
+    at: str
 
 
 class WireUsage(Wire):
@@ -195,6 +208,14 @@ class WireBaseline(Wire):
     total: int
 
 
+class WireSandbox(Wire):
+    """Where what the worker runs is run: `contained`, in rooms in which it changes the workspace alone; `network`: that
+    reaches the network."""
+
+    contained: bool
+    network: bool
+
+
 class Snapshot(Wire):
     """The whole of a run as it is now; `sequence` grows with every change of it."""
 
@@ -234,6 +255,8 @@ class Snapshot(Wire):
     freshness: WireFreshness | None = None
     guard: WireGuard | None = None
     baseline: WireBaseline | None = None
+    sandbox: WireSandbox | None = None
+    acts: list[WireAct] = []
 
 
 def snapshot(view: RunView, root: Path) -> Snapshot:
@@ -279,7 +302,15 @@ def snapshot(view: RunView, root: Path) -> Snapshot:
         freshness=freshness_of(view),
         guard=WireGuard(since=wire_time(state.guard.since), by=state.guard.by) if state.guard is not None else None,
         baseline=_baseline(state),
+        sandbox=_sandbox(state),
+        acts=[_act(one) for one in state.acts[-MAX_ACTS:]],
     )
+
+
+def _sandbox(state: RunState) -> WireSandbox | None:
+    options = state.options
+    works = options.worker not in (None, "human")
+    return WireSandbox(contained=options.contained, network=options.network or not options.contained) if works else None
 
 
 def missing(view: RunView) -> str:
@@ -293,7 +324,7 @@ def _complete(view: RunView) -> bool:
     """By the soundness rule, and never otherwise: a run that ended so, or a bare audit that proves everything, as long
     as nothing of it is stale."""
     state = view.state
-    if state.ended and any(one.status not in ("met", "waived") for one in view.views):
+    if state.broken or (state.ended and any(one.status not in ("met", "waived") for one in view.views)):
         return False
     if state.mode == "audit":
         return state.ended and state.reason != "" and satisfied(state) and not state.audit_due
@@ -338,6 +369,7 @@ def _requirement(view: RunView, root: Path, one: RequirementView) -> WireRequire
         renewing=one.renewing,
         regression=_regression(view.state, one),
         external=requirement.external,
+        grade=one.grade,
     )
 
 
@@ -398,6 +430,10 @@ def _interrupt(state: RunState, root: Path, one: Interrupt) -> WireInterrupt:
         said=known.said,
         before=known.before,
     )
+
+
+def _act(one: Act) -> WireAct:
+    return WireAct(what=one.what, said=one.said, by=one.person.user, where=one.person.where, at=wire_time(one.at))
 
 
 def _halt(state: RunState) -> WireHalt | None:

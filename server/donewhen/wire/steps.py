@@ -22,7 +22,9 @@ class WireStep(Wire):
     order: int
     at: str
     iteration: int
-    kind: Literal["turn", "says", "reads", "runs", "edits", "tool", "reports", "check", "judge", "hint", "asks", "end"]
+    kind: Literal[
+        "turn", "says", "reads", "runs", "edits", "tool", "reports", "check", "judge", "hint", "asks", "act", "end"
+    ]
     title: str
     state: Literal["running", "done", "failed"]
     text: str

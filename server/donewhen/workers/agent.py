@@ -16,11 +16,12 @@ from donewhen.core.hints import hint_message
 from donewhen.core.plugging import ResumeDirective, ToolOutcome
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.accounting import ask
-from donewhen.ports import FilesOf, Model, ModelReply, Processes, Turn, TurnContext
+from donewhen.ports import FilesOf, Grants, LiveRoom, LiveRooms, Model, ModelReply, Turn, TurnContext
 from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.agent_hands import NO_OUTCOMES, Hands
 from donewhen.workers.agent_recall import recall
 from donewhen.workers.agent_talk import Talk
+from donewhen.workers.opening import opened
 from donewhen.workers.prompt import (
     HALTED,
     NUDGE_CUT,
@@ -48,8 +49,8 @@ TOO_LONG = (
 class AgentWorker:
     """Asks the model what to do, does it, and tells it what came of it, until it reports or a limit is reached.
 
-    `files` gives the guarded files for a turn; `environment` gives the variables for its commands, without keys;
-    `mask` hides secrets.
+    `files` gives the guarded files for a turn; its commands run in one of the `rooms`, with these `grants`;
+    `environment` gives the variables for its commands, without keys; `mask` hides secrets.
     """
 
     name = "agent"
@@ -60,28 +61,34 @@ class AgentWorker:
         model: Model,
         options: AgentOptions,
         files: FilesOf,
-        processes: Processes,
+        rooms: LiveRooms,
         environment: Callable[[], Mapping[str, str]],
         mask: Callable[[str], str] = lambda text: text,
+        grants: Grants | None = None,
     ) -> None:
         self._model = model
         self._options = options
         self._files = files
-        self._processes = processes
+        self._rooms = rooms
         self._environment = environment
         self._mask = mask
+        self._grants = grants or Grants()
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
         """One turn. Raises WorkerFailed where the model can't be asked or answers nothing, OverBudget where it may not
         be asked again."""
-        system = agent_system(turn, context.workspace.root)
+        async with opened(self._rooms, self._grants, turn) as room:
+            return await self._work(turn, context, room)
+
+    async def _work(self, turn: Turn, context: TurnContext, room: LiveRoom) -> TurnResult:
+        system = agent_system(turn, context.workspace.root, self._grants if room.contained else None)
         system = replace(system, text=self._mask(system.text))  # the rest of what is said is masked as it is kept
         tools = offered(context)
         specs = tuple(tool.spec for tool in tools.values())
         talk = Talk(system, context, self._options, self._model.facts, specs)
         files = self._files(turn, context)
         largest = min(max(talk.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
-        desk = Desk(turn, context, files, self._processes, self._environment, largest, mask=self._mask)
+        desk = Desk(turn, context, files, room, self._environment, largest, mask=self._mask)
         playing = _AgentTurn(self._model, self._options, talk, desk, Hands(desk, tools, self._options.tool_calls))
         return await playing.play(turn)
 

@@ -12,8 +12,9 @@ from typing import Any, cast
 
 from donewhen.core.errors import InvalidGoal, WorkerFailed
 from donewhen.core.work import TURN_STATES, Claim, TurnResult, WorkerStep
-from donewhen.ports import Processes, ProcessResult, Turn, TurnContext
+from donewhen.ports import Grants, LiveRooms, ProcessResult, Turn, TurnContext
 from donewhen.workers.activity import LiveOutput, activity_line, plain
+from donewhen.workers.opening import opened
 from donewhen.workers.prompt import command_prompt
 
 PLACEHOLDER = "{prompt}"
@@ -21,6 +22,10 @@ PROMPT_VARIABLE = "DONEWHEN_PROMPT"
 MAX_ARGUMENT = 100_000
 """Bytes of a prompt inside a command: Linux takes at most 131,072 in one argument, the shell's text included."""
 MAX_TAIL = 2_000
+IN_A_ROOM = (
+    "it ran in a room, where your home folder is empty but for toolchains and the folders of agents that are known: "
+    "`room_writes` and `room_reads` of your settings show it more, and --sandbox auto runs it outside"
+)
 NOT_FOUND = (127, 9009)
 """What a POSIX shell and cmd.exe exit with where they did not find the program."""
 
@@ -30,7 +35,8 @@ _QUOTED_PLACEHOLDER = re.compile(r"\"\{prompt\}\"|'\{prompt\}'|\{prompt\}")
 class CommandWorker:
     """Runs one command per turn in the workspace's root, with the prompt on standard input or for `{prompt}`.
 
-    `environment` gives the variables for each turn; `timeout` is for one turn, in seconds, None for no own limit.
+    It runs in one of the `rooms`, with these `grants`. `environment` gives the variables for each turn; `timeout` is
+    for one turn, in seconds, None for no own limit.
     Raises InvalidGoal at once for a command that can't be run as written.
     """
 
@@ -40,15 +46,17 @@ class CommandWorker:
     def __init__(
         self,
         command: str,
-        processes: Processes,
+        rooms: LiveRooms,
         environment: Callable[[], Mapping[str, str]],
         timeout: float | None = None,
+        grants: Grants | None = None,
     ) -> None:
         if not command.strip():
             raise InvalidGoal("the worker command is empty: name a program, for example --worker-command 'my-agent'")
         _refuse_embedded_placeholder(command)
         self._command = command
-        self._processes = processes
+        self._rooms = rooms
+        self._grants = grants or Grants()
         self._environment = environment
         self._timeout = timeout
 
@@ -64,19 +72,26 @@ class CommandWorker:
             if end_line(said) is None:
                 context.stream(f"{said.rstrip()}\n")
 
+        async with opened(self._rooms, self._grants, turn) as room:
+            try:
+                result = await room.processes.run(
+                    call.command,
+                    cwd=context.workspace.root,
+                    environment={**self._environment(), **call.environment},
+                    token=turn.token,
+                    timeout=self._timeout,
+                    stdin=call.stdin,
+                    on_line=hear,
+                )
+            finally:
+                live.close()
         try:
-            result = await self._processes.run(
-                call.command,
-                cwd=context.workspace.root,
-                environment={**self._environment(), **call.environment},
-                token=turn.token,
-                timeout=self._timeout,
-                stdin=call.stdin,
-                on_line=hear,
-            )
-        finally:
-            live.close()
-        return self._result(result)
+            return self._result(result)
+        except WorkerFailed as failed:
+            if not room.contained:
+                raise
+            hint = room.hint(result)
+            raise WorkerFailed(f"{failed}\n({f'{hint}; ' if hint else ''}{IN_A_ROOM})", final=failed.final) from failed
 
     def _result(self, result: ProcessResult) -> TurnResult:
         self._refuse_unfinished(result)
@@ -98,6 +113,8 @@ class CommandWorker:
             raise WorkerFailed(f"the worker command could not be started: {result.spawn_error}: {self._command}")
         if result.timed_out:
             raise WorkerFailed(f"the worker command did not end within {result.seconds:.0f} s{_tail(output)}")
+        if result.limit:
+            raise WorkerFailed(f"the worker command was ended: {result.limit}{_tail(output)}")
         if result.exit_code is None:
             raise WorkerFailed(f"the worker command was killed by signal {result.signal}{_tail(output)}")
         if result.exit_code in NOT_FOUND and end_line(output) is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from donewhen.core.calls import Message
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.verdict import RequirementView
-from donewhen.ports import Turn
+from donewhen.ports import Grants, Turn
 
 RULES = """\
 ## How this works
@@ -43,6 +43,13 @@ AGENT_TOOLS = """\
 - End your turn with report, once: finished, blocked, impossible or question. A reply without a tool call ends it,
   too."""
 
+AGENT_ROOM = """\
+## Where commands run
+In a room of their own, so that most of them need nobody's leave: they change the workspace and nothing else, and
+{network}. What they write to /tmp and to the home folder is there until your turn ends. `.git`, `.vscode` and
+the goal file are read-only. What pushes, publishes, installs packages or deletes what git could not bring back is asked
+about, and so is a command with `outside` true, which runs outside of the room: only where the room is why it fails."""
+
 FIRST_TURN = "Begin. This is what is known of each requirement:"
 NEXT_TURN = "The audit of your last turn is in. This is what is known of each requirement:"
 LOOK = (
@@ -72,11 +79,20 @@ NUDGE_LOOP = (
 )
 
 
-def agent_system(turn: Turn, root: Path) -> Message:
+def agent_system(turn: Turn, root: Path, room: Grants | None = None) -> Message:
     """What the built-in agent's model is told first: the same from call to call and from turn to turn, so that
-    providers find it in their caches. Without the requirements' status, which changes."""
-    told = [AGENT_ROLE, AGENT_TOOLS, RULES, _environment(root), _objective(turn.goal), _requirements(turn.goal)]
+    providers find it in their caches. Without the requirements' status, which changes. `room` is what its commands may
+    in the room that they run in, None where they run in none."""
+    told = [AGENT_ROLE, AGENT_TOOLS, *_room(room), RULES, _environment(root), _objective(turn.goal)]
+    told.append(_requirements(turn.goal))
     return Message("system", "\n\n".join(told) + "\n")
+
+
+def _room(grants: Grants | None) -> list[str]:
+    if grants is None:
+        return []
+    network = "reach the network" if grants.network else "reach no network"
+    return [AGENT_ROOM.format(network=network)]
 
 
 def agent_task(turn: Turn) -> Message:

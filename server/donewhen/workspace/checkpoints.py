@@ -97,6 +97,23 @@ class Checkpoints:
             return None
         return (await self._objects.read([kept.blob]))[kept.blob]
 
+    async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> tuple[str, ...]:
+        """Writes files as they were into another folder; returns those that were not there."""
+        then = await self._tree(checkpoint)
+        unknown = [path for path in paths if path in then and then[path].mode == NESTED]
+        if unknown:
+            raise WorkspaceError(f"no checkpoint holds {unknown[0]}: it is too large, or a repository of its own")
+        there = [path for path in paths if path in then]
+        failed: list[str] = []
+        for start in range(0, len(there), _BATCH):
+            batch = there[start : start + _BATCH]
+            contents = await self._objects.read(then[path].blob for path in batch)
+            files = [(path, then[path].mode, contents[then[path].blob]) for path in batch]
+            await asyncio.to_thread(put_back, target, files, failed)
+        if failed:
+            raise WorkspaceError(f"not written: {'; '.join(failed[:20])}")
+        return tuple(path for path in paths if path not in then)
+
     async def diff(self, before: str, after: str | None, manifest: Manifest, limit: int) -> str:
         """A unified diff of at most about `limit` characters. Raises OtherRevision where a file isn't as listed."""
         then = await self._tree(before)

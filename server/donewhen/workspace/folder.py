@@ -298,6 +298,9 @@ class FolderWorkspace:
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
         return await self._kept().file_at(checkpoint, path)
 
+    async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> Sequence[str]:
+        return await undisturbed(self._kept().lay(checkpoint, paths, target))
+
     async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
         manifest = await self._compared(after, revision)
         return await self._kept().diff(before, after, manifest, limit)

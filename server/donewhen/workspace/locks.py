@@ -11,14 +11,15 @@ import asyncio
 import os
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from donewhen.core.errors import AlreadyRunning, HeldElsewhere, LedgerUnavailable
 from donewhen.ports import Owner
-from donewhen.workspace.locks_files import holders, open_lock_file, try_lock
+from donewhen.workspace.locks_files import holders, open_lock_file, open_paths, try_lock
 from donewhen.workspace.locks_owner import OwnerRecord, birth, read_record, started, write_record
-from donewhen.workspace.processes_leftovers import find_marked
+from donewhen.workspace.processes_leftovers import find_marked, uptime
+from donewhen.workspace.runtime import runtime_key
 
 TOKEN_VARIABLE = "DONEWHEN_RUN_TOKEN"  # noqa: S105  # the name of the variable, not a secret
 
@@ -34,9 +35,15 @@ class FileRunLock:
     the lock is first taken.
 
     Children of a run hold the lock too if they are given `inherited_descriptors()` (`pass_fds` of subprocess).
+    `runtime` is the folder of the key that requests to the owner are signed with. `held` is what this process holds,
+    `since` from when on, as processes are born.
     """
 
-    def __init__(self, folder: Path) -> None:
+    held: Owner | None = None
+    since: float = 0.0
+
+    def __init__(self, folder: Path, runtime: Path | None = None) -> None:
+        self._runtime = runtime
         self._lock_file = folder / "run.lock"
         self._gate_file = folder / "gate.lock"
         self._owner_file = folder / "owner.json"
@@ -45,12 +52,19 @@ class FileRunLock:
     def acquire(self, run_id: str, token: str) -> None:
         """Becomes the owner. Raises AlreadyRunning while the owner on record lives, HeldElsewhere while orphans of a
         dead one do; both name the holder."""
+        if self._runtime is not None:
+            # Now: a room that is opened before there is a folder doesn't hide it. Who needs the key says what is wrong.
+            with suppress(OSError):
+                runtime_key(self._runtime)
         with self._gate():
             self._refuse_live_owner()
             self._take_lock()
             try:
                 me = os.getpid()
-                write_record(self._owner_file, OwnerRecord(run_id, me, started(me), birth(me) or "", token))
+                own = OwnerRecord(run_id, me, started(me), birth(me) or "", token, runtime=str(self._runtime or ""))
+                write_record(self._owner_file, own)
+                # From memory: what stands in the file may be changed by whoever may write there.
+                self.held, self.since = own.owner(), uptime()
             except OSError as error:
                 self._let_go()
                 raise LedgerUnavailable(
@@ -84,6 +98,15 @@ class FileRunLock:
         if last is None or last.run_id != run_id:
             return False
         return os.environ.get(TOKEN_VARIABLE) == last.token or _descends_from(last)
+
+    def runtime(self) -> Path | None:
+        """Where the owner on record looks for the key."""
+        record = read_record(self._owner_file)
+        return Path(record.runtime) if record is not None and record.runtime else None
+
+    def is_held_by(self, pid: int) -> bool:
+        """Whether a process inherited the lock: what a run started did, whatever else it gave up."""
+        return self._descriptor is not None and str(self._lock_file.resolve()) in open_paths(str(pid))
 
     def inherited_descriptors(self) -> tuple[int, ...]:
         # Windows has no descriptors that children of subprocess could inherit: there the token alone finds them.
@@ -141,6 +164,7 @@ class FileRunLock:
 
     def _let_go(self) -> None:
         # Closed, never unlocked: unlocking would take the lock from the children that share it.
+        self.held = None
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

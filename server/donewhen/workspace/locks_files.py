@@ -50,11 +50,14 @@ def holders(file: Path) -> list[int]:
 def _holders_from_proc(path: Path) -> Iterator[int]:
     wanted = str(path)
     for name in os.listdir("/proc"):  # noqa: PTH208  # names are all that is needed
-        if name.isdecimal() and wanted in _open_paths(name):
+        if name.isdecimal() and wanted in open_paths(name):
             yield int(name)
 
 
-def _open_paths(pid: str) -> set[str]:
+def open_paths(pid: str) -> set[str]:
+    """The files that a process has open, as far as this user may see."""
+    if not _PROC.is_dir():
+        return _open_paths_from_psutil(int(pid))
     folder = f"/proc/{pid}/fd"
     found: set[str] = set()
     try:
@@ -74,3 +77,12 @@ def _holders_from_psutil(path: Path) -> Iterator[int]:
                 yield process.pid
         except (psutil.Error, OSError):
             continue  # it ended meanwhile, or is another user's
+
+
+def _open_paths_from_psutil(pid: int) -> set[str]:
+    import psutil
+
+    try:
+        return {str(Path(opened.path).resolve()) for opened in psutil.Process(pid).open_files()}
+    except (psutil.Error, OSError):
+        return set()  # it ended meanwhile, or is another user's

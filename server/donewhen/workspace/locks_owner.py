@@ -26,6 +26,8 @@ class OwnerRecord:
     birth: str
     token: str
     released: bool = False
+    runtime: str = ""
+    """The folder of the key that requests to it are signed with."""
 
     def alive(self) -> bool:
         """True where that very process lives and hasn't given the run up."""
@@ -55,6 +57,7 @@ def _record(data: dict[str, Any]) -> OwnerRecord:
         str(data["birth"]),
         str(data["token"]),
         data.get("released") is True,
+        str(data.get("runtime", "")),
     )
 
 

@@ -16,6 +16,7 @@ from donewhen.workspace.diffing import Change, unified
 from donewhen.workspace.ignoring import Coverage, IgnoreRules
 from donewhen.workspace.manifest import EXECUTABLE, FILE, Entry, Manifest
 from donewhen.workspace.outputs import Outputs
+from donewhen.workspace.restoring import put_back
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
 
 Content = tuple[str, bytes]
@@ -212,6 +213,13 @@ class MemoryWorkspace:
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
         held = self._tree(checkpoint).get(path)
         return None if held is None else held[1]
+
+    async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> Sequence[str]:
+        tree, failed = self._tree(checkpoint), list[str]()
+        put_back(target, [(path, *tree[path]) for path in paths if path in tree], failed)
+        if failed:
+            raise WorkspaceError(f"not written: {'; '.join(failed)}")
+        return tuple(path for path in paths if path not in tree)
 
     async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
         self._refuse_other(after, revision)

@@ -14,7 +14,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Literal, Protocol, cast
 
 from donewhen.ports import ProcessResult
 from donewhen.workspace.processes_leftovers import Family
@@ -27,14 +27,26 @@ _EOF_GRACE = 0.25
 _WINDOWS = os.name == "nt"
 
 
+class Watch(Protocol):
+    """Looks after what a step takes."""
+
+    async def exceeded(self, leader: int) -> str:
+        """Waits until the step that began with this process takes more than it may, and says more than what."""
+        ...
+
+
 class SystemProcesses:
     """`ports.Processes` on the operating system's own processes.
 
-    `extra_descriptors` gives the file descriptors that every child inherits (POSIX), such as a run's lock.
+    `extra_descriptors` gives the file descriptors that every child inherits (POSIX), such as a run's lock. A step that
+    takes more than its `watch` lets it is ended.
     """
 
-    def __init__(self, extra_descriptors: Callable[[], tuple[int, ...]] = lambda: ()) -> None:
+    def __init__(
+        self, extra_descriptors: Callable[[], tuple[int, ...]] = lambda: (), watch: Watch | None = None
+    ) -> None:
         self._extra_descriptors = extra_descriptors
+        self._watch = watch
 
     async def run(
         self,
@@ -50,7 +62,7 @@ class SystemProcesses:
     ) -> ProcessResult:
         """One step, to its end; see `ports.Processes`. Cancelling returns once every child is gone."""
         mark = secrets.token_hex(8)
-        step = _Step(mark, Output(output_limit), Lines(on_line) if on_line else None)
+        step = _Step(mark, Output(output_limit), Lines(on_line) if on_line else None, self._watch)
         variables = {**environment, RUN_TOKEN: token, STEP_TOKEN: mark}
         options = self._options(cwd, variables, stdin, step.descriptors())
         return await _to_its_end(step, step.run(command, options, cwd, timeout, stdin))
@@ -94,7 +106,7 @@ async def _to_its_end(step: _Step, body: object) -> ProcessResult:
 class _Step(asyncio.SubprocessProtocol):
     """One process and its family, from start to the last descendant's end."""
 
-    def __init__(self, mark: str, output: Output, lines: Lines | None) -> None:
+    def __init__(self, mark: str, output: Output, lines: Lines | None, watch: Watch | None = None) -> None:
         self.stop = asyncio.Event()
         self._exited = asyncio.Event()
         self._drained = asyncio.Event()
@@ -102,6 +114,8 @@ class _Step(asyncio.SubprocessProtocol):
         self._lines = lines
         self._family = Family(f"{STEP_TOKEN}={mark}")
         self._timed_out = False
+        self._watch = watch
+        self._limit = ""
 
     def descriptors(self) -> tuple[int, ...]:
         return self._family.descriptors()
@@ -137,7 +151,7 @@ class _Step(asyncio.SubprocessProtocol):
         self._family.begin(transport.get_pid())
         try:
             _feed(transport, stdin)
-            await self._until_over(timeout)
+            await self._until_over(timeout, transport.get_pid())
             await self._end()
         finally:
             self._family.kill_now()
@@ -155,9 +169,11 @@ class _Step(asyncio.SubprocessProtocol):
             transport, _ = await loop.subprocess_exec(lambda: self, *command, **options)  # pyright: ignore[reportArgumentType]  # the options are Popen's
         return transport
 
-    async def _until_over(self, timeout: float | None) -> None:
-        """Until the process exits, the time is up, or the step is told to stop."""
+    async def _until_over(self, timeout: float | None, leader: int) -> None:
+        """Until the process exits, the time is up, the step is told to stop, or it takes more than it may."""
         waits = [asyncio.ensure_future(self._exited.wait()), asyncio.ensure_future(self.stop.wait())]
+        if self._watch is not None:
+            waits.append(asyncio.ensure_future(self._watched(self._watch, leader)))
         try:
             await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -165,20 +181,24 @@ class _Step(asyncio.SubprocessProtocol):
         finally:
             for wait in waits:
                 wait.cancel()
-        self._timed_out = not self._exited.is_set() and not self.stop.is_set()
+        self._timed_out = not self._exited.is_set() and not self.stop.is_set() and not self._limit
+
+    async def _watched(self, watch: Watch, leader: int) -> Literal[True]:
+        self._limit = await watch.exceeded(leader)
+        return True
 
     async def _end(self) -> None:
         """Ends the group and every leftover, then takes what is still in the pipe."""
         if self._exited.is_set():
             await _happens(self._drained, _EOF_GRACE)
-        await self._family.end(running=not self._exited.is_set())
+        await self._family.end(running=not self._exited.is_set(), at_once=bool(self._limit))
         await _happens(self._exited, _EOF_GRACE)
         await _happens(self._drained, _EOF_GRACE)
 
     def _result(
         self, code: int | None, started_at: float, begun: float, spawn_error: str | None = None
     ) -> ProcessResult:
-        ended_by_us = self._timed_out or self.stop.is_set()
+        ended_by_us = self._timed_out or self.stop.is_set() or bool(self._limit)
         signal = -code if code is not None and code < 0 and not ended_by_us else None
         return ProcessResult(
             exit_code=None if ended_by_us or signal is not None else code,
@@ -190,6 +210,7 @@ class _Step(asyncio.SubprocessProtocol):
             signal=signal,
             timed_out=self._timed_out,
             spawn_error=spawn_error,
+            limit=self._limit,
         )
 
 

@@ -28,7 +28,9 @@ _SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none: its S
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class SeenProcess:
+    """A live process. `born` is seconds after boot, elsewhere than on Linux epoch seconds; `session` is 0 there."""
+
     pid: int
     parent: int
     session: int
@@ -40,7 +42,7 @@ class Family:
 
     def __init__(self, mark: str) -> None:
         self._mark = mark
-        self._since = _uptime()
+        self._since = uptime()
         self._begun = time.monotonic()
         self._leader: int | None = None
         self._gone = False
@@ -70,9 +72,12 @@ class Family:
         self._known = {p.pid: p.born for p in young if p.pid in members}
         return members
 
-    async def end(self, *, running: bool) -> None:
-        """Ends all within 2 s: asks first (SIGTERM), then kills. `running`: the first process hasn't exited."""
-        begun = time.monotonic()
+    async def end(self, *, running: bool, at_once: bool = False) -> None:
+        """Ends all within 2 s: asks first (SIGTERM), unless `at_once`, then kills. `running`: the first process hasn't
+        exited."""
+        begun = time.monotonic() - (_TERM_GRACE if at_once else 0.0)
+        if at_once and self._leader is not None:
+            _signal_group(self._leader, _SIGKILL)
         if running and self._leader is not None:
             await asyncio.to_thread(self.members)  # while the parents still live that tell who belongs
             _signal_group(self._leader, signal.SIGTERM)
@@ -120,9 +125,9 @@ def find_marked(mark: str, since: float = 0.0, leader: int | None = None) -> set
     return _marked(_young(since), mark, leader)
 
 
-def _young(since: float, pids: range | None = None) -> list[_Seen]:
+def _young(since: float, pids: range | None = None) -> list[SeenProcess]:
     me = os.getpid()
-    return [p for p in _all_processes(pids) if p.born >= since and p.pid != me]
+    return [p for p in all_processes(pids) if p.born >= since and p.pid != me]
 
 
 def _last_pid() -> int:
@@ -131,12 +136,12 @@ def _last_pid() -> int:
     return int(fields[-1]) if fields and fields[-1].isdigit() else -1
 
 
-def _marked(young: list[_Seen], mark: str, leader: int | None) -> set[int]:
+def _marked(young: list[SeenProcess], mark: str, leader: int | None) -> set[int]:
     found = {p.pid for p in young if (leader is not None and leader in (p.pid, p.session)) or _carries(p.pid, mark)}
     return found | _descendants(young, found if leader is None else found | {leader})
 
 
-def _descendants(processes: list[_Seen], roots: set[int]) -> set[int]:
+def _descendants(processes: list[SeenProcess], roots: set[int]) -> set[int]:
     found: set[int] = set()
     fresh = roots
     while fresh:
@@ -145,18 +150,18 @@ def _descendants(processes: list[_Seen], roots: set[int]) -> set[int]:
     return found
 
 
-def _uptime() -> float:
+def uptime() -> float:
     """Seconds after boot, a little in the past: the kernel counts a process's start in hundredths."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME) - 0.05
     return time.time() - 1.0
 
 
-def _all_processes(pids: range | None = None) -> Iterator[_Seen]:
+def all_processes(pids: range | None = None) -> Iterator[SeenProcess]:
     return _from_proc(pids) if hasattr(time, "CLOCK_BOOTTIME") and _PROC.is_dir() else _from_psutil()
 
 
-def _from_proc(pids: range | None) -> Iterator[_Seen]:
+def _from_proc(pids: range | None) -> Iterator[SeenProcess]:
     ticks = os.sysconf("SC_CLK_TCK")
     # Listed even where the numbers are known: threads have files there too, and are no processes.
     for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
@@ -166,16 +171,16 @@ def _from_proc(pids: range | None) -> Iterator[_Seen]:
             # The name in parentheses may itself hold spaces and parentheses.
             fields = text[text.rindex(b")") + 2 :].split()
             if fields[0] not in (b"Z", b"X"):
-                yield _Seen(int(name), int(fields[1]), int(fields[3]), int(fields[19]) / ticks)
+                yield SeenProcess(int(name), int(fields[1]), int(fields[3]), int(fields[19]) / ticks)
 
 
-def _from_psutil() -> Iterator[_Seen]:
+def _from_psutil() -> Iterator[SeenProcess]:
     import psutil
 
     for process in psutil.process_iter(["pid", "ppid", "status", "create_time"]):
         facts = process.info
         if facts["status"] != psutil.STATUS_ZOMBIE:
-            yield _Seen(facts["pid"], facts["ppid"] or 0, 0, facts["create_time"] or 0.0)
+            yield SeenProcess(facts["pid"], facts["ppid"] or 0, 0, facts["create_time"] or 0.0)
 
 
 def _carries(pid: int, mark: str) -> bool:

@@ -7,10 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-ArgumentType = Literal["string", "integer", "number"]
+ArgumentType = Literal["string", "integer", "number", "boolean"]
 Arguments = Mapping[str, Any]
 
-_KINDS: Mapping[ArgumentType, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float)}
+_KINDS: Mapping[ArgumentType, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _checked(argument: Argument, value: Any) -> Any:
-    right = isinstance(value, _KINDS[argument.type]) and not isinstance(value, bool)
+    right = isinstance(value, _KINDS[argument.type]) and (argument.type == "boolean" or not isinstance(value, bool))
     if not right or value in (float("inf"), float("-inf")) or value != value:
         raise WrongArguments(f"`{argument.name}` should be a JSON {argument.type}; it is {_shown(value)}")
     if argument.choices and value not in argument.choices:

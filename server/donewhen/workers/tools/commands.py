@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from donewhen.core.evidence import ObservedCommand
 from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import ToolOutcome
-from donewhen.ports import ProcessResult
+from donewhen.ports import Processes, ProcessResult
 from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.tools.arguments import Argument, Arguments
 from donewhen.workers.tools.tool import Ahead, Desk, Job, Tool
@@ -21,6 +21,8 @@ MAX_RECORDED = 4_000
 """Characters of a command's output that are handed over as evidence."""
 
 INSTEAD = "the person changed the command; this ran instead:"
+
+ELSEWHERE = "With `outside` true it runs outside of it, if a person allows that"
 
 _TIMES = re.compile(r"\b\d+(?:\.\d+)?\s?(?:ms|s|sec|secs|seconds|minutes|m)\b|0x[0-9a-fA-F]+")
 
@@ -37,8 +39,10 @@ async def _run_command(desk: Desk, job: Job) -> ToolOutcome:
     command = str(job.arguments["command"])
     timeout = min(float(job.arguments.get("timeout_seconds", TIMEOUT)), LONGEST_TIMEOUT)
     desk.context.activity(activity_line(f"running `{command}`"))
-    result = await _observed(desk, command, timeout)
-    return _told(desk, command, result, changed=command != job.sent["command"])
+    outside = bool(job.arguments.get("outside"))
+    result = await _observed(desk, command, timeout, desk.room.outside if outside else desk.room.processes)
+    hint = "" if outside else desk.room.hint(result)
+    return _told(desk, command, result, changed=command != job.sent["command"], hint=hint)
 
 
 @dataclass(slots=True)
@@ -48,14 +52,14 @@ class _Ran:
     result: ProcessResult | None = None
 
 
-async def _observed(desk: Desk, command: str, timeout: float) -> ProcessResult:
+async def _observed(desk: Desk, command: str, timeout: float, processes: Processes) -> ProcessResult:
     ran = _Ran()
-    await desk.context.observe(_run(desk, command, timeout, ran))
+    await desk.context.observe(_run(desk, command, timeout, processes, ran))
     assert ran.result is not None  # observing runs it to its end, or raises
     return ran.result
 
 
-async def _run(desk: Desk, command: str, timeout: float, ran: _Ran) -> ObservedCommand:
+async def _run(desk: Desk, command: str, timeout: float, processes: Processes, ran: _Ran) -> ObservedCommand:
     live = LiveOutput(desk.context.activity)
 
     def hear(line: str) -> None:
@@ -63,7 +67,7 @@ async def _run(desk: Desk, command: str, timeout: float, ran: _Ran) -> ObservedC
         desk.context.stream(f"{plain(line).rstrip()}\n")
 
     try:
-        result = await desk.processes.run(
+        result = await processes.run(
             command,
             cwd=desk.context.workspace.root,
             environment=desk.environment(),
@@ -78,14 +82,15 @@ async def _run(desk: Desk, command: str, timeout: float, ran: _Ran) -> ObservedC
     return ObservedCommand(command, result.exit_code, result.seconds, keep_ends(plain(result.output), MAX_RECORDED))
 
 
-def _told(desk: Desk, command: str, result: ProcessResult, *, changed: bool) -> ToolOutcome:
+def _told(desk: Desk, command: str, result: ProcessResult, *, changed: bool, hint: str) -> ToolOutcome:
     ended = _ended(result)
     output = plain(result.output).strip("\n")
     note = f"{INSTEAD} {command}\n" if changed else ""
     body = f"{note}{keep_ends(output, min(desk.largest, MAX_OUTPUT))}" if output else f"{note}(no output)"
     same = _TIMES.sub("#", f"{result.exit_code} {body}")
+    more = f"\n({hint[0].upper()}{hint[1:]}. {ELSEWHERE}.)" if hint else ""
     return ToolOutcome(
-        f"{ended} after {result.seconds:.1f} s\n{body}",
+        f"{ended} after {result.seconds:.1f} s\n{body}{more}",
         activity_line(f"`{command}`: {ended}"),
         ok=result.exit_code == 0,
         repeats=same,
@@ -97,6 +102,8 @@ def _ended(result: ProcessResult) -> str:
         return f"could not be started: {result.spawn_error}"
     if result.timed_out:
         return "timed out and was ended, with all that it had started,"
+    if result.limit:
+        return f"ended, with all that it had started ({result.limit}),"
     if result.exit_code is None:
         return f"killed by signal {result.signal}"
     return f"exit {result.exit_code}"
@@ -112,6 +119,12 @@ RUN_COMMAND = Tool(
         Argument("command", "the command line", aliases=("cmd",), filled=True),
         Argument(
             "timeout_seconds", f"at most {LONGEST_TIMEOUT:.0f}", "number", needed=False, aliases=("timeout",), least=0.1
+        ),
+        Argument(
+            "outside",
+            "true: not in the room that commands run in, where they do; a person is asked each time",
+            "boolean",
+            needed=False,
         ),
     ),
     _line,

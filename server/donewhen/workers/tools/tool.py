@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from donewhen.core.plugging import ToolOutcome, ToolUse
-from donewhen.ports import FileText, GuardedFiles, Processes, ToolSpec, Turn, TurnContext
+from donewhen.ports import FileText, GuardedFiles, LiveRoom, ToolSpec, Turn, TurnContext
 from donewhen.workers.activity import activity_line
 from donewhen.workers.tools.arguments import Argument, Arguments, checked_arguments, schema
 
@@ -19,13 +19,14 @@ SMALLEST_RESULT = 2_000
 
 @dataclass(slots=True)
 class Desk:
-    """What the tools of one turn work with. `known` is what the model has seen of each file: the digest of its bytes;
-    `largest` bounds one result, in characters; `mask` hides the secrets of what the model is told."""
+    """What the tools of one turn work with. `room` is where commands run. `known` is what the model has seen of each
+    file: the digest of its bytes; `largest` bounds one result, in characters; `mask` hides the secrets of what the
+    model is told."""
 
     turn: Turn
     context: TurnContext
     files: GuardedFiles
-    processes: Processes
+    room: LiveRoom
     environment: Callable[[], Mapping[str, str]]
     largest: int = LARGEST_RESULT
     known: dict[str, str] = field(default_factory=dict[str, str])

@@ -1,0 +1,123 @@
+"""Acts of people: who asks something of a run, from where, and whether that can be a person."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Where = Literal["editor", "terminal", "program"]
+"""`editor`: a language server that an editor talks to; `terminal`: a process with a controlling terminal; `program`: a
+script, a service, the library."""
+WHERES: tuple[Where, ...] = get_args(Where)
+
+PERSONS = frozenset({"waive", "accept", "answer", "dispute", "revert", "revert_finding"})
+"""What stands in for proof, or goes to those who decide. Everything else steers: pause, stop, hint."""
+REFUSED = "act_refused"
+"""The code of the warning that says that a request was refused."""
+_TO_DO = "do it from your editor or from a terminal that was open before the run began"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who acted, by the name of the account, and from where."""
+
+    user: str
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a person did to a run: `what` such as `waived R3`, with what was said."""
+
+    what: str
+    said: str
+    person: Person
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """What a request says of the process that makes it. `birth` tells that process from all others that had its pid,
+    `nonce` this request from all others."""
+
+    person: Person
+    pid: int
+    birth: str
+    nonce: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the owner of a run sees itself of the process that asks. `inside`: it came from the run. `rooted`: it, its
+    session or what it came from was there before the run, so that the run can't have started it."""
+
+    person: Person
+    inside: bool = False
+    rooted: bool = True
+
+
+def signature(key: bytes, token: str, run_id: str, operation: str, arguments: Mapping[str, Any], by: Sender) -> str:
+    """What only who has the key can say of a request; `token` is of the one supervision of the run that it is for."""
+    said = [
+        token,
+        run_id,
+        operation,
+        dict(arguments),
+        by.person.user,
+        by.person.where,
+        by.pid,
+        by.birth,
+        by.nonce,
+        by.at,
+    ]
+    text = json.dumps(said, sort_keys=True, allow_nan=False, ensure_ascii=True)
+    return hmac.new(key, text.encode("ascii"), hashlib.sha256).hexdigest()
+
+
+def signed(by: Sender, signature: str) -> dict[str, object]:
+    """What a request carries of its sender, as it is stored."""
+    return {
+        "user": by.person.user,
+        "where": by.person.where,
+        "pid": by.pid,
+        "birth": by.birth,
+        "nonce": by.nonce,
+        "at": by.at,
+        "signature": signature,
+    }
+
+
+def sender(said: Mapping[str, object]) -> tuple[Sender, str] | None:
+    """The sender and the signature that a request carries; None where it carries none that can be read."""
+    user, where, birth, nonce, sign = (said.get(name) for name in ("user", "where", "birth", "nonce", "signature"))
+    pid, at = said.get("pid"), said.get("at")
+    texts = all(isinstance(one, str) and one for one in (user, birth, nonce, sign))
+    if not texts or where not in WHERES or type(pid) is not int or not isinstance(at, float):
+        return None
+    person = Person(str(user), where)
+    return Sender(person, pid, str(birth), str(nonce), at), str(sign)
+
+
+def refusal(operation: str, run_id: str, seen: Seen, *, at_work: bool) -> str | None:
+    """Why a request is not taken from that process, and what to do; None where it is. `at_work`: a worker's turn is
+    open."""
+    word = operation.partition("_")[0]
+    if seen.inside:
+        return f"only a person may {word}: this process was started by run {run_id} itself; {_TO_DO}"
+    session = seen.person.where in ("editor", "terminal")
+    if operation not in PERSONS:
+        known = seen.rooted or seen.person.where == "terminal"
+        return None if known else f"{word} came from a process that run {run_id} may have left behind: {_TO_DO}"
+    if not seen.rooted:
+        return f"only a person may {word}: this process may have been left behind by run {run_id}; {_TO_DO}"
+    if at_work and not session:
+        return (
+            f"only a person may {word} while a worker is at work, and this process has no terminal: {_TO_DO}, or pause "
+            f"the run first (`donewhen pause {run_id}`)"
+        )
+    return None

@@ -1,0 +1,43 @@
+"""Go: `go test`, gotestsum, golangci-lint, staticcheck."""
+
+from donewhen.core.ecosystems.ecosystem import Ecosystem, Plant, Suppression, globs
+
+GO = Ecosystem(
+    "go",
+    tests=globs("**/*_test.go **/testdata/** **/*.golden **/*.txtar"),
+    config=globs("**/.golangci.y*ml **/.golangci.toml **/.golangci.json **/staticcheck.conf **/.testcoverage.yml"),
+    tasks=globs("**/magefile.go **/magefiles/**"),
+    checkers=globs("gofmt gofumpt goimports golangci-lint staticcheck revive go:vet go:fmt govulncheck"),
+    manifests=globs("**/go.mod **/go.sum **/go.work **/go.work.sum"),
+    redirects=(r"^\s*(?:replace|exclude|retract|toolchain)\b|=>",),
+    vendored=globs("**/vendor/**"),
+    sources=globs(".go"),
+    asks=(
+        r"\btesting\.Testing\(\)",
+        r"""\bflag\.Lookup\(\s*["`]test\.""",
+        r"""\bos\.Args\b.*["`][^"`]*\.test\b|["`]-test\.""",
+    ),
+    absent=(
+        r"go\.mod file not found|cannot find main module",
+        r"no Go files in ",
+        r"(?m)^no required module provides package .*_test$",
+        r"directory not found",
+        r"matched no packages",
+        r"(?m)stat [^\n]*: (?:directory not found|no such file or directory)",
+    ),
+    suppressions=(
+        Suppression(r"//\s*nolint\b", globs("golangci-lint")),
+        Suppression(r"//\s*lint:(?:file-)?ignore\b", globs("staticcheck golangci-lint")),
+    ),
+    plants=(
+        Plant(
+            globs("**/*_test.go"),
+            marks=(r"(?m)^\s*(?:import )?\"testing\"",),
+            append="""
+func Test{Name}(t *testing.T) {{ t.Fatal("{name}") }}
+""",
+        ),
+    ),
+    toolchains=globs("go .cache/go-build .cache/golangci-lint sdk"),
+    settings=globs(".config/go/env .golangci.yml .golangci.yaml .golangci.toml"),
+)

@@ -1,0 +1,24 @@
+"""Shell: bats, shunit2, shellcheck, and scripts that a check names."""
+
+from donewhen.core.ecosystems.ecosystem import Ecosystem, Plant, Suppression, globs
+
+SHELL = Ecosystem(
+    "shell",
+    tests=globs("**/*.bats **/*_test.sh **/test_*.sh **/test-*.sh **/*.t **/test.sh **/*.expected"),
+    config=globs("**/.shellcheckrc **/.shellspec"),
+    checkers=globs("shellcheck shfmt"),
+    sources=globs(".sh .bash .zsh .ksh .bats"),
+    asks=(r"\bBATS_(?!VERSION)\w+\b|\bSHUNIT_\w+\b",),
+    absent=(r"(?m)^Error: (?:Test file|File) .* (?:does not exist|not found)",),
+    suppressions=(Suppression(r"#\s*shellcheck\s+disable\b", globs("shellcheck pre-commit")),),
+    plants=(
+        Plant(
+            globs("**/*.bats"),
+            append="""
+@test "{name}" {{
+  false
+}}
+""",
+        ),
+    ),
+)

@@ -1,0 +1,371 @@
+"""Which files are proof and which are product: the tables of `ecosystems`, with what a goal and its checks add.
+
+A path alone decides, but for two kinds of file: one of which sections are proof (`shared`), and a source that may hold
+tests among its code (`inline`). Both are `both` here; `proof_sections` takes the first kind apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import cache, lru_cache
+from itertools import pairwise
+from posixpath import normpath
+from typing import Literal
+
+from donewhen.core.ecosystems import ECOSYSTEMS, Inline, Shared
+from donewhen.core.globs import any_matches, matches
+from donewhen.core.goal import Check, Goal
+from donewhen.core.wrapped_commands import Segment, folders, segments
+
+Side = Literal["proof", "product", "both"]
+Role = Literal[
+    "goal", "asked", "named", "test", "data", "runner", "config", "task", "shared", "manifest", "vendored", "inline", ""
+]
+
+ROLES: dict[Role, str] = {
+    "goal": "the goal file",
+    "asked": "the goal counts it as proof",
+    "named": "a check runs it",
+    "test": "tests, with their helpers, data and snapshots",
+    "data": "tests name it, and the product doesn't",
+    "runner": "a test runner loads it by itself",
+    "config": "configuration of a runner or of another tool that checks",
+    "task": "what the name of a check stands for",
+    "shared": "part of it configures a runner",
+    "manifest": "what the product depends on, and is built from",
+    "vendored": "a dependency that lies in the tree",
+    "inline": "it may hold tests among its code",
+    "": "product",
+}
+
+_TABLES: tuple[tuple[Role, Side], ...] = (
+    ("runner", "proof"),
+    ("config", "proof"),
+    ("task", "proof"),
+    ("shared", "both"),
+    ("manifest", "both"),
+    ("test", "proof"),
+    ("vendored", "proof"),
+    ("inline", "both"),
+)
+
+_SCRIPT = re.compile(r"(?:.*/)?(?:[^/]*\.(?:sh|bash|zsh|fish|ksh|ps1|bat|cmd|bats)|[^/.]+)", re.DOTALL)
+_RUN = re.compile(r"(?:\b(?:(?:ba|da|z|k)?sh|source)\s+(?:-\S+\s+)*|(?<![\w./-])\./)([\w./-]+)")
+_PREPARING = frozenset({"cd", "export", "set", "source", "."})
+_SCRIPT_FOLDERS = frozenset(
+    {"scripts", "script", "bin", "tools", "ci", ".ci", "hack", "dev", ".github", "etc"}
+    | {"check", "checks", "verify", "verification", "smoke"}
+)
+_CHECKING = re.compile(r"(?:^|[^a-z])(?:check|test|verif|valid|lint|smoke|assert|audit|prove)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a file is to a proof. `rule` is the glob that says so, empty for a name or where nothing does."""
+
+    path: str
+    side: Side
+    role: Role = ""
+    rule: str = ""
+    ecosystem: str = ""
+
+    @property
+    def why(self) -> str:
+        """For people: half a sentence."""
+        by = f" ({self.rule})" if self.rule else ""
+        return f"{ROLES[self.role]}{by}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProofFiles:
+    """Tells proof from product for one goal. `proof` and `may_change` are its globs, `named` the files that its checks
+    run, `data` those that tests alone name (`test_data`), `goal_path` the goal file. `doctests`: examples in docstrings
+    are run."""
+
+    proof: tuple[str, ...] = ()
+    may_change: tuple[str, ...] = ()
+    named: frozenset[str] = frozenset()
+    goal_path: str | None = None
+    doctests: bool = False
+    data: frozenset[str] = frozenset()
+    as_they_stand: bool = False
+    """For a check that looks at files as they stand (`checks_files`): tests are among what it checks."""
+
+    @classmethod
+    def of(cls, goal: Goal, named: Collection[str] = (), *, doctests: bool = False) -> ProofFiles:
+        return cls(goal.proof, goal.may_change, frozenset(named), goal.path, doctests)
+
+    def standing(self, path: str) -> Standing:
+        """What the file is by its name alone."""
+        if path == self.goal_path:
+            return Standing(path, "proof", "goal")
+        for glob in self.proof:
+            if matches(glob, path):
+                return Standing(path, "proof", "asked", glob)
+        known = standing(path)
+        if self.as_they_stand and known.role in ("test", "inline", "runner"):
+            return Standing(path, "product")
+        if self.as_they_stand and any_matches(_choosing(), path):
+            return Standing(path, "proof", "config")
+        if path in self.named and known.side != "proof":
+            return Standing(path, "proof", "named")
+        if path in self.data and known.side == "product" and not self.as_they_stand:
+            return Standing(path, "proof", "data")
+        return known
+
+    def changeable(self, path: str) -> bool:
+        """True where the goal says that a change of this file is what it is about."""
+        return any_matches(self.may_change, path)
+
+
+@lru_cache(maxsize=65_536)
+def standing(path: str) -> Standing:
+    """What a file is by the tables alone."""
+    for role, side in _TABLES:
+        found = _table(role)(path)
+        if found is not None:
+            return Standing(path, side, role, *found)
+    return Standing(path, "product")
+
+
+def has_role(path: str, *roles: Role) -> bool:
+    """As `standing(path).role in roles`, without looking for any other."""
+    return any(_table(role)(path) is not None for role in roles)
+
+
+def inline_of(path: str) -> Inline | None:
+    """How tests among a source's code are told, where the path is one of a source that may hold some."""
+    for ecosystem in ECOSYSTEMS:
+        for inline in ecosystem.inline:
+            if any_matches(inline.files, path):
+                return inline
+    return None
+
+
+def shared_of(path: str) -> Shared | None:
+    """Which sections of a file are proof, where it is one of both."""
+    for ecosystem in ECOSYSTEMS:
+        for shared in ecosystem.shared:
+            if any_matches(shared.files, path):
+                return shared
+    return None
+
+
+def holds_tests(path: str, text: str) -> bool:
+    """True where the source holds tests among its code."""
+    inline = inline_of(path)
+    return inline is not None and any(re.search(mark, text) for mark in inline.marks)
+
+
+def adds_only(path: str, before: str, after: str) -> bool:
+    """True where a manifest, lock or build file only gained something: every word that was there is there still, and no
+    line that came takes anything from an unusual place, or says how tests are run. Where words stand doesn't count."""
+    if Counter(_WORD.findall(before)) - Counter(_WORD.findall(after)):
+        return False
+    was = {line.strip() for line in before.splitlines()}
+    came = [line for line in after.splitlines() if line.strip() not in was]
+    redirects = [
+        one
+        for ecosystem in ECOSYSTEMS
+        if any_matches((*ecosystem.manifests, *ecosystem.lists), path)
+        for one in ecosystem.redirects
+    ]
+    return not any(re.search(redirect, line) for redirect in redirects for line in came)
+
+
+_WORD = re.compile(r"[^\s,;(){}\[\]]+")
+
+
+def checks_files(command: str) -> bool:
+    """True where a command does nothing but check files as they stand, whatever they are: linters, formatters, type
+    checkers, tasks that are called so, and questions whether a file is there or holds a text."""
+    parts = [part for part in segments(command) if part.words and part.words[0] not in _PREPARING]
+    return bool(parts) and all(_checks_files(part) for part in parts)
+
+
+def _checks_files(part: Segment) -> bool:
+    tool = part.tool or part.words
+    if tool[0] in _LOOKING:
+        return not (tool[0] in _SEARCHING and any(_PATTERN_FILE.fullmatch(word) for word in tool[1:]))
+    words = [word for word in tool[1:] if not word.startswith("-")]
+    if tool[0] in _checkers() or (words and f"{tool[0]}:{words[0]}" in _checkers()):
+        return True
+    named = words[1:] if words[:1] == ["run"] else words
+    return tool[0] in _TASK_RUNNERS and bool(named) and all(_FILE_TASK.fullmatch(word) for word in named)
+
+
+_SEARCHING = frozenset(("grep", "egrep", "fgrep", "rg"))
+_LOOKING = frozenset(("test", "[", "[[", "ls", "stat")) | _SEARCHING
+_PATTERN_FILE = re.compile(r"-[A-Za-z]*f.*|--file(?:=.*)?")
+"""What is searched for stands in a file then, which is proof."""
+_TASK_RUNNERS = frozenset(
+    ("make", "gmake", "npm", "yarn", "pnpm", "bun", "just", "task", "tox", "nox", "hatch", "pdm", "poe", "rake", "mise")
+)
+_FILE_TASK = re.compile(
+    r"(?:lint|fmt|format|style|types?|type-?check|check-(?:types|format)|tsc|mypy|ruff|eslint)(?:[:_.-].*)?"
+)
+
+
+def lists_more(path: str, before: str, after: str) -> bool:
+    """True where a task file that lists what is built, too, only lists more than before."""
+    listing = any(any_matches(ecosystem.lists, path) for ecosystem in ECOSYSTEMS)
+    return listing and adds_only(path, before, after)
+
+
+def says_absent(output: str) -> bool:
+    """True where a check's output says that what it names isn't there."""
+    return any(pattern.search(output) for pattern in _absent())
+
+
+def named_files(checks: Iterable[Check], exists: Callable[[str], bool]) -> frozenset[str]:
+    """The files that checks run as a proof: scripts whose names or folders say that they check something, and a script
+    that is the whole of a command. A program of the product that a check runs, and looks at what it prints or with
+    which code other than 0 it exits, is product. `exists` says whether a path of the workspace is a file."""
+    found: set[str] = set()
+    for check in checks:
+        parts = segments(check.command)
+        alone = len([part for part in parts if part.words and part.words[0] not in _PREPARING]) == 1
+        alone = alone and check.expected_exit == 0
+        for folder in ("", *folders(parts)):
+            for part in parts:
+                if part.words and part.words[0] in _LOOKING:
+                    continue  # what it asks about is what the goal is about
+                words = (*part.words, *_modules(part.words))
+                paths = {path for word in words if (path := _inside(folder, word)) is not None and exists(path)}
+                found.update(path for path in paths if _checks(path) or (alone and _SCRIPT.fullmatch(path)))
+    return frozenset(found)
+
+
+def targets(command: str) -> frozenset[str]:
+    """The files and folders that the words of a command may mean, as they would stand in the workspace."""
+    parts = segments(command)
+    words = {word for part in parts for each in part.words for word in (each, *_named_in(each))}
+    found = {_inside(folder, word) for folder in ("", *folders(parts)) for word in words}
+    return frozenset(path for path in found if path is not None)
+
+
+def _named_in(word: str) -> list[str]:
+    """What else a word may name: the file of one test, a module."""
+    path = word.partition("::")[0].removesuffix("/...")
+    module = word.replace(".", "/") if _MODULE.fullmatch(word) else ""
+    return [path, *((module, f"{module}.py", *_enclosing(module)) if module else ())]
+
+
+def _enclosing(module: str) -> list[str]:
+    """The modules that a class, or a method of one, is in: `tests.test_a.ATest.test_one`."""
+    parts = module.split("/")
+    return [f"{'/'.join(parts[:end])}.py" for end in range(1, len(parts))]
+
+
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+
+
+def _modules(words: Sequence[str]) -> list[str]:
+    """The files that `-m NAME` may mean."""
+    named = [name.replace(".", "/") for option, name in pairwise(words) if option == "-m"]
+    return [file for name in named for file in (f"{name}.py", f"{name}/__main__.py")]
+
+
+def mentioned_files(text: str, folder: str, exists: Callable[[str], bool]) -> frozenset[str]:
+    """The scripts that the text of a task file runs (`./scripts/test.sh`), relative to it or to the workspace."""
+    words = {word for word in re.split(r"[\s\"'`;|&()<>=,{}\[\]$:@]+", text) if word}
+    run = {match[1] for match in _RUN.finditer(text)}
+    found: set[str] = set()
+    for place in dict.fromkeys(("", folder)):
+        for word in words | run:
+            path = _inside(place, word)
+            if path is not None and exists(path) and (_checks(path) or (word in run and _SCRIPT.fullmatch(path))):
+                found.add(path)
+    return frozenset(found)
+
+
+def _inside(folder: str, word: str) -> str | None:
+    """The path of the workspace that a word may name."""
+    if not word or word.startswith(("-", "/", "~")) or "\0" in word:
+        return None
+    path = normpath(f"{folder}/{word}" if folder else word)
+    return None if path.startswith("../") or path in (".", "..") else path
+
+
+def _checks(path: str) -> bool:
+    """By its folder or its name, a script that checks something."""
+    return not _SCRIPT_FOLDERS.isdisjoint(path.split("/")[:-1]) or bool(_CHECKING.search(path.rpartition("/")[2]))
+
+
+def says_up_to_date(output: str) -> bool:
+    """True where a check's output says that something was not run, for it is up to date."""
+    return any(pattern.search(output) for pattern in _idle())
+
+
+Lookup = Callable[[str], "tuple[str, str] | None"]
+
+
+@cache
+def _table(role: Role) -> Lookup:
+    """Finds the glob of a role that a path matches, with its ecosystem. One expression sorts out most paths at once."""
+    rows = [(glob, one.name) for one in ECOSYSTEMS for glob in _globs(one.name, role)]
+    names = [glob.removeprefix("**/") for glob, _ in rows]
+    # Nearly all globs are about one folder or one name at any depth: most paths are sorted out by their segments.
+    plain = frozenset(name.removesuffix("/**") for name in names if not _WILD & set(name.removesuffix("/**")))
+    wild = "|".join(translate(name) for name in names if "/" not in name and _WILD & set(name))
+    some = re.compile(wild or r"(?!)")
+    deep = [glob for glob in names if "/" in glob.removesuffix("/**")]
+
+    def lookup(path: str) -> tuple[str, str] | None:
+        segments = path.split("/")
+        likely = not plain.isdisjoint(segments) or any(some.match(each) for each in segments)
+        if not likely and not any(matches(f"**/{glob}", path) for glob in deep):
+            return None
+        return next((row for row in rows if matches(row[0], path)), None)
+
+    return lookup
+
+
+_WILD = frozenset("*?[")
+
+
+def _globs(ecosystem: str, role: Role) -> Sequence[str]:
+    table = next(one for one in ECOSYSTEMS if one.name == ecosystem)
+    match role:
+        case "test":
+            return table.tests
+        case "runner":
+            return table.runners
+        case "config":
+            return table.config
+        case "task":
+            return table.tasks
+        case "manifest":
+            return table.manifests
+        case "vendored":
+            return table.vendored
+        case "shared":
+            return [glob for shared in table.shared for glob in shared.files]
+        case "inline":
+            return [glob for inline in table.inline for glob in inline.files]
+        case _:
+            return ()
+
+
+@lru_cache(maxsize=1)
+def _checkers() -> frozenset[str]:
+    return frozenset(checker for ecosystem in ECOSYSTEMS for checker in ecosystem.checkers)
+
+
+@lru_cache(maxsize=1)
+def _idle() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern) for ecosystem in ECOSYSTEMS for pattern in ecosystem.idle)
+
+
+@lru_cache(maxsize=1)
+def _choosing() -> tuple[str, ...]:
+    return tuple(glob for ecosystem in ECOSYSTEMS for glob in ecosystem.choosing)
+
+
+@lru_cache(maxsize=1)
+def _absent() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern) for ecosystem in ECOSYSTEMS for pattern in ecosystem.absent)

@@ -1,0 +1,109 @@
+"""Special cases: code of the product that looks at its tests instead of doing what they ask for.
+
+No trial sees them, since the original proof passes on such code and fails without it. Three things are looked for in
+lines that came: asking whether a test runs (`ecosystems`: `asks`), naming a file of the tests, and values of the tests
+in branches. The first two say it by themselves; the third is common in honest work, and a reason to ask a judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from posixpath import splitext
+from typing import Literal
+
+from donewhen.core.ecosystems import ECOSYSTEMS
+from donewhen.core.inline_tests import divided
+
+MAX_PLACES = 20
+_LITERAL = re.compile(
+    r"""(?P<quote>["'`])(?P<text>(?:\\.|(?!(?P=quote)).){3,200})(?P=quote)|(?<![\w.])(?P<number>\d{3,})(?![\w.])"""
+)
+_BRANCH = re.compile(
+    r"\b(?:if|elif|elsif|else|case|when|match|switch|unless|return|in)\b|[=!]=|=>|->|\?|^\s*[\"'`\d].*:|\)\s*$"
+)
+_PATH = re.compile(r"[\w./-]+\.\w+")
+_OF_TESTS = re.compile(
+    r"(?i:(?:^|[^a-z])(?:tests?|specs?|snapshots?|fixtures?|goldens?)(?:[^a-z]|$))|(?:Test|Spec)s?\."
+)
+
+
+Kind = Literal["asks", "names", "copied"]
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A line that came, 0-based. `kind`: it asks whether a test runs, names a file of the tests, or holds a value that
+    stands in them."""
+
+    kind: Kind
+    path: str
+    line: int
+    text: str
+
+
+def special_cases(
+    changes: Mapping[str, tuple[bytes | None, bytes | None]], proof: Collection[str], tests: Iterable[str]
+) -> tuple[Special, ...]:
+    """`changes` are both versions of each file of the product that changed, `proof` the paths of proof files, `tests`
+    texts of tests. What stood in a file before isn't a special case, however often it is moved about."""
+    names = frozenset(tail for path in proof for tail in _tails(path))
+    values = {value for text in tests for value in _literals(text)}
+    found: list[Special] = []
+    stood = Counter(line.strip() for path, (before, _) in changes.items() for _, line in _product(path, before))
+    for path, (before, now) in sorted(changes.items()):
+        asks = _asks(path)
+        if asks is None:
+            continue
+        known = {text for _, line in _product(path, before) for text in _literals(line)}
+        for number, line in _product(path, now):
+            if stood[line.strip()]:
+                stood[line.strip()] -= 1
+                continue
+            kind = _kind(line, asks, names, values - known)
+            if kind is not None:
+                found.append(Special(kind, path, number, line.strip()[:120]))
+    return tuple(sorted(found, key=lambda one: one.kind == "copied")[:MAX_PLACES])
+
+
+def _kind(line: str, asks: re.Pattern[str], names: frozenset[str], values: set[str]) -> Kind | None:
+    if asks.search(line):
+        return "asks"
+    quoted = _literals(line)
+    if any(name.removeprefix("./") in names for text in quoted for name in _PATH.findall(text)):
+        return "names"
+    return "copied" if _BRANCH.search(line) and not values.isdisjoint(quoted) else None
+
+
+def _tails(path: str) -> Iterable[str]:
+    """The ends of a path by which it is known for one of the tests: `tests/data/rows.txt`, not `rows.txt`."""
+    parts = path.split("/")
+    return ("/".join(parts[at:]) for at in range(len(parts)) if any(_OF_TESTS.search(part) for part in parts[at:]))
+
+
+def _literals(text: str) -> list[str]:
+    return [match["text"] or match["number"] for match in _LITERAL.finditer(text)]
+
+
+def _asks(path: str) -> re.Pattern[str] | None:
+    """What asks whether a test runs, in a source of this name; None for what is no source."""
+    suffix = splitext(path)[1]
+    marks = [mark for one in ECOSYSTEMS if suffix in one.sources or one.name == "common" for mark in one.asks]
+    return re.compile("|".join(marks)) if any(suffix in one.sources for one in ECOSYSTEMS) else None
+
+
+def _product(path: str, content: bytes | None) -> list[tuple[int, str]]:
+    """The lines of a source with their numbers, but for those of tests among them."""
+    if content is None or b"\0" in content:
+        return []
+    text = content.decode("utf-8", "replace")
+    whole = list(enumerate(text.splitlines()))
+    halves = divided(path, text)
+    if halves is None:
+        return whole
+    left, found = iter(whole), list[tuple[int, str]]()
+    for line in halves.product.splitlines():
+        found += [next(((number, same) for number, same in left if same == line), (0, ""))]
+    return found

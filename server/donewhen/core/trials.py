@@ -1,0 +1,280 @@
+"""Trials: what an experiment says about a proof, where reading can't (docs/architecture.md, "Integrity").
+
+At the moment of completion each check is tried in rooms: the workspace with some files of another version.
+
+- `original`: the proof as it was at the start, or at a person's last word, over the present product. It must pass.
+- `reverted`: the present proof over the product as it was at the start. Where the check was red then, it must fail.
+- `planted`: a test that must fail beside the others. It must be reported as failed.
+- `control`: the present tree. What fails here too says something about the room, not about the work.
+- `reverted_rebuilt`: as `reverted`, without what builds left in the workspace, before its pass refuses.
+- `planted_before`: the same planted test in the tree as it was at the start, for a plant that wasn't reported.
+- `forced`: the present tree, with everything made anew, where make ran nothing since all was up to date. It must pass.
+- `held_out`: a check that a person keeps from the worker, over the proof as it was at the start. It must pass.
+
+`plan` says which trials a check needs, `conclude` what they say. Both are pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from donewhen.core.evidence import CheckResult, Outcome, Trial, TrialKind
+from donewhen.core.proof_files import says_absent, says_up_to_date
+
+TrialEnd = Literal["held", "refused", "inconclusive"]
+AtStart = Literal["passed", "failed", "silent", "unknown"]
+"""What a check said before the worker's first turn: `silent` where what it names wasn't there at all."""
+
+CheckGrade = Literal["own", "worker", "untried"]
+"""What a passing check proves by: the proof as it was agreed on; one that the worker wrote, and that fails without the
+work; or nothing that could be tried."""
+
+TRIED: dict[TrialKind, str] = {
+    "original": "with the proof as it was at the start",
+    "reverted": "without the work",
+    "planted": "with a test beside it that must fail",
+    "control": "in a room, as it is",
+    "reverted_rebuilt": "without the work and without what builds left",
+    "planted_before": "as it was at the start, with a test beside it that must fail",
+    "forced": "with everything made anew",
+    "held_out": "held out from the worker, with the proof as it was at the start",
+}
+"""What was tried, for people: after the command."""
+
+RefusalKind = Literal["original_fails", "passes_without_work", "failure_unreported", "proof_rewritten", "nothing_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """Where a check stands before its trials.
+
+    `changed` are the proof files that differ from the original, without those that the goal lets change, `free` those
+    alone. `additions` says that all of `changed` only added something: new files, new targets. `plantable`: it is a
+    test run, and there is a file that a failing test can be put into. `idle`: its pass says that something was up to
+    date and not run.
+    """
+
+    check_id: str
+    at_start: AtStart
+    changed: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+    additions: bool = False
+    plantable: bool = False
+    idle: bool = False
+
+    @property
+    def red(self) -> bool:
+        return self.at_start in ("failed", "silent")
+
+    @property
+    def original_says_something(self) -> bool:
+        return bool(self.changed) and not (self.at_start == "silent" and self.additions)
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What the trials of a check say together. `refusal` is set where `end` is `refused`; `reason` is for people."""
+
+    end: TrialEnd
+    grade: CheckGrade
+    refusal: RefusalKind | None = None
+    reason: str = ""
+    unplanted: str = ""
+    """Why nothing follows from the planted test."""
+
+
+def said_at_start(result: CheckResult) -> AtStart:
+    """What a check said, by its result from before the worker's first turn."""
+    if result.passed:
+        return "passed"
+    return "silent" if says_nothing(result) else "failed"
+
+
+def says_nothing(result: CheckResult) -> bool:
+    """True where a check that did not pass says nothing about the product: what it names isn't there."""
+    if result.passed or (result.totals is not None and result.totals.executed):
+        return False
+    if result.outcome in (Outcome.NO_TESTS, Outcome.NOT_INSTALLED, Outcome.NOT_RUN):
+        return True
+    return not any(test.outcome in ("failed", "error") for test in result.tests) and says_absent(result.output)
+
+
+def plan(stand: Stand) -> tuple[TrialKind, ...]:
+    """The trials that a check needs at once. Without a changed proof, the audit was the original's trial, and what the
+    check said at the start the reverted one's."""
+    kinds: list[TrialKind] = []
+    if stand.original_says_something:
+        kinds.append("original")
+    if stand.red and (stand.changed or stand.free):
+        kinds.append("reverted")
+        if "original" not in kinds:
+            kinds.append("control")
+    if stand.plantable:
+        kinds.append("planted")
+    if stand.idle:
+        kinds.append("forced")
+    return tuple(kinds)
+
+
+def controls(stand: Stand, trials: Mapping[TrialKind, Trial]) -> tuple[TrialKind, ...]:
+    """What must be tried besides before anything is refused: the control, and whatever failed once more."""
+    wanted: list[TrialKind] = []
+    original, planted = trials.get("original"), trials.get("planted")
+    if original is not None and (not original.passed or original.rewritten) and "control" not in trials:
+        wanted.append("control")
+        if not original.passed and original.result is not None:
+            wanted.append("original")
+        if _silent(stand, original) and "reverted" not in trials:
+            wanted.append("reverted")
+    reverted = trials.get("reverted")
+    if reverted is not None and reverted.passed and reverted.same_place and "reverted_rebuilt" not in trials:
+        wanted.append("reverted_rebuilt")
+    if planted is not None and planted.result is not None and not reported(planted):
+        wanted.append("planted_before")
+    return tuple(wanted)
+
+
+def reported(trial: Trial) -> bool:
+    """True where the planted test was reported as failed, by its name."""
+    result = trial.result
+    if result is None or result.passed or not trial.plant:
+        return False
+    named = [test for test in result.tests if trial.plant in test.name.casefold()]
+    if named:
+        return any(test.outcome in ("failed", "error") for test in named)
+    return trial.plant in result.output.casefold()
+
+
+def conclude(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
+    """What the trials say. A refusal needs a control that passed in the same kind of room."""
+    if stand.idle and (forced := _forced(stand, trials)) is not None:
+        return forced
+    planted, proof = _planted(trials), _proof(stand, trials)
+    if planted is not None and planted.refusal is not None and proof.end != "refused":
+        return planted
+    if planted is not None and planted.refusal is None:
+        return Conclusion(proof.end, proof.grade, proof.refusal, proof.reason, unplanted=planted.reason)
+    return proof
+
+
+def _proof(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
+    if not stand.changed and not (stand.free and stand.red):
+        return Conclusion("held", "own")
+    first = _original(stand, trials)
+    if first is not None and first.end != "held":
+        return first
+    if first is not None and not stand.red:
+        return first
+    second = _reverted(trials, sound=first is not None)
+    if second.end == "refused" or first is None:
+        return second
+    return first
+
+
+def _original(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
+    """None where the original proof says nothing about the work: it has nothing that the check names."""
+    if not stand.original_says_something:
+        return None
+    trial, control = trials.get("original"), trials.get("control")
+    if trial is None or trial.result is None:
+        return _untried(trial)
+    if trial.passed and not trial.rewritten:
+        return Conclusion("held", "own")
+    if _silent(stand, trial):
+        return None
+    if control is None or not control.passed:
+        return Conclusion("inconclusive", "untried", reason=_room_at_fault(trial, control))
+    if trial.rewritten:
+        if set(trial.rewritten) <= set(control.rewritten):
+            reason = f"the check itself writes {_listed(trial.rewritten)} when it runs"
+            return Conclusion("inconclusive", "untried", reason=reason)
+        reason = f"{_listed(trial.rewritten)} was written by the code under test while `{trial.command}` ran"
+        return Conclusion("refused", "untried", "proof_rewritten", reason)
+    what = _failures(trial.result) or f"`{trial.command}`"
+    verb = "fails" if len(_failed(trial.result)) < 2 else "fail"
+    reason = f"{what} as it was at the start {verb} on this code: {trial.result.reason}"
+    return Conclusion("refused", "untried", "original_fails", reason)
+
+
+def _silent(stand: Stand, original: Trial) -> bool:
+    """The original has nothing of what the check names, and nothing of it was changed: only the new proof can tell."""
+    return stand.additions and original.result is not None and says_nothing(original.result)
+
+
+def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
+    """`sound`: the original passed in a room, so a failure here is no fault of the room's."""
+    trial, control = trials.get("reverted"), trials.get("control")
+    if trial is None or trial.result is None:
+        return _untried(trial)
+    if trial.passed:
+        if not trial.same_place:
+            reason = (
+                f"`{trial.command}` passes in a copy without the work, which may have used what is installed from here"
+            )
+            return Conclusion("inconclusive", "untried", reason=reason)
+        rebuilt = trials.get("reverted_rebuilt")
+        if rebuilt is None or not rebuilt.passed:
+            reason = f"`{trial.command}` passes without the work, and not without what builds left in the workspace"
+            return Conclusion("inconclusive", "untried", reason=reason)
+        reason = f"`{trial.command}` passes without the work: with the product as it was at the start"
+        return Conclusion("refused", "untried", "passes_without_work", reason)
+    if not sound and (control is None or not control.passed):
+        return Conclusion("inconclusive", "untried", reason=_room_at_fault(trial, control))
+    return Conclusion("held", "worker")
+
+
+def _planted(trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
+    """None where nothing was planted, or it was reported; without a refusal where nothing follows."""
+    trial, before = trials.get("planted"), trials.get("planted_before")
+    if trial is None or reported(trial):
+        return None
+    if trial.result is None:
+        return Conclusion("inconclusive", "untried", reason=trial.reason)
+    if before is None or not reported(before):
+        return Conclusion(
+            "inconclusive", "untried", reason=f"`{trial.command}` does not run a test that is put beside its own"
+        )
+    reason = f"a test that must fail was put beside those of `{trial.command}`, and was not reported as failed"
+    return Conclusion("refused", "untried", "failure_unreported", f"{reason}; at the start it was")
+
+
+def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
+    """None where it passes when nothing counts as up to date. One that runs nothing even then, and ran nothing at the
+    start either, is as the person wrote it."""
+    trial = trials.get("forced")
+    if trial is None or trial.result is None:
+        return _untried(trial)
+    if trial.passed and (stand.at_start == "passed" or not says_up_to_date(trial.result.output)):
+        return None
+    what = (
+        "runs nothing when everything is made anew, too" if trial.passed else f"fails when it is: {trial.result.reason}"
+    )
+    reason = f"`{trial.command}` ran nothing, for what it makes is up to date, and {what}"
+    return Conclusion("refused", "untried", "nothing_run", reason)
+
+
+def _untried(trial: Trial | None) -> Conclusion:
+    reason = trial.reason if trial is not None and trial.reason else "it was not tried"
+    return Conclusion("inconclusive", "untried", reason=reason)
+
+
+def _room_at_fault(trial: Trial, control: Trial | None) -> str:
+    why = control.result.reason if control is not None and control.result is not None else "there is no control"
+    return f"`{trial.command}` does not pass in a room even with the present files ({why})"
+
+
+def _failed(result: CheckResult) -> list[str]:
+    return [test.name for test in result.tests if test.outcome in ("failed", "error")]
+
+
+def _failures(result: CheckResult) -> str:
+    return _listed(tuple(_failed(result)))
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    if not names:
+        return ""
+    shown = ", ".join(f"`{name}`" for name in names[:3])
+    return shown + (f" and {len(names) - 3} more" if len(names) > 3 else "")

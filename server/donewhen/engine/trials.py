@@ -1,0 +1,561 @@
+"""Trials at the moment of completion: checks in rooms, with the original proof, the old product, a planted failure.
+
+`core/trials.py` says which trials a check needs and what they show; here the files are divided, the rooms opened, the
+checks run side by side, and everything put on record as evidence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import secrets
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from posixpath import basename
+from typing import Any, TypeVar
+
+from donewhen.core.dividing import Before, Divided, Shown, divided
+from donewhen.core.errors import OtherRevision, WorkspaceError
+from donewhen.core.events import EvidenceRecorded, TrialsAbandoned, TrialsFinished, TrialsStarted
+from donewhen.core.evidence import CheckResult, Evidence, Trial, TrialKind
+from donewhen.core.findings import MAX_DIFF, MAX_DIFFS, finding_diff
+from donewhen.core.goal import Check
+from donewhen.core.integrity_facts import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
+from donewhen.core.planting import Planted, plant
+from donewhen.core.proof import tried_checks
+from donewhen.core.proof_files import ProofFiles, checks_files, has_role, says_up_to_date, standing, targets
+from donewhen.core.special_cases import Special, special_cases
+from donewhen.core.suppressions import Suppressed, heeded, more_suppressed
+from donewhen.core.trials import AtStart, CheckGrade, Conclusion, Stand, conclude, controls, plan
+from donewhen.engine.active import ActiveRun
+from donewhen.engine.opinions import opinions
+from donewhen.engine.resting import data_of, scripts_of
+from donewhen.ports import Laid, Room, Rooms
+
+T = TypeVar("T")
+
+_DOCTESTS_IN = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "pytest.toml")
+_NAMED_TEST = re.compile(r"test|spec", re.IGNORECASE)
+MAX_LAID = 200
+"""Paths of a trial that are put on record."""
+MAX_TESTS_READ = 200
+MAX_TEST_READ = 200_000
+"""Tests, and bytes of each, that are looked into for values that the product holds too."""
+MAX_TOLD = 5
+_SPECIAL = {
+    "asks": "asks whether a test runs",
+    "names": "names a file of the tests",
+    "copied": "may hold special cases for the tests",
+}
+
+
+async def try_checks(run: ActiveRun) -> None:
+    """All trials of the present revision. Cut off, or where files change meanwhile, they don't count."""
+    state, rooms = run.state, run.parts.rooms
+    base = state.first_checkpoint
+    assert base is not None  # `proof.trials_due`
+    await run.append(TrialsStarted(state.revision, base))
+    finished: TrialsFinished | None = None
+    reason = "they were cut off"
+    try:
+        if rooms is None:
+            finished = TrialsFinished(
+                state.revision, tuple(_no_room(run, name) for name in state.options.hidden_checks)
+            )
+        else:
+            finished = await _Trials(run, rooms, base).all()
+    except OtherRevision:
+        reason = "files changed meanwhile"
+    except WorkspaceError as error:
+        finished = TrialsFinished(state.revision, (_unreadable(run, error),))
+    finally:
+        run.say(None)
+        if finished is None:
+            await run.append(TrialsAbandoned(reason))
+    if finished is None:
+        await run.look("check", everywhere=True)
+        return
+    await run.append(finished)
+
+
+def _no_room(run: ActiveRun, name: str) -> IntegrityFinding:
+    return _hidden(run, name, "not_tried", "could not be tried: there is no room to try it in", "")
+
+
+def _hidden(run: ActiveRun, name: str, kind: FindingKind, what: str, command: str) -> IntegrityFinding:
+    """What is told of a held-out check: its name, never its command."""
+    message = _sentence(run.parts.mask(f"“{name}”: a check that is held out from the worker {what}"))
+    fact = hashlib.sha256(command.encode()).hexdigest()
+    return IntegrityFinding(f"held_out:{name}", kind, run.state.goal.path or "", 0, message, fact)
+
+
+Contents = Mapping[str, tuple[bytes | None, bytes | None]]
+"""What changed files held at the start, or at a person's last word, and what they hold now."""
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """What changed since the start, divided. `freed` are the paths whose change the goal wants, `came` the files and
+    folders that weren't there, `stood` those that were."""
+
+    changed: tuple[str, ...]
+    parts: Mapping[str, Divided]
+    freed: frozenset[str]
+    contents: Contents
+    came: frozenset[str]
+    stood: frozenset[str]
+
+    @property
+    def proof(self) -> tuple[str, ...]:
+        return tuple(path for path, one in self.parts.items() if one.proof and path not in self.freed)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        return tuple(path for path, one in self.parts.items() if one.proof and path in self.freed)
+
+    def names_what_came(self, command: str) -> bool:
+        """True where a command names tests that came, and none that stood there at the start."""
+        named = targets(command)
+        stood = (
+            path for path in named & self.stood if has_role(path, "test", "inline") or has_role(f"{path}/", "test")
+        )
+        return not named.isdisjoint(self.came) and not any(stood)
+
+
+def _unreadable(run: ActiveRun, error: WorkspaceError) -> IntegrityFinding:
+    """The tree of the start can't be read: nothing is known of what changed, so a person is asked."""
+    message = _sentence(run.parts.mask(f"nothing could be tried, for the start can't be compared with: {error}"))
+    return IntegrityFinding("not_tried:", "not_tried", run.state.goal.path or "", 0, message, run.state.revision)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What the trials of a check came to."""
+
+    check: Check
+    found: Conclusion
+    trials: Mapping[TrialKind, Trial]
+    idle: bool
+
+    @property
+    def failing(self) -> list[str]:
+        """The files of the tests that fail in the original proof."""
+        trial = self.trials.get("original")
+        tests = trial.result.tests if trial is not None and trial.result is not None else ()
+        return [test.path for test in tests if test.path and test.outcome in ("failed", "error")]
+
+
+class _Trials:
+    """One round of trials."""
+
+    def __init__(self, run: ActiveRun, rooms: Rooms, base: str) -> None:
+        self._run = run
+        self._rooms = rooms
+        self._base = base
+        self._revision = run.state.revision
+        self._places = asyncio.Semaphore(max(1, run.state.options.parallel_checks))
+        self._under_way: list[str] = []
+
+    async def all(self) -> TrialsFinished:
+        checks = tried_checks(self._run.state)
+        tree, standing_tree = await self._trees(checks)
+        trees = [standing_tree if checks_files(check.command) else tree for check in checks]
+        pairs = list(zip(checks, trees, strict=True))
+        concluded = await _side_by_side(self._check(check, of) for check, of in pairs)
+        self._refuse_other()
+        grades: dict[str, CheckGrade] = {one.check.id: one.found.grade for one in concluded}
+        findings = [self._finding(one, of) for one, of in zip(concluded, trees, strict=True) if _told(one, of)]
+        # Where no bound check runs tests, none of them is doubtful.
+        doubtful = tree.parts.values() if any(of is tree for of in trees) else ()
+        findings += await self._held_out(tree)
+        doubts = [self._doubt(one, tree) for one in doubtful if one.doubt and one.path not in tree.freed]
+        changed = tuple(path for path, one in tree.parts.items() if one.proof)
+        suppressed = await self._suppressed(checks, tree)
+        specials = await self._specials(concluded, tree)
+        about_proof = [one for one in (*findings, *doubts) if one.kind in PROOF_FINDINGS and tree.proof]
+        said = await opinions(self._run, specials, about_proof)
+        self._refuse_other()
+        special = self._special(specials, said.special, tree)
+        found = (*findings, *doubts, *suppressed, *special)
+        return TrialsFinished(self._revision, found, grades, changed, said.advice, said.usage)
+
+    # --------------------------------------------------------------------------------- what changed
+
+    async def _trees(self, checks: Sequence[Check]) -> tuple[_Tree, _Tree]:
+        """What changed, divided: for checks that run something, and for those that look at files as they stand."""
+        workspace, state = self._run.parts.workspace, self._run.state
+        changed = tuple(await workspace.changed_between(self._base, None, revision=self._revision))
+        present = frozenset(workspace.files())
+        commands = [check.command for check in checks]
+        scripts = await scripts_of(workspace, checks, present | set(changed), self._base)
+        contents: dict[str, tuple[bytes | None, bytes | None]] = {}
+        for path in changed:
+            before = await self._original(path, present)
+            now = await asyncio.to_thread(workspace.read, path) if path in present else None
+            if before != now or path not in state.agreed:  # else a person's last word on it is what stands there
+                contents[path] = (before, now)
+        files = ProofFiles.of(state.goal, scripts, doctests=await self._runs_doctests(commands))
+        was = {path: before for path, (before, _) in contents.items()}
+        kept = [path for path, before in was.items() if before is not None]
+        files = replace(files, data=await data_of(workspace, kept, present, was))
+        standing_files = replace(files, as_they_stand=True)
+        came = frozenset(path for path, (before, _) in contents.items() if before is None)
+        old = (present | frozenset(changed)) - came
+        stood = old | _above(old)
+        there = (came | (_above(came) - stood), stood)
+        return _divided(files, changed, contents, *there), _divided(standing_files, changed, contents, *there)
+
+    async def _runs_doctests(self, commands: Sequence[str]) -> bool:
+        """By a command, or by the configuration as it was at the start."""
+        texts = [await self._run.parts.workspace.file_at(self._base, path) for path in _DOCTESTS_IN]
+        return any("doctest" in command for command in commands) or any(b"doctest" in (text or b"") for text in texts)
+
+    async def _original(self, path: str, present: Collection[str]) -> bytes | None:
+        """A file as it was at the start, or at a person's last word."""
+        workspace, agreed = self._run.parts.workspace, self._run.state.agreed
+        if path in agreed and not agreed[path]:
+            return await asyncio.to_thread(workspace.read, path) if path in present else None
+        return await workspace.file_at(agreed.get(path) or self._base, path)
+
+    # --------------------------------------------------------------------------------- one check
+
+    async def _check(self, check: Check, tree: _Tree) -> _Outcome:
+        """The trials of one check, and those that must come before anything is refused."""
+        result = self._result(check)
+        planted = await self._plant(result, tree) if result is not None and result.is_test_run else None
+        proof = tree.proof
+        additions = bool(proof) and all(tree.parts[path].adds for path in proof)
+        stand = Stand(
+            check.id,
+            self._at_start(check, tree, additions),
+            proof,
+            tree.free,
+            additions=additions,
+            plantable=planted is not None,
+            idle=result is not None and says_up_to_date(result.output),
+        )
+        trials: dict[TrialKind, Trial] = {}
+        wanted = plan(stand)
+        for _ in range(3):  # what the controls of a trial show may need one of their own
+            done = await _side_by_side(self._try(check, kind, tree, planted) for kind in wanted)
+            trials.update({trial.tried: trial for trial in done})
+            wanted = controls(stand, trials)
+            if not wanted:
+                break
+        return _Outcome(check, conclude(stand, trials), trials, stand.idle)
+
+    def _at_start(self, check: Check, tree: _Tree, additions: bool) -> AtStart:
+        state = self._run.state
+        if check.id in state.goal.outside_checks:
+            return "unknown"  # what lies outside may say another thing for reasons of its own: without the work, too
+        said = state.at_start.get(check.id, "unknown")
+        # However a runner says that what it was told to run isn't there.
+        return "silent" if said == "failed" and additions and tree.names_what_came(check.command) else said
+
+    def _result(self, check: Check) -> CheckResult | None:
+        evidence = self._run.state.results.get(check.id)
+        return evidence.observation if evidence is not None and isinstance(evidence.observation, CheckResult) else None
+
+    async def _plant(self, result: CheckResult, tree: _Tree) -> Planted | None:
+        """A failing test beside one that ran, in a file that was there at the start where there is one."""
+        workspace = self._run.parts.workspace
+        present = dict.fromkeys(workspace.files())
+        ran = [test.path for test in result.tests if test.path and test.outcome != "skipped"]
+        others = [path for path in present if has_role(path, "test", "inline")] if not ran else []
+        candidates = list(dict.fromkeys(path for path in (*ran, *others) if path in present))
+        name = f"case_{secrets.token_hex(4)}"
+        # A package's `__init__` or a helper that lies with the tests is run by no runner.
+        for path in sorted(candidates, key=lambda path: (path in tree.parts, not _NAMED_TEST.search(basename(path))))[
+            :20
+        ]:
+            content = await asyncio.to_thread(workspace.read, path)
+            planted = plant(path, content, name) if content is not None else None
+            if planted is not None:
+                return planted
+        return None
+
+    async def _try(self, check: Check, kind: TrialKind, tree: _Tree, planted: Planted | None) -> Trial:
+        async with self._places:
+            self._refuse_other()
+            what = "a held-out check" if kind == "held_out" else f"`{check.command}`"
+            self._begin(what)
+            try:
+                trial = await self._tried(check, kind, tree, planted)
+            finally:
+                self._end(what)
+            return trial
+
+    async def _tried(self, check: Check, kind: TrialKind, tree: _Tree, planted: Planted | None) -> Trial:
+        run = self._run
+        laid = await self._laid(kind, tree, planted)
+        plant_name = planted.name if planted is not None and kind in ("planted", "planted_before") else ""
+        paths = tuple(one.path for one in laid)
+        trial = Trial(
+            kind, check.id, check.command, None, laid=paths[:MAX_LAID], laid_total=len(paths), plant=plant_name
+        )
+        turn = run.state.turns_ended
+        try:
+            built, naming = kind != "reverted_rebuilt", check.command if kind == "held_out" else ""
+            async with self._rooms.open(run.parts.workspace, laid, built=built, naming=naming) as room:
+                trial = await self._in_room(room, check, trial, tree)
+        except WorkspaceError as error:
+            trial = replace(trial, reason=str(error))
+        await run.look("check")
+        evidence = Evidence(run.evidence_id(), self._revision, run.state.revision, turn, trial)
+        await run.append(EvidenceRecorded(evidence))
+        return trial
+
+    async def _in_room(self, room: Room, check: Check, trial: Trial, tree: _Tree) -> Trial:
+        state = self._run.state
+        result = await room.checker.run(
+            replace(check, command=f"export MAKEFLAGS=B; {check.command}") if trial.tried == "forced" else check,
+            timeout=state.goal.limits.check_timeout,
+            token=self._run.token,
+            test_run=check.id in state.test_runs,
+        )
+        proof = set(tree.proof)
+        covered = set(self._run.parts.workspace.files())
+        rewritten = [path for path in await room.rewritten() if path in proof or self._seals(path, covered)]
+        return replace(
+            trial, result=result, rewritten=tuple(rewritten)[:MAX_LAID], room=room.kind, same_place=room.same_place
+        )
+
+    async def _laid(self, kind: TrialKind, tree: _Tree, planted: Planted | None) -> list[Laid]:
+        match kind:
+            case "original" | "held_out":
+                return [
+                    self._as(path, tree.parts[path].original)
+                    for path in tree.proof
+                    if _differs(tree.parts[path].original)
+                ]
+            case "reverted" | "reverted_rebuilt":
+                return [self._as(path, one.reverted) for path, one in tree.parts.items() if _differs(one.reverted)]
+            case "control" | "forced":
+                return []
+            case "planted":
+                return [Laid(planted.path, content=planted.content)] if planted is not None else []
+            case "planted_before":
+                return await self._planted_before(tree, planted)
+
+    async def _planted_before(self, tree: _Tree, planted: Planted | None) -> list[Laid]:
+        laid = {path: Laid(path, self._base) for path in tree.changed}
+        if planted is not None:
+            was = await self._run.parts.workspace.file_at(self._base, planted.beside)
+            before = plant(planted.beside, was, planted.name) if was is not None else None
+            if before is not None:
+                laid[before.path] = Laid(before.path, content=before.content)
+        return list(laid.values())
+
+    def _as(self, path: str, shown: Shown) -> Laid:
+        if isinstance(shown, bytes):
+            return Laid(path, content=shown)
+        return Laid(path, self._run.state.agreed.get(path) or self._base)
+
+    def _seals(self, path: str, covered: Collection[str]) -> bool:
+        return path in covered and standing(path).side == "proof"
+
+    # --------------------------------------------------------------------------------- what is held out
+
+    async def _held_out(self, tree: _Tree) -> list[IntegrityFinding]:
+        """What the person's own checks say, which the worker doesn't see: of one that fails it hears the name alone."""
+        commands = self._run.parts.hidden_checks()
+        names = self._run.state.options.hidden_checks
+        found = await _side_by_side(self._held(name, commands.get(name), tree) for name in names)
+        return [one for one in found if one is not None]
+
+    async def _held(self, name: str, command: str | None, tree: _Tree) -> IntegrityFinding | None:
+        if command is None:
+            return _hidden(self._run, name, "not_tried", "is not in the settings any more", "")
+        check = Check.of(command)
+        trial = await self._try(check, "held_out", tree, None)
+        if not trial.passed and trial.result is not None:
+            trial = await self._try(check, "held_out", tree, None)  # a failure counts only if it comes twice
+        if trial.passed:
+            return None
+        if trial.result is None:
+            return _hidden(self._run, name, "not_tried", f"could not be tried: {trial.reason}", command)
+        return _hidden(self._run, name, "held_out_fails", "fails", command)
+
+    # --------------------------------------------------------------------------------- what is told
+
+    def _finding(self, outcome: _Outcome, tree: _Tree) -> IntegrityFinding:
+        """What a person is asked about: the check, the reason, and how its proof changed. It stands at the changed
+        file that a failing test is in, if there is one."""
+        found, proof = outcome.found, tree.proof
+        kind: FindingKind = found.refusal or "not_tried"
+        failing = [path for path in outcome.failing if path in proof]
+        path = next(iter((*failing, *proof)), "") or (self._run.state.goal.path or "")
+        changed = ". The proof has changed" if proof else ""
+        message = found.reason if found.refusal else f"Nothing could be tried: {found.reason}{changed}."
+        return IntegrityFinding(
+            key=f"{kind}:{outcome.check.id}",
+            kind=kind,
+            path=path,
+            line=_line(path, tree),
+            message=_sentence(self._run.parts.mask(message)),
+            fact=_fact(proof, tree),
+            diff=self._run.parts.mask(_diffs(proof, tree)),
+        )
+
+    def _doubt(self, one: Divided, tree: _Tree) -> IntegrityFinding:
+        return IntegrityFinding(
+            key=f"not_tried:{one.path}",
+            kind="not_tried",
+            path=one.path,
+            line=_line(one.path, tree),
+            message=_sentence(one.doubt),
+            fact=_fact((one.path,), tree),
+            diff=self._run.parts.mask(_diffs((one.path,), tree)),
+        )
+
+    async def _suppressed(self, checks: Sequence[Check], tree: _Tree) -> list[IntegrityFinding]:
+        """What a tool that a check starts passes over since the start: one finding for each file."""
+        parts = self._run.parts
+        started = await parts.probes.started(self._run.state.goal, parts.workspace)
+        tools = heeded(line for check in checks for line in started.get(check.id, (check.command,)))
+        came = more_suppressed({path: tree.contents[path] for path in tree.parts}, tools)
+        mask = self._run.parts.mask
+        return [
+            IntegrityFinding(
+                key=f"suppressed:{path}",
+                kind="suppressed",
+                path=path,
+                line=lines[0].line,
+                message=mask(
+                    _sentence(f"more is suppressed than at the start: {', '.join(one.text for one in lines)}")
+                ),
+                # Of what is suppressed, not of the file: what was accepted stays so when other lines change.
+                fact=hashlib.sha256("\0".join(one.text for one in lines).encode()).hexdigest(),
+                diff=mask(_diffs((path,), tree)),
+            )
+            for path, lines in _by_path(came).items()
+        ]
+
+    async def _specials(self, concluded: Sequence[_Outcome], tree: _Tree) -> tuple[Special, ...]:
+        """Lines of the product that came and may be special cases for the tests."""
+        workspace = self._run.parts.workspace
+        changes = {path: tree.contents[path] for path, one in tree.parts.items() if one.product}
+        if not any(one.trials for one in concluded) or not changes:
+            return ()
+        proof = [path for path in workspace.files() if standing(path).side == "proof"]
+        ran = [test.path for one in concluded if (run := self._result(one.check)) for test in run.tests if test.path]
+        tests = dict.fromkeys((*ran, *(path for path in proof if path in tree.parts), *proof))
+        present, texts = frozenset(proof), list[str]()
+        for path in [path for path in tests if path in present][:MAX_TESTS_READ]:
+            content = await asyncio.to_thread(workspace.read, path)
+            texts.append((content or b"")[:MAX_TEST_READ].decode("utf-8", "replace"))
+        return special_cases(changes, proof, texts)
+
+    def _special(self, specials: Sequence[Special], judged: str, tree: _Tree) -> list[IntegrityFinding]:
+        """One finding for what says by itself that it looks at its tests, or for what the judge takes for a special
+        case: without one, or with another opinion of its, a value that a test holds too says nothing."""
+        plain = [one for one in specials if one.kind != "copied"]
+        told = plain or (specials if judged else [])
+        if not told:
+            return []
+        first, lines = told[0], "; ".join(f"{one.path}:{one.line + 1}: {one.text}" for one in told[:MAX_TOLD])
+        what = f"code of the product {_SPECIAL[first.kind]}: {lines}"
+        message = self._run.parts.mask(f"{what}. The judge sees a special case: {judged}" if judged else what)
+        paths = list(dict.fromkeys(one.path for one in told))
+        fact = hashlib.sha256("\0".join(one.text for one in told).encode()).hexdigest()
+        diff = self._run.parts.mask(_diffs(paths, tree))
+        return [
+            IntegrityFinding(
+                "special_case:", "special_case", first.path, first.line, _sentence(message), fact, diff=diff
+            )
+        ]
+
+    # --------------------------------------------------------------------------------- the run
+
+    def _refuse_other(self) -> None:
+        if self._run.state.revision != self._revision:
+            raise OtherRevision
+
+    def _begin(self, what: str) -> None:
+        self._under_way.append(what)
+        self._run.say(f"trying {self._under_way[0]} in a room")
+
+    def _end(self, what: str) -> None:
+        self._under_way.remove(what)
+        if self._under_way:
+            self._run.say(f"trying {self._under_way[0]} in a room")
+
+
+async def _side_by_side(steps: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """All of them, in their order. The first failure cancels the others, and has waited for them when it is raised."""
+    tasks = [asyncio.ensure_future(step) for step in steps]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _divided(
+    files: ProofFiles, changed: tuple[str, ...], contents: Contents, came: frozenset[str], stood: frozenset[str]
+) -> _Tree:
+    parts = {path: divided(files, path, before, now) for path, (before, now) in contents.items()}
+    freed = frozenset(path for path in changed if files.changeable(path))
+    return _Tree(changed, parts, freed, contents, came, stood)
+
+
+def _above(paths: Iterable[str]) -> frozenset[str]:
+    """The folders that these are in, at any depth."""
+    found: set[str] = set()
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in found:
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return frozenset(found)
+
+
+def _by_path(came: Sequence[Suppressed]) -> dict[str, list[Suppressed]]:
+    found: dict[str, list[Suppressed]] = {}
+    for one in came:
+        found.setdefault(one.path, []).append(one)
+    return found
+
+
+def _told(outcome: _Outcome, tree: _Tree) -> bool:
+    """What refuses is told; what can't tell only where the proof changed, or where the audit ran nothing: else its word
+    stands."""
+    found = outcome.found
+    return found.end == "refused" or (found.end == "inconclusive" and bool(tree.proof or tree.free or outcome.idle))
+
+
+def _differs(shown: Shown) -> bool:
+    return isinstance(shown, bytes | Before)
+
+
+def _line(path: str, tree: _Tree) -> int:
+    """Where a changed file is shown to differ."""
+    before, now = (content or b"" for content in tree.contents.get(path, (None, None)))
+    return first_change(before.decode("utf-8", "replace"), now.decode("utf-8", "replace"))
+
+
+def _fact(paths: Sequence[str], tree: _Tree) -> str:
+    """Identity of the proof as it is now: who accepts it accepts this."""
+    whole = hashlib.sha256()
+    for path in paths:
+        now = tree.contents[path][1]
+        whole.update(f"{path}\0{'gone' if now is None else hashlib.sha256(now).hexdigest()}\0".encode())
+    return whole.hexdigest()
+
+
+def _diffs(paths: Sequence[str], tree: _Tree) -> str:
+    made: list[str] = []
+    left = MAX_DIFFS
+    for path in paths:
+        before, now = tree.contents[path]
+        diff = finding_diff(path, before, now, min(MAX_DIFF, left))
+        left -= len(diff)
+        made += [diff] if diff else []
+    return "\n".join(made)
+
+
+def _sentence(text: str) -> str:
+    bare = text.strip()
+    return f"{bare[:1].upper()}{bare[1:]}" + ("" if bare.endswith((".", "?", "!")) else ".")

@@ -1,0 +1,69 @@
+"""What a goal's proof rests on, said in its hovers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from donewhen.core.errors import DoneWhenError
+from donewhen.core.resting import Group, Resting
+from donewhen.lsp.markup import Markup
+
+if TYPE_CHECKING:
+    from donewhen.engine.api import Runs
+
+WAIT = 0.3
+"""Seconds that a hover waits for a look at a large workspace; it is there for the next one."""
+FRESH = 10.0
+"""Seconds for which a look stands where nobody says whether files came or went."""
+SHOWN = 3
+"""Files that are named of each reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """`of` is the goal's text and the revision of the workspace, as far as that is known."""
+
+    of: tuple[str, str]
+    began: float
+    task: asyncio.Task[Resting | None]
+
+
+class Restings:
+    """What proofs rest on, by goal file, as looked up last."""
+
+    def __init__(self) -> None:
+        self._looks: dict[Path, _Look] = {}
+
+    async def of(self, runs: Runs, file: Path, path: str, of: tuple[str, str]) -> Resting | None:
+        """`file` is the goal file at `path` of the workspace. None where it isn't known yet, or can't be: a goal that
+        can't be used rests on nothing."""
+        now, look = time.monotonic(), self._looks.get(file)
+        if look is None or look.of != of or (look.task.done() and now - look.began > FRESH):
+            task = asyncio.ensure_future(_looked(runs.rests_on(path)))
+            look = self._looks[file] = _Look(of, now, task)
+        await asyncio.wait({look.task}, timeout=WAIT)
+        return look.task.result() if look.task.done() and not look.task.cancelled() else None
+
+
+async def _looked(look: Coroutine[Any, Any, Resting]) -> Resting | None:
+    with contextlib.suppress(DoneWhenError, OSError):
+        return await look
+    return None
+
+
+def resting_text(resting: Resting, markup: Markup) -> str:
+    """One line: the files by the reason for which they are proof; the goal file itself goes without saying."""
+    said = [_files(group, markup) for group in resting.groups if group.role != "goal"]
+    return f"Rests on: {'; '.join(said)}" if said else ""
+
+
+def _files(group: Group, markup: Markup) -> str:
+    names = ", ".join(markup.code(one.path) for one in group.files[:SHOWN])
+    more = f" and {len(group.files) - SHOWN} more" if len(group.files) > SHOWN else ""
+    return f"{'part of ' if group.partly else ''}{names}{more}"

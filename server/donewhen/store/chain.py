@@ -1,0 +1,77 @@
+"""The chain over the entries of a run: each has a digest of its content and of the digest before it, which only who has
+the key can make. What was changed, put in or taken out afterwards is found by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from donewhen.regular import read_bytes
+
+KEY_BYTES = 32
+START = bytes(32)
+"""Stands for the digest before a run's first entry."""
+
+
+class Chain:
+    """Digests with one key: 32 bytes each."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def link(self, before: object, row: tuple[object, ...], body: object) -> bytes:
+        """The digest of an entry: `row` is everything of it but its text, `before` the digest of the one before it."""
+        if not isinstance(before, bytes) or not isinstance(body, bytes):
+            return b""  # nothing that was written is like that, and no digest is empty
+        return self._digest(before, repr(row).encode("utf-8", "backslashreplace"), body)
+
+    def seal(self, line: tuple[object, ...], last: object) -> bytes:
+        """The digest of a run's line in the list, and with it of where its chain ends."""
+        end = last if isinstance(last, bytes) else START
+        return self._digest(end, b"line", repr(line).encode("utf-8", "backslashreplace"))
+
+    def _digest(self, before: bytes, row: bytes, body: bytes) -> bytes:
+        return hmac.digest(self._key, b"".join((before, len(row).to_bytes(8, "big"), row, body)), "sha256")
+
+
+def same(one: bytes, other: object) -> bool:
+    """Without saying by the time that it takes where they differ."""
+    return bool(one) and isinstance(other, bytes) and hmac.compare_digest(one, other)
+
+
+def key_of(path: Path) -> bytes:
+    """The key beside a ledger, made where there is none. Raises OSError."""
+    with contextlib.suppress(FileNotFoundError):
+        return _read(path)
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    opened = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        with os.fdopen(opened, "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        # Whole or not at all, and the first one wins: what it has signed must stay signed.
+        with contextlib.suppress(FileExistsError):
+            fresh.rename(path) if os.name == "nt" else os.link(fresh, path)
+    finally:
+        fresh.unlink(missing_ok=True)
+    return _read(path)
+
+
+def key_to_read_with(path: Path) -> bytes:
+    """The key beside a ledger that can't be written; without one, nothing in it is known to be as it was written."""
+    try:
+        return _read(path)
+    except OSError:
+        return secrets.token_bytes(KEY_BYTES)
+
+
+def _read(path: Path) -> bytes:
+    key = read_bytes(path, limit=KEY_BYTES)
+    if len(key) != KEY_BYTES:
+        raise OSError(f"{path} is not a key: move it away, and what is on record can't be checked any more")
+    return key

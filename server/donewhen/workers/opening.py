@@ -1,0 +1,23 @@
+"""The room that a worker has for one turn."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+
+from donewhen.core.errors import WorkerFailed, WorkspaceError
+from donewhen.ports import Grants, LiveRoom, LiveRooms, Turn
+
+
+@asynccontextmanager
+async def opened(rooms: LiveRooms, grants: Grants, turn: Turn) -> AsyncGenerator[LiveRoom]:
+    """A room in which the goal file can't be changed. Raises WorkerFailed where none can be opened: what was promised
+    to be contained does not run otherwise."""
+    guarded = (*grants.guarded, *([turn.goal.path] if turn.goal.path is not None else []))
+    async with AsyncExitStack() as stack:
+        try:
+            room = await stack.enter_async_context(rooms.open(replace(grants, guarded=guarded)))
+        except WorkspaceError as error:
+            raise WorkerFailed(str(error), final=True) from error
+        yield room

@@ -1,0 +1,155 @@
+"""Who asks something of a run (ports.People): a request is signed with a key that is this user's alone, and the owner
+of the run looks at the process behind it itself.
+
+The key is in the runtime folder, which no room shows. A worker outside of a room has the user's rights, and could read
+it: so what counts for its processes is where they came from. That a request is of the process that it names is shown by
+a file that this process has open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from donewhen.core.acts import Person, Seen, Sender, Where, sender, signature, signed
+from donewhen.core.errors import ActRefused
+from donewhen.ports import Request
+from donewhen.workspace.ancestry import all_processes, family, has_terminal, owner_of
+from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock
+from donewhen.workspace.locks_files import open_paths
+from donewhen.workspace.locks_owner import birth
+from donewhen.workspace.processes_leftovers import find_marked
+from donewhen.workspace.runtime import asking_folder, runtime_key
+
+_UNSIGNED = "nobody signed it: a row that is written into the record by hand is no request"
+_ORPHAN = """
+import os, time
+parent = os.getpid()
+if os.fork() == 0:
+    while os.getppid() == parent:
+        time.sleep(0.001)
+    os.write(1, b"%d" % os.getppid())
+"""
+
+
+class SystemPeople:
+    """The processes of this machine. `runtime` is the folder of the key, `where` what the front end says of itself;
+    None: a terminal where this process has one, else a program."""
+
+    def __init__(self, lock: FileRunLock, runtime: Path, where: Where | None = None) -> None:
+        self._lock = lock
+        self._runtime = runtime
+        self._where: Where | None = where
+        self._used: set[str] = set()
+        self._adopter: int | None = None
+
+    def me(self) -> Person:
+        pid = os.getpid()
+        if self._where is not None:
+            return Person(owner_of(pid), self._where)
+        if has_terminal(pid):
+            return Person(owner_of(pid), "terminal")
+        return Person(owner_of(pid), "program")
+
+    def inside(self, run_id: str) -> bool:
+        return self._lock.inside(run_id)
+
+    @asynccontextmanager
+    async def asking(
+        self, run_id: str, operation: str, arguments: Mapping[str, Any]
+    ) -> AsyncGenerator[Mapping[str, object]]:
+        owner = self._lock.owner()
+        pid = os.getpid()
+        by = Sender(self.me(), pid, birth(pid) or "", secrets.token_hex(16), time.time())
+        # The owner may have been started with another runtime folder than this process, as by cron.
+        runtime = self._lock.runtime() or self._runtime
+        file = asking_folder(runtime) / by.nonce
+        try:
+            key = runtime_key(runtime)
+            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError as error:
+            raise ActRefused(
+                f"`{operation}` can't be signed: the key in {runtime} can't be used ({error}); do it as the user who "
+                "started the run, from the editor or a terminal"
+            ) from error
+        try:
+            yield signed(by, signature(key, owner.token if owner is not None else "", run_id, operation, arguments, by))
+        finally:
+            os.close(descriptor)
+            with contextlib.suppress(OSError):
+                file.unlink()
+
+    async def look(self, request: Request) -> Seen:
+        held, said = self._lock.held, sender(request.signed)
+        if said is None or held is None or held.run_id != request.run_id:
+            raise ActRefused(_UNSIGNED)
+        by, given = said
+        try:
+            key = runtime_key(self._runtime)
+            expected = signature(key, held.token, request.run_id, request.operation, request.arguments, by)
+        except (OSError, ValueError) as error:
+            raise ActRefused(f"its signature can't be checked ({error})") from error
+        if not secrets.compare_digest(expected.encode(), given.encode("utf-8", "replace")):
+            raise ActRefused("its signature is not of this user, or not for this run as it is pursued now")
+        if by.nonce in self._used:
+            raise ActRefused("it was taken before: the same request is not taken twice")
+        self._used.add(by.nonce)
+        return await asyncio.to_thread(self._seen, by, held.token)
+
+    def _seen(self, by: Sender, token: str) -> Seen:
+        """Raises ActRefused where the process is not the one that it says it is."""
+        file = str((asking_folder(self._runtime) / by.nonce).resolve())
+        if birth(by.pid) != by.birth or not (os.name == "nt" or file in open_paths(str(by.pid))):
+            raise ActRefused("the process that it names is not the one that asks, or is gone")
+        where: Where = by.person.where
+        if where == "terminal" and has_terminal(by.pid) is False:
+            where = "program"
+        processes = {one.pid: one for one in all_processes()}
+        line = family(by.pid, processes)
+        mark = f"{TOKEN_VARIABLE}={token}"
+        marked = find_marked(mark)
+        sessions = {one.session for one in processes.values() if one.pid in marked and one.session}
+        own = processes.get(os.getpid())
+        sessions -= {own.session} if own is not None else set()
+        first = line[0] if line else None
+        inside = (
+            any(one.pid in marked for one in line)
+            or any(one.pid == os.getpid() for one in line[1:])
+            or (first is not None and first.session in sessions)
+            or any(self._lock.is_held_by(one.pid) for one in line[:1])
+        )
+        rooted = bool(line) and (inside or self._rooted(line, processes))
+        return Seen(Person(owner_of(by.pid), where), inside, rooted)
+
+    def _rooted(self, line: Sequence[Any], processes: Mapping[int, Any]) -> bool:
+        """What a run left behind belongs to whoever takes orphans, and to a session that is younger than the run."""
+        since = self._lock.since
+        first, last = line[0], line[-1]
+        leader = processes.get(first.session) if first.session else None
+        if first.born < since or (leader is not None and leader.born < since):
+            return True
+        if os.name != "nt" and last.parent == 0 and last.pid > 1:
+            return True  # it was put into this container from outside
+        oldest = next((one for one in line if one.born < since), None)
+        return oldest is not None and oldest.pid not in (1, self._takes_orphans())
+
+    def _takes_orphans(self) -> int:
+        """The process whose children the orphans of this one become: found by making one."""
+        if self._adopter is None:
+            self._adopter = 1
+            if os.name != "nt":
+                with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
+                    done = subprocess.run(
+                        [sys.executable, "-I", "-S", "-c", _ORPHAN], capture_output=True, timeout=5.0, check=True
+                    )
+                    self._adopter = int(done.stdout)
+        return self._adopter

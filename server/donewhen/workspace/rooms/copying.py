@@ -1,0 +1,193 @@
+"""Rooms that are copies of the workspace in a folder of their own: where nothing can be mounted.
+
+They are weaker: what is installed by the workspace's path, or names it, may still be the workspace's own. A virtual
+environment in the workspace is made the copy's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.ports import Checker, Laid, Processes, Workspace
+from donewhen.regular import read_bytes
+from donewhen.workspace.restoring import take_away
+from donewhen.workspace.rooms.layers import lay_files, made_by_builds
+from donewhen.workspace.rooms.overlay import CheckerIn
+from donewhen.workspace.rooms.places import place_in
+from donewhen.workspace.undisturbed import undisturbed
+
+MAX_FILES = 50_000
+MAX_BYTES = 4 * 1024**3
+_LARGEST_TEXT = 1024 * 1024
+_FICLONE = 0x40049409
+
+Signature = tuple[int, ...]
+"""What tells whether a file was written: mode, size, times, inode."""
+
+
+class CopiedRooms:
+    """`ports.Rooms` by copying. `folder` is where rooms are kept; on the file system of the workspace, copies may cost
+    nothing."""
+
+    kind = "copy"
+
+    def __init__(self, folder: Path, processes: Processes, inside: CheckerIn) -> None:
+        self._folder = folder
+        self._processes = processes
+        self._inside = inside
+
+    async def hindrance(self, workspace: Workspace) -> str:
+        """See `ports.Rooms`. A copy is this user's, whoever owns the original."""
+        return ""
+
+    @asynccontextmanager
+    async def open(
+        self, workspace: Workspace, laid: Sequence[Laid], *, built: bool = True, naming: str = ""
+    ) -> AsyncGenerator[CopiedRoom]:
+        """See `ports.Rooms`. What builds left is never copied: it names the workspace by its path. Nothing outside of
+        the workspace is out of sight."""
+        async with place_in(self._folder) as folder:
+            yield await self._made(workspace, laid, folder)
+
+    async def _made(self, workspace: Workspace, laid: Sequence[Laid], folder: Path) -> CopiedRoom:
+        root, layer, scratch = folder / "root" / workspace.root.name, folder / "layer", folder / "scratch"
+        try:
+            root.parent.mkdir()
+            await undisturbed(asyncio.to_thread(_copy, workspace.root, root, frozenset(workspace.files())))
+            layer.mkdir()
+            gone = await lay_files(workspace, laid, layer)
+            await undisturbed(asyncio.to_thread(_replace, root, layer, gone))
+            scratch.mkdir()
+            known = await asyncio.to_thread(lambda: dict(_signatures(root)))
+        except (OSError, shutil.Error) as error:
+            raise WorkspaceError(f"the workspace can't be copied to {folder} ({error})") from error
+        return CopiedRoom(root, self._inside(self._processes, root, scratch, None), known)
+
+
+class CopiedRoom:
+    """See `ports.Room`."""
+
+    kind = "copy"
+    same_place = False
+
+    def __init__(self, root: Path, checker: Checker, known: Mapping[str, Signature | None]) -> None:
+        self.root = root
+        self.checker = checker
+        self._known = known
+
+    async def rewritten(self) -> tuple[str, ...]:
+        return await asyncio.to_thread(self._rewritten)
+
+    def _rewritten(self) -> tuple[str, ...]:
+        return tuple(sorted(path for path, known in self._known.items() if _signature(self.root / path) != known))
+
+
+def _signatures(root: Path) -> Iterator[tuple[str, Signature | None]]:
+    for folder, _, names in os.walk(root):
+        for name in names:
+            file = Path(folder) / name
+            yield file.relative_to(root).as_posix(), _signature(file)
+
+
+def _signature(file: Path) -> Signature | None:
+    try:
+        status = file.lstat()
+    except OSError:
+        return None
+    return status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def _copy(root: Path, target: Path, covered: frozenset[str]) -> None:
+    """Copies a tree: everything but what builds make anew. Raises WorkspaceError where it is too large."""
+    files = size = 0
+    for folder, folders, names in os.walk(root):
+        place = Path(folder).relative_to(root)
+        folders[:] = [name for name in folders if not made_by_builds((place / name).as_posix(), covered)]
+        (target / place).mkdir(exist_ok=True)
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        for name in (*names, *links):
+            source = Path(folder) / name
+            status = source.lstat()
+            files, size = files + 1, size + status.st_size
+            if files > MAX_FILES or size > MAX_BYTES:
+                raise WorkspaceError(f"the workspace is too large to be copied: more than {MAX_FILES:,} files or 4 GB")
+            if source.is_symlink():
+                (target / place / name).symlink_to(source.readlink())
+            elif source.is_file():
+                _copy_file(source, target / place / name)
+        if (Path(folder) / "pyvenv.cfg").is_file():
+            folders[:] = [name for name in folders if name != "__pycache__"]
+    for config in _environments(target):
+        _move_environment(config.parent, str(root), str(target))
+
+
+def _replace(root: Path, layer: Path, gone: Sequence[str]) -> None:
+    """Takes away what isn't there, with the folders that are empty then, and puts the files of a layer in place."""
+    failed: list[str] = []
+    take_away(root, gone, failed)
+    if failed:
+        raise WorkspaceError(f"not taken away in the copy: {'; '.join(failed[:20])}")
+    for folder, folders, names in os.walk(layer):
+        place = root / Path(folder).relative_to(layer)
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        place.mkdir(exist_ok=True)
+        for name in (*names, *links):
+            if (place / name).is_dir() and not (place / name).is_symlink():
+                shutil.rmtree(place / name)
+            (Path(folder) / name).replace(place / name)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    """Shares the blocks where the file system can (Linux here; macOS and Windows do so by themselves in `copy2`)."""
+    if sys.platform == "linux" and _cloned(source, target):
+        shutil.copystat(source, target)
+    else:
+        shutil.copy2(source, target)
+
+
+def _cloned(source: Path, target: Path) -> bool:
+    import fcntl
+
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    read = os.open(source, flags)
+    try:
+        write = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.ioctl(write, _FICLONE, read)
+        except OSError:
+            return False
+        finally:
+            os.close(write)
+    finally:
+        os.close(read)
+    return True
+
+
+def _environments(root: Path) -> list[Path]:
+    return [*root.glob("*/pyvenv.cfg"), *root.glob("*/*/pyvenv.cfg")]
+
+
+def _move_environment(environment: Path, before: str, now: str) -> None:
+    """A virtual environment's scripts, and what is installed from the project, name folders by their path."""
+    candidates = [*environment.glob("bin/*"), *environment.glob("Scripts/*")]
+    packages = [*environment.glob("lib/*/site-packages"), *environment.glob("Lib/site-packages")]
+    for folder in packages:
+        candidates += [*folder.glob("*.pth"), *folder.glob("*.egg-link"), *folder.glob("__editable__*.py")]
+    for file in candidates:
+        with contextlib.suppress(OSError):
+            if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST_TEXT:
+                continue
+            data = read_bytes(file)
+            moved = data.replace(os.fsencode(before), os.fsencode(now))
+            if moved != data:
+                file.write_bytes(moved)

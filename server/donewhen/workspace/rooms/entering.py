@@ -1,0 +1,166 @@
+"""The program that `unshare` starts in namespaces of its own: it mounts a room, and becomes what runs in it.
+
+It is given a plan as JSON and the command, needs nothing but the standard library, and ends with a message where the
+room can't be made: a room of which anything is missing is none.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import socket
+import struct
+import sys
+from typing import Any
+
+_BIND, _RECURSIVE, _DETACH = 0x1000, 0x4000, 2
+_MOUNT_SETATTR, _AT_FDCWD, _READ_ONLY = 442, -100, 1
+_SET_FLAGS, _UP = 0x8914, 1
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
+_LEAST_PROCESSES = 400
+_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main(arguments: list[str]) -> None:
+    plan, command = json.loads(arguments[0]), arguments[1:]
+    try:
+        _make(plan)
+        os.chdir(plan["cwd"])
+    except OSError as error:
+        sys.exit(f"the room can't be made: {error}")
+    os.environ.update(plan["variables"])
+    os.execvp(command[0], command)  # noqa: S606  # this is what it is for
+
+
+def _make(plan: dict[str, Any]) -> None:
+    if plan["loopback"]:
+        _bring_up_loopback()
+    if not plan["namespaces"]:
+        # One more is made, when privileges are given up.
+        _write("/proc/sys/user/max_user_namespaces", "1")
+    if plan["processes"] and _counts_processes():
+        _write("/proc/sys/kernel/pid_max", str(max(plan["processes"], _LEAST_PROCESSES)))
+    stage = os.path.join(plan["folder"], "stage")  # noqa: PTH118  # pathlib takes a third of the time that a room may
+    os.makedirs(stage, exist_ok=True)  # noqa: PTH103
+    places = _mounted()
+    _mount("/", stage, _BIND | _RECURSIVE)
+    # Seen from there, everything is as it was: what is shown is taken from it. In the end nobody sees it any more.
+    os.chdir(stage)
+    old = os.open(".", os.O_PATH | os.O_CLOEXEC)
+    for place in places:
+        _make_read_only(place)
+    for place in filter(os.path.exists, _KERNEL):
+        _mount(place, place, _BIND | _RECURSIVE)
+        _make_read_only(place)
+    _make_devices(plan["memory"])
+    for kind, place, shown, size in plan["mounts"]:
+        _show(plan["folder"], kind, place, shown, size)
+    _make_read_only("/dev")
+    os.chdir(old)
+    _check(_libc.umount2(b".", _DETACH), "the old tree")
+
+
+def _counts_processes() -> bool:
+    """Whether the kernel's limit is that of the namespace, and not the machine's."""
+    found = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return found is not None and (int(found[1]), int(found[2])) >= (6, 14)
+
+
+def _show(folder: str, kind: str, place: str, shown: str, size: int) -> None:
+    """Mounts one thing. The current folder is the old tree's root, from which everything is seen as it was."""
+    source = f".{shown}"
+    if kind in ("empty", "vain", "layered") or (kind != "masked" and os.path.isdir(source)):  # noqa: PTH112
+        os.makedirs(place, exist_ok=True)  # noqa: PTH103
+    elif not os.path.lexists(place):
+        os.makedirs(os.path.dirname(place), exist_ok=True)  # noqa: PTH103, PTH120
+        _write(place, "")
+    if kind == "empty":
+        _mount("tmpfs", place, 0, "tmpfs", f"mode=0755,size={size}" if size else "mode=0755")
+    elif kind == "vain":
+        vain = f".{folder}/vain/{os.urandom(6).hex()}"
+        os.makedirs(f"{vain}/upper")  # noqa: PTH103
+        os.makedirs(f"{vain}/work")  # noqa: PTH103
+        _overlay([source], f"{vain}/upper", f"{vain}/work", place)
+    elif kind == "layered":
+        _overlay([f".{folder}/layer", source], f".{folder}/upper", f".{folder}/work", place)
+    else:
+        _mount("./dev/null" if kind == "masked" else source, place, _BIND | _RECURSIVE)
+        if kind != "written":
+            _make_read_only(place)
+
+
+def _overlay(below: list[str], upper: str, work: str, place: str) -> None:
+    lower = ":".join(_option(one, ":") for one in below)
+    options = f"lowerdir={lower},upperdir={_option(upper)},workdir={_option(work)},userxattr"
+    _mount("overlay", place, 0, "overlay", options)
+
+
+def _option(path: str, more: str = "") -> str:
+    """A path in the options of an overlay: what separates them is escaped."""
+    return "".join(f"\\{char}" if char in f"\\,{more}" else char for char in path)
+
+
+def _make_devices(memory: int) -> None:
+    """Devices that hold nothing of anybody's, and no terminal but those that are opened in the room."""
+    _mount("tmpfs", "/dev", 0, "tmpfs", "mode=0755")
+    for name in _DEVICES:
+        _write(f"/dev/{name}", "")
+        _mount(f"./dev/{name}", f"/dev/{name}", _BIND)
+    for name, target in _LINKS.items():
+        os.symlink(target, f"/dev/{name}")  # noqa: PTH211
+    for name in ("pts", "shm"):
+        os.mkdir(f"/dev/{name}")  # noqa: PTH102
+    _mount("devpts", "/dev/pts", 0, "devpts", "newinstance,ptmxmode=0666,mode=620")
+    _mount("tmpfs", "/dev/shm", 0, "tmpfs", f"mode=1777,size={memory}" if memory else "mode=1777")  # noqa: S108  # its own
+
+
+def _bring_up_loopback() -> None:
+    import fcntl
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        fcntl.ioctl(one, _SET_FLAGS, struct.pack("16sh14x", b"lo", _UP))
+
+
+def _mounted() -> list[str]:
+    """Every place that something is mounted at, but for processes."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
+        places = [_unescaped(line.split(" ")[4]) for line in file]
+    return [place for place in dict.fromkeys(places) if place != "/proc" and not place.startswith("/proc/")]
+
+
+def _unescaped(field: str) -> str:
+    for code, char in ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\")):
+        field = field.replace(code, char)
+    return field
+
+
+def _make_read_only(place: str) -> None:
+    attributes = struct.pack("QQQQ", _READ_ONLY, 0, 0, 0)
+    done = _libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(place), 0, attributes, len(attributes))
+    if done != 0 and os.access(place, os.F_OK):  # what can't even be reached can't be written
+        _check(done, f"{place} can't be made read-only")
+
+
+def _mount(source: str, place: str, flags: int, kind: str = "", options: str = "") -> None:
+    words = [os.fsencode(one) if one else None for one in (source, place, kind)]
+    done = _libc.mount(*words, ctypes.c_ulong(flags), os.fsencode(options) if options else None)
+    _check(done, place)
+
+
+def _check(done: int, what: str) -> None:
+    if done != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)
+
+
+def _write(file: str, text: str) -> None:
+    with open(file, "w", encoding="ascii") as opened:  # noqa: PTH123
+        opened.write(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,119 @@
+"""What a room shows of the person's own folder: toolchains and their caches. Keys and settings stay out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from donewhen.core.ecosystems import ECOSYSTEMS
+from donewhen.workspace.rooms.looking import is_file, is_folder, is_there
+
+_FILES = (".gitconfig", ".config/git/config", ".cargo/config.toml")
+_KEYS = (
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".gradle/init.gradle",
+    ".gem/credentials",
+    ".local/share/gem/credentials",
+    ".bundle/config",
+    ".nuget/NuGet/NuGet.Config",
+    ".conan/.conan.db",
+    ".conan2/credentials.json",
+    ".sbt/.credentials",
+    ".ivy2/.credentials",
+)
+"""Files below toolchains that hold keys."""
+_SHARED = (".local", ".config", ".cache")
+"""Folders of many programs: that one of them has its commands there shows no other."""
+_PREFIXES = (
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PYENV_ROOT",
+    "NVM_DIR",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "DOTNET_ROOT",
+    "GEM_HOME",
+    "npm_config_prefix",
+    "PNPM_HOME",
+    "BUN_INSTALL",
+    "VOLTA_HOME",
+    "PIPX_HOME",
+    "UV_CACHE_DIR",
+    "PIP_CACHE_DIR",
+    "GRADLE_USER_HOME",
+    "M2_HOME",
+    "GOMODCACHE",
+    "GOCACHE",
+)
+
+
+def home_of(variables: Mapping[str, str]) -> Path | None:
+    """The folder to hide; None where there is none of its own."""
+    named = variables.get("HOME", "")
+    home = Path(named)
+    return home if home.is_absolute() and is_folder(home) and len(home.parts) > 1 else None
+
+
+def toolchains(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
+    """The folders below `home` that programs need, outermost first: those that the tables name, and what PATH and the
+    variables of toolchains lead to."""
+    named = {home / name for table in ECOSYSTEMS for name in table.toolchains}
+    for entry in variables.get("PATH", "").split(os.pathsep):
+        place = Path(entry)
+        if entry and place.is_absolute() and _below(place, home):
+            # A tool's libraries lie beside its folder of programs.
+            beside = place.parent
+            alone = not _below(beside, home) or beside.relative_to(home).as_posix() in _SHARED
+            named.add(beside if place.name in ("bin", "Scripts") and not alone else place)
+    named.update(Path(value) for name in _PREFIXES if (value := variables.get(name)))
+    return _outermost(place for place in named if _below(place, home) and is_folder(place))
+
+
+def plain_files(home: Path) -> tuple[Path, ...]:
+    """Files that programs expect, and that hold no keys."""
+    return tuple(home / name for name in _FILES if is_file(home / name))
+
+
+def key_files(home: Path) -> tuple[Path, ...]:
+    """Files that hold keys, among those that toolchains keep."""
+    return tuple(home / name for name in _KEYS if is_file(home / name))
+
+
+def interpreters(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
+    """What virtual environments on PATH are made of, below `home` and not among its toolchains."""
+    found: list[Path] = []
+    for entry in variables.get("PATH", "").split(os.pathsep):
+        program = Path(entry) / "python"
+        if entry and Path(entry).is_absolute() and is_there(program):
+            found.append(program.resolve().parent.parent)
+    shown = toolchains(home, variables)
+    needed = [one for one in found if _below(one, home) and not any(one.is_relative_to(place) for place in shown)]
+    return _outermost(needed)
+
+
+def elsewhere(places: tuple[Path, ...], variables: Mapping[str, str]) -> tuple[Path, ...]:
+    """What PATH and the variables of toolchains lead to below folders that a room hides."""
+    entries = [Path(entry) for entry in variables.get("PATH", "").split(os.pathsep) if entry]
+    prefixes = [entry.parent if entry.name in ("bin", "Scripts") else entry for entry in entries]
+    prefixes += [Path(value) for name in _PREFIXES if (value := variables.get(name))]
+    return _outermost(one for one in prefixes if any(_below(one, place) for place in places) and is_folder(one))
+
+
+def _below(place: Path, above: Path) -> bool:
+    return place != above and place.is_relative_to(above)
+
+
+def _outermost(places: Iterable[Path]) -> tuple[Path, ...]:
+    found: list[Path] = []
+    for place in sorted(places):
+        if not any(place.is_relative_to(one) for one in found):
+            found.append(place)
+    return tuple(found)

@@ -1,0 +1,166 @@
+"""Writes the files that differ in a room."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import stat
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from donewhen.core.ecosystems import ECOSYSTEMS
+from donewhen.core.errors import WorkspaceError
+from donewhen.core.globs import any_matches
+from donewhen.ports import Laid, Workspace
+from donewhen.regular import read_bytes
+
+
+async def lay_files(workspace: Workspace, laid: Sequence[Laid], target: Path) -> tuple[str, ...]:
+    """Writes all that is there into a folder, and returns the paths of what isn't. Raises WorkspaceError."""
+    kept: dict[str, list[str]] = defaultdict(list)
+    gone: list[str] = []
+    for one in laid:
+        _refuse_outside(one.path)
+        if one.checkpoint is not None:
+            kept[one.checkpoint].append(one.path)
+        elif one.content is None:
+            gone.append(one.path)
+    for checkpoint, paths in kept.items():
+        gone += await workspace.lay(checkpoint, paths, target)
+    texts = [(one.path, one.content) for one in laid if one.checkpoint is None and one.content is not None]
+    try:
+        await asyncio.to_thread(_write, workspace.root, texts, target)
+    except OSError as error:
+        raise WorkspaceError(f"a room's files can't be written ({error.strerror or error})") from error
+    return tuple(gone)
+
+
+def built_folders(root: Path, covered: frozenset[str]) -> tuple[str, ...]:
+    """The folders that builds made, outermost first."""
+    found: list[str] = []
+    for folder, folders, _ in os.walk(root):
+        place = Path(folder).relative_to(root)
+        made = [name for name in folders if made_by_builds((place / name).as_posix(), covered)]
+        found += [(place / name).as_posix() for name in made]
+        folders[:] = [name for name in folders if name not in made and name != ".git"]
+    return tuple(found)
+
+
+def made_by_builds(path: str, covered: frozenset[str]) -> bool:
+    """Whether a folder is one that builds make, and nothing in it is covered by the revision."""
+    if not any_matches(_OUTPUTS, f"{path}/x"):
+        return False
+    start = f"{path}/"
+    return not any(one.startswith(start) for one in covered)
+
+
+_OUTPUTS = tuple(glob for table in ECOSYSTEMS for glob in table.outputs if glob.endswith("/**"))
+
+
+def _refuse_outside(path: str) -> None:
+    if path.startswith("/") or ".." in path.split("/") or not path:
+        raise WorkspaceError(f"{path!r} is no path of the workspace")
+
+
+def _write(root: Path, texts: Iterable[tuple[str, bytes]], target: Path) -> None:
+    for path, content in texts:
+        file = target / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        with contextlib.suppress(OSError):
+            file.chmod(stat.S_IMODE((root / path).stat().st_mode))
+
+
+def hide(paths: Iterable[str], layer: Path) -> None:
+    """Says in a layer that files below it are not there: overlays take a character device 0:0 for that, which anybody
+    may make since Linux 5.8. Raises OSError."""
+    for path in paths:
+        file = layer / path
+        if any(not stat.S_ISDIR(above.lstat().st_mode) for above in _present_above(layer, file)):
+            continue  # a file of the layer is in its folder's place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        os.mknod(file, stat.S_IFCHR, 0)
+
+
+def _present_above(layer: Path, file: Path) -> list[Path]:
+    above = [place for place in file.parents if place != layer and place.is_relative_to(layer)]
+    return [place for place in above if os.path.lexists(place)]
+
+
+def like_below(root: Path, layer: Path) -> None:
+    """Gives the folders of a layer the modes that they have in the workspace: the upper one's counts where both are."""
+    for place, folders, _ in os.walk(layer):
+        for name in folders:
+            folder = Path(place) / name
+            with contextlib.suppress(OSError):
+                folder.chmod(stat.S_IMODE((root / folder.relative_to(layer)).lstat().st_mode))
+    with contextlib.suppress(OSError):
+        layer.chmod(stat.S_IMODE(root.stat().st_mode))
+
+
+def changed_above(upper: Path, below: Sequence[Path], place: str = "") -> Iterator[str]:
+    """The files beneath that what was written into an overlay changed or hides. `below` are the layers beneath, the
+    highest first."""
+    with os.scandir(upper / place) as entries:
+        written = list(entries)
+    if place and _opaque(upper / place):
+        kept = {entry.name for entry in written}
+        yield from (path for path in _files_in(below, place) if path[len(place) + 1 :].split("/")[0] not in kept)
+    for entry in written:
+        path = f"{place}/{entry.name}" if place else entry.name
+        if entry.is_dir(follow_symlinks=False):
+            if any((layer / path).is_symlink() or (layer / path).is_file() for layer in _seen(below, path)):
+                yield path
+            yield from changed_above(upper, below, path)
+        elif any((layer / path).is_dir() and not (layer / path).is_symlink() for layer in _seen(below, path)):
+            yield from _files_in(below, path)
+        elif _seen(below, path) and not _same(Path(entry.path), _seen(below, path)[0] / path):
+            yield path
+
+
+def _seen(below: Sequence[Path], path: str) -> Sequence[Path]:
+    """The highest layer that has something at a path, if any has."""
+    found = next((layer for layer in below if os.path.lexists(layer / path)), None)
+    return () if found is None or _hidden(found / path) else (found,)
+
+
+def _hidden(file: Path) -> bool:
+    status = file.lstat()
+    return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
+
+
+def _files_in(below: Sequence[Path], place: str) -> Iterator[str]:
+    for layer in below:
+        for folder, _, names in os.walk(layer / place):
+            for name in names:
+                path = (Path(folder) / name).relative_to(layer).as_posix()
+                if _seen(below, path):
+                    yield path
+
+
+def _opaque(folder: Path) -> bool:
+    """A folder that was removed and made anew hides what is beneath."""
+    try:
+        return os.getxattr(folder, "user.overlay.opaque") == b"y"
+    except OSError:
+        return False
+
+
+def _same(one: Path, other: Path) -> bool:
+    """The same kind of thing with the same content; times and owners don't count."""
+    try:
+        first, second = one.lstat(), other.lstat()
+        if stat.S_IFMT(first.st_mode) != stat.S_IFMT(second.st_mode) or first.st_mode & 0o111 != second.st_mode & 0o111:
+            return False
+        if stat.S_ISLNK(first.st_mode):
+            return one.readlink() == other.readlink()
+        if not stat.S_ISREG(first.st_mode) or first.st_size != second.st_size:
+            return False
+        return read_bytes(one) == read_bytes(other)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return False
+        raise

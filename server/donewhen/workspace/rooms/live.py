@@ -1,0 +1,354 @@
+"""Live rooms (`ports.LiveRooms`): commands work on the workspace itself, at its own path, and reach nothing else.
+
+Everything is read-only but for the workspace. HOME and what is temporary are folders of the room's own, which last as
+long as it does; below HOME are toolchains and their caches, written in vain. Keys, sockets of the machine's services,
+Done When's own folders and other processes are out of sight, and so is the network, unless it is granted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import stat
+import sys
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.ports import Grants, Processes, ProcessResult
+from donewhen.regular import read_bytes, read_text
+from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.rooms.counting import Counted, counted
+from donewhen.workspace.rooms.guarding import Guarded
+from donewhen.workspace.rooms.home import elsewhere, home_of, interpreters
+from donewhen.workspace.rooms.inside import Inside
+from donewhen.workspace.rooms.looking import is_file, is_folder, is_link, is_there
+from donewhen.workspace.rooms.mounting import (
+    Bubblewrap,
+    Mount,
+    Mounter,
+    Mounts,
+    Shape,
+    in_vain,
+    mount_places,
+    mounters,
+    of_home,
+    temporary,
+)
+from donewhen.workspace.rooms.places import place_in
+from donewhen.workspace.rooms.watching import RoomWatch, most_memory
+from donewhen.workspace.undisturbed import undisturbed
+
+CONFINING = Path(__file__).with_name("confining.py")
+_PATIENCE = 10.0
+_SMALL = 1024 * 1024
+"""Bytes that may be written where something is hidden: a file or two that show where it is mounted."""
+_SESSION = (Path("/run"), Path("/var/run"))
+_FILES_OF_KEYS = (
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_CONFIG_FILE",
+    "KUBECONFIG",
+    "NETRC",
+)
+_FOLDERS_OF_KEYS = ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "GNUPGHOME", "DOCKER_CONFIG", "PASSWORD_STORE_DIR")
+_LIMITED = 'ulimit -c 0; { ulimit -u "$0" || ulimit -p "$0"; } 2>/dev/null; exec "$@"'
+_NO_NETWORK = re.compile(
+    r"could ?n.?o?t resolve|resolve host|name resolution|name or service not known|network is unreachable|ENOTFOUND"
+    r"|EAI_AGAIN|getaddrinfo|no such host|nodename nor servname|NameResolutionError|ENETUNREACH",
+    re.IGNORECASE,
+)
+_READ_ONLY = re.compile(r"read-only file ?system|EROFS|Errno 30\b|device or resource busy", re.IGNORECASE)
+
+
+class MountedLiveRooms:
+    """`ports.LiveRooms` on Linux. `folder` is where rooms are kept, `variables` are those that commands run with,
+    `mounts` says what is hidden, `outside` runs what runs in no room."""
+
+    def __init__(
+        self,
+        root: Path,
+        folder: Path,
+        variables: Callable[[], Mapping[str, str]],
+        mounts: Mounts | None = None,
+        outside: Processes | None = None,
+        programs: Callable[[Mapping[str, str]], Sequence[Mounter]] = mounters,
+    ) -> None:
+        self._root = root
+        self._folder = folder
+        self._variables = variables
+        self._mounts = mounts or Mounts()
+        self._outside = outside or SystemProcesses()
+        self._programs = programs
+        self._guarded = Guarded(root)
+        self._chosen: Mounter | None = None
+        self._why: str | None = None
+        self._choosing = asyncio.Lock()
+
+    async def hindrance(self) -> str:
+        """See `ports.LiveRooms`."""
+        async with self._choosing:
+            if self._why is None:
+                self._why = await self._tried()
+        return self._why
+
+    @asynccontextmanager
+    async def open(self, grants: Grants) -> AsyncGenerator[MountedLiveRoom]:
+        """See `ports.LiveRooms`."""
+        if (why := await self.hindrance()) or self._chosen is None:
+            raise WorkspaceError(f"no room can be opened: {why}")
+        async with self._opened(self._chosen, grants) as room:
+            yield room
+
+    @asynccontextmanager
+    async def _opened(self, mounter: Mounter, grants: Grants) -> AsyncGenerator[MountedLiveRoom]:
+        async with place_in(self._folder) as folder:
+            undone: list[Callable[[], object]] = []
+            try:
+                try:
+                    making = asyncio.to_thread(self._made, mounter, folder, grants, undone)
+                    room = await undisturbed(making)
+                except OSError as error:
+                    raise WorkspaceError(f"a room can't be made in {folder} ({error.strerror or error})") from error
+                yield room
+            finally:
+                await undisturbed(asyncio.to_thread(lambda: [undo() for undo in reversed(undone)]))
+
+    def _made(
+        self, mounter: Mounter, folder: Path, grants: Grants, undone: list[Callable[[], object]]
+    ) -> MountedLiveRoom:
+        """`undone` is what is to be done when it closes, last first: it grows as something is made."""
+        history = self._root / ".git" in grants.writes
+        made = self._guarded.take(grants.guarded, history=history)
+        undone.append(lambda: self._guarded.give_back(made))
+        undone.append(lambda: _put_back(folder, grants.copied))
+        shape = self._shape(folder, grants, history=history)
+        group = counted(2 * grants.limits.processes) if grants.limits.processes else None
+        if group is not None:
+            undone.append(group.close)
+        return MountedLiveRoom(mounter, shape, grants, (self._root, folder), self._outside, group)
+
+    async def _tried(self) -> str:
+        """Why there are no rooms; empty where a command ran in one."""
+        if sys.platform != "linux":
+            return "this system has no namespaces: rooms for commands are Linux's"
+        if why := self._unfit():
+            return why
+        hindrances: list[str] = []
+        for mounter in _each(self._programs(self._variables())):
+            try:
+                async with self._opened(mounter, Grants()) as room:
+                    tried = room.processes.run(
+                        "test -w . && echo in",
+                        cwd=self._root,
+                        environment=dict(self._variables()),
+                        token="",
+                        timeout=_PATIENCE,
+                    )
+                    result = await tried
+            except WorkspaceError as error:
+                return str(error)
+            if result.exit_code == 0 and result.output == "in\n":
+                self._chosen = mounter
+                return ""
+            hindrances.append(f"{mounter.name} can't open one: {result.spawn_error or result.output.strip()[:300]}")
+        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` brings it"
+        return "; ".join(dict.fromkeys(hindrances)) or none
+
+    def _unfit(self) -> str:
+        """What the workspace itself has that no room can keep in."""
+        for home in _homes(self._variables()):
+            if home.is_relative_to(self._root):
+                return f"the workspace {self._root} holds your home folder: open a folder in it instead"
+        if links := self._guarded.links():
+            return f"{links[0]} is a link, and nothing keeps a link from being replaced: put the file in its place"
+        return ""
+
+    def _shape(self, folder: Path, grants: Grants, *, history: bool) -> Shape:
+        variables, root = self._variables(), self._root
+        limits = replace(grants.limits, memory=grants.limits.memory or most_memory())
+        made = [_own(place, folder) for place in temporary()]
+        for home in _homes(variables):
+            made += [_own(home, folder), *of_home(home, variables), *map(in_vain, interpreters(home, variables))]
+        hidden = [place for place in self._hidden(variables) if is_folder(place) and not is_link(place)]
+        outer = [place for place in hidden if not place.is_relative_to(root)]
+        made += [Mount("empty", place, size=_SMALL) for place in outer]
+        covered = [mount.place for mount in made if mount.kind != "vain"]
+        back = elsewhere((*temporary(), *outer), variables)
+        made += [in_vain(place) for place in back]
+        made += [Mount("seen", place) for place in self._around(grants, covered)]
+        made += [Mount("masked", place) for place in _named(_FILES_OF_KEYS, variables) if is_file(place)]
+        made += [
+            Mount("written", place) for place in grants.writes if is_there(place) and not place.is_relative_to(root)
+        ]
+        for number, file in enumerate(grants.copied):
+            _copy(file, folder / "copied" / str(number), _within(file, made))
+        made += [Mount("written", root)]
+        made += [Mount("empty", place, size=_SMALL) for place in hidden if place.is_relative_to(root) and place != root]
+        made += self._guarded.mounts(grants.guarded, history=history)
+        made += [Mount("masked", place) for place in _sockets() if _visible(place, made)]
+        own = Path(variables.get("TMPDIR", "")).is_relative_to(root)
+        temporary_folder = {} if own else {"TMPDIR": "/tmp"}  # noqa: S108  # its own
+        return Shape(
+            folder,
+            tuple(made),
+            grants.network,
+            temporary_folder,
+            grants.namespaces,
+            limits.memory // 4,
+            2 * limits.processes,
+        )
+
+    def _hidden(self, variables: Mapping[str, str]) -> list[Path]:
+        return [*self._mounts.hidden, *_SESSION, *_named(_FOLDERS_OF_KEYS, variables)]
+
+    def _around(self, grants: Grants, covered: Sequence[Path]) -> Iterable[Path]:
+        """What is seen besides: the repository that the workspace lies in, how names are resolved, what is granted."""
+        places = [*_repository(self._root), *(place for place in grants.reads if is_there(place))]
+        if grants.network:
+            places.append(Path(os.path.realpath("/etc/resolv.conf")))
+        for place in places:
+            if any(place.is_relative_to(one) and place != one for one in covered) and is_there(place):
+                yield place
+
+
+class MountedLiveRoom:
+    """See `ports.LiveRoom`."""
+
+    contained = True
+
+    def __init__(
+        self,
+        mounter: Mounter,
+        shape: Shape,
+        grants: Grants,
+        disks: Sequence[Path],
+        outside: Processes,
+        group: Counted | None,
+    ) -> None:
+        # What runs in a room holds no lock of ours: it could let go of it, and it ends with the room anyway.
+        started = SystemProcesses(watch=RoomWatch(grants.limits, disks))
+        limit = str(2 * grants.limits.processes) if grants.limits.processes else "unlimited"
+        self.processes: Processes = Inside(
+            started,
+            mounter,
+            shape,
+            around=(sys.executable, "-I", "-S", str(CONFINING), str(group.joins) if group is not None else ""),
+            before=("/bin/sh", "-c", _LIMITED, limit),
+        )
+        self.outside = outside
+        self._grants = grants
+
+    def hint(self, result: ProcessResult) -> str:
+        """See `ports.LiveRoom`."""
+        if result.exit_code == 0:
+            return ""
+        if not self._grants.network and _NO_NETWORK.search(result.output):
+            return "there is no network in the room that it ran in"
+        if _READ_ONLY.search(result.output):
+            return (
+                "in the room that it ran in, only the workspace can be changed, and in it not what git and editors keep"
+            )
+        return ""
+
+
+def _each(programs: Iterable[Mounter]) -> Iterable[Mounter]:
+    """Each program, and those that can mount everything but overlays once more without."""
+    for one in programs:
+        yield one
+        if isinstance(one, Bubblewrap):
+            yield one.without_overlays()
+
+
+def _own(place: Path, folder: Path) -> Mount:
+    """A folder of the room's own at that place, for as long as it is open."""
+    own = folder / "own" / re.sub(r"\W+", "-", str(place)).strip("-")
+    own.mkdir(parents=True)
+    with contextlib.suppress(OSError):
+        own.chmod(stat.S_IMODE(place.stat().st_mode) | 0o700)
+    return Mount("written", place, own)
+
+
+def _homes(variables: Mapping[str, str]) -> tuple[Path, ...]:
+    """The person's folder, by what HOME says and by what the system does."""
+    import pwd
+
+    named = [home_of(variables)]
+    with contextlib.suppress(KeyError):
+        named.append(home_of({"HOME": pwd.getpwuid(os.getuid()).pw_dir}))
+    return tuple(sorted({home.resolve() for home in named if home is not None}))
+
+
+def _named(names: Iterable[str], variables: Mapping[str, str]) -> list[Path]:
+    values = [Path(one) for name in names for one in variables.get(name, "").split(os.pathsep) if one]
+    return [value for value in values if value.is_absolute() and len(value.parts) > 1]
+
+
+def _repository(root: Path) -> tuple[Path, ...]:
+    """What git needs of a repository that lies around the workspace, or keeps its data elsewhere."""
+    marks = (".git/HEAD", ".git/commondir")
+    tops = (one for one in (root, *root.parents) if is_file(one / ".git") or any(is_there(one / m) for m in marks))
+    top = next(tops, None)
+    if top is None:
+        return ()
+    found = [] if top == root else [top]
+    if is_file(top / ".git"):
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            data = top / read_text(top / ".git").removeprefix("gitdir:").strip()
+            found.append(data)
+            found.append(data / read_text(data / "commondir").strip())
+    return tuple(Path(os.path.normpath(place)) for place in found)
+
+
+def _sockets() -> Iterable[Path]:
+    """The sockets that have a path, and what is mounted as one: whoever listens there is outside of the room."""
+    with contextlib.suppress(OSError):
+        lines = read_text("/proc/net/unix", "utf-8", "surrogateescape").splitlines()
+        paths = {line.split(" ", 7)[-1].strip() for line in lines[1:]}
+        paths |= {str(place) for place in mount_places()}
+        for path in sorted(paths):
+            with contextlib.suppress(OSError):
+                if path.startswith("/") and stat.S_ISSOCK(os.lstat(path).st_mode):
+                    yield Path(os.path.realpath(path))
+
+
+def _visible(place: Path, mounts: Sequence[Mount]) -> bool:
+    """Whether what lies there outside of a room can be seen in it."""
+    last = next((mount for mount in reversed(mounts) if place.is_relative_to(mount.place)), None)
+    return last is None or (last.kind in ("vain", "seen", "written") and last.source is None)
+
+
+def _within(file: Path, mounts: Sequence[Mount]) -> Path | None:
+    """Where a file lies outside, that is at that place in a folder of the room's own."""
+    own = next((mount for mount in reversed(mounts) if file.is_relative_to(mount.place)), None)
+    return own.source / file.relative_to(own.place) if own is not None and own.source is not None else None
+
+
+def _copy(file: Path, kept: Path, target: Path | None) -> None:
+    """Puts a file into the room, and keeps how it was."""
+    if target is None or not is_file(file):
+        return
+    for one in (kept, target):
+        one.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, one)
+    (kept.parent / f"{kept.name}.at").write_text(str(target))
+
+
+def _put_back(folder: Path, copied: Sequence[Path]) -> None:
+    """The files that the room changed, where nobody else did meanwhile."""
+    for number, file in enumerate(copied):
+        kept = folder / "copied" / str(number)
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            now = Path(read_text(kept.parent / f"{number}.at"))
+            before, after = read_bytes(kept), read_bytes(now)
+            if is_link(now) or after == before or read_bytes(file) != before:
+                continue
+            beside = file.with_name(f"{file.name}.{os.getpid()}.new")
+            beside.touch(stat.S_IMODE(file.stat().st_mode))
+            beside.write_bytes(after)
+            beside.replace(file)

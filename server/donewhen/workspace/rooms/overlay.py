@@ -1,0 +1,108 @@
+"""Rooms that are mounted: an overlay at the workspace's own path, in a few milliseconds whatever its size.
+
+The workspace is the lowest layer, so that everything in it is there, ignored files too; above it lie the files that
+differ, and above those what is written in the room. The upper layer is a folder of ours: it tells afterwards which
+files were written, in a way that no process in the room can influence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.ports import Checker, Laid, Processes, Workspace
+from donewhen.workspace.rooms.home import home_of
+from donewhen.workspace.rooms.inside import Inside
+from donewhen.workspace.rooms.layers import built_folders, changed_above, hide, lay_files, like_below
+from donewhen.workspace.rooms.mounting import Mounter, Mounts, mounted_below, shape_of, showing
+from donewhen.workspace.rooms.owners import others_files
+from donewhen.workspace.rooms.places import place_in
+
+LAYERS = ("layer", "upper", "work", "scratch", "stage")
+
+CheckerIn = Callable[[Processes, Path, Path, "Path | None"], Checker]
+"""Makes the checker of a room: of its processes, its root, a folder that it may write to, and where what is written
+below the root can be read from; None: there."""
+
+
+class OverlayRooms:
+    """`ports.Rooms` by what can mount overlays without privileges. `folder` is where rooms are kept, on a file system
+    for overlays; `variables` are those that checks run with."""
+
+    kind = "overlay"
+
+    def __init__(
+        self,
+        mounter: Mounter,
+        folder: Path,
+        processes: Processes,
+        inside: CheckerIn,
+        variables: Callable[[], Mapping[str, str]],
+        mounts: Mounts | None = None,
+    ) -> None:
+        self._mounter = mounter
+        self._folder = folder
+        self._processes = processes
+        self._inside = inside
+        self._variables = variables
+        self._mounts = mounts or Mounts()
+
+    async def hindrance(self, workspace: Workspace) -> str:
+        """See `ports.Rooms`."""
+        return await asyncio.to_thread(others_files, workspace.root)
+
+    @asynccontextmanager
+    async def open(
+        self, workspace: Workspace, laid: Sequence[Laid], *, built: bool = True, naming: str = ""
+    ) -> AsyncGenerator[OverlayRoom]:
+        """See `ports.Rooms`."""
+        if inner := mounted_below(workspace.root):
+            raise WorkspaceError(f"{inner[0]} is mounted in the workspace: no overlay shows it")
+        async with place_in(self._folder) as folder:
+            yield await self._made(workspace, laid, folder, built, naming)
+
+    async def _made(
+        self, workspace: Workspace, laid: Sequence[Laid], folder: Path, built: bool, naming: str
+    ) -> OverlayRoom:
+        root, layer, upper = workspace.root, folder / "layer", folder / "upper"
+        try:
+            for name in LAYERS:
+                (folder / name).mkdir()
+            gone = await lay_files(workspace, laid, layer)
+            if not built:
+                gone += await asyncio.to_thread(built_folders, root, frozenset(workspace.files()))
+            await asyncio.to_thread(hide, gone, layer)
+            await asyncio.to_thread(like_below, root, layer)
+            await asyncio.to_thread(like_below, root, upper)
+        except OSError as error:
+            raise WorkspaceError(f"a room's files can't be laid in {folder} ({error.strerror or error})") from error
+        checker = self._inside(self.inside(root, folder, naming), root, folder / "scratch", upper)
+        return OverlayRoom(root, checker, upper, (layer, root))
+
+    def inside(self, root: Path, folder: Path, naming: str = "") -> Processes:
+        """What runs commands in the room whose layers lie in that folder."""
+        variables = self._variables()
+        shape = showing(shape_of(root, folder, variables, self._mounts), naming, home_of(variables))
+        return Inside(self._processes, self._mounter, shape)
+
+
+class OverlayRoom:
+    """See `ports.Room`."""
+
+    kind = "overlay"
+    same_place = True
+
+    def __init__(self, root: Path, checker: Checker, upper: Path, below: Sequence[Path]) -> None:
+        self.root = root
+        self.checker = checker
+        self._upper = upper
+        self._below = below
+
+    async def rewritten(self) -> tuple[str, ...]:
+        try:
+            return await asyncio.to_thread(lambda: tuple(sorted(set(changed_above(self._upper, self._below)))))
+        except OSError as error:
+            raise WorkspaceError(f"what was written in a room can't be read ({error.strerror or error})") from error

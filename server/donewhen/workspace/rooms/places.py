@@ -1,0 +1,105 @@
+"""The folder of a room, in the state folder: locked as long as the room is open, and removed whatever happens.
+
+A lock ends with its process, so a folder whose lock is free is one that a crash left behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from donewhen.core.errors import WorkspaceError
+from donewhen.workspace.locks_files import open_lock_file, try_lock
+from donewhen.workspace.undisturbed import undisturbed
+
+_LOCK = ".lock"
+
+
+class Place:
+    """One room's folder. `close` removes it."""
+
+    def __init__(self, folder: Path, lock: int) -> None:
+        self.folder = folder
+        self._lock = lock
+
+    def close(self) -> None:
+        remove(self.folder)
+        _unlock(self.folder, self._lock)
+
+
+def take_place(rooms: Path) -> Place:
+    """A new folder in `rooms`, empty. Raises WorkspaceError."""
+    try:
+        rooms.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sweep(rooms)
+        folder = rooms / secrets.token_hex(8)
+        # The lock first: a folder that nobody holds is removed by whoever comes along.
+        lock = open_lock_file(folder.with_suffix(_LOCK))
+        try_lock(lock)
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise WorkspaceError(f"no room can be made in {rooms} ({error.strerror or error})") from error
+    return Place(folder, lock)
+
+
+@asynccontextmanager
+async def place_in(rooms: Path) -> AsyncGenerator[Path]:
+    """A new folder in `rooms`, empty, for as long as it is entered; gone afterwards also where that was cut off. Raises
+    WorkspaceError."""
+    taken: list[Place] = []
+    try:
+        await undisturbed(asyncio.to_thread(lambda: taken.append(take_place(rooms))))
+        yield taken[0].folder
+    finally:
+        for place in taken:
+            await undisturbed(asyncio.to_thread(place.close))
+
+
+def sweep(rooms: Path) -> None:
+    """Removes the rooms whose process is gone."""
+    for file in rooms.glob(f"*{_LOCK}"):
+        try:
+            lock = open_lock_file(file)
+        except OSError:
+            continue
+        if try_lock(lock):
+            remove(file.with_suffix(""))
+            _unlock(file.with_suffix(""), lock)
+        else:
+            os.close(lock)
+
+
+def _unlock(folder: Path, lock: int) -> None:
+    """The file goes with its folder only: as long as anything is left, a later sweep tries again."""
+    if not os.path.lexists(folder):
+        with contextlib.suppress(OSError):
+            folder.with_suffix(_LOCK).unlink()
+    os.close(lock)
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder with all that is in it, also where a mount made a folder in it that nobody may enter."""
+
+    def allow(do: Callable[..., Any], path: str, why: BaseException) -> None:
+        with contextlib.suppress(OSError):
+            for one in (Path(path).parent, Path(path)):
+                mode = one.lstat().st_mode
+                if stat.S_ISDIR(mode):
+                    one.chmod(0o700)
+            if do in (os.unlink, os.rmdir):  # what failed may as well have been the look into a folder
+                do(path)
+
+    def again(do: Callable[..., Any], path: str, info: tuple[type[BaseException], BaseException, Any]) -> None:
+        allow(do, path, info[1])
+
+    for _ in range(2):  # a folder that could not be listed is empty only after it was allowed
+        if os.path.lexists(folder):
+            shutil.rmtree(folder, onerror=again)

@@ -1,0 +1,162 @@
+"""What a command in a room takes, with all that it starts: it is ended where that is more than it may.
+
+Limits of the kernel's own count by process or by user. Here all that a command started is counted together, by looking
+ten times a second, and more often while the machine's processes become more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from donewhen.ports import RoomLimits
+from donewhen.regular import read_text
+
+_GLANCE = 0.02
+_LOOK = 0.25
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_LEAST_FREE = 0.05
+"""Of the machine's memory: where less is available, a command that took a good part of it is ended."""
+
+
+class RoomWatch:
+    """`processes.Watch` for the commands of one room. `places` are folders on the disks that they may fill."""
+
+    def __init__(self, limits: RoomLimits, places: Sequence[Path]) -> None:
+        self._limits = limits
+        self._memory = limits.memory or most_memory()
+        self._places = places
+
+    async def exceeded(self, leader: int) -> str:
+        """See `processes.Watch`."""
+        used = {place: _used(place) for place in self._places}
+        available, tasks = _available(), _tasks()
+        looked = 0.0
+        while True:
+            await asyncio.sleep(_GLANCE)
+            now = time.monotonic()
+            more, most = _tasks() - tasks, self._limits.processes
+            if 0 < 2 * most < more:  # looking closer takes too long among so many
+                return _said(f"{most:,} processes and threads at once", "room_processes")
+            many = 0 < most // 2 < more
+            if not many and now - looked < _LOOK:
+                continue
+            said = await asyncio.to_thread(self._look, leader, used, available)
+            if said:
+                return said
+            looked = time.monotonic() + (time.monotonic() - now)  # where looking takes long, it is done less often
+
+    def _look(self, leader: int, used: Mapping[Path, int], available: int) -> str:
+        threads = _threads_of(leader)
+        if 0 < self._limits.processes < sum(threads.values()):
+            return _said(f"{self._limits.processes:,} processes and threads at once", "room_processes")
+        gone = available - _available()
+        scarce = available - gone < _LEAST_FREE * _total() and gone > min(self._memory, _total() // 2)
+        # What processes share since they were forked is resident in each of them: only then is it looked at closely.
+        much = sum(_resident(pid) for pid in threads) > self._memory
+        if scarce or (much and sum(_proportional(pid) for pid in threads) > self._memory):
+            return _said(f"{size_text(self._memory)} of memory", "room_memory")
+        if self._limits.disk and any(_used(place) - before > self._limits.disk for place, before in used.items()):
+            return _said(f"{size_text(self._limits.disk)} of the disk", "room_disk")
+        return ""
+
+
+def most_memory() -> int:
+    """What a command may take where nothing is set: three quarters of the machine's."""
+    return _total() * 3 // 4
+
+
+def size_text(size: int) -> str:
+    """Bytes, as they are written in settings."""
+    for unit, name in ((1024**3, "GB"), (1024**2, "MB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size:,} bytes"
+
+
+def _said(what: str, setting: str) -> str:
+    return f"it took more than {what}, which is what commands may in a room; `{setting}` of your settings changes that"
+
+
+def _threads_of(leader: int) -> Mapping[int, int]:
+    """The processes that came from one, and how many threads each has."""
+    parents: dict[int, int] = {}
+    threads: dict[int, int] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208  # names are all that is needed, and this is the hot path
+        if name.isdecimal():
+            fields = _stat(name)
+            if fields:
+                parents[int(name)], threads[int(name)] = int(fields[1]), int(fields[17])
+    children: dict[int, list[int]] = {}
+    for pid, parent in parents.items():
+        children.setdefault(parent, []).append(pid)
+    ours, ahead = set[int](), [leader]
+    while ahead:
+        pid = ahead.pop()
+        if pid in parents and pid not in ours:
+            ours.add(pid)
+            ahead += children.get(pid, ())
+    return {pid: threads[pid] for pid in ours}
+
+
+def _stat(name: str) -> list[bytes]:
+    try:
+        with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123  # the hot path
+            text = file.read()
+    except OSError:
+        return []  # it ended meanwhile
+    return text[text.rindex(b")") + 2 :].split()
+
+
+def _resident(pid: int) -> int:
+    """What a process has for itself: what it shares with others is counted nowhere."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123  # the hot path
+            fields = file.read().split()
+    except OSError:
+        return 0
+    return (int(fields[1]) - int(fields[2])) * _PAGE if len(fields) > 2 else 0
+
+
+def _proportional(pid: int) -> int:
+    """The same with its part of what it shares, where the kernel tells."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123  # as above
+            found = re.search(rb"(?m)^Pss_Anon:\s+(\d+) kB$", file.read())
+    except OSError:
+        found = None
+    return int(found[1]) * 1024 if found is not None else _resident(pid)
+
+
+def _tasks() -> int:
+    """The processes and threads of the machine."""
+    fields = read_text("/proc/loadavg", "ascii").split()
+    return int(fields[3].partition("/")[2])
+
+
+def _used(place: Path) -> int:
+    try:
+        status = os.statvfs(place)
+    except OSError:
+        return 0
+    return (status.f_blocks - status.f_bfree) * status.f_frsize
+
+
+def _total() -> int:
+    return _meminfo("MemTotal")
+
+
+def _available() -> int:
+    return _meminfo("MemAvailable")
+
+
+def _meminfo(name: str) -> int:
+    for line in read_text("/proc/meminfo", "ascii").splitlines():
+        key, _, value = line.partition(":")
+        if key == name:
+            return int(value.split()[0]) * 1024
+    return 0

@@ -1,0 +1,56 @@
+"""`check --explain`: what the proof of a goal rests on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from donewhen.core.proof_files import ProofFiles
+from donewhen.core.resting import resting
+from tests.cli.fakes import desk
+
+FILES = [f"tests/test_{n}.py" for n in range(10)] + [
+    "GOAL.md", "pyproject.toml", "src/lib.rs", "src/main.rs", "src/a.py", "verify.sh"
+]  # fmt: skip
+KNOWN = ProofFiles(may_change=("tests/test_3.py",), named=frozenset({"verify.sh"}), goal_path="GOAL.md")
+RESTING = resting(KNOWN, FILES, {"src/lib.rs"})
+
+
+def test_files_are_grouped_by_the_reason_for_which_they_are_proof() -> None:
+    assert [(group.role, len(group.files), group.partly) for group in RESTING.groups] == [
+        ("goal", 1, False),
+        ("named", 1, False),
+        ("test", 10, False),
+        ("inline", 1, True),
+        ("shared", 1, True),
+    ]
+    assert (RESTING.may_change, RESTING.product) == (("tests/test_3.py",), 2)
+
+
+def test_a_person_is_told_what_the_proof_rests_on_and_nothing_runs(tmp_path: Path) -> None:
+    (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `pytest` passes\n")
+    call = desk(tmp_path)
+    call.runs.resting = RESTING
+    assert call("check", "--explain") == 0
+    assert call.runs.calls == [("rests_on", "GOAL.md")]
+    for line in (
+        "1 file: a check runs it",
+        "10 files: tests, with their helpers, data and snapshots",
+        "tests/test_0.py  (**/test_*.py)",
+        "and 2 more: --json lists all",
+        "a part of 1 file: it may hold tests among its code",
+        "The goal wants these changed (may_change): tests/test_3.py",
+        "Everything else is product: 2 files.",
+    ):
+        assert line in call.out
+
+
+def test_a_program_gets_all_of_them(tmp_path: Path) -> None:
+    (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `pytest` passes\n")
+    call = desk(tmp_path)
+    call.runs.resting = RESTING
+    assert call("check", "--explain", "--json") == 0
+    told = json.loads(call.out)
+    assert [group["role"] for group in told["proof"]] == ["goal", "named", "test", "inline", "shared"]
+    assert len(told["proof"][2]["files"]) == 10
+    assert told["product"] == 2

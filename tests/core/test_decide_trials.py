@@ -1,0 +1,198 @@
+"""Trials in the run of things: when they are due, who hears of them, and that nothing completes without them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from donewhen.core import events as e
+from donewhen.core.changing import replace
+from donewhen.core.decide import Ask, Confirm, RunAudit, RunTrials, RunWorker, Stop, decide
+from donewhen.core.goal import Goal
+from donewhen.core.integrity_facts import FindingKind, IntegrityFinding
+from donewhen.core.proof import assess, trials_due
+from donewhen.core.trials import CheckGrade
+from tests.core.builders import Story, failing, goal, passing, requirement
+
+SUITE = "pytest -q"
+GOAL = goal(requirement(1, "it works", SUITE, sole=True), max_iterations=3)
+CHECK = GOAL.checks[0].id
+
+
+def refused(kind: FindingKind = "original_fails", fact: str = "f") -> IntegrityFinding:
+    return IntegrityFinding(f"{kind}:{CHECK}", kind, "tests/test_a.py", 0, "it fails", fact)
+
+
+def story(of: Goal = GOAL, *, trials: bool = True) -> Story:
+    made = Story(of)
+    made.state = replace(made.state, options=replace(made.state.options, trials=trials))
+    return made
+
+
+def turned(made: Story, revision: str, *results: object) -> Story:
+    """A worker's turn that leaves another revision, and the audit after it."""
+    number = made.state.iteration + 1
+    made.then(e.TurnStarted(number, "c0"), e.RevisionChanged(revision, ("src/a.py",), "worker", 1))
+    made.then(e.TurnFinished(number, TURN, ("src/a.py",)))
+    return made.audit(*(results or (passing(SUITE, tests=2),)))  # type: ignore[arg-type]
+
+
+TURN = Story().turn().events[-1].result  # type: ignore[union-attr]
+
+
+def tried(made: Story, *findings: IntegrityFinding, grade: CheckGrade = "own") -> Story:
+    revision = made.state.revision
+    return made.then(
+        e.TrialsStarted(revision, "c0"), e.TrialsFinished(revision, findings, {CHECK: grade}, ("tests/test_a.py",))
+    )
+
+
+def worked() -> Story:
+    return turned(story().audit(failing(SUITE)), "rev1")
+
+
+def test_they_come_once_everything_else_is_proven_and_before_the_last_look() -> None:
+    made = worked()
+    assert decide(made.state) == RunTrials()
+    made = tried(made)
+    assert decide(made.state) == Confirm()
+    made.then(e.RevisionConfirmed("rev1"))
+    assert isinstance(decide(made.state), Stop)
+
+
+@pytest.mark.parametrize("trials", [True, False])
+def test_nobody_worked_so_nothing_is_tried(trials: bool) -> None:
+    made = story(trials=trials).audit(passing(SUITE, tests=1))
+    assert decide(made.state) == Confirm()
+
+
+def test_a_run_without_rooms_is_as_before() -> None:
+    made = turned(story(trials=False).audit(failing(SUITE)), "rev1")
+    assert decide(made.state) == Confirm()
+
+
+def test_a_plugins_check_is_not_tried_and_one_of_something_outside_is() -> None:
+    outside = goal(requirement(1, "m", "check:mine"))
+    assert not trials_due(turned(story(outside).audit(), "rev1", passing("check:mine")).state)
+    outside = goal(requirement(1, "up", "./verify.sh", sole=True, external=True))
+    assert trials_due(turned(story(outside).audit(), "rev1", passing("./verify.sh")).state)
+
+
+def test_the_worker_hears_of_a_refusal_once_and_then_a_person_is_asked() -> None:
+    made = tried(worked(), refused())
+    assert decide(made.state) == RunWorker(2)
+    made = tried(turned(made, "rev2"), refused())
+    asked = decide(made.state)
+    assert isinstance(asked, Ask)
+    assert asked.interrupts[0].about == "findings"
+    assert "trials refuse the proof (F1)" in asked.interrupts[0].title
+
+
+def test_a_tree_that_was_refused_is_not_tried_again_where_nothing_changed() -> None:
+    made = tried(worked(), refused())
+    number = made.state.iteration + 1
+    made.then(e.TurnStarted(number, "c0"), e.TurnFinished(number, TURN)).audit(passing(SUITE, tests=2))
+    assert [one.finding.kind for one in made.state.open_findings] == ["original_fails"]
+    assert isinstance(decide(made.state), Ask)
+
+
+def test_a_refusal_is_gone_with_its_tree() -> None:
+    made = turned(tried(worked(), refused()), "rev2")
+    assert made.state.open_findings == ()
+    assert decide(made.state) == RunTrials()
+
+
+def test_what_could_not_be_tried_is_nothing_that_a_worker_can_mend() -> None:
+    assert isinstance(decide(tried(worked(), refused("not_tried")).state), Ask)
+
+
+def test_without_a_turn_left_a_person_is_asked_at_once() -> None:
+    made = worked()
+    made.then(e.LimitsRaised(replace(GOAL.limits, max_iterations=1)))
+    assert isinstance(decide(tried(made, refused()).state), Ask)
+
+
+def test_who_accepts_takes_the_proof_as_it_is_for_the_original() -> None:
+    made = tried(worked(), refused()).then(e.FindingAccepted("F1", "the goal wants it"))
+    assert decide(made.state) == Confirm()
+    assert made.state.agreed == {"tests/test_a.py": ""}
+    assert assess(made.state)[0].grade == "person"
+    made.then(e.FindingAccepted("F1", "", undo=True))
+    assert made.state.agreed == {}
+    assert made.state.open_findings
+
+
+def test_what_a_person_changed_is_the_original_of_the_next_turn() -> None:
+    made = worked().then(e.RevisionChanged("rev2", ("tests/test_a.py",), "person", 1))
+    assert made.state.agreed == {"tests/test_a.py": ""}
+    made.audit(passing(SUITE, tests=2)).then(e.TurnStarted(2, "c7"))
+    assert made.state.agreed == {"tests/test_a.py": "c7"}
+
+
+@pytest.mark.parametrize(
+    "cut", [e.TrialsAbandoned("cut off"), e.RunInterrupted("crash", 0.0), e.RunPaused("Ctrl-C", "person")]
+)
+def test_trials_that_were_cut_off_come_again(cut: e.Event) -> None:
+    made = worked().then(e.TrialsStarted("rev1", "c0"))
+    assert made.state.trying
+    made.then(cut)
+    assert not made.state.trying
+    if not isinstance(cut, e.TrialsAbandoned):
+        made.then(e.RunResumed())
+        assert isinstance(decide(made.state), RunAudit)
+        made.audit(passing(SUITE, tests=2))
+    assert decide(made.state) == RunTrials()
+
+
+def test_trials_of_a_tree_that_is_gone_say_nothing() -> None:
+    made = worked().then(e.TrialsStarted("rev1", "c0"), e.RevisionChanged("rev2", ("a",), "check", 1))
+    made.then(e.TrialsFinished("rev1", (), {CHECK: "own"}))
+    assert made.state.tried is None
+
+
+def test_an_amended_goal_is_tried_anew() -> None:
+    made = tried(worked()).then(e.GoalAmended(replace(GOAL, may_change=("tests/**",))))
+    made.audit(passing(SUITE, tests=2))
+    assert decide(made.state) == RunTrials()
+
+
+STEPS = st.lists(
+    st.sampled_from(["edit", "idle", "hold", "refuse", "abandon", "accept", "person", "confirm", "fail"]), max_size=14
+)
+
+
+def take(made: Story, step: str, revision: str) -> None:
+    now = made.state.revision
+    match step:
+        case "edit":
+            turned(made, revision)
+        case "fail":
+            turned(made, revision, failing(SUITE))
+        case "idle":
+            turned(made, now)
+        case "hold":
+            tried(made)
+        case "refuse":
+            tried(made, refused(fact=revision))
+        case "abandon":
+            made.then(e.TrialsStarted(now, "c0"), e.TrialsAbandoned("files changed"))
+        case "accept":
+            made.then(*(e.FindingAccepted(one.id, "fine") for one in made.state.open_findings))
+        case "person":
+            made.then(e.RevisionChanged(revision, ("tests/test_a.py",), "person", 1)).audit(passing(SUITE, tests=2))
+        case _:
+            made.then(e.RevisionConfirmed(now))
+
+
+@given(STEPS)
+def test_nothing_completes_whose_tree_was_not_tried(steps: list[str]) -> None:
+    """Whatever happens in whatever order: `complete` needs trials of this very revision, and no refusal left open."""
+    made = story(goal(requirement(1, "it works", SUITE, sole=True), max_iterations=50)).audit(failing(SUITE))
+    for number, step in enumerate(steps):
+        take(made, step, f"rev{number + 1}")
+        action = decide(made.state)
+        if isinstance(action, Stop) and action.status == "complete" and made.state.turns_ended:
+            assert made.state.tried is not None
+            assert made.state.tried.revision == made.state.revision
+            assert not made.state.open_findings

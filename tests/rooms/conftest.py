@@ -1,0 +1,110 @@
+"""A workspace on disk, and every kind of room of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from donewhen.core.evidence import CheckResult
+from donewhen.core.goal import Check
+from donewhen.evidence.runner import CommandChecker
+from donewhen.ports import Checker, Laid, Processes, Room, Rooms
+from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.rooms.copying import CopiedRooms
+from donewhen.workspace.rooms.mounting import Mounts, mounters
+from donewhen.workspace.rooms.overlay import OverlayRooms
+
+FILES = {
+    "src/product.py": "VALUE = 'old'\n",
+    "tests/test_product.py": "import product\n\ndef test_value():\n    assert product.VALUE == 'old'\n",
+    "tests/data/rows.csv": "a,b\n",
+    "run.sh": "#!/bin/sh\necho ran\n",
+    ".gitignore": "ignored/\n*.log\n",
+}
+
+
+@dataclass
+class Site:
+    """A workspace with its first state kept under `start`, and rooms of it."""
+
+    root: Path
+    state: Path
+    workspace: FolderWorkspace
+    rooms: Rooms
+    variables: dict[str, str]
+    start: str = ""
+    secret: Path = field(default_factory=Path)
+
+    def write(self, path: str, text: str) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def as_before(self, *paths: str) -> list[Laid]:
+        return [Laid(path, self.start) for path in paths]
+
+    async def run(self, room: Room, command: str) -> CheckResult:
+        return await room.checker.run(Check.of(command), timeout=60, token="run-token")
+
+
+KINDS = ("bubblewrap", "unshare", "copy")
+
+
+def variables_of(home: Path) -> dict[str, str]:
+    return {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+
+
+def rooms_of(kind: str, root: Path, state: Path, variables: dict[str, str]) -> Rooms:
+    processes, bytecode = SystemProcesses(), state / "pycache"
+
+    def inside(processes: Processes, at: Path, scratch: Path, written: Path | None) -> Checker:
+        return CommandChecker(processes, at, scratch, lambda: variables, bytecode=bytecode, written=written)
+
+    if kind == "copy":
+        return CopiedRooms(state / "rooms", processes, inside)
+    found = [one for one in mounters(variables) if one.name == kind]
+    assert found, "install the extra `rooms`"
+    mounts = Mounts(hidden=(state,), cached=(bytecode,))
+    return OverlayRooms(found[-1], state / "rooms", processes, inside, lambda: variables, mounts)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    if request.param != "copy" and sys.platform != "linux":
+        pytest.skip("overlays are Linux's")
+    return str(request.param)
+
+
+MakeSite = Callable[[str], Site]
+
+
+@pytest_asyncio.fixture
+async def site(kind: str, tmp_path: Path) -> AsyncIterator[Site]:
+    root, state, home = tmp_path / "work space", tmp_path / "state", tmp_path / "home"
+    for folder in (root, state / "pycache", home / ".ssh"):
+        folder.mkdir(parents=True)
+    secret = home / ".ssh" / "key"
+    secret.write_text("secret")
+    variables = variables_of(home)
+    workspace = FolderWorkspace(root, state / "checkpoints", watch=False)
+    made = Site(root, state, workspace, rooms_of(kind, root, state, variables), variables, secret=secret)
+    for path, text in FILES.items():
+        made.write(path, text)
+    (root / "run.sh").chmod(0o755)
+    made.write("ignored/tool.txt", "tool")
+    await workspace.open([])
+    made.start = await workspace.checkpoint()
+    yield made
+    await workspace.close()
