@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from donewhen.core.work import Answer
 from donewhen.engine.api import HaltAnswer, RunView
 from donewhen.engine.plugging import RunHost
 from donewhen.engine.runs import Supervisor
+from donewhen.store.sqlite import SqliteLedger
 from tests.engine.tooling import Hooks, Tooling, gate, says
 from tests.engine.world import GOAL, World, contains, ended, until
 
@@ -193,6 +195,28 @@ async def test_an_open_approval_outlives_its_process_and_no_model_call_is_repeat
     await other.answer(run_id, view.state.interrupts[0].id, APPROVE)
     view = await ended(other, run_id)
     assert (view.state.status, worker.effects, worker.asked) == ("complete", ["one", "good"], [0, 1])
+
+
+async def test_an_answer_whose_own_effect_calls_it_off_still_counts(world: World, tmp_path: Path) -> None:
+    """A message in an editor is taken back once its question is answered: by its own button, too."""
+    worker = tooling(world, says("", "good"), says("done"))
+    ledger = await SqliteLedger.open(tmp_path / "ledger.sqlite")
+    supervisor = world.supervisor(ledger=ledger, plugins=lambda options: Hooks("gate", {"use_tool": gate}))
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    view = await until(supervisor, run_id, lambda seen: bool(seen.state.interrupts))
+    answering = asyncio.ensure_future(supervisor.answer(run_id, view.state.interrupts[0].id, APPROVE))
+
+    def take_back(seen: RunView) -> None:
+        if not seen.state.interrupts:
+            answering.cancel()
+
+    leave = supervisor.subscribe(take_back)
+    view = await ended(supervisor, run_id)
+    leave()
+    assert answering.cancelled()
+    assert (view.state.status, worker.effects) == ("complete", ["good"])
+    await world.close()
+    await ledger.close()
 
 
 async def test_an_answer_between_two_processes_is_taken_up(world: World) -> None:

@@ -112,7 +112,9 @@ class Control(Reading):
                 raise ActRefused(refusal(operation, run_id, Seen(self._setup.people.me(), inside=True), at_work=False))
             # Before anything else is on record: when it died must stay known.
             await self._mark_interrupted(run_id)
-        return await self._perform(run_id, operation, arguments, self._setup.people.me())
+        # Once begun it ends, even if whoever asked goes: the message that asked is taken back by its own answer.
+        performing = self._perform(run_id, operation, arguments, self._setup.people.me())
+        return await asyncio.shield(asyncio.ensure_future(performing))
 
     async def _owner(self) -> Owner | None:
         """The live owner of this folder. One whose run is over is about to let go: that is waited for."""
