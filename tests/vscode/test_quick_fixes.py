@@ -124,7 +124,7 @@ def test_a_verdict_is_disputed_and_judged_again(
     models.play(judge=again)
     window.editor.open("GOAL.md")
     window.editor.wait_marked("said.txt", "a pleasure")
-    window.palette.go_to(8)
+    window.palette.go_to(9)
     window.hovers.fixes()
     window.hovers.fix("Dispute R3")
     window.until(
