@@ -55,9 +55,14 @@ class Views:
         """Opens a node of a tree where it is closed, or closes it."""
         row = self._row(view, text)
         wanted = str(opened).lower()
-        if row.get_attribute("aria-expanded") != wanted:
-            row.locator(".monaco-tl-twistie").click()
-            self._screen.until(lambda: row.get_attribute("aria-expanded") == wanted, f"opened or closed: {text}")
+
+        def done() -> bool:
+            if row.get_attribute("aria-expanded") != wanted:
+                row.locator(".monaco-tl-twistie").click()
+                self._screen.page.wait_for_timeout(500)  # a tree that is just drawn anew loses the click: then again
+            return row.get_attribute("aria-expanded") == wanted
+
+        self._screen.until(done, f"opened or closed: {text}")
 
     def _row(self, view: str, text: str) -> Locator:
         """The first row that holds the text, in just these letters: a string would match any case."""
