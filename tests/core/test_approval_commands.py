@@ -368,7 +368,7 @@ def test_the_reason_says_what_it_is() -> None:
     assert always_asks("/bin/rm x", tracked) == "`rm` deletes what git may not be able to bring back"
 
 
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=300, database=None)
 @given(st.text(st.sampled_from("rm git push '\"$()`;&|<>\\\n{}#=-"), max_size=200))
 def test_any_text_is_read_to_its_end(text: str) -> None:
     always_asks(text, tracked)

@@ -160,7 +160,7 @@ def test_a_shell_gives_a_program_exactly_these_words(shell: str, tmp_path: Path)
     for name in ("a", "b", "ab", "-b"):
         (tmp_path / name).touch()
 
-    @settings(max_examples=1_000, deadline=None, database=None)
+    @settings(max_examples=1_000, database=None)
     @example("'*' \"a  b\" a''b")
     @given(HARMLESS)
     def holds(text: str) -> None:

@@ -215,7 +215,7 @@ class Telling(Story):
 completed: list[int] = []
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(_step, max_size=25))
 def test_no_run_completes_without_fresh_proof_of_everything(steps: list[tuple[object, ...]]) -> None:
     story = Telling()

@@ -165,7 +165,7 @@ async def holds(desk: Desk) -> None:
 
 
 @pytest.mark.conformance("A2", "A3", "C23")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(ACTIONS), max_size=12))
 def test_in_every_order_nothing_runs_without_leave_or_twice(actions: list[str]) -> None:
     asyncio.run(played(actions))

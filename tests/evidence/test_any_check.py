@@ -103,7 +103,7 @@ PROCESSES = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(TEXT, PROCESSES, st.sampled_from([0, 1, 3]))
 def test_any_check_has_a_result(command: str, processes: InstantProcesses, expected_exit: int) -> None:
     result = run(command, processes, expected_exit)

@@ -9,7 +9,7 @@ from donewhen.goalfile.backticks import code_span
 from donewhen.goalfile.parse import parse
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1).filter(lambda text: text.strip("`")))
 def test_every_command_fits_into_backticks(command: str) -> None:
     parsed = parse(f"- [ ] {code_span(command)} passes")

@@ -88,7 +88,7 @@ def test_keys_that_are_set_are_not_offered_again() -> None:
     assert "budget" not in labels
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.text("-[] `x:\n\"'checkfile,worker🎉\r", max_size=60), st.integers(-2, 10), st.integers(-2, 40))
 def test_any_position_of_any_text_is_fine(text: str, line: int, column: int) -> None:
     for prefix in ("", "---\n"):

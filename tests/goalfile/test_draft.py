@@ -130,7 +130,7 @@ def test_a_blank_objective_is_refused(objective: str) -> None:
 sentences = st.text(max_size=60)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(sentences, st.lists(sentences, max_size=3), st.lists(sentences, max_size=3))
 def test_every_draft_parses_back(objective: str, checks: list[str], requirements: list[str]) -> None:
     try:
@@ -144,7 +144,7 @@ def test_every_draft_parses_back(objective: str, checks: list[str], requirements
     assert usable <= {check.command for check in goal.checks}
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.text("abc #*_`>-[]()<!&|1.+=~:\n", max_size=40),
     st.lists(st.text("pytest -q`$|&'\"", min_size=1).filter(lambda text: text.strip(" `")), min_size=1, max_size=3),
@@ -172,7 +172,7 @@ def test_slugs(objective: str, expected: str) -> None:
     assert slug(objective) == expected
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.text())
 def test_a_slug_is_always_a_safe_file_name(objective: str) -> None:
     assert slug(objective).replace("-", "").isalnum()
@@ -218,7 +218,7 @@ def test_without_proposals_there_is_no_mark() -> None:
 
 
 @given(st.text(max_size=30).filter(str.strip), st.lists(st.text(max_size=30), min_size=1, max_size=3))
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_every_proposal_parses_back(model: str, requirements: list[str]) -> None:
     goal = parse(draft("Ship it", ["pytest"], requirements, proposed_by=model)).goal
     assert goal is not None

@@ -298,7 +298,7 @@ lines = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_cha
 words = lines.map(str.strip).filter(lambda text: len(text.split()) > 0 and text[0].isalpha())
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(words, min_size=1, max_size=6), st.randoms(use_true_random=False))
 def test_moving_requirements_keeps_their_ids(texts: list[str], random: object) -> None:
     unique = list({requirement_id(text): text for text in texts}.values())
@@ -310,13 +310,13 @@ def test_moving_requirements_keeps_their_ids(texts: list[str], random: object) -
     assert len(before.outline) == len(unique)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.text())
 def test_any_text_is_read_without_an_exception(text: str) -> None:
     check_consistent(parse(text))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary())
 def test_any_bytes_are_read_without_an_exception(content: bytes) -> None:
     check_consistent(parse(content))
@@ -329,7 +329,7 @@ fragments = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(fragments, max_size=40).map("".join))
 def test_any_mixture_of_the_syntax_is_read_without_an_exception(text: str) -> None:
     check_consistent(parse(text))

@@ -265,7 +265,7 @@ def material(draw: st.DrawFn) -> Material:
 
 @pytest.mark.conformance("A18", "A12")
 @given(material(), st.integers(24_000, 90_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_question_never_exceeds_its_room_and_holds_every_last_line(shown: Material, room: int) -> None:
     judged = task(*shown.requirements)
     made = question(Asked(judged.goal), shown, room)

@@ -15,7 +15,7 @@ from donewhen.lsp.framing import MAX_HEADER, BrokenFrame, FrameReader, frame
 from donewhen.lsp.hardening import Conversation, Route
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.binary(max_size=40), max_size=5), st.data())
 def test_bodies_come_out_as_they_went_in_however_the_stream_is_cut(bodies: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(frame(body) for body in bodies)
@@ -80,7 +80,7 @@ MESSAGES = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(MESSAGES | ANY_JSON, max_size=8))
 def test_every_request_is_answered_exactly_once(messages: list[Any]) -> None:
     asyncio.run(_converse(messages))

@@ -29,7 +29,7 @@ def test_a_position_within_a_character_is_its_start_and_past_the_end_the_end() -
     assert to_client(LINE, 99, "utf-16") == 7
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(), st.integers(0, 40), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
 def test_there_and_back(line: str, column: int, encoding: Encoding) -> None:
     column = min(column, len(line))
@@ -48,7 +48,7 @@ def test_lines_end_as_lsp_says_and_nowhere_else() -> None:
     assert split_lines("a\r\nb\rc\nd\x0ce\u2028f\n") == ["a", "b", "c", "d\x0ce\u2028f", ""]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.text(alphabet="a🎯\n\ré"), st.integers(0, 6), st.integers(0, 9), st.sampled_from(["utf-8", "utf-16", "utf-32"])
 )

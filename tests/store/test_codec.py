@@ -224,7 +224,7 @@ st.register_type_strategy(Answer, st.builds(Answer, input=st.none() | OBJECTS))
 
 
 @pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_every_event_comes_back_equal(kind: type[Any], data: st.DataObject) -> None:
     event = data.draw(st.from_type(kind))

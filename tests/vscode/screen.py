@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page
 
 from tests.vscode.waiting import PATIENCE, until
@@ -22,11 +23,25 @@ class Screen:
         return list(self.page.evaluate(script, selector))
 
     def until(self, probe: Callable[[], T | None], what: str, within: float = PATIENCE) -> T:
-        """As `waiting.until`; the error says what the window shows."""
+        """As `waiting.until`; the error says what the window shows.
+
+        A probe that reads a page while it is drawn anew fails with an error of Playwright's: that is not yet an answer.
+        """
+        redrawn: list[PlaywrightError] = []
+
+        def answer() -> T | None:
+            try:
+                return probe()
+            except PlaywrightError as error:
+                redrawn[:] = [error]
+                return None
+
         try:
-            return until(probe, what, within, lambda seconds: self.page.wait_for_timeout(seconds * 1000))
+            return until(answer, what, within, lambda seconds: self.page.wait_for_timeout(seconds * 1000))
         except AssertionError as error:
             error.add_note(self.state())
+            for last in redrawn:
+                error.add_note(f"the last error of a probe: {last}")
             raise
 
     def state(self) -> str:

@@ -80,7 +80,7 @@ def exchanges(draw: st.DrawFn) -> list[Message]:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(exchanges(), max_size=25), st.integers(0, 2), st.integers(3_000, 60_000))
 def test_compaction_keeps_pairs_and_the_latest_feedback_within_its_room(
     said: list[list[Message]], before: int, room: int
@@ -98,7 +98,7 @@ def test_compaction_keeps_pairs_and_the_latest_feedback_within_its_room(
     assert once == compacted(messages, room)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.text()))
 def test_a_list_is_read_as_it_was_written(given_texts: list[str]) -> None:
     wanted = [text.strip() for text in given_texts if "\r" not in text]

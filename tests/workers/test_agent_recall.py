@@ -65,7 +65,7 @@ def digest(path: Path) -> str:
 
 
 @pytest.mark.conformance("C23", "A20")
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(st.lists(operations(), min_size=1, max_size=8), texts(), st.sampled_from(["", *NAMES]))
 def test_only_what_stands_there_now_is_known(script: list[ModelReply], text: str, changed: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -66,7 +66,7 @@ class Stage:
 
 
 @pytest.mark.conformance("C23")
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(replies, moments, st.booleans())
 def test_c23_halts_change_nothing_of_what_is_done(counts: list[int], halts: list[Moment], same_ids: bool) -> None:
     script: list[ModelReply] = []

@@ -39,7 +39,7 @@ edits = st.lists(
 
 
 @pytest.mark.conformance("A9")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(edits=edits, in_git=st.booleans())
 def test_two_looks_have_one_revision_exactly_where_covered_content_is_equal(
     edits: list[tuple[str, str, bytes]], in_git: bool
