@@ -40,14 +40,26 @@ def take_place(rooms: Path) -> Place:
     try:
         rooms.mkdir(mode=0o700, parents=True, exist_ok=True)
         sweep(rooms)
-        folder = rooms / secrets.token_hex(8)
-        # The lock first: a folder that nobody holds is removed by whoever comes along.
-        lock = open_lock_file(folder.with_suffix(_LOCK))
-        try_lock(lock)
+        while True:
+            folder = rooms / secrets.token_hex(8)
+            # The lock first: whoever comes along removes a folder that nobody holds.
+            if (lock := _locked(folder.with_suffix(_LOCK))) is not None:
+                break
         folder.mkdir(mode=0o700)
     except OSError as error:
         raise WorkspaceError(f"no room can be made in {rooms} ({error.strerror or error})") from error
     return Place(folder, lock)
+
+
+def _locked(file: Path) -> int | None:
+    """The descriptor of a new file with its lock held; None where a sweep took the lock first. Raises OSError."""
+    lock = open_lock_file(file)
+    # A sweep that came between may hold the lock still, or have removed the file already: a lock on that holds nothing.
+    with contextlib.suppress(FileNotFoundError):
+        if try_lock(lock) and os.path.samestat(os.fstat(lock), file.stat()):
+            return lock
+    os.close(lock)
+    return None
 
 
 @asynccontextmanager

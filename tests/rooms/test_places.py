@@ -1,0 +1,25 @@
+"""The folders of rooms, where several are taken and swept at the same moment."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from donewhen.workspace.rooms.places import sweep, take_place
+
+
+def test_a_sweep_never_takes_a_folder_that_is_being_made(tmp_path: Path) -> None:
+    rooms = tmp_path / "rooms"
+
+    def taken(_: int) -> bool:
+        place = take_place(rooms)
+        sweep(rooms)
+        (place.folder / "layer").mkdir()
+        sweep(rooms)
+        stands = (place.folder / "layer").is_dir()
+        place.close()
+        return stands
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(taken, range(400)))
+    assert list(rooms.iterdir()) == []
