@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-DEADLINE = 15.0
+DEADLINE = 45.0
 Message = dict[str, Any]
 
 
