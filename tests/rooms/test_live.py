@@ -19,6 +19,7 @@ from donewhen.workspace.processes import SystemProcesses
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, Mounts, mounters
 from donewhen.workspace.rooms.plain import PlainRooms
+from donewhen.workspace.rooms.watching import RoomWatch
 from tests.rooms.conftest import variables_of
 from tests.rooms.test_port import running
 
@@ -239,6 +240,26 @@ async def test_what_takes_too_much_is_ended_and_told(live: Live, command: str, l
     assert done.exit_code is None
     assert not done.timed_out
     assert done.seconds < 30
+
+
+async def test_what_was_refused_more_processes_is_told_though_nobody_looked(tmp_path: Path) -> None:
+    group = [0]
+    limits = RoomLimits(processes=50)
+    processes = SystemProcesses(watch=RoomWatch(limits, [tmp_path], lambda: group[0]))
+
+    async def run(command: str) -> ProcessResult:
+        return await processes.run(command, cwd=tmp_path, environment=variables_of(tmp_path), token="")
+
+    group[0] = 3
+    refused = await run("exit 2")
+    assert "50 processes and threads" in refused.limit
+    assert refused.exit_code is None
+    assert (await run("echo cannot fork; exit 2")).limit == ""  # of those before
+
+    processes = SystemProcesses(watch=RoomWatch(limits, [tmp_path]))  # where the kernel doesn't count
+    assert "50 processes and threads" in (await run("echo sh: 0: Cannot fork; exit 2")).limit
+    assert (await run("echo sh: 0: Cannot fork")).exit_code == 0
+    assert (await run("exit 2")).exit_code == 2
 
 
 @contained

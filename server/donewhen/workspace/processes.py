@@ -34,6 +34,10 @@ class Watch(Protocol):
         """Waits until the step that began with this process takes more than it may, and says more than what."""
         ...
 
+    def failed_of(self, output: str) -> str:
+        """What a step that failed by itself, with this output, was refused for taking more than it may; else empty."""
+        ...
+
 
 class SystemProcesses:
     """`ports.Processes` on the operating system's own processes.
@@ -159,6 +163,9 @@ class _Step(asyncio.SubprocessProtocol):
             transport.close()
         if self._lines is not None:
             self._lines.close()
+        ended_by_itself = not self._timed_out and not self.stop.is_set() and not self._limit
+        if self._watch is not None and ended_by_itself and transport.get_returncode() != 0:
+            self._limit = self._watch.failed_of(self._output.text())
         return self._result(transport.get_returncode(), started_at, begun)
 
     async def _spawn(self, command: str | Sequence[str], options: Mapping[str, object]) -> asyncio.SubprocessTransport:

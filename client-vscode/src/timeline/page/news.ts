@@ -1,4 +1,5 @@
 import type { StepView } from '../messages';
+import { readAtOnce, type Said, saidOf } from '../spoken';
 import { element, setText } from './elements';
 
 /** However fast iterations end, somebody who listens hears of one and not of the next for this long. */
@@ -23,7 +24,7 @@ export class News {
   }
 }
 
-/** How many ended steps are read out at once; more would be heard long after they happened. */
+/** How many ended steps are read out at once, what matters most; more would be heard long after they happened. */
 const MOST_SPOKEN = 3;
 /** How many of them the region keeps: what is gone from it was read out long ago. */
 const KEPT_SPOKEN = 20;
@@ -35,7 +36,7 @@ const KEPT_SPOKEN = 20;
 export class StepLog {
   readonly root: HTMLElement;
   private readonly known = new Map<string, string>();
-  private waiting: string[] = [];
+  private waiting: Said[] = [];
   private resting = false;
   private began = false;
 
@@ -48,7 +49,7 @@ export class StepLog {
     for (const step of steps) {
       const state = step.kind === 'asks' ? 'asked' : step.state;
       if (state !== 'running' && this.known.get(step.id) !== state && this.began) {
-        this.waiting.push(sentence(step));
+        this.waiting.push(saidOf(sentence(step), step.kind, step.state));
       }
       this.known.set(step.id, state);
     }
@@ -60,7 +61,7 @@ export class StepLog {
     if (this.resting || this.waiting.length === 0) {
       return;
     }
-    this.root.append(...this.waiting.slice(-MOST_SPOKEN).map((said) => element('p', {}, said)));
+    this.root.append(...readAtOnce(this.waiting, MOST_SPOKEN).map((said) => element('p', {}, said)));
     this.waiting = [];
     while (this.root.childElementCount > KEPT_SPOKEN) {
       this.root.firstElementChild?.remove();

@@ -26,6 +26,15 @@ class Counted:
         self._folder = folder
         self.joins = folder / "cgroup.procs"
 
+    def refused(self) -> int:
+        """How often a process in it could start no other."""
+        with contextlib.suppress(OSError, ValueError):
+            for line in read_text(self._folder / "pids.events", "ascii").splitlines():
+                key, _, times = line.partition(" ")
+                if key == "max":
+                    return int(times)
+        return 0
+
     def close(self) -> None:
         """Removes it, once its last process is gone."""
         deadline = time.monotonic() + _PATIENCE

@@ -232,7 +232,7 @@ class MountedLiveRoom:
         group: Counted | None,
     ) -> None:
         # What runs in a room holds no lock of ours: it could let go of it, and it ends with the room anyway.
-        started = SystemProcesses(watch=RoomWatch(grants.limits, disks))
+        started = SystemProcesses(watch=RoomWatch(grants.limits, disks, group.refused if group is not None else None))
         limit = str(2 * grants.limits.processes) if grants.limits.processes else "unlimited"
         self.processes: Processes = Inside(
             started,

@@ -1,7 +1,8 @@
 """What a command in a room takes, with all that it starts: it is ended where that is more than it may.
 
 Limits of the kernel's own count by process or by user. Here all that a command started is counted together, by looking
-ten times a second, and more often while the machine's processes become more.
+four times a second, and more often while the machine's processes become more. A command that the kernel let start no
+further process, and that ended of it before anybody looked, is told all the same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from donewhen.ports import RoomLimits
@@ -19,17 +20,26 @@ from donewhen.regular import read_text
 _GLANCE = 0.02
 _LOOK = 0.25
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_NO_FORK = re.compile(
+    r"cannot fork|can't fork|fork: (?:retry|resource temporarily)|can't start new thread", re.IGNORECASE
+)
 _LEAST_FREE = 0.05
 """Of the machine's memory: where less is available, a command that took a good part of it is ended."""
 
 
 class RoomWatch:
-    """`processes.Watch` for the commands of one room. `places` are folders on the disks that they may fill."""
+    """`processes.Watch` for the commands of one room.
 
-    def __init__(self, limits: RoomLimits, places: Sequence[Path]) -> None:
+    `places` are folders on the disks that they may fill; `refused` says how often the kernel did not let them start
+    another process, where it counts that.
+    """
+
+    def __init__(self, limits: RoomLimits, places: Sequence[Path], refused: Callable[[], int] | None = None) -> None:
         self._limits = limits
         self._memory = limits.memory or most_memory()
         self._places = places
+        self._refused = refused
+        self._told = 0
 
     async def exceeded(self, leader: int) -> str:
         """See `processes.Watch`."""
@@ -41,7 +51,7 @@ class RoomWatch:
             now = time.monotonic()
             more, most = _tasks() - tasks, self._limits.processes
             if 0 < 2 * most < more:  # looking closer takes too long among so many
-                return _said(f"{most:,} processes and threads at once", "room_processes")
+                return self._too_many()
             many = 0 < most // 2 < more
             if not many and now - looked < _LOOK:
                 continue
@@ -50,10 +60,22 @@ class RoomWatch:
                 return said
             looked = time.monotonic() + (time.monotonic() - now)  # where looking takes long, it is done less often
 
+    def failed_of(self, output: str) -> str:
+        """See `processes.Watch`."""
+        if not self._limits.processes:
+            return ""
+        if self._refused is None:
+            return self._too_many() if _NO_FORK.search(output) else ""
+        before, self._told = self._told, self._refused()
+        return self._too_many() if self._told > before else ""
+
+    def _too_many(self) -> str:
+        return _said(f"{self._limits.processes:,} processes and threads at once", "room_processes")
+
     def _look(self, leader: int, used: Mapping[Path, int], available: int) -> str:
         threads = _threads_of(leader)
         if 0 < self._limits.processes < sum(threads.values()):
-            return _said(f"{self._limits.processes:,} processes and threads at once", "room_processes")
+            return self._too_many()
         gone = available - _available()
         scarce = available - gone < _LEAST_FREE * _total() and gone > min(self._memory, _total() // 2)
         # What processes share since they were forked is resident in each of them: only then is it looked at closely.
