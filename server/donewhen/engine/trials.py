@@ -296,7 +296,7 @@ class _Trials:
         )
         turn = run.state.turns_ended
         try:
-            built, naming = kind != "reverted_rebuilt", check.command if kind == "held_out" else ""
+            built, naming = kind != "reverted_rebuilt", check.command
             async with self._rooms.open(run.parts.workspace, laid, built=built, naming=naming) as room:
                 trial = await self._in_room(room, check, trial, tree)
         except WorkspaceError as error:
