@@ -252,7 +252,7 @@ def test_what_passes_here_alone_is_told_unless_rooms_are_at_fault() -> None:
     given = replace(stand("failed"), plantable=True, passing=frozenset(("test_a", "test_b")))
     planted = Trial("planted", "c", "pytest", result, plant="dw_x7")
     assert controls(given, {"planted": planted}) == ("control", "planted_before")
-    done = {"planted": planted, **trials(control=FAILED, planted_before=PLANTED)}
+    done: dict[TrialKind, Trial] = {"planted": planted, **trials(control=FAILED, planted_before=PLANTED)}
     assert conclude(given, done).refusal == "special_case"
     assert conclude(replace(given, green=frozenset(("test_a",))), done).end == "held"
     assert conclude(given, {**done, **trials(control=PASSED)}).end == "held"
