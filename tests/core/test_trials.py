@@ -205,7 +205,7 @@ def test_no_refusal_without_its_control_and_no_grade_without_a_trial(
     given: Stand, results: Mapping[TrialKind, CheckResult | None], same_place: bool
 ) -> None:
     runs = {kind: trial(kind, result, same_place=same_place) for kind, result in results.items()}
-    found = conclude(given, runs)
+    found = conclude(given, runs)  # type: ignore[arg-type]
     assert (found.end == "refused") == (found.refusal is not None)
     match found.refusal:
         case "original_fails" | "proof_rewritten":
