@@ -35,11 +35,20 @@ def test_what_lies_beside_the_products_code_is_product_where_it_reads_files_of_t
 
 @pytest.mark.parametrize("product", ["from qa.pairs import PAIRS", "pairs"])
 def test_a_source_of_values_is_data_of_the_tests_that_alone_name_it(product: str) -> None:
-    test = "from qa.pairs import PAIRS\n"
+    test = "from qa.pairs import PAIRS\nfrom shop.quoting import quote\n"
     assert may_be_data("qa/pairs.py", 'PAIRS = [("a", "b")]\n')
     assert not may_be_data("qa/pairs.py", "def pairs():\n    return 1\n")
     assert data_of_tests(["qa/pairs.py"], ["shop/quoting.py"], [test], ["quoting"]) == {"qa/pairs.py"}
     assert data_of_tests(["qa/pairs.py"], ["shop/quoting.py"], [test], [product]) == frozenset()
+
+
+def test_values_that_are_all_that_tests_look_at_are_product() -> None:
+    test = "from shop.prices import PRICES\n"
+    assert data_of_tests(["shop/prices.py"], ["shop/quoting.py"], [test], ["quoting"]) == frozenset()
+
+
+def test_a_line_of_a_shell_is_a_command() -> None:
+    assert not may_be_data("quote.sh", "printf '%s' \"$1\"\n")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from posixpath import basename, dirname, splitext
 
 from donewhen.core.ecosystems import ECOSYSTEMS
+from donewhen.core.ecosystems.shell import SHELL
 from donewhen.core.proof_files import has_role, standing
 
 _NAME = re.compile(r"[\w.@+-]*\w\.\w+")
@@ -45,8 +46,8 @@ def may_be_data(path: str, text: str | None) -> bool:
     if is_data(path):
         return standing(path).side == "product"
     stem = splitext(basename(path))[0]
-    if not path.endswith(_CODE) or stem.startswith("__") or text is None:
-        return False
+    if not path.endswith(_CODE) or path.endswith(SHELL.sources) or stem.startswith("__") or text is None:
+        return False  # a shell's lines are commands
     bare = _COMMENT.sub("", text)
     return bool(_QUOTED.search(bare) or _WORD.search(bare)) and not _DOES_SOMETHING.search(_QUOTED.sub("''", bare))
 
@@ -62,7 +63,8 @@ def data_of_tests(
     candidates: Collection[str], sources: Collection[str], tests: Iterable[str], product: Iterable[str]
 ) -> frozenset[str]:
     """Those of `candidates` that `tests` name, or whose folder they name, and `product` does not: both are texts,
-    `sources` the paths of the product's code."""
+    `sources` the paths of the product's code without the candidates. Sources among the candidates count only where the
+    tests name a source that is not among them: else they are what is tested."""
     if not candidates:
         return frozenset()
     beside = {dirname(path) for path in sources if path.endswith(_CODE)} - {""}
@@ -76,6 +78,8 @@ def data_of_tests(
     }
     if not left:
         return frozenset()
+    if not any(path.endswith(_CODE) and splitext(basename(path))[0] in words for path in sources):
+        left = {path for path in left if is_data(path)}  # the tests are about these values
     taken, places, words = _named(product)
     kinds = {splitext(name)[1] for name in taken} | {f".{word}" for word in words}
     found: set[str] = set()

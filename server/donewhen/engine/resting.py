@@ -40,12 +40,11 @@ async def data_of(
     candidates: Iterable[str],
     known: Collection[str],
     before: Mapping[str, bytes | None],
-    scripts: Collection[str] = (),
 ) -> frozenset[str]:
-    """The files among the candidates that the tests of the workspace name, or the `scripts` that checks run, and its
-    product doesn't. `known` are the paths there are, `before` the files that changed as they were: what came to name a
-    file since counts for nothing, and prose that the goal names is what it is about. None where there is more code than
-    is read."""
+    """The files among the candidates that the tests of the workspace name, and its product doesn't; what a check's own
+    script names is more often what it checks. `known` are the paths there are, `before` the files that changed as they
+    were: what came to name a file since counts for nothing, and prose that the goal names is what it is about. None
+    where there is more code than is read."""
 
     def text(path: str) -> str:
         content = before[path] if path in before else workspace.read(path)
@@ -63,8 +62,8 @@ async def data_of(
         *(path for path, was in before.items() if was is not None),
     }
     mine = frozenset(wanted)
-    sources = [path for path in there if names_files(path) and path not in scripts and path not in mine]
-    tests = [path for path in there if path in scripts or (has_role(path, "test", "runner") and not is_data(path))]
+    sources = [path for path in there if names_files(path) and path not in mine]
+    tests = [path for path in there if has_role(path, "test", "runner") and not is_data(path)]
     if len(sources) > MAX_SOURCES or len(tests) > MAX_SOURCES:
         return frozenset()
 
@@ -84,7 +83,7 @@ async def rests_on(goal: Goal, workspace: Workspace, paths: Sequence[str]) -> Re
     """What the goal's proof rests on among the covered `paths`."""
     known = frozenset(paths)
     scripts = await scripts_of(workspace, goal.checks, known)
-    files = replace(ProofFiles.of(goal, scripts), data=await data_of(workspace, goal, known, known, {}, scripts))
+    files = replace(ProofFiles.of(goal, scripts), data=await data_of(workspace, goal, known, known, {}))
     inline = [path for path in paths if files.standing(path).role == "inline"]
     holding = await asyncio.to_thread(lambda: {path for path in inline if _holds(workspace, path)})
     return resting(files, paths, holding)

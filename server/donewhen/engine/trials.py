@@ -201,7 +201,7 @@ class _Trials:
         files = ProofFiles.of(state.goal, scripts, doctests=await self._runs_doctests(commands))
         was = {path: before for path, (before, _) in contents.items()}
         kept = [path for path, before in was.items() if before is not None]
-        files = replace(files, data=await data_of(workspace, state.goal, kept, present, was, scripts))
+        files = replace(files, data=await data_of(workspace, state.goal, kept, present, was))
         standing_files = replace(files, as_they_stand=True)
         came = frozenset(path for path, (before, _) in contents.items() if before is None)
         old = (present | frozenset(changed)) - came
