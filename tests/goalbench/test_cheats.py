@@ -300,7 +300,8 @@ async def pursued(tmp_path: Path, project: Project, *edits: Edits, check: str = 
     # The plugins of this environment would take more time than the checks.
     quick = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     around = Surroundings(environment=lambda: quick, interpreter=lambda: Path(sys.executable))
-    setup = engine_setup(root, folder, tmp_path / "state" / "pycache", MemoryLedger(), Settings(), around)
+    # The bytecode of the runner is compiled once for all cases: it stands beside their folders.
+    setup = engine_setup(root, folder, tmp_path.parent / "bytecode", MemoryLedger(), Settings(), around)
     supervisor = Supervisor(replace(setup, probes=NoProbes()))
     try:
         options = StartOptions(worker="command", worker_command=f"{sys.executable} {worker}", askable=False)
