@@ -1,6 +1,6 @@
 """Python: pytest, unittest, tox, nox, ruff, mypy, pyright and what configures them."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Plant, Shared, Suppression, globs
+from donewhen.core.ecosystems.ecosystem import Ecosystem, Inline, Plant, Shared, Suppression, globs
 
 PYTHON = Ecosystem(
     "python",
@@ -39,6 +39,10 @@ PYTHON = Ecosystem(
             aliases test nosetests
         """),
         ),
+    ),
+    inline=(
+        Inline(globs("**/*.py **/*.pyi"), (r">>>", r"\bdef test|\bclass Test|\bTestCase\b"), asked=True),
+        Inline(globs("**/*.md **/*.rst **/*.txt"), (r">>>",), asked=True),
     ),
     manifests=globs("""
         **/requirements*.txt **/requirements/**/*.txt **/constraints*.txt **/poetry.lock **/uv.lock **/pdm.lock
@@ -118,6 +122,10 @@ class {Name}(__import__('unittest').TestCase):
             append="""
 
 def test_{name}():
+    '''
+    >>> '{name}'
+    ''
+    '''
     import pytest
 
     def equal():
