@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from donewhen.core.risky_commands import always_asks
-from donewhen.core.wrapped_commands import all_commands
+from donewhen.core.commands.risks import always_asks
+from donewhen.core.commands.wrapped import all_commands
 
 HIDDEN_IN_GIT = [
     "git -C . -c alias.p=push p",
