@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from donewhen.core.risky_commands import always_asks
-from donewhen.core.wrapped_commands import all_commands
+from donewhen.core.commands.risks import always_asks
+from donewhen.core.commands.wrapped import all_commands
 from tests.tools import examples
 
 HIDDEN_IN_GIT = [

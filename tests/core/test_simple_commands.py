@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from donewhen.core.simple_commands import follows, is_pattern, simple, written
+from donewhen.core.commands.simple import follows, is_pattern, simple, written
 from tests.tools import examples
 
 SIMPLE = [

@@ -15,7 +15,7 @@ from posixpath import splitext
 from typing import Literal
 
 from donewhen.core.ecosystems import ECOSYSTEMS
-from donewhen.core.inline_tests import divided
+from donewhen.core.inline import lines_of_product
 
 MAX_PLACES = 20
 _LITERAL = re.compile(
@@ -98,12 +98,4 @@ def product_lines(path: str, content: bytes | None) -> list[tuple[int, str]]:
     """The lines of a source with their numbers, but for those of tests among them."""
     if content is None or b"\0" in content:
         return []
-    text = content.decode("utf-8", "replace")
-    whole = list(enumerate(text.splitlines()))
-    halves = divided(path, text)
-    if halves is None:
-        return whole
-    left, found = iter(whole), list[tuple[int, str]]()
-    for line in halves.product.splitlines():
-        found += [next(((number, same) for number, same in left if same == line), (0, ""))]
-    return found
+    return lines_of_product(path, content.decode("utf-8", "replace"))

@@ -199,6 +199,9 @@ class _Trials:
             if before != now or path not in state.agreed:  # else a person's last word on it is what stands there
                 contents[path] = (before, now)
         files = ProofFiles.of(state.goal, scripts, doctests=await self._runs_doctests(commands))
+        ran = (test.path for check in checks if (result := self._result(check)) for test in result.tests)
+        named = (path for command in commands for path in targets(command))
+        files = replace(files, tested=frozenset(path for path in (*ran, *named) if path))
         was = {path: before for path, (before, _) in contents.items()}
         kept = [path for path, before in was.items() if before is not None]
         files = replace(files, data=await data_of(workspace, state.goal, kept, present, was))

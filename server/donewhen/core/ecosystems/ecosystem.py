@@ -33,15 +33,14 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """Sources that may hold tests among the product's code.
+    """Sources that may hold tests among the product's code (`core/inline` tells the two apart).
 
-    `marks` are regular expressions; a file in which one is found holds tests. `grammar` names the tree-sitter language
-    that tells the two apart.
+    `marks` are regular expressions; a file in which one is found holds tests. `asked`: only where a check runs them.
     """
 
     files: tuple[str, ...]
     marks: tuple[str, ...]
-    grammar: str
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,9 +56,9 @@ JAVASCRIPT = Ecosystem(
         Shared(globs("**/vite.config.json"), "json", globs("test")),
     ),
     inline=(
-        Inline(_SOURCES, (r"import\.meta\.vitest",), "typescript"),
+        Inline(_SOURCES, (r"import\s*\.\s*meta\s*\.\s*vitest",)),
         # Its `test` section stands among what the product is built with.
-        Inline(globs("**/vite.config.*"), (r"\btest\s*:",), "typescript"),
+        Inline(globs("**/vite.config.*"), (r"""\btest["']?\s*:""",)),
     ),
     manifests=globs("""
         **/package-lock.json **/npm-shrinkwrap.json **/yarn.lock **/pnpm-lock.yaml **/bun.lock* **/deno.lock

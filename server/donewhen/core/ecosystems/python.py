@@ -1,6 +1,6 @@
 """Python: pytest, unittest, tox, nox, ruff, mypy, pyright and what configures them."""
 
-from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Plant, Shared, Suppression, globs
+from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
 
 _OF_TESTS = '__import__("re").search("(?i)test|pluggy|nose|^CI$|^PYTHON|^__main__$", {})'
 """What in the names of variables, modules and arguments tells of a test."""
@@ -104,6 +104,10 @@ PYTHON = Ecosystem(
             aliases test nosetests
         """),
         ),
+    ),
+    inline=(
+        Inline(globs("**/*.py **/*.pyi"), (r">>>", r"\bdef test|\bclass Test|\bTestCase\b"), asked=True),
+        Inline(globs("**/*.md **/*.rst **/*.txt"), (r">>>",), asked=True),
     ),
     manifests=globs("""
         **/requirements*.txt **/requirements/**/*.txt **/constraints*.txt **/poetry.lock **/uv.lock **/pdm.lock
@@ -244,6 +248,10 @@ class {Name}(__import__('unittest').TestCase):
             append="""
 
 def test_{name}():
+    '''
+    >>> '{name}'
+    ''
+    '''
     import pytest
 
     def equal():

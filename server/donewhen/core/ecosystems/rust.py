@@ -25,11 +25,11 @@ RUST = Ecosystem(
         Inline(
             globs("**/*.rs"),
             (
-                r"#\[cfg\((?:all\()?test\b",
-                r"#\[(?:\w+::)*test\b",
-                r"(?m)^\s*//[/!] ```(?!text|ignore)",
+                r"#!?\s*\[[^\]]*\b(?:test|doctest|bench|rstest|test_case|test_matrix|\w+_test)\b",
+                r"(?m)//[/!]\s*(?:```|~~~)|//[/!] {5}|/\*[*!]",
+                r"\b(?:proptest|quickcheck)\s*!",
+                r"\bdoc\s*=",
             ),
-            "rust",
         ),
     ),
     manifests=globs("**/Cargo.lock"),
