@@ -36,8 +36,8 @@ TABLE = Path(__file__).with_name("releases.yaml")
 class Release:
     """Two adjacent releases of a project, and how their own tests are run.
 
-    `asked`: behaviour changed on purpose, so that tests of the old one fail: one question. `told`: one of those that the
-    slow suite plays. `registry` is `pypi` or `npm`; `modules` are what the tests of an npm package need besides it.
+    `asked`: behaviour changed on purpose, so that tests of the old one fail: one question. `told`: one of those that
+    the slow suite plays. `registry` is `pypi` or `npm`; `modules` are what the tests of an npm package need besides it.
     """
 
     project: str

@@ -72,5 +72,5 @@ class RequirementView:
 
 def graded(views: Sequence[RequirementView]) -> list[str]:
     """`R1, R3: proven by your own proof`, a line for each grade that something has."""
-    named = {grade: [f"R{one.number}" for one in views if one.grade == grade] for grade in GRADES}
-    return [f"{', '.join(labels)}: {GRADES[grade]}" for grade, labels in named.items() if labels]
+    named = [(text, [f"R{one.number}" for one in views if one.grade == grade]) for grade, text in GRADES.items()]
+    return [f"{', '.join(labels)}: {text}" for text, labels in named if labels]
