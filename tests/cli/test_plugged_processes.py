@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
+from donewhen.app.surroundings import Surroundings
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
-from donewhen.composition import Surroundings
 from donewhen.config import Settings
 from donewhen.core.errors import UnknownInterrupt
 from donewhen.core.work import Answer
 from donewhen.engine.api import StartOptions
 from tests.cli.fakes import Typed
-from tests.cli.plugged import opened, plugged_services
+from tests.cli.plugged import opened, plugged_services, served
 from tests.cli.test_processes import DEADLINE, Place, first
 
 PROGRAM = Path(__file__).with_name("plugged.py")
@@ -48,7 +48,14 @@ class Plugged(Place):
         terminal = Terminal(out, err, Typed([]), {})
         places = ["--workspace", str(self.root), "--state-dir", str(self._state)]
         nowhere = self._state / "none.toml"
-        code = main([*places, *argv], plugged_services(), terminal=terminal, user_file=nowhere, log_folder=self._state)
+        code = main(
+            [*places, *argv],
+            plugged_services(),
+            served,
+            terminal=terminal,
+            user_file=nowhere,
+            log_folder=self._state,
+        )
         return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
 
     def process(self, *argv: str) -> subprocess.CompletedProcess[str]:

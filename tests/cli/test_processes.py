@@ -456,10 +456,8 @@ def test_the_demonstration_refuses_and_completes(place: Place) -> None:
 
 def test_the_way_to_the_language_server_loads_nothing_of_the_engine() -> None:
     code = (
-        "import sys, donewhen.__main__ as entry; from donewhen.cli.main import main\n"
-        "import donewhen.cli.serving, dataclasses\n"
-        "asked = dataclasses.replace(entry.services(), serve=lambda options: 7)\n"
-        "assert main(['serve', '--stdio'], asked) == 7\n"
+        "import sys; from donewhen.app.services import Services; from donewhen.cli.main import main\n"
+        "assert main(['serve', '--stdio'], Services(), lambda options: 7) == 7\n"
         "heavy = ('donewhen.engine.', 'donewhen.core.state', 'pydantic', 'rich')\n"
         "loaded = [name for name in sys.modules if name.startswith(heavy)]\n"
         "assert not loaded, loaded\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.composition_drafts import Place, standing_of, survey
+from donewhen.app.drafts import Place, standing_of, survey
 from donewhen.core.evidence import CheckResult, Outcome, TestTotals
 from donewhen.core.survey import FoundCheck, Survey
 from donewhen.goalfile.draft import draft

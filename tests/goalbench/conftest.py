@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.composition_bench import laboratory
+from donewhen.app.bench import laboratory
 from donewhen.goalbench.cases import Case, JudgeName, load_cases
 from donewhen.goalbench.playing import OWN, Laboratory, Played, play
 from donewhen.goalbench.scoring import judge_table, rows, table

@@ -17,7 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from donewhen.composition import Surroundings, engine_setup
+from donewhen.app.engine import engine_setup
+from donewhen.app.surroundings import Surroundings
 from donewhen.config import Settings
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, Trial

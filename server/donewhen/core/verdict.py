@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from donewhen.core.work import UNKNOWN, Usage
+
 Finding = Literal["met", "unmet", "unverified"]
 DecidedBy = Literal["check", "judge", "person"]
 RequirementStatus = Literal["met", "unmet", "unverified", "stale", "waived", "regressed"]
@@ -67,3 +69,23 @@ class RequirementView:
     renewing: bool = False
     grade: Grade | None = None
     """None where it isn't proven, or its checks were not tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoalVerdict:
+    """What a judge says of a goal. `score` is the share of requirements that are met, 0 to 1; `complete` is true only
+    where every one is met, with what proves it cited; `missing` says what is missing, empty if nothing is.
+
+    >>> from donewhen import GoalVerdict
+    >>> GoalVerdict(0.5, False, "R2: no test").complete
+    False
+
+    `usage` is what asking cost, unknown unless the judge says so. The evidence ids of `findings` count what was given
+    in `evidence`, diffs apart, in order (E1, E2, ...), then what the judge was shown besides.
+    """
+
+    score: float
+    complete: bool
+    missing: str
+    findings: tuple[RequirementVerdict, ...] = ()
+    usage: Usage = UNKNOWN
