@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Required, TypedDict, TypeVar, Unpack, get_args
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
 
 from donewhen.app.program import RunParts, judge_name
 from donewhen.callables.threads import run_sync
@@ -52,10 +52,13 @@ class RunArguments(_CommonArguments, total=False):
     durable: bool
 
 
-class ResumeArguments(_CommonArguments, total=False):
-    """What `resume_goal` and `aresume_goal` take by name."""
+class _Recorded(TypedDict):
+    workspace: str | Path
 
-    workspace: Required[str | Path]
+
+class ResumeArguments(_CommonArguments, _Recorded, total=False):
+    """What `resume_goal` and `aresume_goal` take by name; the workspace is needed."""
+
     checks: Sequence[Callable[..., Any]]
     plugin: str | None
     data: Any
