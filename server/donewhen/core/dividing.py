@@ -50,6 +50,8 @@ def divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | Non
     standing = files.standing(path)
     if standing.role == "vendored" and before is None:
         return Divided(path, False, True, reverted=Before())  # a dependency more
+    if standing.role == "shadow" and before is not None:
+        return Divided(path, False, True, reverted=Before())  # one that always did is the product's own
     if standing.role == "named" and before == now:
         return Divided(path, False, True, reverted=Before())  # its mode alone, without which the check couldn't run it
     if standing.side == "proof":

@@ -23,7 +23,20 @@ from donewhen.core.wrapped_commands import Segment, folders, segments
 
 Side = Literal["proof", "product", "both"]
 Role = Literal[
-    "goal", "asked", "named", "test", "data", "runner", "config", "task", "shared", "manifest", "vendored", "inline", ""
+    "goal",
+    "asked",
+    "named",
+    "test",
+    "data",
+    "runner",
+    "config",
+    "task",
+    "shared",
+    "manifest",
+    "vendored",
+    "inline",
+    "shadow",
+    "",
 ]
 
 ROLES: dict[Role, str] = {
@@ -39,6 +52,7 @@ ROLES: dict[Role, str] = {
     "manifest": "what the product depends on, and is built from",
     "vendored": "a dependency that lies in the tree",
     "inline": "it may hold tests among its code",
+    "shadow": "it stands in for a module of the language where it came",
     "": "product",
 }
 
@@ -50,6 +64,7 @@ _TABLES: tuple[tuple[Role, Side], ...] = (
     ("manifest", "both"),
     ("test", "proof"),
     ("vendored", "proof"),
+    ("shadow", "proof"),
     ("inline", "both"),
 )
 
@@ -343,6 +358,8 @@ def _globs(ecosystem: str, role: Role) -> Sequence[str]:
             return table.manifests
         case "vendored":
             return table.vendored
+        case "shadow":
+            return table.shadows
         case "shared":
             return [glob for shared in table.shared for glob in shared.files]
         case "inline":

@@ -52,13 +52,13 @@ def special_cases(
     names = frozenset(tail for path in proof for tail in _tails(path))
     values = {value for text in tests for value in _literals(text)}
     found: list[Special] = []
-    stood = Counter(line.strip() for path, (before, _) in changes.items() for _, line in _product(path, before))
+    stood = Counter(line.strip() for path, (before, _) in changes.items() for _, line in product_lines(path, before))
     for path, (before, now) in sorted(changes.items()):
         asks = _asks(path)
         if asks is None:
             continue
-        known = {text for _, line in _product(path, before) for text in _literals(line)}
-        for number, line in _product(path, now):
+        known = {text for _, line in product_lines(path, before) for text in _literals(line)}
+        for number, line in product_lines(path, now):
             if stood[line.strip()]:
                 stood[line.strip()] -= 1
                 continue
@@ -94,7 +94,7 @@ def _asks(path: str) -> re.Pattern[str] | None:
     return re.compile("|".join(marks)) if any(suffix in one.sources for one in ECOSYSTEMS) else None
 
 
-def _product(path: str, content: bytes | None) -> list[tuple[int, str]]:
+def product_lines(path: str, content: bytes | None) -> list[tuple[int, str]]:
     """The lines of a source with their numbers, but for those of tests among them."""
     if content is None or b"\0" in content:
         return []
