@@ -16,6 +16,10 @@ TYPE_CHECKING = False  # as in `typing`, which takes as long to import as all th
 if TYPE_CHECKING:
     from typing import Any
 
+    from donewhen.callables.judges import AuditTask as AuditTask
+    from donewhen.callables.workers import Blocked as Blocked
+    from donewhen.callables.workers import Impossible as Impossible
+    from donewhen.callables.workers import Question as Question
     from donewhen.core.errors import AlreadyRunning as AlreadyRunning
     from donewhen.core.errors import DoneWhenError as DoneWhenError
     from donewhen.core.errors import InvalidGoal as InvalidGoal
@@ -28,41 +32,39 @@ if TYPE_CHECKING:
     from donewhen.core.goal import Limits as Limits
     from donewhen.core.goal import Requirement as Requirement
     from donewhen.core.plugging import Halt as Halt
+    from donewhen.core.verdict import GoalVerdict as GoalVerdict
     from donewhen.core.work import Answer as Answer
     from donewhen.core.work import Claim as Claim
     from donewhen.core.work import Interrupt as Interrupt
     from donewhen.core.work import TurnResult as TurnResult
     from donewhen.core.work import Usage as Usage
-    from donewhen.judges.alone import GoalVerdict as GoalVerdict
     from donewhen.library.asking import ajudge_goal as ajudge_goal
     from donewhen.library.asking import judge_goal as judge_goal
-    from donewhen.library.controller import GoalContinue as GoalContinue
-    from donewhen.library.controller import GoalController as GoalController
-    from donewhen.library.controller import GoalDone as GoalDone
+    from donewhen.library.compat.controller import GoalContinue as GoalContinue
+    from donewhen.library.compat.controller import GoalController as GoalController
+    from donewhen.library.compat.controller import GoalDone as GoalDone
+    from donewhen.library.compat.loop import GoalLoop as GoalLoop
+    from donewhen.library.compat.middleware import GoalMiddleware as GoalMiddleware
+    from donewhen.library.compat.response import GoalAttempt as GoalAttempt
+    from donewhen.library.compat.response import GoalResult as GoalResult
+    from donewhen.library.compat.response import ValidationOutcome as ValidationOutcome
     from donewhen.library.handles import GoalRun as GoalRun
-    from donewhen.library.judging import AuditTask as AuditTask
-    from donewhen.library.judging import JudgeConfig as JudgeConfig
-    from donewhen.library.loop import GoalLoop as GoalLoop
-    from donewhen.library.middleware import GoalMiddleware as GoalMiddleware
+    from donewhen.library.models import AgentConfig as AgentConfig
+    from donewhen.library.models import JudgeConfig as JudgeConfig
     from donewhen.library.outcomes import GoalOutcome as GoalOutcome
     from donewhen.library.outcomes import GoalStatus as GoalStatus
     from donewhen.library.outcomes import IntegrityOutcome as IntegrityOutcome
     from donewhen.library.outcomes import RequirementOutcome as RequirementOutcome
-    from donewhen.library.response import GoalAttempt as GoalAttempt
-    from donewhen.library.response import GoalResult as GoalResult
-    from donewhen.library.response import ValidationOutcome as ValidationOutcome
     from donewhen.library.running import aresume_goal as aresume_goal
     from donewhen.library.running import arun_goal as arun_goal
     from donewhen.library.running import resume_goal as resume_goal
     from donewhen.library.running import run_goal as run_goal
     from donewhen.library.running import start_goal as start_goal
-    from donewhen.library.workers import AgentConfig as AgentConfig
-    from donewhen.library.workers import Blocked as Blocked
-    from donewhen.library.workers import Impossible as Impossible
-    from donewhen.library.workers import Question as Question
 
 
 _HOMES = {
+    "callables.judges": ("AuditTask",),
+    "callables.workers": ("Blocked", "Impossible", "Question"),
     "core.errors": (
         "AlreadyRunning",
         "DoneWhenError",
@@ -74,18 +76,17 @@ _HOMES = {
     ),
     "core.goal": ("Check", "Goal", "Limits", "Requirement"),
     "core.plugging": ("Halt",),
+    "core.verdict": ("GoalVerdict",),
     "core.work": ("Answer", "Claim", "Interrupt", "TurnResult", "Usage"),
-    "judges.alone": ("GoalVerdict",),
     "library.asking": ("ajudge_goal", "judge_goal"),
-    "library.controller": ("GoalContinue", "GoalController", "GoalDone"),
+    "library.compat.controller": ("GoalContinue", "GoalController", "GoalDone"),
+    "library.compat.loop": ("GoalLoop",),
+    "library.compat.middleware": ("GoalMiddleware",),
+    "library.compat.response": ("GoalAttempt", "GoalResult", "ValidationOutcome"),
     "library.handles": ("GoalRun",),
-    "library.judging": ("AuditTask", "JudgeConfig"),
-    "library.loop": ("GoalLoop",),
-    "library.middleware": ("GoalMiddleware",),
+    "library.models": ("AgentConfig", "JudgeConfig"),
     "library.outcomes": ("GoalOutcome", "GoalStatus", "IntegrityOutcome", "RequirementOutcome"),
-    "library.response": ("GoalAttempt", "GoalResult", "ValidationOutcome"),
     "library.running": ("aresume_goal", "arun_goal", "resume_goal", "run_goal", "start_goal"),
-    "library.workers": ("AgentConfig", "Blocked", "Impossible", "Question"),
 }
 """The modules that public names come from: importing `donewhen` imports none of them."""
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from donewhen import GoalController, GoalLoop, GoalMiddleware, UsageError, judge_goal, run_goal, start_goal
 from donewhen.adapters import known_agent
-from donewhen.library.agents import AgentCall
-from donewhen.library.loop import judge_from
+from donewhen.callables.agents import AgentCall
+from donewhen.library.compat.loop import judge_from
 
 KEY = "sk-of-nobody-0123456789abcdef"
 FIXED = "def total(prices):\n    return sum(prices)\n"

@@ -16,7 +16,7 @@ import pytest
 
 from donewhen import GoalController, GoalLoop, GoalMiddleware, JudgeConfig, UsageError, judge_goal, run_goal, start_goal
 from donewhen.adapters import answer_of, known_agent, plain_messages
-from donewhen.library.loop import judge_from
+from donewhen.library.compat.loop import judge_from
 
 
 class Strands:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from donewhen.composition import Surroundings, engine_setup
-from donewhen.composition_models import FolderModels
+from donewhen.app.engine import engine_setup
+from donewhen.app.models import FolderModels
+from donewhen.app.surroundings import Surroundings
 from donewhen.config import Choices, Settings
 from donewhen.core import calls as c
 from donewhen.core.events import Entry, TurnStarted

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from donewhen.composition import open_engine
+from donewhen.app.engine import open_engine
 from donewhen.config import Settings
 
 ROUNDS = 5

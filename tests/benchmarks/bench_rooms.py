@@ -11,7 +11,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from donewhen.composition import Surroundings, engine_setup
+from donewhen.app.engine import engine_setup
+from donewhen.app.surroundings import Surroundings
 from donewhen.config import Settings
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, Trial

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from donewhen.cli import CheckProgram, CliServices, DoctorFacts, GoalProblem, ServeOptions, main
+from donewhen.app.doctor import CheckProgram, DoctorFacts
+from donewhen.app.services import Look, Services
+from donewhen.app.surroundings import Surroundings
+from donewhen.cli.calling import ServeOptions
+from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
-from donewhen.composition_bench import laboratory
 from donewhen.config import Settings
 from donewhen.core.errors import DoneWhenError, UnknownRun, WrongAnswer
 from donewhen.core.events import RunOptions
@@ -35,9 +38,11 @@ from donewhen.engine.api import (
     RunView,
     StartOptions,
 )
+from donewhen.goalfile.preflight import GoalHint
 from donewhen.ports import Live, RunSummary
 
 RUN = "run-1"
+GOAL_TEXT = "# Ship the exporter\n\n- [ ] `python -m pytest -q` passes\n- [ ] `ruff check .` passes\n"
 PYTEST = Check.of("python -m pytest -q")
 RUFF = Check.of("ruff check .")
 RED = Requirement(requirement_id("tests"), 1, "`python -m pytest -q` passes", (PYTEST,), sole_check=True, line=8)
@@ -300,10 +305,7 @@ class Desk:
     typed: Sequence[str] = ()
     settings: Settings | None = None
     served: ServeOptions | None = None
-    problems: Sequence[GoalProblem] = ()
-    hints: Sequence[Hint] = ()
     adviser: FakeAdviser | None = None
-    undecided: tuple[str, ...] = ()
     recorded: bool = True
     survey: Survey = SURVEY
     tried: bool | None = None
@@ -317,58 +319,41 @@ class Desk:
         terminal = Terminal(stdout, stderr, Typed(self.typed), self.environ, self.interactive)
         arguments = ["--workspace", str(self.root), *argv]
         user_file = self.root / "user.toml"
-        code = main(arguments, self._services(), terminal=terminal, user_file=user_file, log_folder=self.root)
+        code = main(
+            arguments, self._services(), self._serve, terminal=terminal, user_file=user_file, log_folder=self.root
+        )
         self.out, self.err = stdout.getvalue(), stderr.getvalue()
         return code
 
-    def _services(self) -> CliServices:
-        async def open_runs(
-            root: Path, state_dir: Path | None, settings: Settings, interpreter: Path | None = None
-        ) -> FakeRuns:
-            self.settings = settings
-            return self.runs
-
-        def serve(options: ServeOptions) -> int:
-            self.served = options
-            return 0
-
-        return CliServices(
-            open_runs=open_runs,
-            serve=serve,
-            survey=self._survey,
-            draft=self._draft,
-            draft_path=lambda root, objective: root / ("slug.goal.md" if (root / "GOAL.md").exists() else "GOAL.md"),
-            demo_project=lambda folder: Sample.made(folder),
-            doctor_facts=lambda root, settings: self.facts,
-            goal_problems=lambda path: self.problems,
-            has_record=lambda root, state_dir: self.recorded,
-            goal_hints=lambda path: self.hints,
-            undecided=lambda path: self.undecided,
+    def _services(self) -> Services:
+        return Services(
+            open_runs=self._open_runs,
             open_adviser=self._open_adviser,
-            laboratory=laboratory,
+            survey=self._survey,
+            doctor_facts=lambda root, settings: self.facts,
+            has_record=lambda root, state_dir: self.recorded,
         )
 
-    async def _survey(self, root: Path, settings: Settings, tries: bool) -> Survey:
-        self.tried = tries
+    async def _open_runs(
+        self, root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: Surroundings
+    ) -> FakeRuns:
+        self.settings = settings() if callable(settings) else settings
+        return self.runs
+
+    def _serve(self, options: ServeOptions) -> int:
+        self.served = options
+        return 0
+
+    async def _survey(self, look: Look) -> Survey:
+        self.tried = look.tries
         return self.survey
 
-    def _draft(
-        self, root: Path, objective: str, found: Survey, proposed: Sequence[str], model: str | None, judged: bool
-    ) -> str:
-        lines = [f"# {objective or 'Goal'}", *([f"<!-- {model} -->"] if model else []), *proposed]
-        return "\n".join(lines) + "\n"
-
     @asynccontextmanager
-    async def _open_adviser(self, root: Path, settings: Settings) -> AsyncGenerator[FakeAdviser | None]:
+    async def _open_adviser(
+        self, root: Path, settings: Settings, around: Surroundings
+    ) -> AsyncGenerator[FakeAdviser | None]:
         self.settings = settings
         yield self.adviser
-
-
-@dataclass(frozen=True)
-class Hint:
-    requirement_id: str | None
-    number: int | None
-    message: str
 
 
 @dataclass
@@ -376,7 +361,7 @@ class FakeAdviser:
     """A model that knows its answers, or fails."""
 
     requirements: Sequence[str] = ()
-    found: Sequence[Hint] = ()
+    found: Sequence[GoalHint] = ()
     error: DoneWhenError | None = None
     model: str = "openai/adviser"
     spent: Usage | None = None
@@ -388,29 +373,15 @@ class FakeAdviser:
             raise self.error
         return self.requirements
 
-    async def hints(self, text: str) -> Sequence[Hint]:
+    async def hints(self, text: str) -> Sequence[GoalHint]:
         self.asked.append((text,))
         if self.error is not None:
             raise self.error
         return self.found
 
 
-@dataclass(frozen=True)
-class Sample:
-    workspace: Path
-    goal: Path
-    script: Path
-
-    @classmethod
-    def made(cls, folder: Path) -> Sample:
-        workspace = folder / "sample"
-        workspace.mkdir(parents=True)
-        (workspace / "GOAL.md").write_text("# Goal\n")
-        return cls(workspace, workspace / "GOAL.md", folder / "demo.yaml")
-
-
 def desk(root: Path, *views: RunView, error: DoneWhenError | None = None, **other: Any) -> Desk:
-    (root / "GOAL.md").write_text("# Ship the exporter\n")
+    (root / "GOAL.md").write_text(GOAL_TEXT)
     return Desk(root, FakeRuns(root, views, error), **other)
 
 

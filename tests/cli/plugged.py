@@ -15,12 +15,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from donewhen.__main__ import services
+from donewhen.app.engine import engine_setup
+from donewhen.app.services import Services
+from donewhen.app.surroundings import Surroundings
+from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
-from donewhen.cli.services import CliServices, ServeOptions
-from donewhen.composition import Surroundings, engine_setup
-from donewhen.composition_goal_text import goal_texts
-from donewhen.composition_lsp import editor_settings
 from donewhen.config import Settings
 from donewhen.core.errors import UsageError
 from donewhen.core.goal import Goal
@@ -30,7 +29,6 @@ from donewhen.engine.api import Runs, StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import Start
 from donewhen.lsp.server import serve
-from donewhen.lsp.services import LspServices, OpenWorkspace
 from donewhen.ports import AuditAhead, PluginHost, PluginTool, Stopping, ToolDoer, TurnAhead, TurnBehind, VerdictReport
 from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
 from donewhen.store.sqlite import SqliteLedger
@@ -98,7 +96,7 @@ def _append(host: PluginHost, told: Any) -> None:
 async def opened(
     root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: Surroundings
 ) -> Runs:
-    """The engine as `composition.open_engine` makes it, with the plugin."""
+    """The engine as `app.engine.open_engine` makes it, with the plugin."""
     everything = state_folder(state_dir)
     folder = workspace_folder(everything, root)
     ledger = await SqliteLedger.open(ledger_file(folder))
@@ -113,28 +111,13 @@ async def opened(
     return Supervisor(replace(setup, plugins=lambda options: Office(), settle=settle))
 
 
-async def _open_workspace(wanted: OpenWorkspace) -> Runs:
-    def settings() -> Settings:
-        return editor_settings(wanted.root, wanted.settings())
-
-    return await opened(wanted.root, wanted.state_dir, settings, Surroundings(trusted=wanted.trusted))
+def served(options: ServeOptions) -> int:
+    return asyncio.run(serve(plugged_services(), state_dir=options.state_dir))
 
 
-async def _open_runs(root: Path, state_dir: Path | None, settings: Settings, interpreter: Path | None = None) -> Runs:
-    return await opened(root, state_dir, settings, Surroundings())
-
-
-def _serve(options: ServeOptions) -> int:
-    return asyncio.run(serve(LspServices(_open_workspace, goal_texts, _no_adviser)))
-
-
-def _no_adviser(wanted: OpenWorkspace) -> Any:
-    raise NotImplementedError
-
-
-def plugged_services() -> CliServices:
-    return replace(services(), open_runs=_open_runs, serve=_serve)
+def plugged_services() -> Services:
+    return Services(open_runs=opened)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], plugged_services()))
+    sys.exit(main(sys.argv[1:], plugged_services(), served))

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.__main__ import services
+from donewhen.app.advice import adviser
+from donewhen.app.services import Services
+from donewhen.app.settling import Knowledge
+from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
-from donewhen.composition_advice import adviser
 from donewhen.config import Choices, Settings
 from donewhen.core.errors import GoalFileError, UsageError
-from donewhen.settling import Knowledge
 from donewhen.testing.models import ScriptedModels, says
 
 
@@ -23,9 +24,13 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DONEWHEN_JUDGE_API_KEY", "sk-test-1234567890")
 
 
+def _no_server(options: ServeOptions) -> int:
+    raise AssertionError("nothing is served here")
+
+
 def donewhen(root: Path, server: ScriptedModels, *argv: str) -> int:
     options = ["--judge-model", "openai/advises", "--judge-api-base", server.base_url]
-    return main([*argv, "--workspace", str(root), *options], services(), user_file=root / "none.toml")
+    return main([*argv, "--workspace", str(root), *options], Services(), _no_server, user_file=root / "none.toml")
 
 
 @pytest.mark.slow

@@ -15,16 +15,16 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding, OpenTurn
 from donewhen.core.work import Answer, Interrupt
 from donewhen.engine.api import LimitChanges, StartOptions
-from tests.cli.fakes import RUN, approval, complete, desk, lines, question, view
+from tests.cli.fakes import GOAL_TEXT, RUN, approval, complete, desk, lines, question, view
 
 
 def test_init_drafts_and_never_overwrites(tmp_path: Path) -> None:
     call = desk(tmp_path)
     assert call("init", "Quote fields") == 2
-    assert (tmp_path / "GOAL.md").read_text() == "# Ship the exporter\n"
+    assert (tmp_path / "GOAL.md").read_text() == GOAL_TEXT
     (tmp_path / "GOAL.md").unlink()
     assert call("init", "Quote", "fields", "--json") == 0
-    assert (tmp_path / "GOAL.md").read_text() == "# Quote fields\n"
+    assert (tmp_path / "GOAL.md").read_text().startswith("# Quote fields\n")
     drafted = json.loads(call.out)
     (check,) = drafted["checks"]
     assert (check["command"], check["why"], check["drafted"]) == ("python -m pytest -q", "tests/ has tests", True)
@@ -50,13 +50,13 @@ def test_check_answers_with_its_exit_code(red: bool, code: int, tmp_path: Path) 
 
 def test_init_says_what_nothing_will_decide_unless_a_judge_does(tmp_path: Path) -> None:
     call = desk(tmp_path)
-    call.undecided = ("R2", "R3")
+    objective = "Ship it; `x` passes\n- [ ] it is quick\n- [ ] it is small"
     (tmp_path / "GOAL.md").unlink()
-    assert call("init", "Ship", "it") == 0
-    assert "no check decides R2, R3" in call.err
+    assert call("init", objective) == 0
+    assert "no check decides R1, R2, and no judge is configured" in call.err
     (tmp_path / "GOAL.md").unlink()
     call.environ = {"DONEWHEN_JUDGE_MODEL": "openai/a"}
-    assert call("init", "Ship", "it") == 0
+    assert call("init", objective) == 0
     assert "no check decides" not in call.err
 
 
@@ -108,22 +108,23 @@ def test_check_takes_the_only_other_goal_file(tmp_path: Path) -> None:
 def test_text_is_drafted_without_its_prefix(words: list[str], tmp_path: Path) -> None:
     call = desk(tmp_path, complete())
     assert call("run", *words) == 0
-    assert (tmp_path / "slug.goal.md").read_text() == "# Quote all fields\n"
-    assert call.runs.calls[0][:2] == ("start", "slug.goal.md")
+    assert (tmp_path / "quote-all-fields.goal.md").read_text().startswith("# Quote all fields\n")
+    assert call.runs.calls[0][:2] == ("start", "quote-all-fields.goal.md")
 
 
 def test_nothing_is_drafted_beside_a_run_that_is_active(tmp_path: Path) -> None:
     call = desk(tmp_path, view())
     assert call("run", "Quote all fields") == 2
     assert f"donewhen stop {RUN}" in call.err
-    assert not (tmp_path / "slug.goal.md").exists()
+    assert [one.name for one in tmp_path.glob("*.md")] == ["GOAL.md"]
 
 
 @pytest.mark.conformance("C22")
 def test_text_without_the_prefix_is_untouched(tmp_path: Path) -> None:
     call = desk(tmp_path, complete())
     call("run", "fix /goal parsing and /goals")
-    assert (tmp_path / "slug.goal.md").read_text() == "# fix /goal parsing and /goals\n"
+    (drafted,) = tmp_path.glob("*.goal.md")
+    assert drafted.read_text().startswith("# fix /goal parsing and /goals\n")
 
 
 @pytest.mark.conformance("C22")
@@ -135,7 +136,7 @@ def test_goal_verbs_reach_the_newest_run(verb: str, asked: str, tmp_path: Path) 
     call = desk(tmp_path, shown)
     assert call("run", f"/goal {verb}") == 0
     assert [name for name, *_ in call.runs.calls] == [asked]
-    assert not (tmp_path / "slug.goal.md").exists()
+    assert [one.name for one in tmp_path.glob("*.md")] == ["GOAL.md"]
 
 
 @pytest.mark.conformance("C22")

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.cli.services import ConfiguredModel, DoctorFacts, ModelsFacts
+from donewhen.app.doctor import BROKEN, OLDEST, ConfiguredModel, DoctorFacts, ModelsFacts, models_facts, usable
 from donewhen.config import Choices, ModelPrice, Settings
-from donewhen.doctor_models import BROKEN, OLDEST, models_facts, usable
 from tests.cli.fakes import desk
 
 SECRET = "sk-never-to-be-shown"

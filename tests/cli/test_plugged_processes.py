@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from donewhen.cli.services import CliServices
-from donewhen.composition import Surroundings
+from donewhen.app.services import Services
+from donewhen.app.surroundings import Surroundings
 from donewhen.config import Settings
 from donewhen.core.errors import UnknownInterrupt
 from donewhen.core.work import Answer
@@ -39,7 +39,7 @@ class Plugged(Place):
     def command(self, *argv: str) -> list[str]:
         return [sys.executable, str(PROGRAM), "--state-dir", str(self._state), *argv]
 
-    def services(self) -> CliServices:
+    def services(self) -> Services:
         return plugged_services()
 
     def pursue(self, title: str, *argv: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from donewhen.cli import PluginFacts
+from donewhen.app.doctor import PluginFacts
 from donewhen.cli.answers import choices, typed_answer, worded_answer
 from donewhen.cli.parser import parse
 from donewhen.core.errors import UsageError

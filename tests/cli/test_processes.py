@@ -18,14 +18,18 @@ from typing import Any
 
 import pytest
 
-from donewhen.__main__ import services
+from donewhen.app.services import Services
+from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
-from donewhen.cli.services import CliServices
 from donewhen.cli.terminal import Terminal
 from tests.cli.fakes import Typed
 
 DEADLINE = 30.0
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals are POSIX's here")
+
+
+def _served_elsewhere(options: ServeOptions) -> int:
+    raise AssertionError("a server runs in a process of its own")
 
 
 class Place:
@@ -48,8 +52,8 @@ class Place:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("DONEWHEN_")}
         return {**kept, "XDG_CONFIG_HOME": str(self._state)}
 
-    def services(self) -> CliServices:
-        return services()
+    def services(self) -> Services:
+        return Services()
 
     def run(self, *argv: str) -> subprocess.CompletedProcess[str]:
         """A command in this process, without a terminal; the engine is opened and closed as in one of its own."""
@@ -57,7 +61,14 @@ class Place:
         places = ["--workspace", str(self.root), "--state-dir", str(self._state)]
         own = self._state / "donewhen" / "config.toml"
         terminal = Terminal(out, err, Typed([]), {})
-        code = main([*places, *argv], self.services(), terminal=terminal, user_file=own, log_folder=self._state)
+        code = main(
+            [*places, *argv],
+            self.services(),
+            _served_elsewhere,
+            terminal=terminal,
+            user_file=own,
+            log_folder=self._state,
+        )
         return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
 
     def process(self, *argv: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -478,10 +489,8 @@ def test_the_demonstration_refuses_and_completes(place: Place) -> None:
 
 def test_the_way_to_the_language_server_loads_nothing_of_the_engine() -> None:
     code = (
-        "import sys, donewhen.__main__ as entry; from donewhen.cli.main import main\n"
-        "import donewhen.cli.serving, dataclasses\n"
-        "asked = dataclasses.replace(entry.services(), serve=lambda options: 7)\n"
-        "assert main(['serve', '--stdio'], asked) == 7\n"
+        "import sys; from donewhen.app.services import Services; from donewhen.cli.main import main\n"
+        "assert main(['serve', '--stdio'], Services(), lambda options: 7) == 7\n"
         "heavy = ('donewhen.engine.', 'donewhen.core.state', 'pydantic', 'rich')\n"
         "loaded = [name for name in sys.modules if name.startswith(heavy)]\n"
         "assert not loaded, loaded\n"

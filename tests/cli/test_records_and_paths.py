@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.cli import DoctorFacts, GoalProblem
+from donewhen.app.doctor import DoctorFacts, doctor_facts
 from donewhen.cli.wording import shown_path
 from donewhen.config import Settings
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.state import IterationRecord
-from donewhen.doctor import doctor_facts
 from donewhen.engine.api import RunView
 from donewhen.store.folders import has_record, state_folder
 from tests.cli.fakes import RUN, complete, desk, question, view
@@ -113,11 +112,11 @@ def test_listed_paths_are_escaped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["run", "check"])
 def test_a_mistake_in_a_goal_file_is_told_once(command: str, tmp_path: Path) -> None:
-    problem = GoalProblem(3, "error", "R1 has no text")
-    call = desk(tmp_path, complete(), problems=[problem, GoalProblem(4, "warning", "no check decides this")])
+    call = desk(tmp_path, complete())
+    (tmp_path / "GOAL.md").write_text("---\nworker: nobody\n---\n# Ship it\n\n- [ ] `true` passes\n")
     assert call(command) == 2
-    assert call.err.count("R1 has no text") == 1
-    assert "GOAL.md:4: error: R1 has no text\n" in call.err
+    assert call.err.count("can't be `nobody`") == 1
+    assert "GOAL.md:2: error: `worker` can't be `nobody`" in call.err
     assert "has 1 error, shown above" in call.err
     assert call.runs.calls == []
 

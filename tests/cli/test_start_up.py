@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.composition import open_engine
+from donewhen.app.engine import open_engine
 from donewhen.config import Settings
 from donewhen.version import __version__
 
 HEAVY = {"pydantic", "pygls", "lsprotocol", "litellm", "rich", "markdown_it", "watchfiles", "pluggy", "cattrs", "yaml"}
-OF_RUNS = {f"donewhen.{name}" for name in ("engine", "wire", "composition", "evidence", "workspace", "core.state")}
+OF_RUNS = {
+    f"donewhen.{name}" for name in ("engine", "wire.snapshot", "app.engine", "evidence", "workspace", "core.state")
+}
 
 
 @pytest.fixture

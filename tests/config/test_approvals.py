@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.composition_lsp import editor_settings
 from donewhen.config import Settings, load_settings
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.errors import InvalidGoal
+from donewhen.lsp.opening import editor_settings
 
 USER = """
 allow = ["pytest *", "git status"]

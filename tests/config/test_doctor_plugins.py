@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from donewhen.app.doctor import plugins_facts
 from donewhen.config import Approvals, Settings
-from donewhen.doctor_plugins import plugins_facts
 
 PLUGIN = """
 from donewhen.plugins import hookimpl

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from donewhen.app.keys import key_for
 from donewhen.config import Choices
 from donewhen.core.calls import CallRole
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
-from donewhen.keys import key_for
 from tests.config.test_config import load
 
 EVERYTHING = {

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.composition import Surroundings, open_engine
+from donewhen.app.engine import open_engine
+from donewhen.app.settling import Knowledge, facts_in, judge_identity, relocated, settle
+from donewhen.app.surroundings import Surroundings
 from donewhen.config import Choices, ModelPrice, Settings
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions
@@ -17,7 +19,6 @@ from donewhen.core.goal import Check, Goal, Limits, Requirement
 from donewhen.engine.api import LimitChanges, StartOptions
 from donewhen.engine.setup import Start
 from donewhen.ports import ModelFacts, Price
-from donewhen.settling import Knowledge, facts_in, judge_identity, relocated, settle
 
 JUDGED = Goal("T", "text", (Requirement("r-1", 1, "the README tells it"),))
 CHECKED = Goal("T", "text", (Requirement("r-1", 1, "`make` passes", (Check.of("make"),), sole_check=True),))

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from donewhen.composition import Surroundings, engine_setup
-from donewhen.composition_plugins import FolderPlugins
+from donewhen.app.engine import engine_setup
+from donewhen.app.plugins import FolderPlugins
+from donewhen.app.settling import Knowledge, Plugged, settle
+from donewhen.app.surroundings import Surroundings
 from donewhen.config import Approvals, Choices, ModelPrice, Settings
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.errors import InvalidGoal, UsageError
@@ -20,7 +22,6 @@ from donewhen.core.summary import start_summary
 from donewhen.engine.api import StartOptions
 from donewhen.engine.setup import EngineSetup, Start
 from donewhen.ports import ModelFacts, Price
-from donewhen.settling import Knowledge, Plugged, settle
 from donewhen.store.allowances import Allowances
 from donewhen.store.memory import MemoryLedger
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.composition_drafts import Place, standing_of, survey
+from donewhen.app.drafts import Place, standing_of, survey
 from donewhen.core.evidence import CheckResult, Outcome, TestTotals
 from donewhen.core.survey import FoundCheck, Survey
 from donewhen.goalfile.draft import draft
@@ -140,7 +140,7 @@ def test_where_python_has_another_name_that_one_is_drafted(bench: Bench, tmp_pat
     bench.write("test_it.py", TEST.replace("RESULT", "True"))
     (tmp_path / "bin" / "python").rename(tmp_path / "bin" / "python3")
     place = Place(bench.root, lambda: {"PATH": str(tmp_path / "bin")})
-    found = asyncio.run(survey(place, execute=False, tries=False))
+    found = asyncio.run(survey(place, execute=False, tries=False, patience=30.0))
     assert found.commands == ("python3 -m unittest",)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.composition import Surroundings, open_engine
+from donewhen.app.engine import open_engine
+from donewhen.app.surroundings import Surroundings
 from donewhen.config import Settings
 from donewhen.core.events import RunOptions
 from donewhen.core.freshness import Present, as_of

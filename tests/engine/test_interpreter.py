@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.composition import Surroundings, open_engine
+from donewhen.app.engine import open_engine
+from donewhen.app.surroundings import Surroundings
 from donewhen.config import Settings
 from donewhen.evidence.surroundings import Surroundings as CheckSurroundings
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from donewhen.evidence.aside import aside
+from donewhen.callables.threads import aside
 
 NAME: contextvars.ContextVar[str] = contextvars.ContextVar("name")
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 import pytest_asyncio
 
-from donewhen.composition_bench import laboratory
+from donewhen.app.bench import laboratory
 from donewhen.goalbench.cases import Case, JudgeName
 from donewhen.goalbench.playing import OWN, Laboratory, Played, play
 from donewhen.goalbench.selecting import missing

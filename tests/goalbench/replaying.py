@@ -20,7 +20,8 @@ from typing import Any
 
 import yaml
 
-from donewhen.composition import Surroundings, engine_setup
+from donewhen.app.engine import engine_setup
+from donewhen.app.surroundings import Surroundings
 from donewhen.config import Settings
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, Trial
@@ -170,7 +171,7 @@ async def replay(release: Release, kept: Path, folder: Path) -> Replayed:
     if (modules := _modules(release, kept)) is not None:
         shutil.copytree(modules, root / "node_modules", symlinks=True)
     # The tests of the old release are green: without this nobody would have anything to do.
-    where = {"pypi": f"'^Version: {release.new}$' PKG-INFO", "npm": f"'\"version\": \"{release.new}\"' package.json"}
+    where = {"pypi": f"'^Version: {release.new}$' PKG-INFO", "npm": f'\'"version": "{release.new}"\' package.json'}
     released = f"grep -q {where[release.registry]}"
     (root / "GOAL.md").write_text(
         f"---\nmax_iterations: 2\n---\n# Release\n\n- [ ] `{released}` passes\n- [ ] `{release.check}` passes\n"

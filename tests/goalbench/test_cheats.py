@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from donewhen.composition import Surroundings, engine_setup
+from donewhen.app.engine import engine_setup
+from donewhen.app.program import NoProbes
+from donewhen.app.surroundings import Surroundings
 from donewhen.config import Settings
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.engine.runs import Supervisor
-from donewhen.library.assembling import NoProbes
 from donewhen.store.memory import MemoryLedger
 from tests.engine.world import ended
 from tests.goalbench import cheats

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.__main__ import services
-from donewhen.cli import main
+from donewhen.app.services import Services
+from donewhen.cli.calling import ServeOptions
+from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
 from donewhen.testing.models import ModelCall, Reply, ScriptedModels, fails, says
 from tests.cli.fakes import Typed
@@ -25,11 +26,15 @@ class Called:
     err: str
 
 
+def _no_server(options: ServeOptions) -> int:
+    raise AssertionError("nothing is served here")
+
+
 def bench(folder: Path, *arguments: str) -> Called:
     stdout, stderr = io.StringIO(), io.StringIO()
     terminal = Terminal(stdout, stderr, Typed(()), {})
     argv = ["--workspace", str(folder), "--state-dir", str(folder / "state"), "bench", *arguments]
-    code = main(argv, services(), terminal=terminal, user_file=folder / "user.toml", log_folder=folder)
+    code = main(argv, Services(), _no_server, terminal=terminal, user_file=folder / "user.toml", log_folder=folder)
     return Called(code, stdout.getvalue(), stderr.getvalue())
 
 

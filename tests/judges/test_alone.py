@@ -14,9 +14,9 @@ from donewhen.core.errors import InvalidGoal, JudgeOutage, ModelFailed, UsageErr
 from donewhen.core.events import JudgeOptions
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedDiff, ObservedFile, Outcome
 from donewhen.core.goal import Check, Goal
-from donewhen.core.verdict import RequirementVerdict, Verdict
+from donewhen.core.verdict import GoalVerdict, RequirementVerdict, Verdict
 from donewhen.core.work import Usage
-from donewhen.judges.alone import GoalVerdict, judge_goal
+from donewhen.judges.alone import judge_goal
 from donewhen.judges.llm import LlmJudge
 from donewhen.judges.panel import PanelJudge
 from donewhen.ports import AuditContext, Judge, Judgement, JudgeTask, ModelRequest

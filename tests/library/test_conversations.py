@@ -11,7 +11,7 @@ import pytest
 
 from donewhen import AuditTask, GoalController, GoalLoop, GoalMiddleware, judge_goal
 from donewhen.core.calls import Message, ToolCall
-from donewhen.judges.claims import messages_of
+from donewhen.core.messages import messages_of
 
 CALL = '[calls read_file with {"path": "a.py"}]'
 USED = {"name": "read_file", "input": {"path": "a.py"}}

@@ -24,9 +24,9 @@ from donewhen import (
     run_goal,
     start_goal,
 )
-from donewhen.composition import open_engine
+from donewhen.app.engine import open_engine
+from donewhen.callables.judges import AuditTask
 from donewhen.config import Settings
-from donewhen.library.judging import AuditTask
 from donewhen.plugins import Halt, hookimpl
 from tests.library import halting_program
 from tests.library.halting_program import Quota, both_lines, writer

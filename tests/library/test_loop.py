@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
+from donewhen.callables.judges import AuditTask
+from donewhen.callables.workers import Blocked, Impossible
 from donewhen.core.errors import InvalidGoal, JudgeOutage, UsageError, WorkerFailed
-from donewhen.judges.alone import GoalVerdict
-from donewhen.library.judging import AuditTask, JudgeConfig
-from donewhen.library.loop import GoalLoop, judge_from
-from donewhen.library.response import GoalResult, ValidationOutcome
+from donewhen.core.verdict import GoalVerdict
+from donewhen.library.compat.loop import GoalLoop, judge_from
+from donewhen.library.compat.response import GoalResult, ValidationOutcome
+from donewhen.library.models import JudgeConfig
 from donewhen.library.running import run_goal
-from donewhen.library.workers import Blocked, Impossible
 from donewhen.plugins import Halt, hookimpl
 from donewhen.plugins.critic import Critic
 

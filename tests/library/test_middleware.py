@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
+from donewhen.callables.judges import AuditTask
 from donewhen.core.errors import AlreadyRunning, InvalidGoal, JudgeOutage, UsageError, WorkerFailed
-from donewhen.library.conditions import goal_command
-from donewhen.library.judging import AuditTask
-from donewhen.library.middleware import GoalAgent, GoalMiddleware
+from donewhen.library.compat.middleware import GoalAgent, GoalMiddleware, goal_command
 from donewhen.plugins import AuditAhead, Halt, hookimpl
 
 CONDITION = "the answer names all seven colours"

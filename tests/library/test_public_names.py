@@ -65,3 +65,19 @@ def test_the_names_resolve_to_what_type_checkers_see() -> None:
         assert len(exported) == 1
         assert f"from donewhen.{exported[0]} import {name} as {name}" in source
         assert home.startswith("donewhen.")
+
+
+@pytest.mark.parametrize("name", ["run_goal", "arun_goal", "start_goal", "resume_goal", "aresume_goal"])
+def test_a_signature_names_every_argument(name: str) -> None:
+    parameters = inspect.signature(getattr(donewhen, name)).parameters
+    assert "options" not in parameters
+    assert parameters["max_iterations"].default is None
+    assert (parameters["workspace"].default is inspect.Parameter.empty) is ("resume" in name)
+    assert ("approve" in parameters) is ("resume" not in name)
+
+
+def test_an_unknown_argument_is_refused_before_anything_starts() -> None:
+    with pytest.raises(TypeError, match=r"run_goal\(\) got an unexpected keyword argument 'max_iteration'"):
+        donewhen.run_goal("Do it", print, max_iteration=3)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match=r"resume_goal\(\) is missing the keyword argument 'workspace'"):
+        donewhen.resume_goal("4711")  # pyright: ignore[reportCallIssue]

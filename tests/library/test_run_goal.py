@@ -22,7 +22,7 @@ from donewhen import (
     arun_goal,
     run_goal,
 )
-from donewhen.library.judging import AuditTask
+from donewhen.callables.judges import AuditTask
 
 Prompts = list[str]
 

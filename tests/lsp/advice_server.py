@@ -6,14 +6,16 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
-from donewhen.composition_goal_text import goal_texts
+from donewhen.app.services import Adviser, Services
+from donewhen.app.surroundings import Surroundings
+from donewhen.config import Settings
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.work import Usage
 from donewhen.goalfile.preflight import GoalHint
 from donewhen.lsp.server import serve
-from donewhen.lsp.services import Adviser, LspServices, OpenWorkspace
 
 
 class Scripted:
@@ -40,8 +42,8 @@ class Scripted:
 
 
 @asynccontextmanager
-async def open_adviser(wanted: OpenWorkspace) -> AsyncGenerator[Adviser | None]:
-    model = wanted.settings().get("model")
+async def open_adviser(root: Path, settings: Settings, around: Surroundings) -> AsyncGenerator[Adviser | None]:
+    model = settings.pick("model")
     try:
         yield Scripted(model) if model else None
     finally:
@@ -49,10 +51,9 @@ async def open_adviser(wanted: OpenWorkspace) -> AsyncGenerator[Adviser | None]:
         sys.stderr.flush()
 
 
-async def _no_workspace(wanted: OpenWorkspace) -> Any:
+async def _no_workspace(*_: object) -> Any:
     raise RuntimeError("no workspace is opened here")
 
 
 if __name__ == "__main__":
-    judged = LspServices(_no_workspace, goal_texts, open_adviser, judged=lambda wanted: True)
-    sys.exit(asyncio.run(serve(judged)))
+    sys.exit(asyncio.run(serve(Services(open_runs=_no_workspace, open_adviser=open_adviser))))

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from donewhen.app.services import Services
 from donewhen.lsp import registry
 from donewhen.lsp.hardening import Route
 from donewhen.lsp.server import serve
-from donewhen.lsp.services import LspServices
 from donewhen.lsp.session import Session
 
 
@@ -48,5 +48,5 @@ def probes(session: Session) -> dict[str, Route]:
 
 if __name__ == "__main__":
     port = int(sys.argv[1]) if len(sys.argv) > 1 else None
-    services = LspServices(_no_workspace, lambda: None)
+    services = Services(open_runs=_no_workspace)
     sys.exit(asyncio.run(serve(services, tcp_port=port, routes=probes)))

@@ -33,7 +33,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def start(editor: Editor, root: Path, model: str | None, *, trusted: bool = True, **params: Any) -> None:
-    options: Message = {"settings": {"model": model} if model else {}}
+    options: Message = {"settings": {"model": model, "judgeModel": "openai/judge"} if model else {}}
     editor.start(root=root, trusted=trusted, options=options, **params)
 
 

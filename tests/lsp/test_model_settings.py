@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from donewhen.composition_lsp import editor_settings
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.work import Interrupt
 from donewhen.lsp.interrupts import MAX_PREVIEW, choices, text
+from donewhen.lsp.opening import editor_settings
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import donewhen.plugins
-from donewhen.composition_plugins import FolderPolicy, approval_gate, tracked_among
+from donewhen.app.plugins import FolderPolicy, approval_gate, tracked_among
 from donewhen.core.approval import ApprovalRule, Mode
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.events import RunOptions

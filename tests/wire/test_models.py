@@ -15,7 +15,7 @@ from donewhen.core import events as e
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.work import Interrupt, TurnResult, Usage
 from donewhen.engine.api import RunView
-from donewhen.wire.report import ReportFormat, render
+from donewhen.wire.reports import ReportFormat, render
 from donewhen.wire.snapshot import snapshot
 from tests.cli.fakes import complete, view_of
 from tests.core.builders import Story, failing

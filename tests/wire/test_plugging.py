@@ -16,7 +16,7 @@ from donewhen.core.state import RunState
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunView
 from donewhen.wire.halt import halt_text, shown_halt
-from donewhen.wire.report import ReportFormat, render
+from donewhen.wire.reports import ReportFormat, render
 from donewhen.wire.snapshot import snapshot
 from tests.cli.fakes import state_of, view_of
 

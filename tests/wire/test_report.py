@@ -19,8 +19,8 @@ from donewhen.core.state import KnownFinding
 from donewhen.core.verdict import GRADES, Grade
 from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
-from donewhen.wire.report import ReportFormat, cited, render
-from donewhen.wire.report_markdown import code, text
+from donewhen.wire.reports import ReportFormat, cited, render
+from donewhen.wire.reports.markdown import code, text
 from tests.cli.fakes import CLEAN, GOAL, PYTEST, RED, complete, evidence, state_of, view, view_of
 
 ROOT = Path("/w")

@@ -16,8 +16,8 @@ from donewhen.core.evidence import Problem
 from donewhen.core.feedback import feedback_text
 from donewhen.core.proof import unmet_signature
 from donewhen.core.why import first_problems, told
-from donewhen.wire.report_junit import junit
-from donewhen.wire.report_markdown import markdown
+from donewhen.wire.reports.junit import render as junit
+from donewhen.wire.reports.markdown import render as markdown
 from donewhen.wire.snapshot import snapshot
 from tests.cli.fakes import view_of
 from tests.core.builders import Story, failing, goal, requirement

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from donewhen.app.bench import laboratory as open_laboratory
 from donewhen.cli.calling import Call
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
 from donewhen.cli.wording import duration, money, one_line
@@ -57,7 +58,7 @@ async def _with_a_model(call: Call, cases: Sequence[Case]) -> int:
     fit = with_any_judge(cases)
     # What the judge decides comes first: where it can't be asked, nothing else is played.
     asked = [case for case in fit if case.decided_by == "judge"]
-    async with call.services.laboratory(settings) as laboratory:
+    async with open_laboratory(settings) as laboratory:
         played = await _played(call, asked[:1], laboratory, name, _none)
         if any(one.failure for one in played):
             raise JudgeOutage(f"{name} could not be asked, so nothing was measured: {played[0].failure}")
@@ -83,7 +84,7 @@ def _judging(settings: Settings) -> Settings:
 
 async def _with_scripted_judges(call: Call, cases: Sequence[Case]) -> int:
     judged = [case for case in with_any_judge(cases) if case.decided_by == "judge"]
-    async with call.services.laboratory(Settings()) as laboratory:
+    async with open_laboratory(Settings()) as laboratory:
         played = await _played(call, cases, laboratory, OWN, lambda case, root: scripted_judge(case.judge, case, root))
         by_judge = [(name, await _rates(call, name, judged, laboratory)) for name in SCRIPTED if judged]
     if call.json:

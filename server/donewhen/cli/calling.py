@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from donewhen.cli.services import CliServices
+from donewhen.app.services import Services
+from donewhen.app.surroundings import Surroundings
 from donewhen.cli.terminal import Terminal
 from donewhen.config import BY_NAME, Settings, load_settings
 from donewhen.core.errors import InvalidGoal, UsageError
@@ -24,12 +25,22 @@ OF_THE_RECORD = frozenset({"status", "list", "report", "pause", "stop"})
 
 
 @dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How the language server listens: on loopback where `tcp` is a port, else on standard input and output."""
+
+    tcp: int | None = None
+    state_dir: Path | None = None
+    client_process_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
-    """What a command is given. `root` is the workspace folder, absolute."""
+    """What a command is given. `root` is the workspace folder, absolute; `serve` is the language server."""
 
     arguments: argparse.Namespace
     terminal: Terminal
-    services: CliServices
+    services: Services
+    serve: Callable[[ServeOptions], int]
     root: Path
     settings: Settings
     user_file: Path | None = None
@@ -54,7 +65,7 @@ class Call:
     ) -> AsyncGenerator[Runs]:
         """The runs of the workspace; closing ends what this process still supervises."""
         place = (root or self.root, state_dir or self.state_dir)
-        runs = await self.services.open_runs(*place, self.settings, interpreter)
+        runs = await self.services.open_runs(*place, self.settings, Surroundings(interpreter=lambda: interpreter))
         try:
             yield runs
         finally:
@@ -82,7 +93,11 @@ def snapshot_text(view: RunView, root: Path) -> str:
 
 
 def call_of(
-    arguments: argparse.Namespace, terminal: Terminal, services: CliServices, user_file: Path | None = None
+    arguments: argparse.Namespace,
+    terminal: Terminal,
+    services: Services,
+    serve: Callable[[ServeOptions], int],
+    user_file: Path | None = None,
 ) -> Call:
     """Finds the workspace and reads all settings. Raises UsageError and InvalidGoal."""
     root = workspace_of(getattr(arguments, "workspace", None), terminal.environ)
@@ -92,7 +107,7 @@ def call_of(
         settings = _server_settings(flags, terminal, user_file)
     else:
         settings = load_settings(flags, terminal.environ, root, user_file=user_file, terminal=asked)
-    call = Call(arguments, terminal, services, root, settings, user_file)
+    call = Call(arguments, terminal, services, serve, root, settings, user_file)
     _refuse_missing_folder(call)
     return call
 

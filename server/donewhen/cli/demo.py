@@ -8,19 +8,20 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display, JsonDisplay
 from donewhen.cli.progress import closing, finding_line, requirement_line
 from donewhen.cli.pursuing import Pursuit
-from donewhen.cli.services import DemoProject
 from donewhen.cli.terminal import OutputClosed, Terminal
 from donewhen.cli.wording import duration, one_line
 from donewhen.config import Settings
 from donewhen.core.integrity_facts import TRIAL_FINDINGS
 from donewhen.core.state import IterationRecord, KnownFinding, Tried
 from donewhen.engine.api import Runs, RunStep, RunView, StartOptions
+from donewhen.samples import DemoProject, prepare
 
 WIDTH = 72
 
@@ -32,7 +33,7 @@ async def demo(call: Call) -> int:
     folder = _temporary_folder()
     keep = bool(call.arguments.keep)
     try:
-        return await _told(call, call.services.demo_project(folder / "sample"), folder / "state")
+        return await _told(call, prepare(folder / "sample", pytest=find_spec("pytest") is not None), folder / "state")
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)

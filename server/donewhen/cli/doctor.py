@@ -13,11 +13,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
+from donewhen.app.doctor import ConfiguredModel, DoctorFacts, ModelsFacts, PluginFacts
 from donewhen.cli.calling import Call
-from donewhen.cli.services import ConfiguredModel, DoctorFacts, ModelsFacts, PluginFacts
 from donewhen.cli.wording import plain, shown_path
 from donewhen.config import price_example, user_settings_file
 from donewhen.core.agents import AGENTS, agents_in, passed_names, variables_of
+from donewhen.core.workers import WORKERS
 from donewhen.version import __version__
 
 INSTALL = "pip install 'donewhen[models]'"
@@ -110,11 +111,13 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
     judges = [one.model for one in models.configured if one.role == "judge"]
     usable: State = "ok" if models.usable else "missing"
     how = "" if agents else "set a model: --model PROVIDER/NAME, DONEWHEN_MODEL or `model` in your settings"
-    yield Finding(group, "worker agent", usable if agents else "missing", ", ".join(agents) or "no model is set", how)
-    yield Finding(group, "worker human", "ok", "you edit, the goal is checked after each change")
-    yield Finding(group, "worker command", "ok", *_command_worker(call))
-    yield Finding(group, "worker scripted", "ok", "a recording: --worker scripted --script FILE")
-    yield Finding(group, "worker acp", "missing", "not available in this version")
+    found: dict[str, tuple[State, str, str]] = {
+        "agent": (usable if agents else "missing", ", ".join(agents) or "no model is set", how),
+        "command": ("ok", *_command_worker(call)),
+    }
+    for kind in sorted(WORKERS.values(), key=lambda one: not one.available):
+        state, detail, how = found.get(kind.name, ("ok" if kind.available else "missing", kind.detail, ""))
+        yield Finding(group, f"worker {kind.name}", state, detail, how)
     how = (
         "" if judges else "set one: --judge-model PROVIDER/NAME, DONEWHEN_JUDGE_MODEL or `judge_model` in your settings"
     )

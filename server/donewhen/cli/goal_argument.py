@@ -9,9 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from donewhen.app.services import Look
 from donewhen.cli.calling import Call
 from donewhen.cli.wording import count, one_line, shown_path
 from donewhen.core.errors import GoalFileError, UsageError
+from donewhen.goalfile.draft import draft, draft_path, draft_without_objective
+from donewhen.goalfile.parse import parse
+from donewhen.goalfile.source import FileProblem, ParsedGoalFile, Span
+from donewhen.regular import read_bytes
 
 if TYPE_CHECKING:
     from donewhen.core.survey import Survey
@@ -113,7 +118,7 @@ async def surveyed(call: Call) -> Survey:
     tries = not call.arguments.no_try and not call.settings.contains_checks
     if tries:
         call.terminal.say("trying the checks that are here, for a minute each at most (--no-try drafts without) …")
-    return await call.services.survey(call.root, call.settings, tries)
+    return await call.services.survey(Look(call.root, call.settings.state_dir, tries=tries))
 
 
 def write_draft(
@@ -126,9 +131,15 @@ def write_draft(
 ) -> Path:
     """Drafts a goal file for `objective`; never overwrites. `proposed` are requirements that a model proposed. Raises
     UsageError."""
-    target = path or call.services.draft_path(call.root, objective)
+    target = path or draft_path(call.root, objective)
     judged = call.settings.pick("judge_model") is not None
-    text = call.services.draft(call.root, objective, found, proposed, model, judged)
+    notes = found.notes()
+    if objective:
+        text = draft(
+            objective, found.commands, proposed, judged=judged, proposed_by=model, notes=notes, green=found.green
+        )
+    else:
+        text = draft_without_objective(call.root.name, found.commands, notes)
     try:
         with target.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
@@ -139,13 +150,21 @@ def write_draft(
     return target
 
 
+def read_goal(path: Path) -> ParsedGoalFile:
+    """A goal file as it is. Raises OSError."""
+    return parse(read_bytes(path), path=path.name, name=path.stem)
+
+
 def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
     """What is wrong with a goal file, line by line, on standard error. Raises GoalFileError where it can't be used."""
-    problems = call.services.goal_problems(call.root / path)
+    try:
+        problems = read_goal(call.root / path).problems
+    except OSError as error:
+        problems = (FileProblem(Span(0, 0, 0, 0), "error", "unreadable", f"the goal file can't be read: {error}"),)
     said = ("error",) if only_errors else ("error", "warning")
     for problem in problems:
         if problem.severity in said:
-            place = f"{shown_path(path)}:{problem.line + 1}"
+            place = f"{shown_path(path)}:{problem.span.start_line + 1}"
             call.terminal.say(f"{place}: {problem.severity}: {one_line(problem.message, 1000)}")
     errors = sum(problem.severity == "error" for problem in problems)
     if errors:

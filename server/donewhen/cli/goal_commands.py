@@ -6,23 +6,34 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from donewhen.app.surroundings import Surroundings
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display, display_for
 from donewhen.cli.explaining import say_what_proof_rests_on
-from donewhen.cli.goal_argument import goal_path, say_problems, say_undecided, surveyed, the_goal, write_draft
+from donewhen.cli.goal_argument import (
+    goal_path,
+    read_goal,
+    say_problems,
+    say_undecided,
+    surveyed,
+    the_goal,
+    write_draft,
+)
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, exit_code
 from donewhen.cli.signals import ending_signals
 from donewhen.cli.terminal import OutputClosed
 from donewhen.cli.wording import one_line, taken
 from donewhen.core.errors import DoneWhenError, UsageError
 from donewhen.engine.api import Runs, RunView
+from donewhen.goalfile.preflight import GoalHint, hints_of
 from donewhen.regular import read_text
 from donewhen.wire.spent import spent_json
 
 if TYPE_CHECKING:
-    from donewhen.cli.services import Adviser, GoalHint
+    from donewhen.app.services import Adviser
     from donewhen.core.survey import FoundCheck
     from donewhen.core.work import Usage
 
@@ -65,9 +76,15 @@ async def init(call: Call) -> int:
     if not found.commands and unjudged:
         call.terminal.say("no check was drafted: write the command that shows that it is done, after `check:`")
     if unjudged:
-        say_undecided(call, call.services.undecided(path), path.name)
+        say_undecided(call, _undecided(path), path.name)
     call.terminal.say("edit it, then: donewhen run")
     return 0
+
+
+def _undecided(path: Path) -> Sequence[str]:
+    """The labels of the requirements that no check and no editor decides."""
+    goal = read_goal(path).goal
+    return [] if goal is None else [one.label for one in goal.requirements if not one.checks and not one.problems]
 
 
 def _check_json(check: FoundCheck) -> dict[str, Any]:
@@ -87,7 +104,7 @@ async def _proposal(call: Call, objective: str, checks: Sequence[str]) -> Propos
     """No requirement where no model is configured, or it can't be asked: the person writes the goal either way."""
     spent: Usage | None = None
     try:
-        async with call.services.open_adviser(call.root, call.settings) as adviser:
+        async with call.services.open_adviser(call.root, call.settings, Surroundings()) as adviser:
             if adviser is None:
                 return Proposal()
             call.terminal.say(f"asking {adviser.model} for requirements …")
@@ -105,7 +122,7 @@ async def preflight(call: Call) -> int:
     """Hints on requirements that are vague, or that nothing can judge; nothing is started."""
     path = _named_goal(call)
     say_problems(call, path, only_errors=True)
-    hints = list(call.services.goal_hints(call.root / path))
+    hints = list(hints_of(read_goal(call.root / path)))
     said, spent = await _models_hints(call, path)
     hints += said
     if call.json:
@@ -125,7 +142,7 @@ async def _models_hints(call: Call, path: str) -> tuple[Sequence[GoalHint], Usag
     said: Sequence[GoalHint] = ()
     spent: Usage | None = None
     try:
-        async with call.services.open_adviser(call.root, call.settings) as adviser:
+        async with call.services.open_adviser(call.root, call.settings, Surroundings()) as adviser:
             if adviser is not None:
                 call.terminal.say(f"asking {adviser.model} …")
                 try:

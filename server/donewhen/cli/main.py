@@ -14,10 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from donewhen.cli.calling import Call, call_of
+from donewhen.app.services import Services
+from donewhen.cli.calling import Call, ServeOptions, call_of
 from donewhen.cli.outcome import COMPLETE, CRASHED, PAUSED_BY_CTRL_C, USAGE, error_code, error_text
 from donewhen.cli.parser import build, parse
-from donewhen.cli.services import CliServices
 from donewhen.cli.terminal import OutputClosed, Terminal, process_terminal
 from donewhen.core.errors import DoneWhenError
 
@@ -52,17 +52,19 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 
 def main(
     argv: Sequence[str],
-    services: CliServices,
+    services: Services,
+    serve: Callable[[ServeOptions], int],
     *,
     terminal: Terminal | None = None,
     user_file: Path | None = None,
     log_folder: Path | None = None,
 ) -> int:
-    """Runs one command and returns its exit code (protocol.md). `argv` is without the program's name; the user's own
-    settings and logs are where the platform puts them, unless other places are named."""
+    """Runs one command and returns its exit code (protocol.md). `argv` is without the program's name; `serve` is the
+    language server. The user's own settings and logs are where the platform puts them, unless other places are
+    named."""
     terminal = terminal or process_terminal()
     try:
-        return _called(argv, services, terminal, user_file)
+        return _called(argv, services, serve, terminal, user_file)
     except DoneWhenError as error:
         terminal.say(f"donewhen: error: {error_text(error)}")
         return error_code(error)
@@ -78,12 +80,18 @@ def main(
         _leave_output(terminal)
 
 
-def _called(argv: Sequence[str], services: CliServices, terminal: Terminal, user_file: Path | None) -> int:
+def _called(
+    argv: Sequence[str],
+    services: Services,
+    serve: Callable[[ServeOptions], int],
+    terminal: Terminal,
+    user_file: Path | None,
+) -> int:
     arguments = parse(argv)
     if arguments.command is None:
         terminal.say(build()[0].format_help().rstrip())
         return USAGE
-    call = call_of(arguments, terminal, services, user_file)
+    call = call_of(arguments, terminal, services, serve, user_file)
     call.warn_about_settings()
     return _performed(_command(arguments), call)
 

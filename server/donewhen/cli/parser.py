@@ -10,8 +10,8 @@ from typing import NoReturn
 from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
 from donewhen.version import __version__
+from donewhen.wire.reports import FORMATS
 
-FORMATS = ("markdown", "short", "json", "junit")
 RESPONSES = ("approve", "deny", "edit", "text", "end")
 REMEMBERED = ("run", "workspace")
 
@@ -125,9 +125,7 @@ def _arguments(commands: dict[str, Parser]) -> None:
     for name in ("pause", "stop", "answer", "waive", "accept", "dispute", "hint", "revert"):
         commands[name].add_argument("run_id", metavar="RUN_ID")
     _person_arguments(commands)
-    commands["report"].add_argument(
-        "--format", choices=FORMATS, help="markdown, short (a few lines of Markdown for a pull request), json or junit"
-    )
+    commands["report"].add_argument("--format", choices=tuple(FORMATS), help=_formats())
     _revert_arguments(commands["revert"])
     _serve_arguments(commands["serve"])
     commands["guard"].add_argument("goal", nargs="?", metavar="GOAL")
@@ -135,6 +133,12 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["mcp"].add_argument("--allow-write", action="store_true")
     commands["demo"].add_argument("--keep", action="store_true", help="keep the sample's folder")
     _bench_arguments(commands["bench"])
+
+
+def _formats() -> str:
+    """The names of all formats, with what these don't say."""
+    *others, last = (f"{name} ({about})" if about else name for name, about in FORMATS.items())
+    return f"{', '.join(others)} or {last}"
 
 
 def _resume_arguments(parser: Parser) -> None:

@@ -17,6 +17,7 @@ from donewhen.core.work import Interrupt
 from donewhen.engine.api import Runs, RunView
 from donewhen.ports import RunSummary
 from donewhen.wire.halt import shown_halt
+from donewhen.wire.reports import cited, render
 
 
 async def status(call: Call) -> int:
@@ -157,8 +158,6 @@ def _iso(at: float) -> str:
 
 async def report(call: Call) -> int:
     """The receipt, as it can be pasted or read by a machine."""
-    from donewhen.wire.report import cited, render  # lazy: pydantic costs start-up time
-
     asked = call.arguments.format or ("json" if call.json else "markdown")
     async with call.runs() as runs:
         run_id: str | None = call.arguments.run_id

@@ -26,9 +26,9 @@ from donewhen.core.panel import panel
 from donewhen.core.proof import undecidable
 from donewhen.core.resume import resumable
 from donewhen.core.state import RunState
+from donewhen.core.workers import WORKERS
 from donewhen.engine.api import HaltAnswer, LimitChanges, Runs, RunView, StartOptions
 
-UNAVAILABLE_WORKERS = ("acp",)
 EXAMPLE = '{"approved": true}'
 
 
@@ -137,18 +137,19 @@ async def _to_resume(call: Call, runs: Runs) -> RunState | None:
 def checked_options(call: Call) -> StartOptions:
     """The options of `run`, complete and possible. Raises UsageError."""
     options = start_options(call.settings, askable=call.interactive)
-    if options.worker is None and options.worker_command and call.settings.given.worker_command:
-        options = replace(options, worker="command")
-    if options.worker is None and options.script and call.settings.given.script:
-        options = replace(options, worker="scripted")
-    if options.worker in UNAVAILABLE_WORKERS:
+    for kind in WORKERS.values():
+        if options.worker is None and kind.needs and getattr(call.settings.given, kind.needs.setting):
+            options = replace(options, worker=kind.name)
+    kind = WORKERS.get(options.worker or "")
+    if kind is None:
+        return options
+    if not kind.available:
+        *others, last = (one.name for one in WORKERS.values() if one.available)
         raise UsageError(
-            f"the worker {options.worker!r} is not available in this version: use agent, human, command or scripted"
+            f"the worker {kind.name!r} is not available in this version: use {', '.join(others)} or {last}"
         )
-    if options.worker == "command" and not options.worker_command:
-        raise UsageError("the worker 'command' needs its command: --worker-command CMD")
-    if options.worker == "scripted" and not options.script:
-        raise UsageError("the worker 'scripted' needs its recording: --script FILE")
+    if kind.needs and not getattr(options, kind.needs.setting):
+        raise UsageError(f"the worker {kind.name!r} needs its {kind.needs.what}: {kind.needs.how}")
     return options
 
 

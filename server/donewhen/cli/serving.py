@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from donewhen.cli.calling import Call
-from donewhen.cli.services import ServeOptions
+from donewhen.cli.calling import Call, ServeOptions
 from donewhen.core.errors import UsageError
 
 MAX_PORT = 65_535
@@ -13,7 +12,7 @@ MAX_PROCESS_ID = 2**31 - 1
 def serve(call: Call) -> int:
     """The language server; it owns standard input and output until it ends."""
     given = call.arguments
-    return call.services.serve(
+    return call.serve(
         ServeOptions(
             tcp=_port(given.tcp) if given.tcp is not None else None,
             state_dir=call.state_dir,

@@ -14,6 +14,7 @@ from donewhen.core.agents import NOTHING, OUR_OWN
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Limits
 from donewhen.core.panel import MOST, panel
+from donewhen.core.workers import WORKERS
 from donewhen.regular import read_bytes
 
 Unlimited = Literal["unlimited"]
@@ -37,7 +38,6 @@ Kind = Literal[
 ]
 FromWorkspace = Literal["may", "tighten", "never"]
 
-WORKERS = ("agent", "human", "command", "acp", "scripted")
 APPROVE = ("auto", "ask", "deny")
 SANDBOX = ("off", "auto", "on")
 NETWORK = ("on", "off")
@@ -76,7 +76,7 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("worker", "name", "who works on the goal; plugins may add to these", choices=WORKERS),
+    Setting("worker", "name", "who works on the goal; plugins may add to these", choices=tuple(WORKERS)),
     Setting("worker_command", "text", "the command of the workers `command` and `acp`", "never"),
     Setting(
         "pass_env",

@@ -5,9 +5,12 @@ Only `evidence/` and `workspace/` make these records (invariant 3); nothing that
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, cast
+
+from donewhen.core.errors import UsageError
 
 Severity = Literal["error", "warning", "information"]
 
@@ -304,3 +307,17 @@ class Evidence:
     def citable(self, revision: str) -> bool:
         """True where a verdict about that revision may rest on it: it is fresh, and something was seen."""
         return self.fresh(revision) and shows(self.observation)
+
+
+def check_evidence(evidence: Sequence[Observation], about: str) -> None:
+    """Raises UsageError for what is no evidence, or none of a goal about this."""
+    if isinstance(evidence, str | Mapping) or not isinstance(evidence, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+        raise UsageError(f"evidence is a sequence: evidence=[...]; it is {type(cast('object', evidence)).__name__}")
+    if any(isinstance(one, Mapping) for one in evidence):
+        raise UsageError("messages are claims, not evidence: give them as `messages`")
+    if not all(isinstance(one, Observation) for one in evidence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+        raise UsageError("evidence is what was observed: a CheckResult, ObservedCommand, ObservedDiff, ...")
+    if about != "response" and any(isinstance(one, ObservedResponse) for one in evidence):
+        raise UsageError(
+            'a response proves nothing about a workspace: give a goal about the response, about="response"'
+        )

@@ -6,6 +6,7 @@ The public names are exported by `donewhen.plugins`; docs/plugins.md teaches the
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -42,6 +43,16 @@ class Halt(Exception):  # it is no error: a hook or a tool stops the loop on pur
         whose answer was lost because a later one halted is not among them."""
         self.notes: tuple[str, ...] = ()
         """What those had added to the turn, where the stage is `before_turn`."""
+
+
+def plain_data(halt: Halt) -> dict[str, Any]:
+    """What a halt carries, as it is kept. Raises TypeError where that is not JSON, or its reason is not text."""
+    if not isinstance(halt.reason, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # plugins are not always type-checked
+        raise TypeError(f"it halted with the reason {halt.reason!r}: some text is expected") from halt
+    try:
+        return json.loads(json.dumps(halt.data, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"it halted ({halt.reason}) with data that is not JSON: {error}") from halt
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from donewhen.core.approval import COMMAND_TOOL, ApprovalRule
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.work import RunWarning
+from donewhen.core.workers import WORKERS
 
 SHOWN = 8
 """Rules of one kind that are named; of more, their number is told."""
 LONGEST = 80
 ALWAYS_ASKS = "git push, publishing, installing packages, deleting what git can't bring back"
-_GATED = ("command", "scripted")
-"""Workers that a person names with all that they do: they use no tools that could ask."""
 
 
 def start_summary(
@@ -51,10 +50,10 @@ def _worker(options: RunOptions) -> str:
     if options.agent is not None:
         served = f", served at {options.agent.api_base}" if options.agent.api_base else ""
         return f"the built-in agent with the model {options.agent.model}{served}"
-    if options.worker == "command":
-        return f"the command `{_short(options.worker_command or '')}`, {_reach(options)}"
-    if options.worker == "scripted":
-        return f"the recording {options.script or ''}{', ' + _reach(options) if options.contained else ''}".rstrip()
+    kind = WORKERS.get(options.worker or "")
+    if kind is not None:
+        named = kind.introduced.format(worker_command=_short(options.worker_command or ""), script=options.script or "")
+        return named.rstrip() if kind.recorded and not options.contained else f"{named}, {_reach(options)}"
     return f"{options.worker}, which a plugin brings and which may do anything that you may"
 
 
@@ -105,6 +104,13 @@ def _cost(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> str:
     return f"at most{tokens.removeprefix(' and')}" if tokens else "whatever it takes: no limit is set"
 
 
+def unlimited_warnings(limits: Limits) -> tuple[RunWarning, ...]:
+    """`unlimited` is a person's choice, and shows (C1)."""
+    names = {"max_iterations": "iterations", "timeout": "time"}
+    open_ones = [word for name, word in names.items() if getattr(limits, name) is None]
+    return (RunWarning("unlimited", f"this run has no limit of {' and '.join(open_ones)}"),) if open_ones else ()
+
+
 def unkept_budgets(limits: Limits, options: RunOptions) -> tuple[RunWarning, ...]:
     """The warning of budgets that can't be kept in full: nobody here accounts for what worker or judge cost."""
     whose = [] if options.metered else ["worker"]
@@ -123,7 +129,7 @@ def _budget(budget: float | None) -> str:
 
 
 def _permissions(options: RunOptions, remembered: Sequence[ApprovalRule]) -> list[str]:
-    if options.worker in _GATED or options.agent is None:
+    if options.agent is None:
         return ["Asks nobody before it does something"]
     if not options.contained:
         return ["Commands run as you, outside of rooms", *_asked(options, remembered)]

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from donewhen.core.work import UNKNOWN, Usage
+
 Finding = Literal["met", "unmet", "unverified"]
 DecidedBy = Literal["check", "judge", "person"]
 RequirementStatus = Literal["met", "unmet", "unverified", "stale", "waived", "regressed"]
@@ -74,3 +76,23 @@ def graded(views: Sequence[RequirementView]) -> list[str]:
     """`R1, R3: proven by your own proof`, a line for each grade that something has."""
     named = [(text, [f"R{one.number}" for one in views if one.grade == grade]) for grade, text in GRADES.items()]
     return [f"{', '.join(labels)}: {text}" for text, labels in named if labels]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalVerdict:
+    """What a judge says of a goal. `score` is the share of requirements that are met, 0 to 1; `complete` is true only
+    where every one is met, with what proves it cited; `missing` says what is missing, empty if nothing is.
+
+    >>> from donewhen import GoalVerdict
+    >>> GoalVerdict(0.5, False, "R2: no test").complete
+    False
+
+    `usage` is what asking cost, unknown unless the judge says so. The evidence ids of `findings` count what was given
+    in `evidence`, diffs apart, in order (E1, E2, ...), then what the judge was shown besides.
+    """
+
+    score: float
+    complete: bool
+    missing: str
+    findings: tuple[RequirementVerdict, ...] = ()
+    usage: Usage = UNKNOWN

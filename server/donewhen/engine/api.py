@@ -279,7 +279,7 @@ class Runs(Protocol):
         ...
 
     async def report(self, run_id: str) -> RunView:
-        """The state that a report is made of, with all iterations: see `wire.report`."""
+        """The state that a report is made of, with all iterations: see `wire.reports`."""
         ...
 
     async def forget(self, goal_path: str) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from donewhen.core.errors import GoalFileError
 from donewhen.core.goal import Goal
 from donewhen.goalfile.decode import SIZE_LIMIT
-from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import ParsedGoalFile
 from donewhen.goalfile.walk import walk_files
 from donewhen.regular import read_start
@@ -36,6 +35,8 @@ class WorkspaceGoalFiles:
     def read(self, path: str) -> ParsedGoalFile:
         """Reads and parses; raises GoalFileError only where there is no file in the workspace to read."""
         relative = self.relative(path)
+        from donewhen.goalfile.parse import parse  # lazy: Markdown and YAML take 3 MB, which an idle server needs not
+
         content = _content(self._real(relative), relative)
         return parse(content, path=relative, name=goal_name(relative))
 

@@ -11,11 +11,11 @@ from typing import Any, Literal, cast
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Limits
 from donewhen.core.panel import MOST, panel
+from donewhen.core.workers import WORKERS
 from donewhen.goalfile.front_matter import RawEntry, Scalar
 from donewhen.goalfile.globs import glob_problem, plain_glob
 from donewhen.goalfile.source import FileProblem, ProblemSeverity
 
-WORKERS = ("agent", "human", "command", "acp", "scripted")
 UNLIMITED = "unlimited"
 
 Kind = Literal["worker", "text", "panel", "whole", "duration", "money", "globs", "flag"]
@@ -33,7 +33,7 @@ class Key:
 
 
 KEYS = (
-    Key("worker", "worker", "Who works on the goal.", WORKERS),
+    Key("worker", "worker", "Who works on the goal.", tuple(WORKERS)),
     Key("model", "text", "The model of the built-in agent, as litellm names it."),
     Key("judge_model", "panel", "The model that judges what no check decides; several: `A, B, C` or `3*A`."),
     Key("max_iterations", "whole", "How many worker turns at most; 10 if absent.", ("10", "3", "20"), unlimited=True),

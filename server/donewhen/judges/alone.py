@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from donewhen.core.errors import InvalidGoal, UsageError, WorkspaceError
@@ -15,38 +15,19 @@ from donewhen.core.evidence import (
     ObservedDiff,
     ObservedFile,
     ObservedResponse,
+    check_evidence,
     shows,
 )
 from donewhen.core.globs import literal
 from donewhen.core.goal import Check, Goal, Requirement, requirement_id
-from donewhen.core.verdict import Finding, RequirementVerdict
-from donewhen.core.work import UNKNOWN, Usage
+from donewhen.core.messages import messages_of
+from donewhen.core.verdict import Finding, GoalVerdict, RequirementVerdict
+from donewhen.core.work import Usage
 from donewhen.judges.account import Account
-from donewhen.judges.claims import messages_of
 from donewhen.ports import Judge, Judgement, JudgeTask
 
 _REVISION = "alone"
 CLAIMS_ALONE = "nothing but messages was given: they are claims"
-
-
-@dataclass(frozen=True, slots=True)
-class GoalVerdict:
-    """What a judge says of a goal. `score` is the share of requirements that are met, 0 to 1; `complete` is true only
-    where every one is met, with what proves it cited; `missing` says what is missing, empty if nothing is.
-
-    >>> from donewhen import GoalVerdict
-    >>> GoalVerdict(0.5, False, "R2: no test").complete
-    False
-
-    `usage` is what asking cost, unknown unless the judge says so. The evidence ids of `findings` count what was given
-    in `evidence`, diffs apart, in order (E1, E2, ...), then what the judge was shown besides.
-    """
-
-    score: float
-    complete: bool
-    missing: str
-    findings: tuple[RequirementVerdict, ...] = ()
-    usage: Usage = UNKNOWN
 
 
 async def judge_goal(
@@ -109,20 +90,6 @@ def _check_files(files: Any) -> None:
     texts = isinstance(files, Mapping) and cast("Mapping[object, object]", files).items()
     if texts is False or not all(isinstance(one, str) for pair in texts for one in pair):
         raise UsageError('files are texts by path: files={"path.py": "its text"}')
-
-
-def check_evidence(evidence: Sequence[Observation], about: str) -> None:
-    """Raises UsageError for what is no evidence, or none of a goal about this."""
-    if isinstance(evidence, str | Mapping) or not isinstance(evidence, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
-        raise UsageError(f"evidence is a sequence: evidence=[...]; it is {type(cast('object', evidence)).__name__}")
-    if any(isinstance(one, Mapping) for one in evidence):
-        raise UsageError("messages are claims, not evidence: give them as `messages`")
-    if not all(isinstance(one, Observation) for one in evidence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
-        raise UsageError("evidence is what was observed: a CheckResult, ObservedCommand, ObservedDiff, ...")
-    if about != "response" and any(isinstance(one, ObservedResponse) for one in evidence):
-        raise UsageError(
-            'a response proves nothing about a workspace: give a goal about the response, about="response"'
-        )
 
 
 def _verdict(goal: Goal, findings: Sequence[RequirementVerdict], usage: Usage) -> GoalVerdict:

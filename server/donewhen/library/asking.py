@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from donewhen.core.errors import UsageError
+from donewhen.app.program import ask_judge
+from donewhen.callables.agents import claims_of
+from donewhen.callables.threads import run_sync
 from donewhen.core.evidence import Observation
 from donewhen.core.goal import Goal
-from donewhen.evidence.masking import Masking
-from donewhen.judges.alone import GoalVerdict
-from donewhen.judges.alone import judge_goal as ask_alone
-from donewhen.library.agents import claims_of
-from donewhen.library.assembling import environment, judge_secrets, model_judge
+from donewhen.core.verdict import GoalVerdict
 from donewhen.library.goals import asked_goal
-from donewhen.library.judging import JudgeLike, judge_of
-from donewhen.library.threads import run_sync
+from donewhen.library.models import JudgeLike, judge_of, keys_of, options_of
 
 
 def judge_goal(
@@ -59,14 +56,7 @@ async def ajudge_goal(
     False
     """
     given = judge_of(judge, files)
-    secrets = judge_secrets(given)
-    asked, closing = model_judge(given, Masking(environment, secrets).mask, secrets)
-    if asked is None:
-        raise UsageError("a judge is needed: a model's name, a JudgeConfig or a callable")
     wanted = asked_goal(goal) if isinstance(goal, str) else goal
-    try:
-        verdict = await ask_alone(asked, wanted, evidence, messages=claims_of(messages), files=files)
-    finally:
-        if closing is not None:
-            await closing()
-    return verdict
+    return await ask_judge(
+        options_of(given), wanted, evidence, messages=claims_of(messages), files=files, secrets=keys_of(None, given)
+    )

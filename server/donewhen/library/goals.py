@@ -11,7 +11,6 @@ from typing import Any
 
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
-from donewhen.core.work import RunWarning
 from donewhen.goalfile.stated import stated_commands, stated_files
 from donewhen.library.arguments import several
 
@@ -164,13 +163,6 @@ def refuse_missing(goal: Goal, validators: Mapping[str, Callable[..., Any]]) -> 
     for check in goal.checks:
         if check.kind == "validator" and check.id not in validators:
             raise UsageError(f"the goal needs the validator {check.command}: give it in checks")
-
-
-def unlimited_warnings(limits: Limits) -> tuple[RunWarning, ...]:
-    """`unlimited` is a person's choice, and shows (C1)."""
-    names = {"max_iterations": "iterations", "timeout": "time"}
-    open_ones = [word for name, word in names.items() if getattr(limits, name) is None]
-    return (RunWarning("unlimited", f"this run has no limit of {' and '.join(open_ones)}"),) if open_ones else ()
 
 
 def _requiring(check: Check, number: int) -> Requirement:

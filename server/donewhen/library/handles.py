@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
+from donewhen.callables.threads import called
 from donewhen.core.errors import UsageError
 from donewhen.core.state import RunState
 from donewhen.core.work import Answer, Interrupt
@@ -16,7 +17,6 @@ from donewhen.engine.api import HaltAnswer, LimitChanges, RunView
 from donewhen.library.arguments import callback, duration
 from donewhen.library.outcomes import GoalOutcome
 from donewhen.library.sessions import Session
-from donewhen.library.threads import called
 
 CALLBACK_ENDS = 2.0
 """Seconds that a callback has once the run is over."""

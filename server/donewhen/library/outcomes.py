@@ -11,9 +11,8 @@ from typing import Any, cast
 from donewhen.core.plugging import Halted
 from donewhen.core.proof import assess
 from donewhen.core.state import KnownFinding, RunState
-from donewhen.core.verdict import PROVEN, RequirementStatus, RequirementVerdict, RequirementView
+from donewhen.core.verdict import PROVEN, GoalVerdict, RequirementStatus, RequirementVerdict, RequirementView
 from donewhen.core.work import Interrupt, Usage
-from donewhen.judges.alone import GoalVerdict
 
 
 class GoalStatus(StrEnum):

@@ -2,55 +2,132 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
 
+from donewhen.app.program import RunParts, judge_name
+from donewhen.callables.threads import run_sync
+from donewhen.callables.workers import CallableWorker, PromptTemplate, worker_of
 from donewhen.core.errors import UnknownRun, UsageError
 from donewhen.core.events import Approve
-from donewhen.core.goal import Goal
 from donewhen.engine.api import HaltAnswer, LimitChanges, StartOptions
 from donewhen.engine.runs import changed_limits
 from donewhen.library import arguments
 from donewhen.library.arguments import Time, duration
-from donewhen.library.assembling import RunParts, judge_name, open_session
 from donewhen.library.goals import CheckLike, GoalLike, refuse_missing, validators_of, wanted_goal
 from donewhen.library.handles import GoalRun, OnEvent, OnInterrupt, answer_of, callbacks_of
-from donewhen.library.judging import JudgeLike, judge_of
+from donewhen.library.models import AgentConfig, JudgeLike, WorkerLike, judge_of, keys_of, options_of
 from donewhen.library.outcomes import GoalOutcome
-from donewhen.library.sessions import Session
-from donewhen.library.threads import run_sync
-from donewhen.library.workers import AgentConfig, CallableWorker, PromptTemplate, worker_of
-from donewhen.ports import Worker
+from donewhen.library.sessions import Session, open_session
 
 Unlimited = Literal["unlimited"]
-WorkerLike = Worker | AgentConfig | Callable[..., Any]
-"""A callable that takes the prompt, an AgentConfig, or the Worker port."""
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
+class _CommonArguments(TypedDict, total=False):
+    max_iterations: int | Unlimited | None
+    timeout: Time | None
+    budget: float | Unlimited | None
+    token_budget: int | Unlimited | None
+    agent: Any
+    resume_prompt_template: Callable[[str | None], Any] | None
+    plugins: Sequence[object]
+    on_event: OnEvent | None
+    on_interrupt: OnInterrupt | None
+    state_dir: str | Path | None
+
+
+class RunArguments(_CommonArguments, total=False):
+    """What `run_goal`, `arun_goal` and `start_goal` take by name; `run_goal` says what each means."""
+
+    workspace: str | Path | None
+    checks: Sequence[CheckLike]
+    stall_after: int | None
+    check_timeout: Time | None
+    preserve_context: bool
+    approve: Approve
+    durable: bool
+
+
+class _Recorded(TypedDict):
+    workspace: str | Path
+
+
+class ResumeArguments(_CommonArguments, _Recorded, total=False):
+    """What `resume_goal` and `aresume_goal` take by name; the workspace is needed."""
+
+    checks: Sequence[Callable[..., Any]]
+    plugin: str | None
+    data: Any
+    answers: Mapping[str, Any] | None
+
+
+DEFAULTS: Mapping[str, Any] = {
+    "workspace": None,
+    "checks": (),
+    "plugin": None,
+    "data": None,
+    "answers": None,
+    "max_iterations": None,
+    "timeout": None,
+    "budget": None,
+    "token_budget": None,
+    "stall_after": None,
+    "check_timeout": None,
+    "agent": None,
+    "preserve_context": True,
+    "resume_prompt_template": None,
+    "approve": "deny",
+    "plugins": (),
+    "on_event": None,
+    "on_interrupt": None,
+    "durable": True,
+    "state_dir": None,
+}
+"""What each argument is where it isn't given, in the order in which help and editors show them."""
+
+
+def _spelled_out(function: FunctionT) -> FunctionT:
+    """With a signature that names each argument and its default, for `help`, notebooks and `inspect.signature`."""
+    signature = inspect.signature(function)
+    (*positional, options) = signature.parameters.values()
+    kind = RunArguments if "RunArguments" in str(options.annotation) else ResumeArguments
+    named = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if name in kind.__required_keys__ else default,
+            annotation=getattr(kind.__annotations__[name], "__forward_arg__", kind.__annotations__[name]),
+        )
+        for name, default in DEFAULTS.items()
+        if name in kind.__annotations__
+    ]
+    vars(function)["__signature__"] = signature.replace(parameters=[*positional, *named])
+    return function
+
+
+def _given(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """All named arguments of a call. Raises TypeError for one that the function doesn't take, or needs."""
+    named = {
+        one.name: one
+        for one in inspect.signature(function).parameters.values()
+        if one.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    for name in options:
+        if name not in named:
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+    for name, one in named.items():
+        if one.default is inspect.Parameter.empty and name not in options:
+            raise TypeError(f"{function.__name__}() is missing the keyword argument {name!r}")
+    return {**{name: one.default for name, one in named.items()}, **options}
+
+
+@_spelled_out
 def run_goal(
-    goal: GoalLike,
-    worker: WorkerLike,
-    judge: JudgeLike | None = None,
-    *,
-    workspace: str | Path | None = None,
-    checks: Sequence[CheckLike] = (),
-    max_iterations: int | Unlimited | None = None,
-    timeout: Time | None = None,
-    budget: float | Unlimited | None = None,
-    token_budget: int | Unlimited | None = None,
-    stall_after: int | None = None,
-    check_timeout: Time | None = None,
-    agent: Any = None,
-    preserve_context: bool = True,
-    resume_prompt_template: Callable[[str | None], Any] | None = None,
-    approve: Approve = "deny",
-    plugins: Sequence[object] = (),
-    on_event: OnEvent | None = None,
-    on_interrupt: OnInterrupt | None = None,
-    durable: bool = True,
-    state_dir: str | Path | None = None,
+    goal: GoalLike, worker: WorkerLike, judge: JudgeLike | None = None, **options: Unpack[RunArguments]
 ) -> GoalOutcome:
     """Pursues a goal until it is proven, or a limit ends it; works inside of a running event loop, too (a notebook).
 
@@ -73,40 +150,13 @@ def run_goal(
     >>> print(outcome.status, outcome.iterations, outcome.response)
     complete 2 short
     """
-    runs: list[GoalRun] = []
-    given = dict(locals())
-    del given["runs"]
-
-    async def pursue() -> GoalOutcome:
-        async with await start_goal(**given) as run:
-            runs.append(run)
-            return await run.outcome()
-
-    return run_sync(pursue(), lambda: any(run.pause_soon("Ctrl-C") for run in runs))
+    _given(run_goal, options)
+    return _to_its_end(lambda: start_goal(goal, worker, judge, **options))
 
 
+@_spelled_out
 async def arun_goal(
-    goal: GoalLike,
-    worker: WorkerLike,
-    judge: JudgeLike | None = None,
-    *,
-    workspace: str | Path | None = None,
-    checks: Sequence[CheckLike] = (),
-    max_iterations: int | Unlimited | None = None,
-    timeout: Time | None = None,
-    budget: float | Unlimited | None = None,
-    token_budget: int | Unlimited | None = None,
-    stall_after: int | None = None,
-    check_timeout: Time | None = None,
-    agent: Any = None,
-    preserve_context: bool = True,
-    resume_prompt_template: Callable[[str | None], Any] | None = None,
-    approve: Approve = "deny",
-    plugins: Sequence[object] = (),
-    on_event: OnEvent | None = None,
-    on_interrupt: OnInterrupt | None = None,
-    durable: bool = True,
-    state_dir: str | Path | None = None,
+    goal: GoalLike, worker: WorkerLike, judge: JudgeLike | None = None, **options: Unpack[RunArguments]
 ) -> GoalOutcome:
     """As `run_goal`, for callers with `await`. Cancelled, it ends all that the run had started, and the run is
     `interrupted`: where it is durable, `resume_goal` goes on.
@@ -118,33 +168,14 @@ async def arun_goal(
     >>> asyncio.run(arun_goal("Write a haiku", worker, lambda task: "haiku" in task.response)).status.value
     'complete'
     """
-    given = dict(locals())
-    async with await start_goal(**given) as run:
+    _given(arun_goal, options)
+    async with await start_goal(goal, worker, judge, **options) as run:
         return await run.outcome()
 
 
+@_spelled_out
 async def start_goal(
-    goal: GoalLike,
-    worker: WorkerLike,
-    judge: JudgeLike | None = None,
-    *,
-    workspace: str | Path | None = None,
-    checks: Sequence[CheckLike] = (),
-    max_iterations: int | Unlimited | None = None,
-    timeout: Time | None = None,
-    budget: float | Unlimited | None = None,
-    token_budget: int | Unlimited | None = None,
-    stall_after: int | None = None,
-    check_timeout: Time | None = None,
-    agent: Any = None,
-    preserve_context: bool = True,
-    resume_prompt_template: Callable[[str | None], Any] | None = None,
-    approve: Approve = "deny",
-    plugins: Sequence[object] = (),
-    on_event: OnEvent | None = None,
-    on_interrupt: OnInterrupt | None = None,
-    durable: bool = True,
-    state_dir: str | Path | None = None,
+    goal: GoalLike, worker: WorkerLike, judge: JudgeLike | None = None, **options: Unpack[RunArguments]
 ) -> GoalRun:
     """Starts a run and returns at once: the handle steers it. The arguments are those of `run_goal`. A second run in
     the same workspace raises AlreadyRunning.
@@ -157,14 +188,12 @@ async def start_goal(
     >>> asyncio.run(main())
     'complete'
     """
+    given = _given(start_goal, options)
+    on_event, on_interrupt = given.pop("on_event"), given.pop("on_interrupt")
     callbacks_of(on_event, on_interrupt)
-    parts = parts_of(
-        goal, worker, judge, workspace=workspace, checks=checks, agent=agent, preserve_context=preserve_context,
-        resume_prompt_template=resume_prompt_template, approve=approve, plugins=plugins,
-        attended=on_interrupt is not None, durable=durable, state_dir=state_dir,
-    )  # fmt: skip
-    limits = LimitChanges(max_iterations, duration("timeout", timeout), budget, token_budget)
-    return await started(limited(parts, limits, stall_after, check_timeout), on_event, on_interrupt)
+    changes, stall_after, check_timeout = _limits(given), given.pop("stall_after"), given.pop("check_timeout")
+    parts = parts_of(goal, worker, judge, attended=on_interrupt is not None, **given)
+    return await started(limited(parts, changes, stall_after, check_timeout), on_event, on_interrupt)
 
 
 async def started(parts: RunParts, on_event: OnEvent | None = None, on_interrupt: OnInterrupt | None = None) -> GoalRun:
@@ -179,26 +208,12 @@ async def started(parts: RunParts, on_event: OnEvent | None = None, on_interrupt
     return GoalRun(session, on_event, on_interrupt)
 
 
+@_spelled_out
 def resume_goal(
     run_id: str | None,
     worker: WorkerLike | None = None,
     judge: JudgeLike | None = None,
-    *,
-    workspace: str | Path,
-    checks: Sequence[Callable[..., Any]] = (),
-    plugin: str | None = None,
-    data: Any = None,
-    answers: Mapping[str, Any] | None = None,
-    max_iterations: int | Unlimited | None = None,
-    timeout: Time | None = None,
-    budget: float | Unlimited | None = None,
-    token_budget: int | Unlimited | None = None,
-    agent: Any = None,
-    resume_prompt_template: Callable[[str | None], Any] | None = None,
-    plugins: Sequence[object] = (),
-    on_event: OnEvent | None = None,
-    on_interrupt: OnInterrupt | None = None,
-    state_dir: str | Path | None = None,
+    **options: Unpack[ResumeArguments],
 ) -> GoalOutcome:
     """Lets a run go on that is paused, was halted, interrupted by a crash, or ended by a limit that is raised now;
     None: the newest one of the workspace. Its count, time, cost and history go on, nothing that was done is done again.
@@ -216,25 +231,18 @@ def resume_goal(
     >>> print(capped.status, outcome.status, outcome.iterations)
     capped complete 2
     """
-    runs: list[GoalRun] = []
-    given = dict(locals())
-    del given["runs"]
-
-    async def pursue() -> GoalOutcome:
-        async with await resume_run(**given) as run:
-            runs.append(run)
-            return await run.outcome()
-
-    return run_sync(pursue(), lambda: any(run.pause_soon("Ctrl-C") for run in runs))
+    _given(resume_goal, options)
+    return _to_its_end(lambda: _resumed(run_id, worker, judge, options))
 
 
+@_spelled_out
 async def aresume_goal(
     run_id: str | None,
     worker: WorkerLike | None = None,
     judge: JudgeLike | None = None,
-    **options: Any,
+    **options: Unpack[ResumeArguments],
 ) -> GoalOutcome:
-    """As `resume_goal`, which names the options, for callers with `await`.
+    """As `resume_goal`, for callers with `await`.
 
     >>> import asyncio
     >>> from tempfile import mkdtemp
@@ -244,50 +252,53 @@ async def aresume_goal(
         ...
     donewhen.core.errors.UnknownRun: there is no run 4711 in this workspace: `donewhen list` shows all
     """
-    async with await resume_run(run_id, worker, judge, **options) as run:
+    _given(aresume_goal, options)
+    async with await _resumed(run_id, worker, judge, options) as run:
         return await run.outcome()
 
 
-async def resume_run(
-    run_id: str | None,
-    worker: WorkerLike | None = None,
-    judge: JudgeLike | None = None,
-    *,
-    workspace: str | Path,
-    checks: Sequence[Callable[..., Any]] = (),
-    plugin: str | None = None,
-    data: Any = None,
-    answers: Mapping[str, Any] | None = None,
-    max_iterations: int | Unlimited | None = None,
-    timeout: Time | None = None,
-    budget: float | Unlimited | None = None,
-    token_budget: int | Unlimited | None = None,
-    agent: Any = None,
-    resume_prompt_template: Callable[[str | None], Any] | None = None,
-    plugins: Sequence[object] = (),
-    on_event: OnEvent | None = None,
-    on_interrupt: OnInterrupt | None = None,
-    state_dir: str | Path | None = None,
+def _to_its_end(start: Callable[[], Coroutine[Any, Any, GoalRun]]) -> GoalOutcome:
+    """The outcome of a run, for a caller without `await`. Ctrl-C pauses it."""
+    runs: list[GoalRun] = []
+
+    async def pursue() -> GoalOutcome:
+        async with await start() as run:
+            runs.append(run)
+            return await run.outcome()
+
+    return run_sync(pursue(), lambda: any(run.pause_soon("Ctrl-C") for run in runs))
+
+
+async def _resumed(
+    run_id: str | None, worker: WorkerLike | None, judge: JudgeLike | None, options: Mapping[str, Any]
 ) -> GoalRun:
-    """As `resume_goal`, but returns at once: the handle steers the run."""
+    """The run, just let go on."""
+    given = _given(resume_goal, options)
+    on_event, on_interrupt = given.pop("on_event"), given.pop("on_interrupt")
     callbacks_of(on_event, on_interrupt)
-    parts = parts_of(
-        None, worker, judge, workspace=workspace, agent=agent, plugins=plugins, state_dir=state_dir,
-        resume_prompt_template=resume_prompt_template, attended=on_interrupt is not None,
-    )  # fmt: skip
+    limits, checks = _limits(given), given.pop("checks")
+    plugin, data = given.pop("plugin"), given.pop("data")
+    answers: Mapping[str, Any] = given.pop("answers") or {}
+    parts = parts_of(None, worker, judge, attended=on_interrupt is not None, **given)
     parts = replace(parts, validators=validators_of(arguments.several("checks", checks)))
-    limits = LimitChanges(max_iterations, duration("timeout", timeout), budget, token_budget)
     halt = HaltAnswer(plugin, data) if plugin is not None or data is not None else None
     session = await open_session(parts)
     try:
         known = await _known(session, run_id, parts)
-        for interrupt_id, said in (answers or {}).items():
+        for interrupt_id, said in answers.items():
             await session.runs.answer(known, interrupt_id, answer_of(said))
         await session.resume(known, limits, halt, StartOptions(askable=on_interrupt is not None))
     except BaseException:
         await session.close()
         raise
     return GoalRun(session, on_event, on_interrupt)
+
+
+def _limits(given: dict[str, Any]) -> LimitChanges:
+    """The limits among the arguments, which are taken out of them."""
+    names = ("max_iterations", "timeout", "budget", "token_budget")
+    iterations, timeout, budget, tokens = (given.pop(name) for name in names)
+    return LimitChanges(iterations, duration("timeout", timeout), budget, tokens)
 
 
 async def _known(session: Session, run_id: str | None, parts: RunParts) -> str:
@@ -328,9 +339,10 @@ def parts_of(
     wanted = None if goal is None else wanted_goal(goal, checks=checks, judged=judging is not None, workspace=root)
     return RunParts(
         wanted.goal if wanted is not None else None,
-        made,
-        judging,
+        options_of(made),
+        options_of(judging),
         wanted.validators if wanted is not None else {},
+        keys_of(made, judging),
         workspace=root,
         template=template,
         said=made.said if isinstance(made, CallableWorker) else None,
@@ -360,8 +372,4 @@ def limited(
         limits = replace(limits, stall_after=stall_after)
     if check_timeout is not None:
         limits = replace(limits, check_timeout=duration("check_timeout", check_timeout))
-    return replace(parts, goal=_with(goal, limits))
-
-
-def _with(goal: Goal, limits: Any) -> Goal:
-    return replace(goal, limits=limits)
+    return replace(parts, goal=replace(goal, limits=limits))

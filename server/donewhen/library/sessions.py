@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from donewhen.app.program import Assembled, RunParts, assembled
+from donewhen.callables.validators import NOTHING
 from donewhen.core.errors import UsageError
 from donewhen.core.events import Entry, InterruptOpened, RunOptions
 from donewhen.core.state import RunState
@@ -15,11 +17,7 @@ from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
 from donewhen.engine.records import Records
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
-from donewhen.evidence.validators import NOTHING
-from donewhen.library.checking import ResponseChecker
-from donewhen.library.judging import JudgeConfig
 from donewhen.library.outcomes import GoalOutcome, outcome_of
-from donewhen.ports import Judge, Ledger
 
 NO_OPTIONS = RunOptions(worker=None)
 
@@ -27,18 +25,16 @@ NO_OPTIONS = RunOptions(worker=None)
 class Session:
     """Holds one run at a time. `runs` steers it as any front end does."""
 
-    def __init__(
-        self, setup: EngineSetup, checker: ResponseChecker, ledger: Ledger, judge: Judge | JudgeConfig | None
-    ) -> None:
+    def __init__(self, made: Assembled) -> None:
+        setup = made.setup
         self.stirred = asyncio.Event()
         """Set whenever an interrupt is opened."""
-        self.checker = checker
+        self.checker = made.checker
         found = setup.plugins(NO_OPTIONS)
         self.plugins = found.names if found is not None else ()
         """The names of the plugins that the run has."""
         self.runs = LibraryRuns(replace(setup, observe=self._observer(setup.observe)))
-        self._ledger = ledger
-        self._judge = judge
+        self._ledger = made.ledger
         self._run: ActiveRun | None = None
         self._later: RunState | None = None
         self._closed = False
@@ -120,6 +116,11 @@ def _returned(state: RunState) -> str | None:
     """What validators are still to look at, from before the run stood still: nothing that ran runs again (C23)."""
     result = state.halt.result if state.halt is not None else None
     return state.returned if result is None else result.returned
+
+
+async def open_session(parts: RunParts) -> Session:
+    """Nothing is started yet. Raises UsageError for parts that can't work together, LedgerUnavailable."""
+    return Session(await assembled(parts))
 
 
 class LibraryRuns(Supervisor):

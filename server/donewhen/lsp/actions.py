@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
 
+from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.diagnostics import SOURCE
-from donewhen.lsp.goal_text import RequirementSource
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.lenses import run_commands
 from donewhen.lsp.places import file_path

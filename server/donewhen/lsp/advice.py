@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from donewhen.core.errors import DoneWhenError, GoalFileError, UsageError
+from donewhen.goalfile.files import goal_name
+from donewhen.goalfile.parse import parse
+from donewhen.goalfile.preflight import hints_of
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.markup import MARKDOWN
+from donewhen.lsp.opening import open_adviser
 from donewhen.wire.spent import spent_json
 
 if TYPE_CHECKING:
+    from donewhen.app.services import Adviser
     from donewhen.core.work import Usage
     from donewhen.lsp import arguments as a
-    from donewhen.lsp.services import Adviser
     from donewhen.lsp.session import Session
 
 SaidT = TypeVar("SaidT")
@@ -46,14 +50,13 @@ async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     text = session.texts.text(place.absolute)
     if text is None:
         raise UsageError(f"{place.path} can't be read")
-    features = await session.features()
-    broken = [one.message for one in features.parse(text, place.path).problems if one.severity == "error"]
-    if broken:
-        raise GoalFileError(broken[0])
+    parsed = parse(text, path=place.path, name=goal_name(place.path))
+    if parsed.errors:
+        raise GoalFileError(parsed.errors[0].message)
     advice = await _asked(session, place.root, "Asking {model} for hints", lambda adviser: adviser.hints(text))
     if advice.failed is not None:
         _say(session, f"The model gave no hints: {advice.failed}")
-    hints = [*features.hints(text, place.path), *advice.said]
+    hints = [*hints_of(parsed), *advice.said]
     told = [{"requirementId": h.requirement_id, "number": h.number, "message": h.message} for h in hints]
     return {"hints": told, **cost_of(advice.spent)}
 
@@ -80,7 +83,7 @@ async def _asked(
     if not session.host.trusted:
         return advice
     try:
-        async with session.host.services.open_adviser(session.wanted(root)) as adviser:
+        async with open_adviser(session.host.services, session.wanted(root)) as adviser:
             if adviser is None:
                 return advice
             advice.model = adviser.model

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from donewhen.lsp.strictness import Strict, Unlimited
+from donewhen.wire.reports import ReportFormat
 
 
 class GoalSet(Strict):
@@ -167,4 +168,4 @@ class RunHint(Strict):
 
 class RunReport(Strict):
     run_id: str
-    format: Literal["markdown", "short", "json", "junit"] = "markdown"
+    format: ReportFormat = "markdown"

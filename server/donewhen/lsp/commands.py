@@ -63,7 +63,7 @@ async def execute(session: Session, params: Any) -> Any:
 
 async def start(session: Session, argument: a.RunStart) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
-    folder = await session.folder_to_execute(place.root)
+    folder = await session.folder(place.root)
     view = await folder.runs.start(place.path, StartOptions(worker=argument.worker, limits=_limits(argument)))
     return {"runId": view.state.run_id}
 
@@ -162,7 +162,7 @@ async def guard(session: Session, argument: a.RunGuard) -> dict[str, Any]:
         folder, goal_path = await folder_of(session, argument.run_id), None
     else:
         place = goal_place(session, argument.goal_uri or "")
-        folder, goal_path = await session.folder_to_execute(place.root), place.path
+        folder, goal_path = await session.folder(place.root), place.path
     view = await folder.runs.guard(argument.on, run_id=argument.run_id, goal_path=goal_path)
     return shown(session, folder, view)
 

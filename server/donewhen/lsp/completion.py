@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from donewhen.lsp.goal_text import CompletionItem
+from donewhen.goalfile.complete import CompletionChoice, completions
+from donewhen.goalfile.detect import detect
+from donewhen.goalfile.walk import walk_files
 from donewhen.lsp.goal_view import GoalView, goal_view
 
 if TYPE_CHECKING:
@@ -30,17 +32,18 @@ async def completion(session: Session, params: types.CompletionParams) -> types.
     text = None if goal is None else session.texts.text(goal.place.absolute)
     if goal is None or text is None:
         return None
-    features = await session.features()
-    column = goal.column(params.position)
-    found = await asyncio.to_thread(features.complete, text, params.position.line, column, goal.place.root)
+    line, column, root = params.position.line, goal.column(params.position), goal.place.root
+    found = await asyncio.to_thread(
+        lambda: completions(text, line, column, detected=detect(root), files=walk_files(root))
+    )
     return types.CompletionList(is_incomplete=False, items=[_item(goal, one) for one in found])
 
 
-def _item(goal: GoalView, one: CompletionItem) -> types.CompletionItem:
+def _item(goal: GoalView, one: CompletionChoice) -> types.CompletionItem:
     return types.CompletionItem(
         label=one.label,
         kind=KINDS.get(one.kind, types.CompletionItemKind.Text),
         detail=one.detail or None,
-        filter_text=one.text,
-        text_edit=types.TextEdit(goal.range(one.span), one.text),
+        filter_text=one.insert,
+        text_edit=types.TextEdit(goal.range(one.span), one.insert),
     )

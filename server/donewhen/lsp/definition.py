@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from donewhen.goalfile.source import Value
 from donewhen.lsp.evidence_files import evidence_files
-from donewhen.lsp.goal_text import Value
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.links import matching
 

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from donewhen.core.errors import UsageError, WorkspaceError
 from donewhen.engine.api import StartOptions
+from donewhen.goalfile.amend import add_check, name_judge
+from donewhen.goalfile.draft import draft, draft_path
 from donewhen.lsp.advice import Proposal, cost_of, proposed
 from donewhen.lsp.failures import ClientSilent, InvalidParams
 from donewhen.lsp.goal_places import goal_place
+from donewhen.lsp.opening import survey
 from donewhen.lsp.places import is_goal_file, required_path
 from donewhen.lsp.snapshots import snapshot_json
 
@@ -31,24 +34,23 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
     if not argument.objective.strip():
         raise InvalidParams("objective: say what is wanted")
     root = _root(session, argument.workspace_uri, argument.goal_uri)
-    features = await session.features()
     if argument.goal_uri is not None:
         path = required_path(argument.goal_uri, "goalUri")
         if not is_goal_file(path):
             raise InvalidParams("goalUri: a goal file is named GOAL.md or *.goal.md")
     else:
-        path = await asyncio.to_thread(features.draft_path, root, argument.objective)
+        path = await asyncio.to_thread(draft_path, root, argument.objective)
     if await asyncio.to_thread(path.exists):
         raise UsageError(f"{path.name} exists already: it is never overwritten")
     found = await _found(session, root, argument)
     proposal = Proposal(argument.requirements or [])
     if argument.requirements is None and not argument.start:
         proposal = await proposed(session, root, argument.objective, found.commands)
-    text = features.draft(
+    text = draft(
         argument.objective,
         found.commands,
         proposal.requirements,
-        judged=session.host.services.judged(session.wanted(root)),
+        judged=session.wanted(root).settings().pick("judge_model") is not None,
         proposed_by=proposal.model,
         notes=found.notes(),
         green=found.green,
@@ -60,7 +62,7 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
     result: dict[str, Any] = {"goalUri": session.texts.uri(path), **cost_of(proposal.spent)}
     if argument.start:
         place = session.place(path)
-        folder = await session.folder_to_execute(place.root)
+        folder = await session.folder(place.root)
         result["runId"] = (await folder.runs.start(place.path, StartOptions())).state.run_id
     return result
 
@@ -70,7 +72,7 @@ async def detect_checks(session: Session, argument: a.GoalDetect) -> dict[str, A
     run here is offered, and not suggested."""
     root = _root(session, argument.workspace_uri, None)
     tries = argument.try_checks and session.host.trusted
-    found = await session.host.services.survey(session.wanted(root), tries)
+    found = await survey(session.host.services, session.wanted(root), tries=tries)
     if tries:
         session.tried[root] = (time.monotonic(), found)
     return {"checks": [_detected(check) for check in found.checks]}
@@ -101,11 +103,11 @@ async def _found(session: Session, root: Path, argument: a.GoalSet) -> Survey:
 
 async def _surveyed(session: Session, root: Path, *, tries: bool) -> Survey:
     """The checks of the folder, those of a draft tried, until the person cuts that short."""
-    survey, wanted = session.host.services.survey, session.wanted(root)
-    untried = await survey(wanted, False)
+    services, wanted = session.host.services, session.wanted(root)
+    untried = await survey(services, wanted, tries=False)
     if not tries or not session.host.trusted or not untried.commands:
         return untried
-    return await session.errands.run("Trying the checks of the draft", survey(wanted, True)) or untried
+    return await session.errands.run("Trying the checks of the draft", survey(services, wanted, tries=True)) or untried
 
 
 async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
@@ -118,11 +120,10 @@ async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
     text = session.texts.text(place.absolute)
     if parsed is None or text is None:
         raise UsageError(f"{place.path} can't be read")
-    features = await session.features()
     if argument.judge_model is not None:
-        edit = features.name_judge(parsed, argument.judge_model)
+        edit = name_judge(parsed, argument.judge_model)
     else:
-        edit = features.add_check(parsed, argument.requirement_id, argument.check or "")
+        edit = add_check(parsed, argument.requirement_id, argument.check or "")
     span, texts = edit.span, session.texts
     start = (span.start_line, texts.character(place.absolute, span.start_line, span.start_column))
     end = (span.end_line, texts.character(place.absolute, span.end_line, span.end_column))
@@ -137,7 +138,7 @@ async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
 
 async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
-    folder = await session.folder_to_execute(place.root)
+    folder = await session.folder(place.root)
     view = await folder.runs.check(place.path)
     folder.board.take(view)
     session.goal_changed(place.root, place.path)

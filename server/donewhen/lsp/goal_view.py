@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from donewhen.core.evidence import Evidence
 from donewhen.core.verdict import RequirementView
-from donewhen.lsp.goal_text import ParsedGoal, RequirementSource, Span
+from donewhen.goalfile.source import ParsedGoalFile, RequirementSource, Span
 from donewhen.lsp.places import Place
 from donewhen.lsp.positions import Encoding, from_client, to_client
 
@@ -26,7 +26,7 @@ class GoalView:
 
     uri: str
     place: Place
-    parsed: ParsedGoal
+    parsed: ParsedGoalFile
     view: RunView | None
     lines: Sequence[str] = ()
     encoding: Encoding = "utf-16"

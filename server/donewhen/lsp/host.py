@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from donewhen.app.services import Services
     from donewhen.engine.api import Runs, RunView
     from donewhen.lsp.board import Board
-    from donewhen.lsp.services import LspServices, OpenWorkspace
+    from donewhen.lsp.opening import OpenWorkspace
     from donewhen.ports import EditorView
 
 logger = logging.getLogger(__name__)
@@ -36,8 +37,11 @@ Listener = Callable[[Folder, "RunView"], None]
 class Host:
     """The workspace folders of this process, each opened once, when something first needs it."""
 
-    def __init__(self, services: LspServices) -> None:
+    def __init__(self, services: Services, state_dir: Path | None = None, client_process_id: int | None = None) -> None:
         self.services = services
+        self.client_process_id = client_process_id
+        """What the command line says of the client's process; None: nothing."""
+        self._state_dir = state_dir
         self.listener: Listener | None = None
         """Whoever shows the runs to a client now; nobody between two clients."""
         self.trusted = False
@@ -60,14 +64,14 @@ class Host:
 
     def wanted(self, root: Path, state_dir: Path | None) -> OpenWorkspace:
         """What opens a folder; settings and trust are asked for again whenever they matter."""
-        from donewhen.lsp.services import OpenWorkspace
+        from donewhen.lsp.opening import OpenWorkspace  # lazy: settings are read once a folder is opened
 
         return OpenWorkspace(
             root,
             lambda: self.settings,
             lambda: self.trusted,
             lambda: self.secrets,
-            state_dir,
+            state_dir or self._state_dir,
             lambda path: self.unsaved(root / path),
             lambda: self.editor(root),
         )
@@ -106,7 +110,9 @@ class Host:
 
     async def _open(self, wanted: OpenWorkspace) -> Folder:
         board_module = await asyncio.to_thread(_import_board)
-        runs = await self.services.open_workspace(wanted)
+        from donewhen.lsp.opening import open_runs  # lazy: as above
+
+        runs = await open_runs(self.services, wanted)
         folder = Folder(wanted.root, runs, board_module())
         self._unsubscribe.append(runs.subscribe(lambda view: self._changed(folder, view)))
         with contextlib.suppress(asyncio.CancelledError):

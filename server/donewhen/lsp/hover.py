@@ -13,8 +13,8 @@ from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Problem
 from donewhen.core.resting import Resting
 from donewhen.core.state import RunState
 from donewhen.core.verdict import GRADES, RequirementView
+from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.evidence_files import evidence_files
-from donewhen.lsp.goal_text import RequirementSource
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.markup import MARKDOWN, PLAIN, Markup
 from donewhen.lsp.resting import resting_text

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from donewhen.core.proof import guardable
 from donewhen.core.state import RunState
-from donewhen.lsp.goal_text import RequirementSource
+from donewhen.goalfile.source import RequirementSource
 from donewhen.lsp.goal_view import GoalView, goal_view
 
 if TYPE_CHECKING:

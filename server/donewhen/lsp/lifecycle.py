@@ -20,7 +20,7 @@ def initialize(session: Session, params: object) -> dict[str, Any]:
         session.dismiss()
         raise Refused(failures.INVALID_REQUEST, "initializationOptions.token is not the token that was printed")
     session.introduce(profile)
-    pid = profile.process_id or session.host.services.client_process_id
+    pid = profile.process_id or session.host.client_process_id
     if pid is not None and session.doorkeeper is None:  # over TCP runs outlive the client
         session.later(_end_with(session, pid), f"process {pid}")
     return initialize_result(profile.encoding, pull=profile.diagnostic_refresh)

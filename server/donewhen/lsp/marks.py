@@ -11,7 +11,7 @@ from donewhen.core.evidence import CheckResult, EditorReport, Problem
 from donewhen.core.proof import satisfied
 from donewhen.core.verdict import RequirementStatus, RequirementView
 from donewhen.engine.api import RunView
-from donewhen.lsp.goal_text import FileProblem, ParsedGoal, RequirementSource, Span
+from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource, Span
 
 Severity = Literal["error", "warning", "information", "hint"]
 
@@ -77,7 +77,7 @@ class Surroundings:
     evidence_uris: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def collect(path: str, parsed: ParsedGoal, view: RunView | None, memory: Memory, around: Surroundings) -> Collected:
+def collect(path: str, parsed: ParsedGoalFile, view: RunView | None, memory: Memory, around: Surroundings) -> Collected:
     """The marks of the goal file `path` and of the code that its latest evidence names."""
     problems = [_problem(path, problem) for problem in parsed.problems]
     by_id = {one.requirement_id: one for one in view.views} if view is not None else {}
@@ -261,7 +261,7 @@ def _changed_proof(view: RunView) -> list[Mark]:
 
 
 def _ticked(
-    path: str, parsed: ParsedGoal, by_id: Mapping[str, RequirementView], memory: Memory, proven: Memory = NOTHING
+    path: str, parsed: ParsedGoalFile, by_id: Mapping[str, RequirementView], memory: Memory, proven: Memory = NOTHING
 ) -> Sequence[Mark]:
     """A ticked box is no proof: said where it stands, unless the requirement is proven, or was until its renewal."""
     marks: list[Mark] = []

@@ -9,6 +9,7 @@ from donewhen.lsp.failures import ClientSilent, InvalidParams
 from donewhen.lsp.places import locate, required_path
 from donewhen.lsp.run_folders import folder_of
 from donewhen.wire.plain import plain_evidence, plain_iteration
+from donewhen.wire.reports import cited, render
 
 if TYPE_CHECKING:
     from donewhen.lsp import arguments as a
@@ -71,10 +72,6 @@ async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:
 
 async def report(session: Session, argument: a.RunReport) -> dict[str, Any]:
     """The receipt, in one of the formats that there are."""
-    from donewhen.wire.report import FORMATS, cited, render
-
-    if argument.format not in FORMATS:
-        raise UsageError(f"there is no report as {argument.format} yet: choose {', '.join(FORMATS)}")
     folder = await folder_of(session, argument.run_id)
     view = await folder.runs.report(argument.run_id)
     found = [await folder.runs.evidence(argument.run_id, name) for name in cited(view)]

@@ -65,7 +65,11 @@ FEATURES: dict[str, Feature] = {
 
 
 SHOWING = Feature("publishing", "Publisher")
-EARLY_IMPORTS = (Feature("commands", "execute"), Feature("goal_view", "goal_view"))
+EARLY_IMPORTS = (
+    Feature("commands", "execute"),
+    Feature("goal_view", "goal_view"),
+    Feature("completion", "completion"),
+)
 
 
 def make_showing(session: Session) -> Showing:

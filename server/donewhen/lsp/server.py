@@ -17,20 +17,30 @@ from donewhen.lsp.session import Session
 from donewhen.lsp.transport import GREETING_SECONDS, Doorkeeper, Link, listen, own_stdio
 
 if TYPE_CHECKING:
-    from donewhen.lsp.services import LspServices
+    from pathlib import Path
+
+    from donewhen.app.services import Services
 
 logger = logging.getLogger(__name__)
 
 RouteTable = Callable[[Session], dict[str, Route]]
 
 
-async def serve(services: LspServices, *, tcp_port: int | None = None, routes: RouteTable = registry.routes) -> int:
-    """Serves until the client is gone (stdio) or the process is told to end (TCP).
+async def serve(
+    services: Services,
+    *,
+    state_dir: Path | None = None,
+    client_process_id: int | None = None,
+    tcp_port: int | None = None,
+    routes: RouteTable = registry.routes,
+) -> int:
+    """Serves until the client is gone (stdio) or the process is told to end (TCP). `state_dir` and `client_process_id`
+    are what the command line says of them; a client may name its own.
 
     Returns the exit code: 0 after `shutdown`, 1 where the client left without it.
     """
     _log_to_stderr()
-    host = Host(services)
+    host = Host(services, state_dir, client_process_id)
     stop = _stop_signal()
     try:
         if tcp_port is None:

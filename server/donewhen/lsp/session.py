@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donewhen.core.errors import NotTrusted
+from donewhen.goalfile.files import goal_name
 from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.documents import Documents
 from donewhen.lsp.editor_state import EditorState
@@ -23,10 +24,10 @@ from donewhen.lsp.unsaved import Unsaved
 
 if TYPE_CHECKING:
     from donewhen.core.survey import Survey
-    from donewhen.lsp.goal_text import GoalFileFeatures, ParsedGoal
+    from donewhen.goalfile.source import ParsedGoalFile
     from donewhen.lsp.hardening import Conversation
     from donewhen.lsp.host import Folder, Host
-    from donewhen.lsp.services import OpenWorkspace
+    from donewhen.lsp.opening import OpenWorkspace
     from donewhen.lsp.showing import Showing, ShownDiagnostics
     from donewhen.lsp.transport import Doorkeeper
 
@@ -64,11 +65,10 @@ class Session:
         self.tried: dict[Path, tuple[float, Survey]] = {}
         """What checks of a folder said when they were tried for a draft, and when that was (monotonic)."""
         self._edited_at: dict[Path, float] = {}
-        self._parsed: dict[Path, tuple[str, ParsedGoal]] = {}
+        self._parsed: dict[Path, tuple[str, ParsedGoalFile]] = {}
         self._showing: Showing | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._changed_early: set[tuple[Path, str]] = set()
-        self._features: asyncio.Task[GoalFileFeatures] | None = None
 
     # ----------------------------------------------------------------------------- beginning and end
 
@@ -167,11 +167,6 @@ class Session:
         state_dir = self.profile.state_dir
         return self.host.wanted(root, Path(state_dir) if state_dir else None)
 
-    async def folder_to_execute(self, root: Path) -> Folder:
-        """The folder, once what reads goals is imported beside the loop."""
-        await self.features()
-        return await self.folder(root)
-
     async def all_folders(self) -> Sequence[Folder]:
         """Every workspace folder of this client that can be opened, and those open already."""
         for root in self.roots:
@@ -181,13 +176,7 @@ class Session:
 
     # ----------------------------------------------------------------------------------- goal files
 
-    async def features(self) -> GoalFileFeatures:
-        """What can be done with goal files, imported in a thread at the first need."""
-        if self._features is None:
-            self._features = asyncio.get_running_loop().create_task(asyncio.to_thread(self.host.services.goal_files))
-        return await asyncio.shield(self._features)
-
-    async def parsed(self, path: Path, relative: str) -> ParsedGoal | None:
+    async def parsed(self, path: Path, relative: str) -> ParsedGoalFile | None:
         """The goal file as the client shows it; None where it can't be read. Parsed once per text."""
         text = self.texts.text(path)
         if text is None:
@@ -195,17 +184,19 @@ class Session:
         known = self._parsed.get(path)
         if known is not None and known[0] == text:
             return known[1]
-        features = await self.features()
+        await self.begin()
+        from donewhen.goalfile.parse import parse  # lazy: `begin` has imported it beside the loop
+
         if len(text) > LONG_TEXT:
-            parsed = await asyncio.to_thread(features.parse, text, relative)
+            parsed = await asyncio.to_thread(parse, text, path=relative, name=goal_name(relative))
         else:
-            parsed = features.parse(text, relative)
+            parsed = parse(text, path=relative, name=goal_name(relative))
         if len(self._parsed) > 32:
             self._parsed.clear()
         self._parsed[path] = (text, parsed)
         return parsed
 
-    async def parsed_uri(self, uri: str) -> tuple[Place, ParsedGoal] | None:
+    async def parsed_uri(self, uri: str) -> tuple[Place, ParsedGoalFile] | None:
         """The goal file of a uri; None for files that are none, or can't be read."""
         path = file_path(uri)
         if path is None or not is_goal_file(path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from pluggy import HookImpl, PluginManager, PluginValidationError
 
 from donewhen.core.errors import UsageError
-from donewhen.core.plugging import Halt
+from donewhen.core.plugging import Halt, plain_data
 from donewhen.plugins import points
 from donewhen.plugins.points import HOOKS, PROJECT
 from donewhen.plugins.threads import failing_soundly
@@ -44,16 +43,6 @@ class Hook:
         if task is not None and task.cancelling() > before:
             raise asyncio.CancelledError  # it was cancelled and said nothing of it
         return answer
-
-
-def plain_data(halt: Halt) -> dict[str, Any]:
-    """What a halt carries, as it is kept. Raises TypeError where that is not JSON, or its reason is not text."""
-    if not isinstance(halt.reason, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # plugins are not always type-checked
-        raise TypeError(f"it halted with the reason {halt.reason!r}: some text is expected") from halt
-    try:
-        return json.loads(json.dumps(halt.data, allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"it halted ({halt.reason}) with data that is not JSON: {error}") from halt
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from donewhen.core.plugging import Halt, ToolOutcome, ToolUse
+from donewhen.core.plugging import Halt, ToolOutcome, ToolUse, plain_data
 from donewhen.plugins.collecting import Offered
 from donewhen.plugins.context import PluginContext
 from donewhen.plugins.failing import FAILURES, not_the_plugins, sound_outcome, told
 from donewhen.plugins.records import NewTool
-from donewhen.plugins.registering import plain_data
 from donewhen.plugins.threads import failing_soundly, in_thread
 from donewhen.ports import PluginHost, PluginTool, ToolSpec
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from donewhen.core.calls import Message, ToolCall
-from donewhen.core.errors import ModelFailed, WorkerFailed
+from donewhen.core.errors import ModelFailed, UsageError, WorkerFailed
 from donewhen.core.events import AgentOptions
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold_plugging import pending_calls
@@ -17,6 +17,7 @@ from donewhen.core.plugging import ResumeDirective, ToolOutcome
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.models.accounting import ask
 from donewhen.ports import FilesOf, Grants, LiveRoom, LiveRooms, Model, ModelReply, Turn, TurnContext
+from donewhen.workers import WorkerParts
 from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.agent_hands import NO_OUTCOMES, Hands
 from donewhen.workers.agent_recall import recall
@@ -91,6 +92,14 @@ class AgentWorker:
         desk = Desk(turn, context, files, room, self._environment, largest, mask=self._mask)
         playing = _AgentTurn(self._model, self._options, talk, desk, Hands(desk, tools, self._options.tool_calls))
         return await playing.play(turn)
+
+
+def make(parts: WorkerParts) -> AgentWorker:
+    """Raises UsageError without a model."""
+    options = parts.options.agent
+    if options is None:
+        raise UsageError("worker agent needs a model: --model PROVIDER/NAME")
+    return AgentWorker(parts.model(), options, parts.files, parts.rooms, parts.environment, parts.mask, parts.grants)
 
 
 class _AgentTurn:

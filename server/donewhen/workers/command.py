@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from donewhen.core.errors import InvalidGoal, WorkerFailed
+from donewhen.core.errors import InvalidGoal, UsageError, WorkerFailed
 from donewhen.core.work import TURN_STATES, Claim, TurnResult, WorkerStep
 from donewhen.ports import Grants, LiveRooms, ProcessResult, Turn, TurnContext
+from donewhen.workers import WorkerParts
 from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.opening import opened
 from donewhen.workers.prompt import command_prompt
@@ -121,6 +122,14 @@ class CommandWorker:
             raise WorkerFailed(
                 f"the worker command was not found: install it or correct it: {self._command}{_tail(output)}"
             )
+
+
+def make(parts: WorkerParts) -> CommandWorker:
+    """Raises UsageError without a command, InvalidGoal for one that can't be run as written."""
+    command = parts.options.worker_command
+    if not command:
+        raise UsageError("worker command needs the command to run: --worker-command 'my-agent --prompt {prompt}'")
+    return CommandWorker(command, parts.rooms, parts.environment, grants=parts.grants)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from donewhen.core.work import Claim, TurnResult, Usage, WorkerStep
 from donewhen.ports import Turn, TurnContext
+from donewhen.workers import WorkerParts
 
 WAITING = "waiting for your edits"
 MAX_STEPS = 50
@@ -24,3 +25,7 @@ class HumanWorker:
         summary = edited if count else "the editor's diagnostics changed"
         steps = tuple(WorkerStep("edit", path) for path in tree.changed[:MAX_STEPS])
         return TurnResult(Claim(), Usage(), steps=steps, summary=summary)
+
+
+def make(parts: WorkerParts) -> HumanWorker:
+    return HumanWorker()

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from donewhen.core.errors import WorkerFailed, WorkspaceError
+from donewhen.core.errors import UsageError, WorkerFailed, WorkspaceError
 from donewhen.core.work import Claim, TurnResult, TurnState, Usage, WorkerStep
 from donewhen.ports import Processes, Turn, TurnContext
+from donewhen.workers import WorkerParts
 from donewhen.workers import script as recorded
 from donewhen.workers.activity import LiveOutput, plain
 from donewhen.workers.files import RecordedFiles
@@ -48,6 +49,13 @@ class ScriptedWorker:
         for step in played.steps:
             await playing.play(step)
         return playing.result()
+
+
+def make(parts: WorkerParts) -> ScriptedWorker:
+    """Raises UsageError without a recording, InvalidGoal for a wrong one."""
+    if not parts.options.script:
+        raise UsageError("worker scripted needs a recording: --script FILE")
+    return ScriptedWorker.load(Path(parts.options.script), parts.processes(), parts.environment)
 
 
 class _Playing:

@@ -1,0 +1,78 @@
+"""A model that helps with writing a goal: what it proposes and hints at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from donewhen.app.engine import open_models
+from donewhen.app.settling import INSTALL, Knowledge
+from donewhen.app.surroundings import Surroundings
+from donewhen.config import Settings
+from donewhen.core.errors import GoalFileError, UsageError
+from donewhen.core.work import Usage
+from donewhen.evidence.masking import Masking
+from donewhen.goalfile.parse import parse
+from donewhen.goalfile.preflight import GoalHint
+from donewhen.goalfile.walk import walk_files
+from donewhen.judges.account import Account
+from donewhen.judges.preflight import hints, propose_requirements
+from donewhen.ports import Model
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAdviser:
+    """Asks one model; what it says is a proposal. Raises DoneWhenError where it can't be asked. There is no run whose
+    budget could be passed: a person waits for the answer, and is told what it took."""
+
+    root: Path
+    asked: Model
+    mask: Callable[[str], str]
+    account: Account = field(default_factory=Account)
+
+    @property
+    def model(self) -> str:
+        return self.asked.name
+
+    @property
+    def spent(self) -> Usage | None:
+        """What its calls took so far; None before the first one."""
+        return self.account.total if self.account.asked else None
+
+    async def propose(self, objective: str, checks: Sequence[str]) -> Sequence[str]:
+        files = await asyncio.to_thread(lambda: sorted(walk_files(self.root)))
+        return await propose_requirements(self.asked, objective, files, checks, self.account, self.mask)
+
+    async def hints(self, text: str) -> Sequence[GoalHint]:
+        parsed = parse(text)
+        if parsed.goal is None:
+            raise GoalFileError(parsed.errors[0].message)
+        places = {one.id: one for one in parsed.requirements}
+        found = await hints(self.asked, parsed.goal, self.account, self.mask)
+        return [GoalHint(name, places[name].number, said, places[name].span.start_line) for name, said in found]
+
+
+@asynccontextmanager
+async def adviser(
+    root: Path, settings: Settings, around: Surroundings | None = None, known: Knowledge | None = None
+) -> AsyncGenerator[ModelAdviser | None]:
+    """The judge's model, else the agent's, else None: nobody is asked who wasn't configured. Raises UsageError where
+    models aren't installed."""
+    name = settings.adviser
+    if name is None:
+        yield None
+        return
+    if not (known or Knowledge()).installed():
+        raise UsageError(f"{name} needs the models extra: {INSTALL}")
+    judged = settings.pick("judge_model") is not None
+    around = around or Surroundings()
+    mask = Masking(around.environment, around.secrets).mask
+    models = open_models(settings, around, root, mask)
+    role, base = ("judge", "judge_api_base") if judged else ("worker", "api_base")
+    try:
+        yield ModelAdviser(root, models.model(role, name, settings.pick(base)), mask)
+    finally:
+        await models.close()

@@ -1,0 +1,95 @@
+"""What GoalBench is played with: the real engine, with a judge that is handed in, or a model's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from donewhen.app.engine import engine_setup, open_models
+from donewhen.app.models import FolderModels
+from donewhen.app.surroundings import Surroundings
+from donewhen.config import Settings
+from donewhen.core.events import RunOptions
+from donewhen.core.goal import Goal
+from donewhen.engine.api import StartOptions
+from donewhen.engine.runs import Supervisor
+from donewhen.engine.setup import EngineSetup, Start
+from donewhen.goalbench.playing import Laboratory
+from donewhen.ports import Judge
+from donewhen.store.folders import state_folder, workspace_folder
+from donewhen.store.memory import MemoryLedger
+from donewhen.workspace.processes import SystemProcesses
+
+
+@asynccontextmanager
+async def laboratory(
+    settings: Settings | None = None, environ: Mapping[str, str] | None = None
+) -> AsyncGenerator[Laboratory]:
+    """Cases are played with this interpreter, and without what is set for the person's own projects.
+
+    Where `settings` name a judge's model, that one judges every case; else the judges that are handed in.
+    """
+    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="donewhen-bench-"))
+
+    def environment() -> dict[str, str]:
+        return _environment(os.environ if environ is None else environ)
+
+    settings = settings or Settings()
+    around = Surroundings(environment=environment, watch=False)
+    models = open_models(settings, around, folder) if settings.given.judge_model else None
+    bench = _Bench(folder / "bytecode", settings, around, models)
+    try:
+        yield Laboratory(bench.open_runs, SystemProcesses(), environment)
+    finally:
+        if models is not None:
+            await models.close()
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The interpreter of Done When comes first, so that `python` is one that is there; whatever plugins are installed
+    beside pytest stay out of it."""
+    mine = {name: value for name, value in environ.items() if not name.startswith(("PYTEST_", "PYTHON", "VIRTUAL_ENV"))}
+    folder = str(Path(sys.executable).parent)
+    path = os.pathsep.join((folder, mine.get("PATH", os.defpath)))
+    return {**mine, "PATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """What the engines of all cases share: bytecode of the standard library is compiled once, a model's host is
+    started once."""
+
+    bytecode: Path
+    settings: Settings
+    around: Surroundings
+    models: FolderModels | None
+
+    async def open_runs(self, root: Path, state: Path, judge: Judge | None) -> Supervisor:
+        folder = workspace_folder(state_folder(state), root)
+        setup = engine_setup(
+            root, folder, self.bytecode, MemoryLedger(), self.settings, self.around, models=self.models
+        )
+        return Supervisor(replace(setup, closing=_nothing) if self.models is not None else _judged_by(setup, judge))
+
+
+async def _nothing() -> None:
+    """The models outlive each case."""
+
+
+def _judged_by(setup: EngineSetup, judge: Judge | None) -> EngineSetup:
+    def settled(goal: Goal, options: StartOptions) -> Start:
+        start = setup.settle(goal, options)
+        return replace(start, options=replace(start.options, judge=judge.identity if judge is not None else None))
+
+    def judging(options: RunOptions) -> Judge | None:
+        return judge
+
+    return replace(setup, judge=judging, settle=settled)

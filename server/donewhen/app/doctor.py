@@ -1,0 +1,311 @@
+"""What `donewhen doctor` finds out: what checks run in, whether anything can be contained, models, and plugins."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+import watchfiles
+
+from donewhen.app.keys import key_variables
+from donewhen.app.plugins import GATE, approval_gate
+from donewhen.config import Settings, user_settings_file
+from donewhen.core.calls import CallRole
+from donewhen.core.errors import DoneWhenError
+from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.core.goal import Check
+from donewhen.core.panel import panel
+from donewhen.evidence.known_runners import read_line
+from donewhen.evidence.runner import CommandChecker
+from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
+from donewhen.models.catalogue import facts_of, provider_of
+from donewhen.models.keys import OWN_KEY, PROVIDER_KEYS, find_base, needs_key
+from donewhen.plugins.loading import from_source
+from donewhen.plugins.opening import installed_plugins
+from donewhen.plugins.registering import Named, registered
+from donewhen.ports import Checker, ModelFacts, Price, Processes
+from donewhen.store.folders import state_folder
+from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.rooms.choosing import BestRooms
+from donewhen.workspace.rooms.live import MountedLiveRooms
+from donewhen.workspace.rooms.owners import others_files
+
+SHELL_WORDS = frozenset((*":.[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "test", "true"))
+OLDEST = (1, 100)
+BROKEN = (1, 106)
+"""Every 1.106 fails any call with tools on the base install."""
+OFF = "switched off in your settings"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckProgram:
+    """The program that a check's command resolves to where checks run; None where it is not installed."""
+
+    command: str
+    program: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredModel:
+    """A model that is configured. `served` is its API base, None: its provider. `price` is a text, None where unknown;
+    `key` the variable that holds its key, None where none of `wanted` is set; `window` is in tokens."""
+
+    role: Literal["worker", "judge"]
+    model: str
+    served: str | None = None
+    window: int | None = None
+    price: str | None = None
+    key: str | None = None
+    wanted: tuple[str, ...] = ()
+    needs_key: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsFacts:
+    """What there is of models: litellm's version (None: not installed), whether that version works here, what is
+    configured, and the variables with keys that are set, by name."""
+
+    installed: str | None = None
+    usable: bool = False
+    configured: tuple[ConfiguredModel, ...] = ()
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PluginFacts:
+    """A plugin as runs here would have it. `source` says where it comes from, `provides` the points that it has to do
+    with; `problem` why it can't be used, and `how` what to do about it."""
+
+    name: str
+    source: str = ""
+    provides: tuple[str, ...] = ()
+    problem: str = ""
+    how: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorFacts:
+    """What checks run in here. `interpreter` is the Python that comes first on `path`, and `why` says why it;
+    `goals` are the goal files of the workspace folder itself, whose checks are looked at."""
+
+    interpreter: str | None = None
+    why: str = ""
+    path: tuple[str, ...] = ()
+    checks: tuple[CheckProgram, ...] = ()
+    watcher: str = ""
+    state_folder: str = ""
+    problems: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
+    goals_elsewhere: int = 0
+    models: ModelsFacts = ModelsFacts()
+    plugins: tuple[PluginFacts, ...] = ()
+    """In the order in which they are called."""
+    rooms: str = ""
+    """How rooms are made here, empty where that isn't known; `rooms_hindrance` says why not as overlays."""
+    rooms_hindrance: str = ""
+    rooms_owners: str = ""
+    """What in the workspace can't be changed in a room, since somebody else owns it."""
+    contains: str | None = None
+    """Why commands can't be contained in rooms here; empty where they can, None where that isn't known."""
+
+
+def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
+    """Looks, and changes nothing but a scratch folder that is gone again afterwards."""
+    with tempfile.TemporaryDirectory(prefix="donewhen-doctor-") as scratch:
+        checker = CommandChecker(SystemProcesses(), root, Path(scratch), lambda: dict(os.environ))
+        variables = checker.variables()
+        path = variables.get("PATH", "")
+        python = shutil.which("python3", path=path) or shutil.which("python", path=path)
+        environment = variables.get("VIRTUAL_ENV") or variables.get("CONDA_PREFIX")
+        own, others = _goals(root)
+        checks, problems = _checks(root, own, checker)
+        state = _state_folder(problems)
+        rooms, hindrance, owners = asyncio.run(_rooms(root, Path(state or scratch), checker))
+        return DoctorFacts(
+            interpreter=python,
+            why=f"from {environment}" if environment else "the first on PATH",
+            path=tuple(path.split(os.pathsep)),
+            checks=checks,
+            watcher=_watcher(),
+            state_folder=state,
+            problems=tuple(problems),
+            goals=own,
+            goals_elsewhere=others,
+            models=models_facts(settings, os.environ),
+            plugins=plugins_facts(root, settings),
+            rooms=rooms,
+            rooms_hindrance=hindrance,
+            rooms_owners=owners,
+            contains=asyncio.run(_contains(root, Path(state or scratch), checker)),
+        )
+
+
+async def _rooms(root: Path, state: Path, checker: CommandChecker) -> tuple[str, str, str]:
+    """What rooms are made of where runs are recorded, found out by making one; why they are no better, and what in the
+    workspace they won't change."""
+
+    def inside(processes: Processes, root: Path, writable: Path, written: Path | None) -> Checker:
+        return checker
+
+    with tempfile.TemporaryDirectory(prefix="doctor-", dir=state) as folder:
+        best = BestRooms(Path(folder), SystemProcesses(), inside, checker.variables)
+        chosen = await best.chosen()
+        owners = others_files(root) if chosen.kind == "overlay" else ""
+        return chosen.kind, best.why, owners
+
+
+async def _contains(root: Path, state: Path, checker: CommandChecker) -> str:
+    """Why commands can't be contained here, found out by opening a room."""
+    with tempfile.TemporaryDirectory(prefix="doctor-", dir=state) as folder:
+        return await MountedLiveRooms(root, Path(folder), checker.variables).hindrance()
+
+
+def _goals(root: Path) -> tuple[tuple[str, ...], int]:
+    """The goal files that commands take by themselves, and how many there are in folders below."""
+    found = find_goals(root)
+    own = tuple(path for path in found if "/" not in path)
+    return own, len(found) - len(own)
+
+
+def _checks(root: Path, goals: Sequence[str], checker: CommandChecker) -> tuple[tuple[CheckProgram, ...], list[str]]:
+    files = WorkspaceGoalFiles(root)
+    found: dict[str, CheckProgram] = {}
+    problems: list[str] = []
+    for goal_path in goals:
+        try:
+            goal = files.load(goal_path)
+        except DoneWhenError as error:
+            problems.append(str(error))
+            continue
+        for check in goal.checks:
+            found.setdefault(check.command, CheckProgram(check.command, _program(check, checker)))
+    return tuple(found.values()), problems
+
+
+def _program(check: Check, checker: CommandChecker) -> str | None:
+    """What the shell starts; for a word of the shell's own, the shell."""
+    words = {part.words[0] for part in read_line(check.command) if part.words}
+    return checker.program(check) or ("the shell" if words and words <= SHELL_WORDS else None)
+
+
+def _watcher() -> str:
+    return f"watchfiles {watchfiles.__version__}"
+
+
+def _state_folder(problems: list[str]) -> str:
+    try:
+        return str(state_folder())
+    except DoneWhenError as error:
+        problems.append(str(error))
+        return ""
+
+
+# ----------------------------------------------------------------------------------------------- models
+
+
+def models_facts(settings: Settings, environ: Mapping[str, str]) -> ModelsFacts:
+    """Names of variables only, never a value of one."""
+    model, judges = settings.pick("model"), panel(settings.pick("judge_model") or "") or ()
+    agent = AgentOptions(model, settings.pick("api_base")) if model else None
+    judging = JudgeOptions(judges, settings.pick("judge_api_base")) if judges else None
+    options = RunOptions(None, agent=agent, judging=judging)
+    asked: list[tuple[CallRole, str, str | None]] = []
+    if agent is not None:
+        asked.append(("worker", agent.model, agent.api_base))
+    if judging is not None:
+        asked.extend(("judge", name, judging.api_base) for name in dict.fromkeys(judging.models))
+    usual = [name for names in PROVIDER_KEYS.values() for name in names]
+    return ModelsFacts(
+        installed=(found := _litellm()),
+        usable=found is not None and usable(found),
+        configured=tuple(_configured_model(role, name, base, options, settings, environ) for role, name, base in asked),
+        keys=tuple(name for name in dict.fromkeys((*OWN_KEY.values(), *usual)) if environ.get(name, "").strip()),
+    )
+
+
+def usable(found: str) -> bool:
+    """Whether this version of litellm is one that works here."""
+    numbers = tuple(int(number) for number in re.findall(r"\d+", found)[:2])
+    return numbers >= OLDEST and numbers[:2] != BROKEN
+
+
+def _litellm() -> str | None:
+    try:
+        return version("litellm")
+    except PackageNotFoundError:
+        return None
+
+
+def _configured_model(
+    role: CallRole, name: str, base: str | None, options: RunOptions, settings: Settings, environ: Mapping[str, str]
+) -> ConfiguredModel:
+    own = settings.prices.get(name)
+    known = facts_of(name, base)
+    if own is not None:
+        known = ModelFacts(own.window or known.window, known.max_output, Price(own.input, own.output, own.cached))
+    window = (settings.pick("window") if role == "worker" else None) or known.window
+    variables = key_variables(role, name, options, settings.own)
+    served = base or find_base(provider_of(name), environ)
+    return ConfiguredModel(
+        role=role,
+        model=name,
+        served=served,
+        window=window,
+        price=_price(known.price),
+        key=next((variable for variable in variables if environ.get(variable, "").strip()), None),
+        wanted=variables,
+        needs_key=served is None and needs_key(provider_of(name)),
+    )
+
+
+def _price(price: Price | None) -> str | None:
+    if price is None:
+        return None
+    cached = "" if price.cached is None else f", {_dollars(price.cached)} cached"
+    return f"{_dollars(price.input)} in, {_dollars(price.output)} out{cached} a million tokens"
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:.2f}" if round(amount, 2) == amount else f"${amount:g}"
+
+
+# ---------------------------------------------------------------------------------------------- plugins
+
+
+def plugins_facts(root: Path, settings: Settings) -> tuple[PluginFacts, ...]:
+    """Those of the user's settings, then the gate, then those that packages bring. Each is loaded as a run would."""
+    off = settings.approvals.plugins_off
+    found = [_configured_plugin(source, root, off) for source in settings.approvals.plugins]
+    found.append(PluginFacts(GATE, "built in", _points(approval_gate(root, None))))
+    for one in installed_plugins(root):
+        source = one.package or "installed"
+        if one.name in off:
+            found.append(PluginFacts(one.name, f"{source}, {OFF}", one.points))
+        else:
+            how = f'mend it, uninstall it, or add "{one.name}" to `plugins_off` in {user_settings_file()}'
+            found.append(PluginFacts(one.name, source, one.points, one.problem, how if one.problem else ""))
+    return tuple(found)
+
+
+def _configured_plugin(source: str, root: Path, off: tuple[str, ...]) -> PluginFacts:
+    try:
+        named = from_source(source, root)
+        where = f"{source}, {OFF}" if named.name in off else source
+        return PluginFacts(named.name, where, _points(named.plugin))
+    except DoneWhenError as error:
+        how = f"mend it, or take it out of `plugins` in {user_settings_file()}"
+        return PluginFacts(source, "your settings", problem=str(error), how=how)
+
+
+def _points(plugin: object) -> tuple[str, ...]:
+    """The hooks that it implements. Raises UsageError for one that can't be called."""
+    found = registered([Named("looked-at", plugin)])
+    return tuple(point for point, hooks in found.hooks.items() if hooks)

@@ -1,0 +1,199 @@
+"""Looks at a workspace before a goal is drafted for it: which checks it has, which can be run here, how they stand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from donewhen.core.errors import LedgerUnavailable
+from donewhen.core.evidence import CheckResult, Outcome
+from donewhen.core.goal import Check
+from donewhen.core.survey import FoundCheck, Standing, Survey
+from donewhen.evidence.installed import how_to_get
+from donewhen.evidence.runner import CommandChecker
+from donewhen.evidence.surroundings import Surroundings
+from donewhen.goalfile.detect import DetectedCheck, detect, slots
+from donewhen.ports import Processes
+from donewhen.store.folders import private_folder, state_folder
+from donewhen.workspace.processes import SystemProcesses
+
+_ALL = 2.5
+"""All checks together are given so many times as much as one; what is left then is drafted untried."""
+_SIDE_BY_SIDE = 2
+_WAYS = 4
+_MAKES_ENVIRONMENTS = frozenset(("tox", "nox", "pre-commit"))
+"""They download what they need, for minutes: never tried."""
+_UNKNOWN_MODULES = (
+    "import importlib.util as u, json, sys; print(json.dumps([m for m in sys.argv[1:] if u.find_spec(m) is None]))"
+)
+_MISUSED = re.compile(
+    r"^(?:(?:[\w-]+: error|ERROR|error): (?:usage:|unrecognized|unexpected|unknown|file or directory not found"
+    r"|.*no such (?:option|file)).*|npm (?:ERR!|error) Missing script.*|.*can't open file.*"
+    r"|Error: Cannot find module.*|.*(?:no tests? (?:files? )?found|could not find any test files).*)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""What programs say of how they were called, or of finding nothing to do, where they did not do their work."""
+_UNABLE = (Outcome.NO_TESTS, Outcome.NO_REPORT, Outcome.NOT_INSTALLED, Outcome.NOT_RUN)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where checks are looked for, and tried: a folder, the variables of whoever started Done When, the Python that is
+    selected for it. `bytecode` is as for `Surroundings`."""
+
+    root: Path
+    environment: Callable[[], Mapping[str, str]] = lambda: os.environ
+    interpreter: Path | None = None
+    bytecode: Path | None = None
+
+
+async def survey(
+    place: Place, *, execute: bool, tries: bool, patience: float, processes: Processes | None = None
+) -> Survey:
+    """What a draft for this workspace should hold.
+
+    Without `execute` nothing at all is run, and modules are taken for installed. With `tries` each check of the draft
+    runs once, two side by side, for `patience` seconds at most; one that can't run here (a wrong option, no test found)
+    gives way to the next that would do. Cancelling ends all that was started.
+    """
+    scratch = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="donewhen-draft-"))
+    try:
+        look = _Look(place, scratch, processes or SystemProcesses(), patience)
+        return await look.survey(execute=execute, tries=tries and execute)
+    finally:
+        await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+
+def place_of(
+    root: Path,
+    state_dir: Path | None,
+    environment: Callable[[], Mapping[str, str]] = lambda: os.environ,
+    interpreter: Path | None = None,
+) -> Place:
+    """With the bytecode that runs use too, where the state folder can be written."""
+    try:
+        bytecode = private_folder(state_folder(state_dir) / "pycache")
+    except LedgerUnavailable:
+        bytecode = None
+    return Place(root, environment, interpreter, bytecode)
+
+
+class _Look:
+    """One look at one workspace."""
+
+    def __init__(self, place: Place, scratch: Path, processes: Processes, patience: float) -> None:
+        self._root = place.root
+        self._patience = patience
+        self._processes = processes
+        self._checker = CommandChecker(
+            processes, place.root, scratch, place.environment, interpreter=place.interpreter, bytecode=place.bytecode
+        )
+        self._around = Surroundings(place.root, scratch, place.environment, place.interpreter, place.bytecode)
+        self._variables = self._checker.variables()
+        self._token = f"draft-{secrets.token_hex(8)}"
+        self._unknown: frozenset[str] = frozenset()
+
+    async def survey(self, *, execute: bool, tries: bool) -> Survey:
+        detected = await asyncio.to_thread(detect, self._root)
+        python = "python" if self._which("python") or not self._which("python3") else "python3"
+        detected = tuple(check.with_python(python) for check in detected)
+        if execute:
+            self._unknown = await self._unknown_modules(python, detected)
+        queue = asyncio.Semaphore(_SIDE_BY_SIDE)
+        deadline = asyncio.get_running_loop().time() + _ALL * self._patience
+        tasks = [asyncio.ensure_future(self._chosen(slot, queue, deadline, tries)) for slot in slots(detected)]
+        try:
+            chosen = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        held = {one.command for one in chosen}
+        others = [FoundCheck(one.command, one.why, one.purpose) for one in detected if one.command not in held]
+        return Survey((*(c for c in chosen if c.drafted), *(c for c in chosen if not c.drafted), *others))
+
+    async def _unknown_modules(self, python: str, detected: Sequence[DetectedCheck]) -> frozenset[str]:
+        """Of the modules that checks need, those that the interpreter doesn't know; none where it can't be asked."""
+        modules = sorted({module for check in detected for way in check.ways for module in way.modules})
+        program = self._which(python)
+        if not modules or program is None:
+            return frozenset()
+        done = await self._processes.run(
+            [program, "-c", _UNKNOWN_MODULES, *modules], cwd=self._root, environment=self._variables,
+            token=self._token, timeout=20,
+        )  # fmt: skip
+        try:
+            return frozenset(json.loads(done.output.strip().splitlines()[-1]))
+        except (ValueError, IndexError, TypeError):
+            return frozenset()
+
+    def _which(self, program: str) -> str | None:
+        return self._around.which(program, self._variables)
+
+    def _missing(self, check: DetectedCheck) -> str | None:
+        """What it needs that is not there, and how to get it."""
+        if check.lacking:
+            return check.lacking
+        for name in (*(one for one in check.programs if not self._which(one)), *(set(check.modules) & self._unknown)):
+            return f"`{name}` is not installed here: {how_to_get(name)}"
+        return None
+
+    async def _chosen(
+        self, slot: Sequence[DetectedCheck], queue: asyncio.Semaphore, deadline: float, tries: bool
+    ) -> FoundCheck:
+        """The first of these checks that can be run; else the first, with what hinders it."""
+        first = slot[0]
+        ways = [check for check in slot if self._missing(check) is None][:_WAYS]
+        if not ways:
+            return FoundCheck(first.command, first.why, first.purpose, left_out=self._missing(first))
+        hindered: str | None = None
+        for check in ways:
+            found = FoundCheck(check.command, check.why, check.purpose, drafted=True)
+            if not tries or check.tool in _MAKES_ENVIRONMENTS:
+                return found
+            async with queue:
+                left = deadline - asyncio.get_running_loop().time()
+                if left < 1:
+                    return found
+                asked = Check.of(check.command)
+                result = await self._checker.run(asked, timeout=min(self._patience, left), token=self._token)
+            standing = standing_of(result)
+            if standing is not None:
+                return replace(found, standing=standing, reason=_reason(result), seconds=result.seconds)
+            hindered = hindered or _hindrance(result)
+        return FoundCheck(first.command, first.why, first.purpose, left_out=f"it can't be run here: {hindered}")
+
+
+def standing_of(result: CheckResult) -> Standing | None:
+    """None where the check could not run, or gives nothing to go by: no run of it could be met."""
+    if result.outcome is Outcome.PASSED:
+        return "green"
+    if result.outcome is Outcome.TIMED_OUT:
+        return "slow"
+    return None if _misuse(result) or result.outcome in _UNABLE else "red"
+
+
+def _misuse(result: CheckResult) -> str:
+    """What the program said of how it was called; empty where it did its work."""
+    if result.outcome is not Outcome.FAILED or (result.totals is not None and result.totals.executed):
+        return ""
+    said = _MISUSED.search(result.output)
+    return said[0].strip() if said else ""
+
+
+def _hindrance(result: CheckResult) -> str:
+    return _misuse(result)[:200] or result.reason
+
+
+def _reason(result: CheckResult) -> str:
+    if result.outcome is Outcome.TIMED_OUT:
+        return f"still running after {result.seconds:.0f} s"
+    return result.reason

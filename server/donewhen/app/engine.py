@@ -1,0 +1,358 @@
+"""The engine for one workspace folder, with all that it works with."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from donewhen.app.rooms import ContainedWork, hidden_folders
+from donewhen.app.settling import Knowledge, Plugged, facts_in, relocated, settle
+from donewhen.app.surroundings import Surroundings
+from donewhen.config import Settings
+from donewhen.core.agents import variables_of
+from donewhen.core.errors import DoneWhenError, LedgerUnavailable, UsageError
+from donewhen.core.events import RunOptions
+from donewhen.core.evidence import CheckResult, EditorReport, Outcome
+from donewhen.core.goal import Check, Goal, Requirement
+from donewhen.core.work import RunWarning
+from donewhen.core.workers import WORKERS, unavailable
+from donewhen.engine.api import StartOptions
+from donewhen.engine.clock import SystemClock
+from donewhen.engine.runs import Supervisor
+from donewhen.engine.setup import EngineSetup, Start
+from donewhen.evidence.editor import EditorDiagnostics
+from donewhen.evidence.masking import Masking
+from donewhen.evidence.probes import WorkspaceProbes
+from donewhen.evidence.runner import CommandChecker
+from donewhen.goalfile.files import WorkspaceGoalFiles
+from donewhen.ports import Checker, Judge, Ledger, Processes, Rooms, Worker
+from donewhen.store.faults import fault_from_environment
+from donewhen.store.folders import (
+    kept_folder,
+    ledger_file,
+    may_be_written,
+    private_folder,
+    state_folder,
+    workspace_folder,
+)
+from donewhen.store.sqlite import SqliteLedger
+from donewhen.tracing import make_tracer
+from donewhen.workers import WorkerParts
+from donewhen.workspace.folder import FolderWorkspace
+from donewhen.workspace.guarded import GuardedFolder
+from donewhen.workspace.locks import FileRunLock
+from donewhen.workspace.people import SystemPeople
+from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.rooms.choosing import BestRooms
+from donewhen.workspace.rooms.mounting import Mounts
+from donewhen.workspace.runtime import runtime_folder
+from donewhen.workspace.sharing import SharedWatcher
+
+if TYPE_CHECKING:
+    from donewhen.app.models import FolderModels
+    from donewhen.app.plugins import FolderPlugins
+    from donewhen.plugins.checks import PluginChecker
+
+CHECK_PREFIX = "check:"
+"""What a check begins with that a plugin brings."""
+
+
+async def open_engine(
+    root: Path,
+    state_dir: Path | None,
+    settings: Settings | Callable[[], Settings],
+    around: Surroundings | None = None,
+) -> Supervisor:
+    """The runs of one workspace folder. Raises LedgerUnavailable and LedgerTooNew.
+
+    An editor's settings change while the folder is open: then `settings` is asked at each start. Where the state folder
+    can't be written, what is on record there can still be read.
+    """
+    root = root.resolve()  # noqa: ASYNC240  # once, before anything runs
+    around, unwritable = around or Surroundings(), None
+    try:
+        everything = state_folder(state_dir)
+        folder = workspace_folder(everything, root)
+        bytecode = private_folder(everything / "pycache")
+        ledger = await SqliteLedger.open(ledger_file(folder), fault=fault_from_environment(os.environ))
+    except LedgerUnavailable as refusal:
+        unwritable, folder = str(refusal), kept_folder(root, state_dir)
+        bytecode = folder.parents[1] / "pycache"
+        if may_be_written(folder):
+            raise
+        try:
+            ledger = await SqliteLedger.read(ledger_file(folder), unwritable)
+        except LedgerUnavailable:
+            raise refusal from None
+    for notice in ledger.notices:
+        sys.stderr.write(f"donewhen: {notice}\n")
+    setup = engine_setup(root, folder, bytecode, ledger, settings, around)
+    return Supervisor(replace(setup, unwritable=unwritable))
+
+
+def engine_setup(
+    root: Path,
+    folder: Path,
+    bytecode: Path,
+    ledger: Ledger,
+    settings: Settings | Callable[[], Settings],
+    around: Surroundings,
+    models: FolderModels | None = None,
+) -> EngineSetup:
+    """The parts of the engine; `folder` is the workspace's own inside the state folder, `models` stands in for those
+    that the settings name."""
+    current = _asked(settings)
+    runtime = runtime_folder(around.environment(), folder.parents[1])
+    lock = FileRunLock(folder, runtime)
+    editor, watching = EditorDiagnostics(around.editor), SharedWatcher()
+    processes = SystemProcesses(lock.inherited_descriptors)
+    where, kept = (root, folder / "scratch", around.environment), folder / "checkpoints"
+    contained = ContainedWork(root, folder, processes, lambda: checker.variables(), current, runtime)
+    watched = contained.checks((folder / "scratch", bytecode))
+    checker = CommandChecker(watched, *where, editor, secrets=around.secrets.values, bytecode=bytecode)
+    masking = Masking(around.environment, around.secrets)
+    tracer, variables = make_tracer(around.environment(), masking.mask), checker.variables
+    opened = [] if models is None else [models]
+
+    def folder_models() -> FolderModels:
+        if not opened:
+            opened.append(open_models(current, around, folder, masking.mask))
+        return opened[0]
+
+    @cache
+    def plugins() -> FolderPlugins:
+        from donewhen.app.plugins import FolderPlugins  # lazy: what only reads runs, and an idle server, need none
+
+        return FolderPlugins(root, folder, current)
+
+    def worker(options: RunOptions) -> Worker:
+        passed = passing(options, variables, around.environment, masking)
+        options = relocated(options, current())
+        return make_worker(options, processes, passed, folder_models, plugins, contained, masking.mask)
+
+    def judge(options: RunOptions) -> Judge | None:
+        if options.judging is not None:
+            return folder_models().judge(options)
+        return plugins().judge(options) if options.judge is not None else None
+
+    async def closed() -> None:
+        for one in opened:
+            await one.close()
+        await asyncio.to_thread(tracer.close)
+
+    return EngineSetup(
+        root=root,
+        state_folder=folder,
+        clock=SystemClock(),
+        ledger=ledger,
+        lock=lock,
+        people=SystemPeople(lock, runtime, around.where),
+        guard_lock=FileRunLock(folder / "guard"),
+        workspace=lambda: FolderWorkspace(
+            root, kept, watch=around.watch, excluded=(folder.parents[1],), watcher=watching.share
+        ),
+        glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
+        checker=_CheckerWithPlugins(checker, plugins),
+        prepare=contained.prepare,
+        rooms=_rooms(folder, processes, checker, around, bytecode, runtime, network=_network_of_trials(current())),
+        hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
+        probes=WorkspaceProbes(variables),
+        goal_files=WorkspaceGoalFiles(root),
+        settle=_settling(checker, current, around, folder_models, plugins, masking.mask, contained),
+        worker=worker,
+        judge=judge,
+        trusted=around.trusted,
+        mask=masking.mask,
+        unsaved=around.unsaved,
+        plugins=lambda options: plugins().of_run(options),
+        observe=tracer.on_entry,
+        closing=closed,
+    )
+
+
+def _asked(settings: Settings | Callable[[], Settings]) -> Callable[[], Settings]:
+    return settings if callable(settings) else lambda: settings
+
+
+def _network_of_trials(settings: Settings) -> bool:
+    """They reach what the checks reach that they repeat."""
+    return settings.network or not settings.contains_checks
+
+
+def _rooms(
+    folder: Path,
+    processes: Processes,
+    checker: CommandChecker,
+    around: Surroundings,
+    bytecode: Path,
+    runtime: Path,
+    *,
+    network: bool,
+) -> Rooms:
+    """Where checks are tried: nothing of ours is in sight there but the bytecode of other checks."""
+
+    def inside(processes: Processes, root: Path, scratch: Path, written: Path | None) -> CommandChecker:
+        return CommandChecker(
+            processes,
+            root,
+            scratch,
+            around.environment,
+            interpreter=checker.interpreter,
+            known_test_runs=checker.known_test_runs,
+            secrets=around.secrets.values,
+            bytecode=bytecode,
+            written=written,
+        )
+
+    mounts = Mounts(hidden=hidden_folders(folder, runtime), cached=(bytecode,), network=network)
+    return BestRooms(folder / "rooms", processes, inside, checker.variables, mounts)
+
+
+def open_models(
+    settings: Settings | Callable[[], Settings],
+    around: Surroundings,
+    folder: Path,
+    mask: Callable[[str], str] | None = None,
+) -> FolderModels:
+    """The models of one workspace folder; nothing is started. `folder` is where verdicts are remembered."""
+    from donewhen.app.models import FolderModels  # lazy: most goals are proven without a model
+
+    hidden = mask or Masking(around.environment, around.secrets).mask
+    return FolderModels(around.environment, around.secrets, _asked(settings), hidden, folder / "verdicts")
+
+
+def _settling(
+    checker: CommandChecker,
+    settings: Callable[[], Settings],
+    around: Surroundings,
+    models: Callable[[], FolderModels],
+    plugins: Callable[[], FolderPlugins],
+    mask: Callable[[str], str],
+    contained: ContainedWork,
+) -> Callable[[Goal, StartOptions], Start]:
+    """`settle` with what the editor has selected and set by then."""
+    known = Knowledge(facts=facts_in(around.environment), environment=around.environment, hindrance=contained.why)
+
+    def settled(goal: Goal, options: StartOptions) -> Start:
+        checker.select_interpreter(around.interpreter())
+        current = settings()
+        judged = options.judge_model or goal.judge_model or current.pick("judge_model")
+        plugged, warnings = _plugged(plugins(), needless=options.audit and judged is None)
+        start = settle(goal, options, current, known, plugged)
+        if start.options.judging is not None and any(not one.sole_check for one in start.goal.requirements):
+            models().warm()
+        frozen = replace(start.options, summary=mask(start.options.summary))
+        return replace(start, options=frozen, warnings=(*start.warnings, *warnings))
+
+    return settled
+
+
+def _plugged(plugins: FolderPlugins, *, needless: bool) -> tuple[Plugged, tuple[RunWarning, ...]]:
+    """What plugins bring to a run that starts now, and what to warn of. `needless`: nobody works, and nobody judges."""
+    plugins.forget()
+    if needless:
+        return Plugged(), ()
+    found = plugins.survey()
+    remembered = plugins.remembered()
+    problem = plugins.problem
+    warnings = (RunWarning("allowances", problem),) if problem else ()
+    return Plugged(found.names, frozenset(found.workers), frozenset(found.judges), remembered), warnings
+
+
+def passing(
+    options: RunOptions,
+    variables: Callable[[], Mapping[str, str]],
+    environment: Callable[[], Mapping[str, str]],
+    masking: Masking,
+) -> Callable[[], Mapping[str, str]]:
+    """The variables of a worker: those of checks, and for a command those that its run passes. The values of those that
+    are named one by one are secrets from then on."""
+    if not options.pass_env:
+        return variables
+
+    def all_of_them() -> dict[str, str]:
+        passed = variables_of(options.pass_env, environment())
+        masking.hide(value for name, value in passed.items() if name in options.pass_env)
+        return {**variables(), **passed}
+
+    return all_of_them
+
+
+def make_worker(
+    options: RunOptions,
+    processes: Processes,
+    environment: Callable[[], Mapping[str, str]],
+    models: Callable[[], FolderModels],
+    plugins: Callable[[], FolderPlugins],
+    contained: ContainedWork,
+    mask: Callable[[str], str],
+) -> Worker:
+    """The worker that the frozen options name. Raises UsageError with what to set."""
+    kind = WORKERS.get(options.worker or "")
+    if kind is None:
+        registered = plugins().worker(options)
+        if registered is None:
+            raise UsageError(
+                f"the worker {options.worker} is not here: a plugin brings it, or the program that started the run"
+            )
+        return registered
+    if not kind.available:
+        raise UsageError(unavailable(kind))
+    parts = WorkerParts(
+        options,
+        environment,
+        contained.rooms(options),
+        contained.grants(options),
+        lambda: contained.processes(options),
+        lambda: models().agents(options),
+        lambda turn, context: GuardedFolder(context.workspace, processes, environment, turn.token),
+        mask,
+    )
+    make = import_module(f"donewhen.workers.{kind.name}").make
+    return cast("Callable[[WorkerParts], Worker]", make)(parts)
+
+
+class _CheckerWithPlugins:
+    """A `ports.Checker`: `check:NAME` is a plugin's, anything else is a command."""
+
+    def __init__(self, commands: Checker, plugins: Callable[[], FolderPlugins]) -> None:
+        self._commands = commands
+        self._plugins = plugins
+
+    async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
+        if not _is_plugins(check):
+            return await self._commands.run(check, timeout=timeout, token=token, test_run=test_run)
+        try:
+            checker = self._checker()
+        except DoneWhenError as error:
+            return CheckResult(check.id, check.command, Outcome.NOT_RUN, str(error))
+        if check.command.split()[0].removeprefix(CHECK_PREFIX) not in checker.checks:
+            names = ", ".join(sorted(checker.checks)) or "none"
+            reason = f"no plugin brings the check {check.command.split()[0]} (those that are there: {names})"
+            return CheckResult(check.id, check.command, Outcome.NOT_RUN, reason)
+        return await checker.run(check, timeout=timeout, token=token, test_run=test_run)
+
+    def environment(self, check: Check) -> str:
+        if not _is_plugins(check):
+            return self._commands.environment(check)
+        try:
+            return self._checker().environment(check)
+        except DoneWhenError:
+            return self._commands.environment(check)
+
+    async def editor_report(self, requirement: Requirement) -> EditorReport:
+        return await self._commands.editor_report(requirement)
+
+    def _checker(self) -> PluginChecker:
+        return self._plugins().checker(self._commands)
+
+
+def _is_plugins(check: Check) -> bool:
+    return check.command.lstrip().startswith(CHECK_PREFIX)

@@ -1,0 +1,118 @@
+"""Puts models together for one workspace folder: one host process, the agent, the judge, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from donewhen.app.keys import key_for
+from donewhen.app.settling import relocated
+from donewhen.config import Settings
+from donewhen.core.calls import CallRole
+from donewhen.core.errors import UsageError
+from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.judges.llm import LlmJudge
+from donewhen.judges.panel import PanelJudge
+from donewhen.models.catalogue import facts_of, provider_of
+from donewhen.models.hosted import HostedModel
+from donewhen.models.hosting import ModelHost
+from donewhen.models.keys import find_base
+from donewhen.ports import Judge, Price
+from donewhen.store.verdicts import FileVerdicts
+from donewhen.workspace.companions import SystemCompanions
+
+
+class FolderModels:
+    """The models that runs in one folder use. Nothing is started before a run needs it.
+
+    `environment` is that of whoever started Done When, `secrets` what the editor handed over. Verdicts are remembered
+    in the folder `verdicts`, where that is given."""
+
+    def __init__(
+        self,
+        environment: Callable[[], Mapping[str, str]],
+        secrets: Mapping[str, str],
+        settings: Callable[[], Settings],
+        mask: Callable[[str], str],
+        verdicts: Path | None = None,
+    ) -> None:
+        self._environment = environment
+        self._secrets = secrets
+        self._settings = settings
+        self._mask = mask
+        self._verdicts = verdicts
+        self._host: ModelHost | None = None
+
+    def warm(self) -> None:
+        """Starts the host in the background, so that the first call needn't wait."""
+        self._opened().warm()
+
+    async def close(self) -> None:
+        if self._host is not None:
+            await self._host.close()
+
+    def agents(self, options: RunOptions) -> HostedModel:
+        """The model of the built-in agent. Raises UsageError where the options name none."""
+        if options.agent is None:
+            raise UsageError("worker agent needs a model: --model PROVIDER/NAME")
+        self.warm()
+        return self._model("worker", options.agent.model, options.agent.api_base, options)
+
+    def judge(self, options: RunOptions) -> Judge | None:
+        """The judge or the panel that the frozen options name; None without one: then what no check decides is asked
+        of a person."""
+        options = relocated(options, self._settings())
+        chosen = options.judging
+        if chosen is None:
+            return None
+        if chosen.api_base is None:
+            # One that the goal file named during the run is where the person's judges are.
+            chosen = replace(chosen, api_base=self._settings().pick("judge_api_base"))
+        cache = FileVerdicts(self._verdicts) if self._verdicts is not None else None
+        models = [self._model("judge", name, chosen.api_base, options) for name in chosen.models]
+        return self._judging(models, chosen, cache)
+
+    def judge_alone(self, chosen: JudgeOptions) -> Judge:
+        """The judge or the panel outside of any run of a workspace; its verdicts are kept nowhere."""
+        return self._judging([self.model("judge", name, chosen.api_base) for name in chosen.models], chosen, None)
+
+    def _judging(self, models: Sequence[HostedModel], chosen: JudgeOptions, cache: FileVerdicts | None) -> Judge:
+        members = [
+            LlmJudge(model, chosen, cache=cache, mask=self._mask, member=number) for number, model in enumerate(models)
+        ]
+        return members[0] if len(members) == 1 else PanelJudge(members, chosen.rule)
+
+    def model(self, role: CallRole, name: str, api_base: str | None) -> HostedModel:
+        """A model outside of any run, as it is set now."""
+        settings = self._settings()
+        # The key of the worker is not the judge's: whose it is depends on both.
+        agent = AgentOptions(worker, settings.pick("api_base")) if (worker := settings.pick("model")) else None
+        agent = AgentOptions(name, api_base) if role == "worker" else agent
+        judging = JudgeOptions((name,), api_base) if role == "judge" else None
+        return self._model(role, name, api_base, RunOptions(None, agent=agent, judging=judging))
+
+    def _model(self, role: CallRole, name: str, api_base: str | None, options: RunOptions) -> HostedModel:
+        base = api_base or find_base(provider_of(name), self._environment())
+        prices = self._settings().prices
+        own = {key: Price(one.input, one.output, one.cached) for key, one in prices.items()}
+        windows = {key: one.window for key, one in prices.items() if one.window is not None}
+
+        def key() -> str | None:
+            return key_for(role, name, options, self._environment(), self._secrets, self._settings().own)
+
+        return HostedModel(
+            name,
+            self._opened(),
+            key=key,
+            api_base=base,
+            facts=facts_of(name, base, own, windows),
+            custom_price=name in own,
+            role=role,
+            mask=self._mask,
+        )
+
+    def _opened(self) -> ModelHost:
+        if self._host is None:
+            self._host = ModelHost(SystemCompanions(), self._environment(), mask=self._mask)
+        return self._host

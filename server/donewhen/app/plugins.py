@@ -1,0 +1,207 @@
+"""The plugins of one workspace folder's runs: the gate, those of the user's settings, those that packages bring."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from donewhen.callables.judges import judge_of
+from donewhen.callables.workers import worker_of
+from donewhen.config import Settings
+from donewhen.core.approval import ApprovalRule, Decision, permit_for, remembered
+from donewhen.core.commands.simple import simple
+from donewhen.core.errors import DoneWhenError, UsageError
+from donewhen.core.events import RunOptions
+from donewhen.core.plugging import ToolUse
+from donewhen.plugins.approval import ApprovalGate
+from donewhen.plugins.calling import PluggyPlugins
+from donewhen.plugins.checks import PluginChecker
+from donewhen.plugins.opening import open_plugins
+from donewhen.ports import Checker, Judge, Worker
+from donewhen.store.allowances import Allowances
+from donewhen.workers.tools import TOOLS
+from donewhen.workspace.repository import run_git
+
+GATE = "approval"
+GIT_TIMEOUT = 5.0
+MOST_PATHS = 500
+
+
+class FolderPlugins:
+    """What is opened for a run is that run's alone: its worker, its judge and its hooks are of the same plugin objects.
+    `folder` is the workspace's own inside the state folder."""
+
+    def __init__(self, root: Path, folder: Path, settings: Callable[[], Settings]) -> None:
+        self._root = root
+        self._folder = folder
+        self._settings = settings
+        self._opened: tuple[RunOptions, PluggyPlugins] | None = None
+        self._checks: PluggyPlugins | None = None
+
+    def survey(self) -> PluggyPlugins:
+        """The plugins as a run that starts now would have them. Raises UsageError, PluginConflict."""
+        self._checks = self._open(())
+        return self._checks
+
+    def forget(self) -> None:
+        """The next check that a plugin brings is looked for anew."""
+        self._checks = None
+
+    def remembered(self) -> tuple[ApprovalRule, ...]:
+        """What a person allowed in this workspace for good."""
+        return self._allowances().rules()
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with what was remembered; empty where nothing is."""
+        kept = self._allowances()
+        kept.rules()
+        return kept.problem
+
+    def worker(self, options: RunOptions) -> Worker | None:
+        """The run's worker where a plugin brings it."""
+        found = self._of(options).workers.get(options.worker or "")
+        return worker_of(found.record.make(options)) if found is not None else None
+
+    def judge(self, options: RunOptions) -> Judge | None:
+        """The run's judge where a plugin brings it."""
+        if options.judge is None or options.judging is not None:
+            return None
+        found = self._of(options).judges.get(options.judge)
+        if found is None:
+            raise UsageError(
+                f"no plugin here brings the judge {options.judge}: install it, or, where a program started the run, "
+                "let it go on there (donewhen.resume_goal)"
+            )
+        made = found.record.make(options)
+        judge = judge_of(made)
+        if judge is None:
+            raise UsageError(f"the judge {options.judge} of the plugin {found.plugin} is not a judge: {made!r}")
+        return judge
+
+    def of_run(self, options: RunOptions) -> PluggyPlugins:
+        """The run's plugins, handed over: the next run gets others."""
+        found = self._of(options)
+        self._opened = None
+        return found
+
+    def checker(self, commands: Checker) -> PluginChecker:
+        """For the checks that plugins bring; they are opened when the first one is met."""
+        if self._checks is None:
+            self._checks = self._open(())
+        return PluginChecker(self._checks.checks, commands, self._root)
+
+    def _of(self, options: RunOptions) -> PluggyPlugins:
+        if self._opened is None or self._opened[0] is not options:
+            self._opened = (options, self._open(options.plugins))
+        return self._opened[1]
+
+    def _open(self, frozen: Sequence[str]) -> PluggyPlugins:
+        """`frozen` are the names that the run started with: no other plugin joins it later, and none is missing."""
+        off = set(self._settings().approvals.plugins_off)
+        found = self._opened_without(off)
+        if frozen:
+            missing = [name for name in frozen if name not in found.names and name not in off]
+            if missing:
+                raise UsageError(
+                    f"this run began with the plugin {', '.join(missing)}, which isn't there any more: install it "
+                    "again, or name it in `plugins_off` of your settings"
+                )
+            new = set(found.names) - set(frozen)
+            found = self._opened_without(off | new) if new else found
+        return found
+
+    def _opened_without(self, off: Collection[str]) -> PluggyPlugins:
+        gate = [approval_gate(self._root, self._folder)]
+        return open_with(
+            self._settings().approvals.plugins, installed=True, gate=gate, off={*off} - {GATE}, workspace=self._root
+        )
+
+    def _allowances(self) -> Allowances:
+        return Allowances(self._folder)
+
+
+def open_with(
+    plugins: Sequence[object],
+    *,
+    installed: bool,
+    gate: Sequence[object],
+    workspace: Path | None,
+    off: Collection[str] = (),
+) -> PluggyPlugins:
+    """These plugins, where it is wanted those that are installed, and the gate after them all: nobody changes a call
+    that was approved."""
+    return open_plugins(
+        plugins, installed=installed, last=gate, off=off, known_tools=frozenset(TOOLS), workspace=workspace
+    )
+
+
+def approval_gate(root: Path, folder: Path | None) -> ApprovalGate:
+    """The gate for one run in the workspace `root`. `folder` is where approvals are kept that hold there for good;
+    None: there are none, and none are kept."""
+    return ApprovalGate(FolderPolicy(root, Allowances(folder) if folder is not None else None))
+
+
+@dataclass(slots=True)
+class FolderPolicy:
+    """`plugins.approval.Policy` on a workspace folder: its git, and what was allowed there. `windows`: commands are run
+    by `cmd`."""
+
+    root: Path
+    allowances: Allowances | None = None
+    windows: bool = field(default_factory=lambda: os.name == "nt")
+
+    async def decide(self, use: ToolUse, options: RunOptions, allowed: Sequence[ApprovalRule]) -> Decision:
+        kept = self.allowances.rules() if self.allowances is not None else ()
+        rules = (*options.rules, *kept, *allowed)
+        asked: set[str] = set()
+
+        def unknown(path: str) -> bool:
+            asked.add(path)
+            return False
+
+        how = {"windows": self.windows, "contained": options.contained}
+        decision = permit_for(use, options.approve, rules, unknown, **how)
+        if not asked:
+            return decision
+        # Whether all are tracked shows only where none of them stops the question: all words are asked about at once.
+        known = await tracked_among(self.root, {*asked, *_words(use)})
+        return permit_for(use, options.approve, rules, known.__contains__, **how)
+
+    def remembered(self, use: ToolUse) -> ApprovalRule | None:
+        return remembered(use, windows=self.windows)
+
+    async def keep(self, rule: ApprovalRule) -> bool:
+        if self.allowances is None:
+            return False
+        try:
+            await asyncio.to_thread(self.allowances.allow, rule)
+        except OSError:
+            return False
+        return True
+
+
+def _words(use: ToolUse) -> set[str]:
+    return {"/".join(part for part in word.split("/") if part not in ("", ".")) for word in _plain_words(use)} - {""}
+
+
+def _plain_words(use: ToolUse) -> Sequence[str]:
+    return (simple(str(use.input.get("command", ""))) or ())[1:]
+
+
+async def tracked_among(root: Path, paths: Collection[str]) -> frozenset[str]:
+    """Those of the paths, relative to `root`, that are files which git tracks; none where git can't tell soon."""
+    asked = [path for path in paths if path and "\0" not in path and not path.startswith("-")]
+    if not asked or len(asked) > MOST_PATHS:
+        return frozenset()
+    try:
+        async with asyncio.timeout(GIT_TIMEOUT):
+            code, said = await run_git(
+                ["--literal-pathspecs", "ls-files", "-z", "--cached", "--", *asked], cwd=root, check=False
+            )
+    except (TimeoutError, DoneWhenError, OSError, ValueError):
+        return frozenset()
+    return frozenset(os.fsdecode(said).split("\0")) & frozenset(asked) if code == 0 else frozenset()

@@ -1,0 +1,169 @@
+"""Where what workers run is contained, put together for one workspace folder."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from donewhen.config import Settings, user_settings_file
+from donewhen.core.agents import agents_in
+from donewhen.core.errors import WorkspaceError
+from donewhen.core.events import RunOptions
+from donewhen.ports import Grants, LiveRooms, Processes, ProcessResult, RoomLimits
+from donewhen.workspace.rooms.each import EachInARoom
+from donewhen.workspace.rooms.live import MountedLiveRooms
+from donewhen.workspace.rooms.mounting import Mounts
+from donewhen.workspace.rooms.plain import PlainRooms
+
+
+def hidden_folders(folder: Path, runtime: Path) -> tuple[Path, ...]:
+    """What no room shows: every record of Done When, the person's settings, and the secret that signs what a person
+    asks. `folder` is the workspace's own in the state folder, `runtime` where that secret is."""
+    return (folder.parents[1], user_settings_file().parent, runtime)
+
+
+class Anywhere:
+    """Where nothing is contained."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+
+    def rooms(self, options: RunOptions) -> LiveRooms:
+        return PlainRooms(self._processes)
+
+    def processes(self, options: RunOptions) -> Processes:
+        """What runs one command after the other, each in a room of its own where the run is contained."""
+        return EachInARoom(self.rooms(options), self.grants(options))
+
+    def grants(self, options: RunOptions) -> Grants:
+        return Grants()
+
+
+class ContainedWork(Anywhere):
+    """The rooms of one workspace folder in which workers run commands. `folder` is its own in the state folder,
+    `variables` are those that commands run with; `settings` are asked at each start."""
+
+    def __init__(
+        self,
+        root: Path,
+        folder: Path,
+        processes: Processes,
+        variables: Callable[[], Mapping[str, str]],
+        settings: Callable[[], Settings],
+        runtime: Path,
+    ) -> None:
+        super().__init__(processes)
+        self._runtime = runtime
+        self._root = root
+        self._folder = folder
+        self._variables = variables
+        self._settings = settings
+        self._live: MountedLiveRooms | None = None
+        self._hindrance = "nobody has tried to open one"
+
+    async def prepare(self) -> None:
+        """Finds out whether rooms can be opened here."""
+        if self._settings().sandbox != "off":
+            self._hindrance = await self._opened().hindrance()
+
+    def why(self) -> str:
+        """Why no room can be opened here; empty where one can."""
+        return self._hindrance
+
+    def rooms(self, options: RunOptions) -> LiveRooms:
+        return self._opened() if options.contained else super().rooms(options)
+
+    def grants(self, options: RunOptions) -> Grants:
+        """What the run's commands may in their rooms, by its options and the person's settings."""
+        settings, home = self._settings(), Path(self._variables().get("HOME", os.devnull))
+        agents = agents_in(options.worker_command or "") if options.worker == "command" else ()
+        kept = [home / name for agent in agents for name in agent.keeps]
+        needed = [home / name for agent in agents for name in agent.needs]
+        return Grants(
+            network=options.network,
+            writes=(*kept, *self._places(settings.pick("room_writes"))),
+            reads=(*needed, *self._places(settings.pick("room_reads"))),
+            copied=tuple(home / name for agent in agents for name in agent.replaces),
+            namespaces=options.worker == "command",
+            limits=limits_of(settings),
+        )
+
+    def checks(self, written: Sequence[Path]) -> Processes:
+        """What runs checks: in a room each where the person's settings say so, in which they may change
+        these folders too. Else as the person."""
+        return _Checks(self, self._processes, self._settings, written)
+
+    def in_a_room(self, written: Sequence[Path]) -> Processes:
+        settings = self._settings()
+        writes = (*written, *self._places(settings.pick("room_writes")))
+        reads = tuple(self._places(settings.pick("room_reads")))
+        grants = Grants(network=settings.network, writes=writes, reads=reads, limits=limits_of(settings))
+        return EachInARoom(self._opened(), grants)
+
+    def _places(self, named: Sequence[str] | None) -> list[Path]:
+        return [self._root / Path(name).expanduser() for name in named or ()]
+
+    def _opened(self) -> MountedLiveRooms:
+        if self._live is None:
+            mounts = Mounts(hidden=hidden_folders(self._folder, self._runtime))
+            self._live = MountedLiveRooms(
+                self._root, self._folder / "rooms", self._variables, mounts, outside=self._processes
+            )
+        return self._live
+
+
+class _Checks:
+    """`ports.Processes` of checks. Where they are to run in rooms and none can be opened, nothing runs."""
+
+    def __init__(
+        self,
+        work: ContainedWork,
+        processes: Processes,
+        settings: Callable[[], Settings],
+        written: Sequence[Path],
+    ) -> None:
+        self._work = work
+        self._processes = processes
+        self._settings = settings
+        self._written = written
+
+    async def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        token: str,
+        timeout: float | None = None,
+        stdin: bytes | None = None,
+        on_line: Callable[[str], None] | None = None,
+        output_limit: int = 262_144,
+    ) -> ProcessResult:
+        """See `ports.Processes`."""
+        contained = self._settings().contains_checks
+        processes = self._work.in_a_room(self._written) if contained else self._processes
+        try:
+            return await processes.run(
+                command,
+                cwd=cwd,
+                environment=environment,
+                token=token,
+                timeout=timeout,
+                stdin=stdin,
+                on_line=on_line,
+                output_limit=output_limit,
+            )
+        except WorkspaceError as error:
+            return ProcessResult(None, "", 0, "", 0.0, time.time(), spawn_error=str(error))
+
+
+def limits_of(settings: Settings) -> RoomLimits:
+    """What a contained command may take."""
+    plain = RoomLimits()
+    return RoomLimits(
+        settings.pick("room_processes") or plain.processes,
+        settings.pick("room_memory") or plain.memory,
+        settings.pick("room_disk") or plain.disk,
+    )

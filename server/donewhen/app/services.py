@@ -1,0 +1,127 @@
+"""What front ends ask of the composition root, as values, so that a test can put parts in memory in place of any.
+
+Nothing behind them is imported before it is asked for, and then in a thread: `initialize`, `--version` and a glance at
+the record do without the engine, and importing it would hold the event loop for longer than a handler may.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from donewhen.app.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from donewhen.app.doctor import DoctorFacts
+    from donewhen.config import Settings
+    from donewhen.core.survey import Survey
+    from donewhen.core.work import Usage
+    from donewhen.engine.api import Runs
+    from donewhen.goalfile.preflight import GoalHint
+
+
+class Adviser(Protocol):
+    """A model that helps with writing a goal: whatever it says is a proposal, and starts nothing. Everything raises
+    DoneWhenError where the model can't be asked."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def spent(self) -> Usage | None:
+        """What its calls took so far, for the person who waited; None where none was made."""
+        ...
+
+    def propose(self, objective: str, checks: Sequence[str]) -> Coroutine[Any, Any, Sequence[str]]:
+        """Requirements for an objective, besides the checks that are there."""
+        ...
+
+    def hints(self, text: str) -> Coroutine[Any, Any, Sequence[GoalHint]]:
+        """What is vague about a goal file, or can't be judged."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at a workspace folder before a goal is drafted for it. Without `execute` nothing at all is run; with
+    `tries` each check of a draft runs once, for `patience` seconds at most. `interpreter` is the Python that is
+    selected for the folder."""
+
+    root: Path
+    state_dir: Path | None = None
+    execute: bool = True
+    tries: bool = False
+    patience: float = 60.0
+    interpreter: Path | None = None
+
+
+# Each function imports what it calls when it is called: see above.
+
+
+async def open_runs(
+    root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: Surroundings
+) -> Runs:
+    """See `app.engine.open_engine`."""
+    await _loaded("engine")
+    from donewhen.app.engine import open_engine
+
+    return await open_engine(root, state_dir, settings, around)
+
+
+@asynccontextmanager
+async def open_adviser(root: Path, settings: Settings, around: Surroundings) -> AsyncGenerator[Adviser | None]:
+    """See `app.advice.adviser`."""
+    if settings.adviser is None:
+        yield None
+        return
+    await _loaded("advice")
+    from donewhen.app.advice import adviser
+
+    async with adviser(root, settings, around) as opened:
+        yield opened
+
+
+async def survey(look: Look) -> Survey:
+    """See `app.drafts.survey`."""
+    await _loaded("drafts")
+    from donewhen.app.drafts import place_of, survey
+
+    place = place_of(look.root, look.state_dir, interpreter=look.interpreter)
+    return await survey(place, execute=look.execute, tries=look.tries, patience=look.patience)
+
+
+def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
+    """See `app.doctor.doctor_facts`."""
+    from donewhen.app.doctor import doctor_facts
+
+    return doctor_facts(root, settings)
+
+
+def has_record(root: Path, state_dir: Path | None) -> bool:
+    """Whether runs of a workspace folder are on record, be it gone itself."""
+    from donewhen.store.folders import has_record
+
+    return has_record(root, state_dir)
+
+
+async def _loaded(module: str) -> None:
+    await asyncio.to_thread(import_module, f"donewhen.app.{module}")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """All folders are absolute. The runs that `open_runs` gives end with their `close`; `settings` may be a function,
+    which is asked at each start. `open_adviser` gives None where no model is configured."""
+
+    open_runs: Callable[[Path, Path | None, Settings | Callable[[], Settings], Surroundings], Awaitable[Runs]] = (
+        open_runs
+    )
+    open_adviser: Callable[[Path, Settings, Surroundings], AbstractAsyncContextManager[Adviser | None]] = open_adviser
+    survey: Callable[[Look], Coroutine[Any, Any, Survey]] = survey
+    doctor_facts: Callable[[Path, Settings], DoctorFacts] = doctor_facts
+    has_record: Callable[[Path, Path | None], bool] = has_record

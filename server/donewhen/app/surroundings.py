@@ -1,0 +1,32 @@
+"""What a front end knows of the place that runs happen in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from donewhen.core.acts import Where
+    from donewhen.ports import EditorView
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """`environment` is that of whoever started Done When, `interpreter` is asked for the Python that the editor has
+    selected at each start, `trusted` is asked before anything is executed. `secrets` are kept in memory only.
+    """
+
+    environment: Callable[[], Mapping[str, str]] = lambda: dict(os.environ)
+    interpreter: Callable[[], Path | None] = lambda: None
+    trusted: Callable[[], bool] = lambda: True
+    watch: bool = True
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+    unsaved: Callable[[str], str | None] = lambda path: None
+    """The text that an editor holds for a file, where that differs from what is on disk (A20)."""
+    where: Where | None = None
+    """From where people act through this process; None: from a terminal where it has one, else it is a program."""
+    editor: Callable[[], EditorView | None] = lambda: None
+    """What an editor shows of the folder now; None where no client forwards its diagnostics."""

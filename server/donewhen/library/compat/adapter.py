@@ -1,0 +1,435 @@
+"""What the interfaces of other systems share: a worker called with its caller's own prompt and then with what was
+missing, limits as those systems write them, and a run brought from its start to where it stands still."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from donewhen.adapters import KnownAgent, plain_messages
+from donewhen.app.program import RunParts
+from donewhen.callables.agents import AgentCall
+from donewhen.callables.prompts import retry_made_by
+from donewhen.callables.workers import as_text, left_behind_by, response_in, result_of, tracked, worker_called
+from donewhen.core.calls import Message
+from donewhen.core.errors import DoneWhenError, InvalidGoal, UsageError, WorkerFailed
+from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
+from donewhen.core.messages import messages_of
+from donewhen.core.plugging import Halt
+from donewhen.core.state import RunState
+from donewhen.core.work import TurnResult
+from donewhen.library.arguments import duration
+from donewhen.library.compat.response import (
+    GoalAttempt,
+    RetryPrompt,
+    feedback_of,
+    joined,
+    retry_prompt,
+    with_earlier,
+)
+from donewhen.library.goals import refuse_without_workspace
+from donewhen.library.handles import OnInterrupt, answered
+from donewhen.library.sessions import Session, open_session
+from donewhen.ports import Turn, TurnContext
+
+MAX_ROUNDS = 10
+TIMEOUT = 3600.0
+_LONGEST_CHECK = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The call that a goal loop was made with: the prompt, and whatever else goes to the worker each time."""
+
+    prompt: Any
+    others: tuple[Any, ...] = ()
+    named: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class LoopedWorker:
+    """`ports.Worker` for one call of one worker. `attempts` grows with its turns; `response` is what it returned in the
+    present one, `last` in any of them, `failure` the exception of the present one. `extras` is kept up to date: it
+    tells validators which attempt they look at.
+
+    A worker with a list `messages` keeps its own conversation; one that takes `messages` is given it; any other one is
+    told its task and its last answer again. Without `preserve_context` each retry starts from how all of that was
+    before the first one, with the latest feedback only (C5).
+    """
+
+    waits_for_person = False
+
+    def __init__(
+        self,
+        worker: Callable[..., Any],
+        asked: Asked,
+        *,
+        preserve_context: bool = True,
+        template: RetryPrompt | None = None,
+        checks: tuple[str, ...] = (),
+        extras: dict[str, Any] | None = None,
+        retry: Callable[[str | None], str] = retry_prompt,
+    ) -> None:
+        self._worker = tracked(worker)
+        self._asked = asked
+        self._preserve = preserve_context
+        self._template = template
+        self._checks = checks
+        self._extras = extras if extras is not None else {}
+        self._retry = retry
+        self._conversation = conversation_of(worker, asked)
+        self.attempts: list[GoalAttempt] = []
+        self.response: Any = None
+        self.last: Any = None
+        self.failure: BaseException | None = None
+        self._exchanged: list[Any] = []
+
+    @property
+    def name(self) -> str:
+        return "callable"
+
+    @property
+    def left_behind(self) -> str:
+        return left_behind_by(self._worker)
+
+    async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+        if not turn.refinement:
+            self.found(feedback_of(turn.views, self._checks), False)
+        self.failure = self.response = None
+        self._extras["attempt"] = turn.iteration
+        prompt = _noted(self._prompt(turn), turn.notes)
+        self._conversation.begin()
+        try:
+            returned = await worker_called(self._worker, *self._arguments(prompt), **self._keywords(prompt))
+        except (Halt, asyncio.CancelledError):
+            self._conversation.take_back()  # the turn runs again
+            raise
+        except Exception as error:
+            told = error if isinstance(self._worker, AgentCall) and isinstance(error, WorkerFailed) else None
+            self.failure = error if told is None else error.__cause__
+            self._conversation.take_back()
+            said = str(told or "") or (f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+            self._attempt(GoalAttempt(turn.iteration, False, error=said))
+            raise told or WorkerFailed(said) from error
+        return self._answered(turn, prompt, returned)
+
+    @property
+    def _tried(self) -> bool:
+        """Whether there was a turn to be told about."""
+        return self.last is not None or any(one.error is None for one in self.attempts)
+
+    @property
+    def messages(self) -> list[Any] | None:
+        """The conversation so far, where it can be seen."""
+        return self._conversation.messages
+
+    @property
+    def said(self) -> tuple[Message, ...]:
+        """What was said so far, as a judge reads it: the worker's own messages, else what went to and fro here."""
+        held = self.messages
+        return tuple(one for message in (self._exchanged if held is None else held) if (one := read_message(message)))
+
+    def feedback(self, turn: Turn) -> str | None:
+        """What the worker is told of its last attempt: in a workspace all that the checks printed."""
+        if turn.goal.about == "workspace" and turn.feedback:
+            return turn.feedback
+        return feedback_of(turn.views, self._checks)
+
+    def found(self, feedback: str | None, passed: bool) -> None:
+        """What the validator or the judge found of the last attempt."""
+        if self.attempts and self.attempts[-1].error is None:
+            self.attempts[-1] = replace(self.attempts[-1], passed=passed, feedback=feedback)
+
+    def _attempt(self, attempt: GoalAttempt) -> None:
+        """A turn that is refined, or that runs again, is one attempt."""
+        if self.attempts and self.attempts[-1].attempt == attempt.attempt:
+            self.attempts.pop()
+        self.attempts.append(attempt)
+
+    def _answered(self, turn: Turn, prompt: Any, returned: Any) -> TurnResult:
+        result, response = result_of(returned, silent=turn.goal.about == "workspace"), response_in(returned)
+        self._attempt(GoalAttempt(turn.iteration, False, None, response, result.error))
+        if result.error is None and result.response is not None:
+            self.response = self.last = response
+            self._exchanged += [
+                {"role": "user", "content": as_text(prompt)},
+                {"role": "assistant", "content": result.response},
+            ]
+            self._conversation.answered(prompt, response)
+        return result
+
+    # ------------------------------------------------------------------------- what it is called with
+
+    def _prompt(self, turn: Turn) -> Any:
+        """The caller's own prompt until there was an answer, then what was missing in it."""
+        asked = self._asked.prompt
+        taken_up = not self._tried and turn.goal.about == "workspace" and bool(turn.feedback)
+        if not self._tried and not taken_up:
+            return asked
+        feedback = turn.feedback if turn.refinement else self.feedback(turn)
+        retry: Any = self._retry(feedback) if self._template is None else self._templated(feedback)
+        if taken_up:
+            return joined(asked, retry)  # a run of another process: this worker was told nothing yet
+        if not self._preserve:
+            self._conversation.restore()
+            return retry if self._conversation.given else joined(asked, retry)
+        if self._conversation.remembers or self._template is not None:
+            return retry
+        return with_earlier(asked, self.last, retry)
+
+    def _templated(self, feedback: str | None) -> Any:
+        assert self._template is not None  # the caller saw it
+        return retry_made_by(self._template, feedback)
+
+    def _arguments(self, prompt: Any) -> tuple[Any, ...]:
+        return (prompt, *self._asked.others)
+
+    def _keywords(self, prompt: Any) -> dict[str, Any]:
+        return {**self._asked.named, **self._conversation.keywords(prompt, self._preserve)}
+
+
+def read_message(message: Any) -> Message | None:
+    """A message of an agent's own, a mapping or an object with `role` and `content`, with the tools that it calls and
+    what they returned. None for a system message, and for what has no role."""
+    if not isinstance(message, Mapping):
+        message = {name: getattr(message, name, None) for name in ("role", "content", "tool_calls")}
+    try:
+        return next(iter(messages_of([cast("Mapping[str, Any]", message)])), None)
+    except UsageError:
+        return None
+
+
+def _noted(prompt: Any, notes: tuple[str, ...]) -> Any:
+    """With what plugins add to what the worker is told."""
+    return joined(prompt, "\n\n".join(notes)) if notes else prompt
+
+
+# -------------------------------------------------------------------------------------- conversations
+
+
+class Unknown:
+    """A worker whose memory nobody sees: it may have none."""
+
+    remembers = False
+    given = False
+
+    @property
+    def messages(self) -> list[Any] | None:
+        """What was said so far; None where nobody sees it."""
+        return None
+
+    def restore(self) -> None:
+        """As it was before the first call."""
+
+    def begin(self) -> None:
+        """A turn begins."""
+
+    def take_back(self) -> None:
+        """A turn failed: what it left half said goes."""
+
+    def keywords(self, prompt: Any, preserve: bool) -> dict[str, Any]:
+        return {}
+
+    def answered(self, prompt: Any, returned: Any) -> None:
+        """A turn brought an answer."""
+
+
+class Own(Unknown):
+    """A worker with a list `messages`, which it adds to by itself."""
+
+    remembers = True
+
+    def __init__(self, host: Any) -> None:
+        self._host = host
+        self._before = _copied(self.messages)
+        self._length = len(self._before)
+
+    @property
+    def messages(self) -> list[Any]:
+        return cast("list[Any]", self._host.messages)
+
+    def restore(self) -> None:
+        self.messages[:] = _copied(self._before)
+
+    def begin(self) -> None:
+        self._length = len(self.messages)
+
+    def take_back(self) -> None:
+        del self.messages[self._length :]
+
+
+class Known(Unknown):
+    """An agent that is known: it has its conversation, and takes back what it left half said."""
+
+    remembers = True
+
+    def __init__(self, agent: KnownAgent) -> None:
+        self._agent = agent
+        self._before = agent.kept()
+
+    @property
+    def messages(self) -> list[Any]:
+        return plain_messages(self._agent.messages)
+
+    def restore(self) -> None:
+        self._agent.restore(self._before)
+
+
+class Given(Unknown):
+    """A worker that takes `messages`: the whole conversation, its prompt last."""
+
+    remembers = True
+    given = True
+
+    def __init__(self, original: list[Any], prompt: Any) -> None:
+        self._first: list[Any] = [*original, {"role": "user", "content": prompt}]
+        self._said: list[Any] = []
+
+    @property
+    def messages(self) -> list[Any]:
+        return self._said
+
+    def keywords(self, prompt: Any, preserve: bool) -> dict[str, Any]:
+        if not self._said:
+            return {"messages": _copied(self._first)}
+        earlier = self._said if preserve else self._first
+        return {"messages": [*_copied(earlier), {"role": "user", "content": prompt}]}
+
+    def answered(self, prompt: Any, returned: Any) -> None:
+        asked: list[Any] = [*self._said, {"role": "user", "content": prompt}] if self._said else self._first
+        self._said = [*asked, {"role": "assistant", "content": as_text(returned)}]
+
+
+def conversation_of(worker: Callable[..., Any], asked: Asked) -> Unknown:
+    """How the worker remembers."""
+    if isinstance(worker, AgentCall):
+        return Known(worker.agent)
+    given = asked.named.get("messages")
+    if _takes_messages(worker):
+        original = cast("list[Any]", given) if isinstance(given, list) else []
+        return Given(_copied(original), asked.prompt)
+    host = host_of(worker)
+    return Own(host) if isinstance(getattr(host, "messages", None), list) else Unknown()
+
+
+def _copied(messages: list[Any]) -> list[Any]:
+    """Deep, where that is possible: agents change messages in place."""
+    try:
+        return copy.deepcopy(messages)
+    except Exception:  # noqa: BLE001  # whatever a message is, its list can be copied
+        return list(messages)
+
+
+def _takes_messages(worker: Callable[..., Any]) -> bool:
+    try:
+        parameters = list(inspect.signature(worker).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    return any(one.name == "messages" for one in parameters[1:])
+
+
+def host_of(worker: Any) -> Any:
+    """The object that a worker is: a bound method is made anew each time that it is looked up, its object is not."""
+    owner = getattr(worker, "__self__", None)
+    return owner if owner is not None and getattr(worker, "__func__", None) is not None else worker
+
+
+def name_of(worker: Any) -> str:
+    """What a message calls it."""
+    return str(getattr(worker, "__qualname__", None) or type(worker).__name__)
+
+
+# ------------------------------------------------------------------------------------- goals and limits
+
+
+def about_response(condition: str, limits: Limits, *, instead: str) -> Goal:
+    """A goal of one requirement, which only the response can meet. Raises InvalidGoal, with what to do `instead`, for a
+    condition that names a command or a file."""
+    refuse_without_workspace(condition, instead=instead)
+    said = " ".join(condition.split())
+    return Goal("", condition, (Requirement(requirement_id(said), 1, said),), limits, about="response")
+
+
+def attempts(name: str, value: Any) -> int | None:
+    """How often, None where it is unlimited, which warns. Raises InvalidGoal that names the field."""
+    if _is_open(name, value):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidGoal(f"{name} must be a whole number of at least 1, or unlimited; it is {value!r}")
+    return value
+
+
+def seconds(name: str, value: Any) -> float | None:
+    """How long, None where it is unlimited, which warns. Raises InvalidGoal that names the field."""
+    if _is_open(name, value):
+        return None
+    value = duration(name, value)
+    # `not value > 0` also refuses NaN.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise InvalidGoal(f"{name} must be a number of seconds greater than 0, or unlimited; it is {value!r}")
+    return float(value)
+
+
+def limits(rounds: int | None, timeout: float | None) -> Limits:
+    """The limits of one run. An answer that stays the same is no reason to stop asking (A14: off in the library), and a
+    validator may take as long as the run."""
+    return Limits(rounds, timeout, check_timeout=timeout or _LONGEST_CHECK, stall_after=None)
+
+
+def _is_open(name: str, value: Any) -> bool:
+    if value != "unlimited" and not (isinstance(value, float) and value == math.inf):
+        return False
+    # The caller of the constructor that was given the value.
+    warnings.warn(f"there is no limit of {name}: this may go on for ever", UserWarning, stacklevel=4)
+    return True
+
+
+# ----------------------------------------------------------------------------------------------- one run
+
+
+async def stood(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
+    """The run's state at its end. `kept` is given the last state whatever happens, also where this is cancelled: then
+    the run is cancelled first (A3)."""
+    session = await open_session(parts)
+    try:
+        await session.start(parts.start)
+        try:
+            return await came_to_rest(session)
+        finally:
+            kept(session.state)
+    finally:
+        await session.close()
+
+
+async def came_to_rest(session: Session, on_interrupt: OnInterrupt | None = None) -> RunState:
+    """The run's state once it goes no further. Questions go to `on_interrupt`; without it nobody is there to be asked,
+    and a run that waits for a person is paused. Cancelled, it ends the run, and spends nothing more (A3)."""
+    try:
+        while True:
+            state = await session.standstill()
+            if not state.active:
+                return state
+            if on_interrupt is not None:
+                await answered(session, state.interrupts[0], on_interrupt)
+                continue
+            asked = "; ".join(one.title for one in state.interrupts)
+            await session.runs.pause(state.run_id, f"nobody is there to be asked: {asked}", "run")
+    except asyncio.CancelledError:
+        await _cancelled(session)
+        raise
+
+
+async def _cancelled(session: Session) -> None:
+    """Stops the run, although whoever waited for it is being cancelled, and maybe again meanwhile."""
+    stopping = asyncio.ensure_future(session.runs.stop(session.state.run_id, "the caller was cancelled"))
+    while not stopping.done():
+        with contextlib.suppress(asyncio.CancelledError, DoneWhenError):
+            await asyncio.shield(stopping)
+    with contextlib.suppress(DoneWhenError):
+        stopping.result()

@@ -1,0 +1,140 @@
+"""Models as worker and judge, as callers name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from donewhen.callables import judges
+from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.core.events import AgentOptions, JudgeOptions, PanelRule
+from donewhen.core.panel import panel
+from donewhen.library.arguments import choice, temperature, text_or_none, whole
+from donewhen.ports import Judge, Worker
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """The built-in agent as the worker: a model (as litellm names it) with tools, in the workspace. Its key is
+    `api_key`, else what the environment holds for that model's provider.
+
+    >>> from donewhen import AgentConfig
+    >>> AgentConfig("anthropic/claude-sonnet-4-5").model
+    'anthropic/claude-sonnet-4-5'
+    """
+
+    model: str
+    api_base: str | None = None
+    api_key: str | None = None
+    temperature: float | None = None
+    window: int | None = None
+    tool_calls: int = 2_000
+    turn_tokens: int = 50_000_000
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+            raise UsageError(
+                f"the agent's model must be its name, AgentConfig('provider/name'); it is {self.model!r:.80}"
+            )
+        if not self.model.strip():
+            raise UsageError("the agent's model must not be blank: AgentConfig('provider/name')")
+        temperature("the agent's temperature", self.temperature)
+        for name in ("tool_calls", "turn_tokens"):
+            whole(f"the agent's {name}", getattr(self, name), 1)
+        for name in ("api_base", "api_key"):
+            text_or_none(f"the agent's {name}", getattr(self, name))
+
+    def __repr__(self) -> str:
+        return f"AgentConfig({self.model!r})"  # without the key
+
+    @property
+    def options(self) -> AgentOptions:
+        """As a run keeps them."""
+        return AgentOptions(self.model, self.api_base, self.temperature, self.window, self.tool_calls, self.turn_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeConfig:
+    """A model as the judge, as litellm names it; several such as `A,B,C` or `3*A` are a panel, whose members must agree
+    as `rule` says. Its key is `api_key`, else what the environment holds for that model's provider.
+
+    Without a model it is the worker's own, where that has an attribute `model`: in a GoalLoop only.
+    `system_prompt` are instructions of your own, `calls` bounds how often it may look for itself, `tokens` its prompt.
+
+    >>> from donewhen import JudgeConfig
+    >>> JudgeConfig("openai/gpt-5.5", system_prompt="Be strict about error handling.").model
+    'openai/gpt-5.5'
+    """
+
+    model: str = ""
+    system_prompt: str | None = None
+    temperature: float | None = None
+    api_base: str | None = None
+    api_key: str | None = None
+    rule: PanelRule = "majority"
+    calls: int = 8
+    tokens: int = 24_000
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str) or (self.model and not self.models):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
+            raise InvalidGoal(
+                f"the judge's model must be a model, or several such as A,B,C or 3*A; it is {self.model!r}"
+            )
+        temperature("the judge's temperature", self.temperature)
+        choice("the judge's rule", self.rule, get_args(PanelRule))
+        whole("the judge's calls", self.calls, 0)
+        whole("the judge's tokens", self.tokens, 1)
+        for name in ("system_prompt", "api_base", "api_key"):
+            text_or_none(f"the judge's {name}", getattr(self, name))
+
+    def __repr__(self) -> str:
+        return f"JudgeConfig({self.model!r})"  # without the key
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The members of the panel: one for a single judge."""
+        return panel(self.model) or ()
+
+    @property
+    def options(self) -> JudgeOptions:
+        """As a run keeps them."""
+        return JudgeOptions(
+            self.models, self.api_base, self.rule, self.temperature, self.system_prompt, self.calls, self.tokens
+        )
+
+
+WorkerLike = Worker | AgentConfig | Callable[..., Any]
+"""A callable that takes the prompt, an AgentConfig, or the Worker port."""
+JudgeLike = Judge | JudgeConfig | str | Callable[..., Any]
+"""A model's name, a JudgeConfig, a callable, or the Judge port."""
+
+
+def judge_of(given: JudgeLike | None, files: Mapping[str, str] | None = None) -> Judge | JudgeConfig | None:
+    """A caller's judge: the port, or a model that is still to be reached. `files` are what a callable is shown. Raises
+    UsageError for what is none."""
+    if given is None:
+        return None
+    if isinstance(given, JudgeConfig):
+        if not given.models:
+            raise UsageError("the judge needs a model here: JudgeConfig('provider/name')")
+        return given
+    if isinstance(given, str):
+        return judge_of(JudgeConfig(given), files)
+    judge = judges.judge_of(given, files)
+    if judge is None:
+        raise UsageError(f"a judge is a model's name, a JudgeConfig or a callable; it is {type(given).__name__}")
+    return judge
+
+
+def options_of(given: Worker | Judge | AgentConfig | JudgeConfig | None) -> Any:
+    """A model as a run keeps it; anything else as it is."""
+    return given.options if isinstance(given, AgentConfig | JudgeConfig) else given
+
+
+def keys_of(worker: object, judge: object) -> dict[str, str]:
+    """The keys that the caller gave, by the variable that they stand in for."""
+    agents = worker.api_key if isinstance(worker, AgentConfig) else None
+    judges = judge.api_key if isinstance(judge, JudgeConfig) else None
+    given = {"DONEWHEN_API_KEY": agents, "DONEWHEN_JUDGE_API_KEY": judges}
+    return {name: key for name, key in given.items() if key}

@@ -1,0 +1,128 @@
+"""What a workspace folder is opened with: what the editor says of it, over what the person's own settings say."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from donewhen.app.services import Adviser, Look, Services
+from donewhen.app.surroundings import Surroundings
+from donewhen.config import BY_NAME, Choices, Setting, Settings, capped, load_settings, read_value, workspace_choices
+from donewhen.core.survey import Survey
+from donewhen.engine.api import Runs
+from donewhen.lsp.places import file_path
+from donewhen.ports import EditorView
+
+PATIENCE = 20.0
+"""Seconds that one check is given when it is tried for a draft: a person waits at an editor."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWorkspace:
+    """A workspace folder to open.
+
+    `editor_settings` gives the editor's settings now (section `donewhen`, camelCase), `trusted` whether anything may be
+    executed now, `secrets` what the editor handed over (name to value): kept in memory only. `unsaved` is the editor's
+    text of a file (posix, relative to the root) where a person has something in it that isn't saved; `editor` is what
+    the editor shows of the folder, None where it forwards no diagnostics. Runs are recorded in `state_dir`, else where
+    the settings say.
+    """
+
+    root: Path
+    editor_settings: Callable[[], Mapping[str, Any]]
+    trusted: Callable[[], bool]
+    secrets: Callable[[], Mapping[str, str]]
+    state_dir: Path | None = None
+    unsaved: Callable[[str], str | None] = lambda path: None
+    editor: Callable[[], EditorView | None] = lambda: None
+
+    def settings(self) -> Settings:
+        """As they hold now. Raises InvalidGoal for a bad value."""
+        return editor_settings(self.root, self.editor_settings())
+
+    def interpreter(self) -> Path | None:
+        """The Python that is selected for the folder: `interpreters` by the folder's uri, else the one for all."""
+        given = self.editor_settings()
+        by_folder = given.get("interpreters")
+        named = cast("dict[str, Any]", by_folder) if isinstance(by_folder, dict) else {}
+        own = next((value for uri, value in named.items() if file_path(uri) == self.root), None)
+        selected = own or given.get("interpreter")
+        return Path(selected) if isinstance(selected, str) and selected else None
+
+
+async def open_runs(services: Services, wanted: OpenWorkspace) -> Runs:
+    """Raises what the engine raises."""
+    around = Surroundings(
+        interpreter=wanted.interpreter,
+        trusted=wanted.trusted,
+        secrets=wanted.secrets(),
+        unsaved=wanted.unsaved,
+        editor=wanted.editor,
+        where="editor",
+    )
+    where = wanted.state_dir or wanted.settings().state_dir
+    return await services.open_runs(wanted.root, where, wanted.settings, around)
+
+
+async def survey(services: Services, wanted: OpenWorkspace, *, tries: bool) -> Survey:
+    """The checks of the folder; with `tries` those of a draft run once, where the workspace is trusted."""
+    settings, trusted = wanted.settings(), wanted.trusted()
+    # What tries a draft's checks opens no rooms: where checks are to run in them, none is tried.
+    tries = tries and trusted and not settings.contains_checks
+    where = wanted.state_dir or settings.state_dir
+    return await services.survey(Look(wanted.root, where, trusted, tries, PATIENCE, wanted.interpreter()))
+
+
+def open_adviser(services: Services, wanted: OpenWorkspace) -> AbstractAsyncContextManager[Adviser | None]:
+    around = Surroundings(trusted=wanted.trusted, secrets=wanted.secrets())
+    return services.open_adviser(wanted.root, wanted.settings(), around)
+
+
+EDITORS_WORKSPACE = "the workspace's settings in the editor"
+
+
+def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
+    """The settings of environment, workspace and user, with the editor's own over the user's.
+
+    What `[tool.donewhen]` of the workspace tightened stays as strict. `workspace` in the editor's settings is what a
+    file of the workspace says of them: it gets as far as `[tool.donewhen]` does. Raises InvalidGoal for a bad value.
+    """
+    user = load_settings({}, os.environ, None, terminal=True)
+    settings = load_settings({}, os.environ, root, terminal=True)
+    values: dict[str, Any] = {}
+    for name, value in _said(editor).items():
+        setting = BY_NAME.get(name)
+        if setting is not None:
+            values[name] = read_value(setting, _written(setting, value), "the editor's settings")
+    for name in ("approve", "sandbox", "network"):
+        tightened = getattr(settings.configured, name)
+        order = BY_NAME[name].choices
+        if name in values and tightened != getattr(user.configured, name):
+            values[name] = max(values[name], tightened, key=order.index)
+    editors = Choices(**values)
+    configured, warnings = editors.over(settings.configured), list(settings.warnings)
+    workspace = workspace_choices(_said(editor.get("workspace")), EDITORS_WORKSPACE, configured, warnings)
+    return replace(
+        settings,
+        configured=capped(workspace, settings.ceiling, warnings).over(configured),
+        warnings=tuple(warnings),
+        own=settings.given.over(editors).over(settings.own),
+    )
+
+
+def _said(editor: Any) -> dict[str, Any]:
+    """The editor's settings by our names; what is empty says nothing."""
+    table = cast("dict[str, Any]", editor) if isinstance(editor, dict) else {}
+    named = {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold(): value for key, value in table.items()}
+    return {name: value for name, value in named.items() if value is not None and value != "" and value != []}
+
+
+def _written(setting: Setting, value: object) -> str:
+    """A JSON value as it would be written on the command line."""
+    between = "," if setting.kind in ("panel", "variables") else "\n"
+    return between.join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)

@@ -1,0 +1,111 @@
+"""The receipt for CI: JUnit XML, one test case per requirement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from donewhen.core.evidence import CheckResult, Evidence
+from donewhen.core.state import RunState
+from donewhen.core.summary import room_text
+from donewhen.core.verdict import RequirementView
+from donewhen.engine.api import RunView
+from donewhen.wire.halt import halt_text, shown_halt
+
+MAX_OUTPUT = 20_000
+
+
+def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
+    """Met passes; unmet and stale fail; waived is skipped; what nothing could decide is an error. So are open integrity
+    findings, each a case of its own."""
+    state = view.state
+    findings = state.open_findings
+    suite = Element("testsuite", name=printable(state.goal.title), time=f"{state.elapsed:.3f}")
+    _properties(suite, state)
+    for one in view.views:
+        _requirement(suite, view, one, evidence)
+    for known in findings:
+        case = SubElement(suite, "testcase", classname="donewhen.integrity", name=f"{known.id} {known.finding.kind}")
+        case.set("file", known.finding.path)
+        _outcome(case, "failure", known.finding.message, known.finding.kind)
+    _count(suite)
+    suites = Element("testsuites", suite.attrib)
+    suites.append(suite)
+    indent(suites)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suites, encoding="unicode") + "\n"
+
+
+def _properties(suite: Element, state: RunState) -> None:
+    """Who worked and judged, and what that took; a cost that nobody knows is left out."""
+    options, usage, halt = state.options, state.usage, shown_halt(state)
+    values = {
+        "worker": options.worker,
+        "room": room_text(options) or None,
+        "model": options.agent.model if options.agent is not None else None,
+        "judge": options.judge,
+        "tokens": str(usage.tokens) if usage.tokens else None,
+        "usd": f"{usage.usd:.6f}" if usage.usd is not None and (usage.tokens or usage.usd) else None,
+        "halt": halt_text(halt) if halt is not None else None,
+        "pluginsOff": ", ".join(state.plugins_off) or None,
+        "startAcceptedBy": state.started if options.summary else None,
+    }
+    properties = SubElement(suite, "properties")
+    for name, value in values.items():
+        if value is not None:
+            SubElement(properties, "property", name=f"donewhen.{name}", value=printable(value))
+
+
+def _requirement(suite: Element, view: RunView, one: RequirementView, evidence: Mapping[str, Evidence]) -> None:
+    requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
+    results = list(_results(one.evidence_ids, evidence))
+    name = f"{requirement.label} {requirement.text}"
+    seconds = sum(result.seconds for result in results)
+    case = SubElement(suite, "testcase", classname="donewhen.requirements", name=printable(name), time=f"{seconds:.3f}")
+    if view.state.goal.path is not None:
+        case.set("file", view.state.goal.path)
+        case.set("line", str(requirement.line + 1))
+    if one.grade is not None:
+        properties = SubElement(case, "properties")
+        SubElement(properties, "property", name="donewhen.grade", value=one.grade)
+    if one.status == "waived":
+        SubElement(case, "skipped", message=printable(one.reason))
+    elif one.status == "unverified":
+        _outcome(case, "error", one.reason, one.status)
+    elif one.status != "met":
+        _outcome(case, "failure", one.reason, one.status, _output(results))
+    if one.status == "met" and one.evidence_ids:
+        SubElement(case, "system-out").text = printable(_output(results) or ", ".join(one.evidence_ids))
+
+
+def _results(ids: Iterable[str], evidence: Mapping[str, Evidence]) -> Iterable[CheckResult]:
+    for identity in ids:
+        found = evidence.get(identity)
+        if found is not None and isinstance(found.observation, CheckResult):
+            yield found.observation
+
+
+def _outcome(case: Element, kind: str, message: str, type_: str, detail: str = "") -> None:
+    element = SubElement(case, kind, message=printable(message), type=type_)
+    element.text = printable(detail or message)
+
+
+def _output(results: Iterable[CheckResult]) -> str:
+    parts = [f"$ {result.command}\n{result.reason}\n{result.output}".rstrip() for result in results]
+    text = "\n\n".join(parts)
+    return text if len(text) <= MAX_OUTPUT else f"… ({len(text) - MAX_OUTPUT} characters cut)\n{text[-MAX_OUTPUT:]}"
+
+
+def _count(suite: Element) -> None:
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for attribute, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(attribute, str(len(suite.findall(f"testcase/{kind}"))))
+
+
+def printable(text: str) -> str:
+    """Only what XML 1.0 can hold; the rest is marked."""
+    return "".join(c if _allowed(ord(c)) else "\ufffd" for c in text)
+
+
+def _allowed(point: int) -> bool:
+    return point in (0x9, 0xA, 0xD) or 0x20 <= point <= 0xD7FF or 0xE000 <= point <= 0xFFFD or point >= 0x10000

@@ -1,0 +1,318 @@
+"""The receipt for people: Markdown that can be pasted into a pull request."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from donewhen.core.acts import REFUSED, Act, Where
+from donewhen.core.evidence import (
+    CheckResult,
+    EditorReport,
+    Evidence,
+    ObservedDiff,
+    ObservedFile,
+    ObservedResponse,
+    Trial,
+)
+from donewhen.core.proof import satisfied
+from donewhen.core.state import KnownFinding, RunState
+from donewhen.core.summary import room_text
+from donewhen.core.trials import TRIED
+from donewhen.core.verdict import GRADES, RequirementView
+from donewhen.core.work import Usage
+from donewhen.engine.api import RunView
+from donewhen.wire.halt import halt_text, shown_halt
+
+MARKS = {
+    "met": "✅ met",
+    "unmet": "❌ unmet",
+    "unverified": "❔ unverified",
+    "stale": "⏳ stale",
+    "regressed": "📉 regressed",
+    "waived": "✋ waived",
+}
+FROM: Mapping[Where, str] = {"editor": "in the editor", "terminal": "in a terminal", "program": "by a program"}
+ACCEPTED = {
+    "person": "A person accepted",
+    "auto": "Accepted with how it was started, without being asked",
+    "nobody": "Nobody was asked, and nothing that needs approval runs",
+    None: "Nobody has accepted yet",
+}
+SHORT = 12
+MAX_CHANGED = 10
+
+_SPACE = re.compile(r"\s+")
+_LINK = re.compile(r"\](?=[(\[:])")
+"""What makes a link, an image or their definition of the brackets before it."""
+
+
+def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
+    """The whole receipt; it names no folder of this machine."""
+    sections = [_heading(view), _requirements(view, evidence), _overrides(view), _integrity(view)]
+    sections += [_proofs(view, evidence), _iterations(view.state), _costs(view.state)]
+    sections += [_acts(view.state), _halt_data(view.state), _plugins_off(view.state), _start(view.state)]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _heading(view: RunView) -> list[str]:
+    state = view.state
+    met = sum(one.status == "met" for one in view.views)
+    waived = sum(one.status == "waived" for one in view.views)
+    proven = f"{met} of {len(view.views)} requirements proven" + (f", {waived} waived by a person" if waived else "")
+    lines = [f"## {text(state.goal.title)}", "", f"**{verdict(state)}** · {proven}"]
+    halt = shown_halt(state)
+    told = halt_text(halt) if halt is not None else state.reason
+    if told and state.status != "complete" and state.mode == "pursue":
+        lines += ["", text(told)]
+    lines += stale_lines(view)
+    return [*lines, "", f"<sub>{' · '.join(_facts(state))}</sub>"]
+
+
+def stale_lines(view: RunView) -> list[str]:
+    """That the files are no longer those of the result."""
+    if view.present is None or not view.stale:
+        return []
+    changed = view.present.changed or ()
+    names = ", ".join(code(path) for path in changed[:MAX_CHANGED])
+    more = f" and {len(changed) - MAX_CHANGED} more" if len(changed) > MAX_CHANGED else ""
+    return ["", f"**Stale**: files changed since this result{f': {names}{more}' if names else ''}."]
+
+
+def verdict(state: RunState) -> str:
+    """How the run, or the check, ended."""
+    if state.mode == "audit":
+        return "check: proven" if satisfied(state) else "check: not proven"
+    return state.status or ""
+
+
+def _facts(state: RunState) -> Iterator[str]:
+    yield f"run {code(state.run_id)}"
+    yield f"revision {code(state.revision[:SHORT])}"
+    options = state.options
+    if options.judge:
+        yield f"judge {code(options.judge)}"
+    if state.mode == "pursue":
+        yield f"worker {options.worker}" + (f" {code(options.agent.model)}" if options.agent is not None else "")
+        if where := room_text(options):
+            yield where
+        yield f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"
+        yield f"{state.elapsed:.1f} s"
+        yield spent(state)
+
+
+def spent(state: RunState) -> str:
+    """What worker and judge cost; a price that nobody knows is said to be unknown."""
+    usage = state.usage
+    if usage.usd is None:
+        return f"cost unknown ({usage.tokens:,} tokens)" if usage.tokens else "cost unknown"
+    return _dollars(usage) if usage.tokens or usage.usd else "no model used"
+
+
+def _costs(state: RunState) -> list[str]:
+    """Worker and judge apart; a price that nobody knows is said, never taken for nothing (A16)."""
+    options = state.options
+    used = [
+        ("worker", options.agent.model if options.agent is not None else "", state.worker_usage),
+        ("judge", options.judge or "", state.judge_usage),
+    ]
+    rows = ["### Cost", "", "| | Model | Input | of it cached | Output | Cost |", "|---|---|---|---|---|---|"]
+    for who, model, usage in used:
+        if usage.tokens or usage.usd != 0:
+            known = usage.tokens or usage.usd is not None
+            counts = (
+                f"{n:,}" if known else "unknown" for n in (usage.input_tokens, usage.cached_tokens, usage.output_tokens)
+            )
+            rows.append(f"| {' | '.join(cell(c) for c in (who, code(model), *counts, _dollars(usage)))} |")
+    return rows if len(rows) > 4 else []
+
+
+def _dollars(usage: Usage) -> str:
+    return "unknown" if usage.usd is None else f"${usage.usd:.2f}"
+
+
+def _requirements(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
+    rows = ["| | Requirement | Status | Decided by | Proof |", "|---|---|---|---|---|"]
+    for one in view.views:
+        requirement = next(r for r in view.state.goal.requirements if r.id == one.requirement_id)
+        status = MARKS[one.status] + (" (flaky)" if one.flaky else "")
+        cells = (f"R{one.number}", text(requirement.text), status, one.decided_by or "", _proof(one, evidence))
+        rows.append(f"| {' | '.join(cell(c) for c in cells)} |")
+    return rows
+
+
+def _proof(one: RequirementView, evidence: Mapping[str, Evidence]) -> str:
+    """What stands for it: the evidence of a proof, the reason of everything else."""
+    if one.status == "met":
+        cited = [f"{identity}: {observed(evidence.get(identity))}" for identity in one.evidence_ids]
+        graded = f" ({GRADES[one.grade]})" if one.grade is not None else ""
+        return ("; ".join(cited) or text(one.reason)) + graded
+    ids = f" ({', '.join(one.evidence_ids)})" if one.evidence_ids else ""
+    return text(one.reason) + ids
+
+
+def observed(evidence: Evidence | None) -> str:
+    """What was observed, in a few words."""
+    if evidence is None:
+        return "no longer on record"
+    seen = evidence.observation
+    if isinstance(seen, CheckResult):
+        return f"{code(seen.command)} {_result(seen)}"
+    if isinstance(seen, EditorReport):
+        return f"the editor reports {len(seen.problems)} problems"
+    if isinstance(seen, ObservedFile):
+        return f"{code(seen.path)} as read"
+    if isinstance(seen, ObservedDiff):
+        return f"the diff of {len(seen.paths)} files"
+    if isinstance(seen, ObservedResponse):
+        return "the worker's response"
+    if isinstance(seen, Trial):
+        said = text(seen.reason) if seen.result is None else _result(seen.result)
+        return f"{code(seen.command)}, tried {TRIED[seen.tried]}: {said}"
+    return f"{code(seen.command)} seen to exit with {seen.exit_code}"
+
+
+def _result(result: CheckResult) -> str:
+    if result.totals is None:
+        return str(result.outcome).replace("_", " ")
+    totals = result.totals
+    parts = [f"{totals.passed} passed"]
+    parts += [f"{totals.failed} failed"] if totals.failed else []
+    parts += [f"{totals.skipped} skipped"] if totals.skipped else []
+    return ", ".join(parts)
+
+
+def _overrides(view: RunView) -> list[str]:
+    """A person's decisions, which stand in for proof."""
+    state = view.state
+    labels = {requirement.id: requirement.label for requirement in state.goal.requirements}
+    lines = [
+        f"- {labels.get(i, i)} was **waived**: {text(reason)}" for i, reason in state.waived.items() if i in labels
+    ]
+    lines += [
+        f"- {known.id} ({known.finding.kind}) was **accepted**: {text(known.reason)}"
+        for known in state.findings
+        if known.accepted and not _stands(known)
+    ]
+    return ["### Overrides by a person (not proven)", "", *lines] if lines else []
+
+
+def _acts(state: RunState) -> list[str]:
+    """Who did what, and from where; and what was refused, since nothing showed that a person did it."""
+    lines = [f"- {when(act.at)}: {act_text(act)}" for act in state.acts]
+    lines += [f"- {text(one.message)}" for one in state.warnings if one.code == REFUSED]
+    return ["### Acts of people", "", *lines] if lines else []
+
+
+def act_text(act: Act) -> str:
+    """One act on a line."""
+    said = f": {text(act.said)}" if act.said else ""
+    return f"{text(act.person.user)} {FROM[act.person.where]} {text(act.what)}{said}"
+
+
+def _integrity(view: RunView) -> list[str]:
+    shown = [known for known in view.state.findings if not known.accepted or _stands(known)]
+    lines = [f"- {known.id} {known.finding.kind} at {_place(known)}: {_said(known)}" for known in shown]
+    return ["### Integrity findings", "", *lines] if lines else []
+
+
+def _stands(known: KnownFinding) -> bool:
+    """Nobody's doing in this run, and nobody's decision either."""
+    return known.accepted and bool(known.reason) and known.reason == known.finding.standing
+
+
+def _place(known: KnownFinding) -> str:
+    return code(f"{known.finding.path}:{known.finding.line + 1}") if known.finding.path else "the workspace"
+
+
+def _said(known: KnownFinding) -> str:
+    message = text(known.finding.message)
+    return f"{message} It blocks nothing: {text(known.reason)}." if _stands(known) else message
+
+
+def _halt_data(state: RunState) -> list[str]:
+    halt = shown_halt(state)
+    if halt is None or not halt.data:
+        return []
+    return [f"### What the plugin {code(halt.plugin)} says", "", code(json.dumps(dict(halt.data), ensure_ascii=False))]
+
+
+def _plugins_off(state: RunState) -> list[str]:
+    lines = [f"- {code(name)} in {text(said)}" for name, said in state.plugins_off.items()]
+    return ["### Plugins that failed and were switched off", "", *lines] if lines else []
+
+
+def _start(state: RunState) -> list[str]:
+    """What was accepted before the first turn, and by whom."""
+    summary = state.options.summary
+    if not summary:
+        return []
+    lines = [f"- {text(line)}" for line in summary.splitlines() if line.strip()]
+    return ["### At the start", "", f"{ACCEPTED[state.started]}:", "", *lines]
+
+
+def _proofs(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
+    rows = ["### Evidence", "", "| | Command | Result | Time | Revision | Program |", "|---|---|---|---|---|---|"]
+    for one in evidence.values():
+        seen, tried = one.observation, ""
+        if isinstance(seen, Trial):
+            tried = f", {TRIED[seen.tried]}"
+            if seen.result is None:
+                rows.append(_row(one, code(seen.command) + tried, f"not run: {text(seen.reason)}", "", ""))
+            seen = seen.result
+        if not isinstance(seen, CheckResult):
+            continue
+        exit_code = "" if seen.exit_code is None else f" (exit {seen.exit_code})"
+        program = code(Path(seen.program).name) if seen.program else ""
+        result = _result(seen) + exit_code
+        rows.append(_row(one, code(seen.command) + tried, result, f"{seen.seconds:.2f} s", program))
+    return rows if len(rows) > 4 else []
+
+
+def _row(one: Evidence, command: str, result: str, time: str, program: str) -> str:
+    cells = (one.id, command, result, time, code(one.revision[:SHORT]), program)
+    return f"| {' | '.join(cell(c) for c in cells)} |"
+
+
+def _iterations(state: RunState) -> list[str]:
+    if not state.iterations:
+        return []
+    rows = ["### Iterations", "", "| | Met | Time | Cost | Changed |", "|---|---|---|---|---|"]
+    for one in state.iterations:
+        usd = _dollars(one.usage)
+        changed = ", ".join(code(path) for path in one.changed[:5]) + (" …" if len(one.changed) > 5 else "")
+        if one.error:
+            changed = f"failed: {text(one.error)}"
+        cells = (str(one.number), f"{one.met} of {one.total}", f"{one.seconds:.1f} s", usd, changed or "nothing")
+        rows.append(f"| {' | '.join(cell(c) for c in cells)} |")
+    return rows
+
+
+def when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def text(value: str) -> str:
+    """Text from files and programs on one line, without what would become HTML, a mention, a link, or an image that
+    whoever reads it would fetch from elsewhere."""
+    line = _SPACE.sub(" ", "".join(c if c.isprintable() or c.isspace() else "�" for c in value)).strip()
+    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")
+    # Not with a backslash, which a code span would show.
+    return _LINK.sub("]\u200b", line)
+
+
+def code(value: str) -> str:
+    """A code span that no backtick in the value can close."""
+    line = _SPACE.sub(" ", "".join(c if c.isprintable() or c.isspace() else "�" for c in value)).strip()
+    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    padding = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{padding}{line}{padding}{fence}" if line else ""
+
+
+def cell(value: str) -> str:
+    """A cell of a table: its bars are none of the table's."""
+    return value.replace("|", "\\|")

@@ -1,0 +1,84 @@
+"""The receipt on a few lines, for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from donewhen.core.evidence import CheckResult, Evidence
+from donewhen.core.goal import Requirement
+from donewhen.core.summary import room_text
+from donewhen.core.verdict import GRADES, RequirementView
+from donewhen.engine.api import RunView
+from donewhen.wire.reports.markdown import (
+    MARKS,
+    SHORT,
+    act_text,
+    cell,
+    code,
+    observed,
+    spent,
+    stale_lines,
+    text,
+    verdict,
+)
+
+MAX_ROWS = 6
+"""Requirements that are shown; the rest is counted, those that are not proven before those that are."""
+MAX_TEXT = 160
+MAX_ACTS = 4
+_SHOWN = ("waived", "accepted", "took back", "put back")
+"""What stands in for proof, or changed the files."""
+_UNPROVEN_FIRST = ("unmet", "regressed", "stale", "unverified", "waived", "met")
+
+
+def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
+    """At most 15 lines of Markdown: the objective, each requirement with its check and result, when and how long, cost
+    and revision. What a person waived is never said to be proven."""
+    state = view.state
+    met = sum(one.status == "met" for one in view.views)
+    head = f"**{text(_cut(state.goal.title))}**: {verdict(state).replace('_', ' ')}, {met} of {len(view.views)} proven"
+    objective = text(_cut(state.goal.objective))
+    lines = [head, "", *([objective, ""] if objective and objective != text(_cut(state.goal.title)) else [])]
+    lines += ["| | Requirement | Check | Result |", "|---|---|---|---|", *_rows(view, evidence), ""]
+    acts = [act_text(one) for one in state.acts if one.what.startswith(_SHOWN)]
+    more = [f"and {len(acts) - MAX_ACTS} more before"] if len(acts) > MAX_ACTS else []
+    acted = [f"By people: {'; '.join([*map(_cut, acts[-MAX_ACTS:]), *more])}"] if acts else []
+    return "\n".join([*lines, _facts(view), *acted, *(line for line in stale_lines(view) if line)]) + "\n"
+
+
+def _rows(view: RunView, evidence: Mapping[str, Evidence]) -> list[str]:
+    known = {one.id: one for one in view.state.goal.requirements}
+    kept = sorted(view.views, key=lambda one: _UNPROVEN_FIRST.index(one.status))[:MAX_ROWS]
+    shown = [one for one in view.views if one in kept]
+    rows = [_row(known[one.requirement_id], one, evidence) for one in shown]
+    more = len(view.views) - len(shown)
+    return [*rows, f"| | and {more} more | | |"] if more else rows
+
+
+def _row(requirement: Requirement, one: RequirementView, evidence: Mapping[str, Evidence]) -> str:
+    cited = [found for identity in one.evidence_ids if (found := evidence.get(identity)) is not None]
+    checks = [seen for found in cited if isinstance(seen := found.observation, CheckResult)]
+    how = ", ".join(code(_cut(seen.command)) for seen in checks) or (f"a {one.decided_by}" if one.decided_by else "")
+    result = "; ".join(seen.reason or seen.outcome.value for seen in checks) if checks else one.reason
+    if not checks and one.status == "met" and cited:
+        result = "; ".join(observed(found) for found in cited)
+    mark, word = MARKS[one.status].split(" ", 1)
+    told = text(_cut(result.removeprefix(f"{one.status}: ")))
+    graded = f" ({GRADES[one.grade]})" if one.grade is not None else ""
+    said = f"{told}{graded}" if one.status == "met" else f"{word}: {told}"
+    return f"| {' | '.join(cell(part) for part in (mark, text(_cut(requirement.text)), how, said))} |"
+
+
+def _facts(view: RunView) -> str:
+    state = view.state
+    when = datetime.fromtimestamp(state.updated_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    turns = [f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"] if state.iteration else []
+    worked = [where for where in (room_text(state.options), spent(state)) if where]
+    parts = [when, f"{state.elapsed:.0f} s", *turns, *(worked if state.mode == "pursue" else [])]
+    return " · ".join([*parts, f"revision {code(state.revision[:SHORT])}", f"run {code(state.run_id)}"])
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= MAX_TEXT else f"{value[: MAX_TEXT - 1]}…"
