@@ -106,6 +106,18 @@ def test_examples_that_a_check_runs_may_not_be_lost(now: str, doubted: bool) -> 
     assert not divided(ProofFiles(), "src/a.py", DOCUMENTED.encode(), now.encode()).doubt
 
 
+def test_a_text_of_examples_is_tried_as_it_was_where_some_of_them_are_gone() -> None:
+    found = divided(ProofFiles(doctests=True), "README.rst", b">>> f(1)\n2\n", b">>> f(2)\n3\n")
+    assert (found.proof, found.product, found.original, found.doubt) == (True, False, Before(), "")
+
+
+def test_a_row_of_an_array_of_arrays_is_no_heading() -> None:
+    was = '[project]\nname = "a"\n'
+    tox = '[tool.tox.env.a]\ncommands = [\n  ["pytest", "-q", { replace = "posargs" }]\n]\n'
+    found = divided(ProofFiles(), "pyproject.toml", was.encode(), f"{was}{tox}".encode())
+    assert found.original == was.encode()
+
+
 LIB = """//! A writer. { "
 pub fn quote(text: &str) -> String {
     let brace = '{'; // }

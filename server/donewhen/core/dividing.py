@@ -61,7 +61,9 @@ def divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | Non
             added = _gained(before, now)
         return Divided(path, True, False, adds=added, original=Before())
     if standing.side == "product":
-        lost = files.doctests and path.endswith((".py", ".md", ".rst", ".txt")) and _examples_lost(before, now)
+        lost = files.doctests and path.endswith((".py", *_TEXTS)) and _examples_lost(before, now)
+        if lost and path.endswith(_TEXTS):
+            return Divided(path, True, False, original=Before())  # no code: its examples are tried as they were
         doubt = f"examples in {path}, which a check runs, are gone or are others now" if lost else ""
         return Divided(path, lost, True, reverted=Before(), doubt=doubt)
     match standing.role:
@@ -120,6 +122,7 @@ def _examples_lost(before: bytes | None, now: bytes | None) -> bool:
     return bool(Counter(_EXAMPLE.findall(was)) - Counter(_EXAMPLE.findall(text)))
 
 
+_TEXTS = (".md", ".rst", ".txt")
 _EXAMPLE = re.compile(r"""(?m)^[ \t]*>>> .*(?:\n[ \t]*(?!>>>|\"{3}|'{3})\S.*)*""")
 
 

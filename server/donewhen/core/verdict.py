@@ -72,5 +72,8 @@ class RequirementView:
 
 def graded(views: Sequence[RequirementView]) -> list[str]:
     """`R1, R3: proven by your own proof`, a line for each grade that something has."""
-    named = {grade: [f"R{one.number}" for one in views if one.grade == grade] for grade in GRADES}
-    return [f"{', '.join(labels)}: {GRADES[grade]}" for grade, labels in named.items() if labels]
+    found: dict[Grade, list[str]] = {}
+    for one in views:
+        if one.grade is not None:
+            found.setdefault(one.grade, []).append(f"R{one.number}")
+    return [f"{', '.join(labels)}: {GRADES[grade]}" for grade, labels in found.items()]
