@@ -72,8 +72,5 @@ class RequirementView:
 
 def graded(views: Sequence[RequirementView]) -> list[str]:
     """`R1, R3: proven by your own proof`, a line for each grade that something has."""
-    found: dict[Grade, list[str]] = {}
-    for one in views:
-        if one.grade is not None:
-            found.setdefault(one.grade, []).append(f"R{one.number}")
-    return [f"{', '.join(labels)}: {GRADES[grade]}" for grade, labels in found.items()]
+    named = [(text, [f"R{one.number}" for one in views if one.grade == grade]) for grade, text in GRADES.items()]
+    return [f"{', '.join(labels)}: {text}" for text, labels in named if labels]
