@@ -78,6 +78,13 @@ def test_a_dependency_more_is_product() -> None:
     assert of("requirements.txt", "a==1\n", "a==2\n").proof
 
 
+def test_a_row_of_an_array_of_arrays_is_no_heading() -> None:
+    was = '[project]\nname = "a"\n'
+    tox = '[tool.tox.env.a]\ncommands = [\n  ["pytest", "-q", { replace = "posargs" }]\n]\n'
+    found = divided(ProofFiles(), "pyproject.toml", was.encode(), f"{was}{tox}".encode())
+    assert found.original == was.encode()
+
+
 LIB = """//! A writer. { "
 pub fn quote(text: &str) -> String {
     let brace = '{'; // }

@@ -13,6 +13,7 @@ import pytest
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, ObservedFile, Outcome, TestCase, TestTotals, Trial
 from donewhen.core.goal import Check
+from donewhen.core.integrity_facts import ChangedProof
 from donewhen.core.verdict import Finding, RequirementVerdict, Verdict
 from donewhen.core.work import Answer, Claim, TurnResult, Usage
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
@@ -82,10 +83,10 @@ WEAKEN = writes(TESTS[0], "expect rows\n")
 
 async def test_a_changed_proof_is_told_after_the_turn_until_it_is_as_it_was(tried: World) -> None:
     seen: list[RunView] = []
-    told: list[dict[str, int]] = []
+    told: list[ChangedProof] = []
 
     def note(turn: Any, context: Any, world: World) -> None:
-        told.append(dict(seen[-1].changed_proof))
+        told.append(seen[-1].changed_proof)
 
     tried.worker.plays = [
         both(writes(TESTS[0], "expect quotes\n# easier\n"), writes(TESTS[1], "expect rows\n")),
@@ -96,7 +97,32 @@ async def test_a_changed_proof_is_told_after_the_turn_until_it_is_as_it_was(trie
     run = await supervisor.start(GOAL, StartOptions())
     async for view in supervisor.follow(run.state.run_id):
         seen.append(view)
-    assert told == [{TESTS[0]: 1}, {}]
+    more = ChangedProof({TESTS[1]: 0}, frozenset({TESTS[1]}))
+    assert told == [replace(more, lines={TESTS[1]: 0, TESTS[0]: 1}), more]
+
+
+async def test_proof_that_came_or_went_is_told_after_the_turn(tried: World) -> None:
+    seen: list[RunView] = []
+    told: list[ChangedProof] = []
+
+    def note(turn: Any, context: Any, world: World) -> None:
+        told.append(seen[-1].changed_proof)
+
+    tried.worker.plays = [
+        both(
+            writes("tests/test_new.py", "expect rows\n"),
+            lambda turn, context, world: world.workspace.edit(TESTS[0], None),
+        ),
+        both(note, WORK),
+    ]
+    supervisor = tried.supervisor()
+    run = await supervisor.start(GOAL, StartOptions())
+    async for view in supervisor.follow(run.state.run_id):
+        seen.append(view)
+        if view.state.interrupts:
+            break
+    assert told[0] == ChangedProof({"tests/test_new.py": 0}, frozenset({"tests/test_new.py"}), (TESTS[0],))
+    await supervisor.close("read enough")
 
 
 async def test_honest_work_completes_with_one_planted_failure_and_no_more(tried: World) -> None:

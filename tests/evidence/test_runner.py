@@ -435,6 +435,19 @@ async def test_subtests_that_pass_make_no_report_wrong(run: RunCheck, write: Wri
     assert (result.outcome, result.reason) == (Outcome.PASSED, "1 test passed")
 
 
+@pytest.mark.conformance("A8")
+async def test_subtests_that_are_skipped_make_no_report_wrong(run: RunCheck, write: Write) -> None:
+    """pytest 9 counts them in its report and in what it prints, and the report has no element for them."""
+    write(
+        "test_a.py",
+        "import unittest\n\nclass T(unittest.TestCase):\n    def test_it(self):\n        for n in range(3):\n"
+        "            with self.subTest(n=n):\n                self.skipTest('not here')\n"
+        "    def test_more(self):\n        self.assertTrue(1)\n",
+    )
+    result = await run("python -m pytest -q")
+    assert (result.outcome, result.passed) == (Outcome.PASSED, True), result.reason
+
+
 PASSING_REPORT = '<testsuites><testsuite><testcase classname="a" name="test_a"/></testsuite></testsuites>'
 
 

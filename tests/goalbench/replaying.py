@@ -30,6 +30,7 @@ from donewhen.engine.runs import Supervisor
 from donewhen.store.memory import MemoryLedger
 
 JSON = "application/vnd.pypi.simple.v1+json"
+KEPT = Path(os.environ.get("DONEWHEN_RELEASES") or Path.home() / ".cache" / "donewhen-releases")
 TABLE = Path(__file__).with_name("releases.yaml")
 
 
@@ -38,7 +39,7 @@ class Release:
     """Two adjacent releases of a project, and how their own tests are run.
 
     `asked`: behaviour changed on purpose, so that tests of the old one fail: one question. `told`: one of those that
-    the slow suite plays. `registry` is `pypi` or `npm`; `modules` are what the tests of an npm package need besides it.
+    the slow suite plays.
     """
 
     project: str
@@ -47,8 +48,6 @@ class Release:
     check: str
     asked: bool = False
     told: bool = False
-    registry: str = "pypi"
-    modules: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -58,15 +57,22 @@ class Release:
 def releases() -> tuple[Release, ...]:
     """Every adjacent pair of the table."""
     table = yaml.safe_load(TABLE.read_text("utf-8"))
-    checks = table["checks"]
     found: list[Release] = []
     for one in table["projects"]:
-        registry, modules = one.get("registry", "pypi"), tuple(one.get("modules", "").split())
-        asked, told = one.get("asked", []), one.get("told", [])
-        for old, new in pairwise(one["versions"].split()):
-            check = checks[one.get("check", "pytest")]
-            found.append(Release(one["name"], old, new, check, new in asked, new in told, registry, modules))
+        check, asked, told = table["checks"][one.get("check", "pytest")], one.get("asked", []), one.get("told", [])
+        pairs = pairwise(one["versions"].split())
+        found += [Release(one["name"], old, new, check, new in asked, new in told) for old, new in pairs]
     return tuple(found)
+
+
+def python_with_needs(folder: Path) -> Path:
+    """A virtual environment with what the tests of the table need; made the first time."""
+    python = folder / "python" / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder / "python")], check=True)
+        needs = yaml.safe_load(TABLE.read_text("utf-8"))["needs"].split()
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *needs], check=True)
+    return python
 
 
 @dataclass(frozen=True)
@@ -100,15 +106,13 @@ def index() -> str:
 
 def unpacked(release: Release, version: str, folder: Path) -> Path:
     """The unpacked sources of a release; from the registry the first time."""
-    npm = release.registry == "npm"
-    kept = folder / f"{'npm-' if npm else ''}{release.project}-{version}"
+    kept = folder / f"{release.project}-{version}"
     if kept.is_dir():
         return kept
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         place = Path(scratch)
-        archive = _packed(release.project, version, place) if npm else _sdist(release.project, version, place)
-        with tarfile.open(archive) as packed:
+        with tarfile.open(_sdist(release.project, version, place)) as packed:
             packed.extractall(place / "out", filter="data")
         (inner,) = (place / "out").iterdir()
         inner.rename(kept)
@@ -124,24 +128,6 @@ def _sdist(project: str, version: str, folder: Path) -> Path:
     return archive
 
 
-def _packed(project: str, version: str, folder: Path) -> Path:
-    words = ["npm", "pack", "--silent", "--ignore-scripts", f"{project}@{version}"]
-    said = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
-    return folder / said.stdout.split()[-1]
-
-
-def _modules(release: Release, folder: Path) -> Path | None:
-    """What the tests of an npm package need besides it; installed the first time."""
-    if not release.modules:
-        return None
-    place = folder / f"npm-modules-{'-'.join(release.modules).replace('/', '-').replace('@', '')}"
-    if not (place / "node_modules").is_dir():
-        place.mkdir(parents=True, exist_ok=True)
-        words = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", *release.modules]
-        subprocess.run(words, cwd=place, capture_output=True, check=True)
-    return place / "node_modules"
-
-
 def _read(url: str, accept: str = "*/*") -> bytes:
     trusted = ssl.create_default_context(cafile=os.environ.get("PIP_CERT"))
     asked = urllib.request.Request(url, headers={"Accept": accept})
@@ -154,7 +140,7 @@ import pathlib, shutil
 root, new = pathlib.Path("."), pathlib.Path({new!r})
 there = {{p.relative_to(new) for p in new.rglob("*") if not p.is_dir()}}
 for path in [p for p in root.rglob("*") if not p.is_dir() and p.name != "GOAL.md"]:
-    if path.relative_to(root) not in there and "node_modules" not in path.parts:
+    if path.relative_to(root) not in there:
         path.unlink()
 for path in sorted(there):
     if not (root / path).exists() or (root / path).read_bytes() != (new / path).read_bytes():
@@ -163,23 +149,21 @@ for path in sorted(there):
 """
 
 
-async def replay(release: Release, kept: Path, folder: Path) -> Replayed:
-    """Plays a release: real checks, real rooms, and a person who is asked and doesn't answer."""
+async def replay(release: Release, kept: Path, folder: Path, python: Path = Path(sys.executable)) -> Replayed:
+    """Plays a release: real checks, real rooms, and a person who is asked and doesn't answer. `python` has what its
+    tests need."""
     root, state = folder / "w", folder / "state" / "workspaces" / "w"
     shutil.copytree(unpacked(release, release.old, kept), root, symlinks=True)
     new = unpacked(release, release.new, kept)
-    if (modules := _modules(release, kept)) is not None:
-        shutil.copytree(modules, root / "node_modules", symlinks=True)
     # The tests of the old release are green: without this nobody would have anything to do.
-    where = {"pypi": f"'^Version: {release.new}$' PKG-INFO", "npm": f'\'"version": "{release.new}"\' package.json'}
-    released = f"grep -q {where[release.registry]}"
+    released = f"grep -q '^Version: {release.new}$' PKG-INFO"
     (root / "GOAL.md").write_text(
         f"---\nmax_iterations: 2\n---\n# Release\n\n- [ ] `{released}` passes\n- [ ] `{release.check}` passes\n"
     )
     worker = folder / "worker.py"
     worker.write_text(WORKER.format(new=str(new)))
     state.mkdir(parents=True)
-    ledger, around = MemoryLedger(), Surroundings(interpreter=lambda: Path(sys.executable))
+    ledger, around = MemoryLedger(), Surroundings(interpreter=lambda: python)
     supervisor = Supervisor(engine_setup(root, state, folder / "state/pycache", ledger, Settings(), around))
     try:
         options = StartOptions(worker="command", worker_command=f"{sys.executable} {worker}", approve="ask")

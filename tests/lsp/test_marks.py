@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from donewhen.core.evidence import Problem
+from donewhen.core.integrity_facts import ChangedProof
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 from donewhen.lsp.marks import Collected, Mark, Memory, Surroundings, code_paths, collect
@@ -58,7 +59,7 @@ def test_related_information_points_at_the_evidence() -> None:
 
 
 def test_a_proof_that_the_worker_changed_is_pointed_at_while_the_run_is_on() -> None:
-    changed = {"tests/test_a.py": 7, "tests/test_b.py": 0}
+    changed = ChangedProof({"tests/test_a.py": 7, "tests/test_b.py": 0})
     view = replace(run_view({}, findings=[finding(path="tests/test_b.py")]), changed_proof=changed)
     marks = [mark for mark in look(view).marks if mark.path != "GOAL.md"]
     assert [row for row in rows(marks) if row[3] == "proof_changed"] == [
@@ -66,6 +67,21 @@ def test_a_proof_that_the_worker_changed_is_pointed_at_while_the_run_is_on() -> 
     ]
     over = replace(run_view({}, ended="capped"), changed_proof=changed)
     assert not [mark for mark in look(over).marks if mark.code == "proof_changed"]
+
+
+def test_proof_that_came_or_is_gone_or_is_too_much_to_read_is_told_too() -> None:
+    gone = tuple(f"tests/test_{number}.py" for number in range(7))
+    changed = ChangedProof({"tests/test_new.py": 0}, frozenset({"tests/test_new.py"}), gone, ("tests/z.py",))
+    view = replace(run_view({}), changed_proof=changed)
+    told = {(m.path, m.message) for m in look(view).marks if m.code == "proof_changed"}
+    new = "this proof is new since the run began: once all else is proven, it must fail without the work"
+    tried = ": once all else is proven, it is tried as it was at the start, too"
+    listed = ", ".join(gone[:5])
+    assert told == {
+        ("tests/test_new.py", new),
+        ("GOAL.md", f"proof that was there when the run began is gone: {listed} and 2 more{tried}"),
+        ("GOAL.md", f"more files of the proof may have changed: tests/z.py{tried}"),
+    }
 
 
 def test_a_ticked_box_is_no_proof_until_it_is_proven() -> None:

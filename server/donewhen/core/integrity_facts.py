@@ -7,7 +7,8 @@ is to be shown what changed.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 FindingKind = Literal[
@@ -90,6 +91,18 @@ def first_change(before: str, after: str) -> int:
     added = (i for i, line in enumerate(new) if line.strip() and line.strip() not in had)
     other = (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
     return next(added, next(other, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedProof:
+    """The proof files that a worker has changed so far. `lines` are those that are there, with the line, 0-based, that
+    differs first; `came` those of them that are new; `gone` those that were there; `unread` those beyond what is looked
+    into after a turn."""
+
+    lines: Mapping[str, int] = field(default_factory=dict[str, int])
+    came: frozenset[str] = frozenset()
+    gone: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Any, cast
 from donewhen.core.ecosystems import Shared
 
 _HEADING = re.compile(r"^\s*\[{1,2}\s*(?P<name>[^\]\n]+?)\s*\]{1,2}\s*(?:[#;].*)?$")
+_STRING = re.compile(r"""\"(?:\\.|[^"\\])*"|'[^']*'|#.*""")
 _QUOTES = str.maketrans("", "", "\"' ")
 
 
@@ -24,7 +25,7 @@ def proof_part(shared: Shared, text: str) -> str | None:
     if shared.format == "json":
         keys = _object(text)
         return None if keys is None else _dumped({k: v for k, v in keys.items() if _is_proof(shared, k)})
-    sections = _sections(text)
+    sections = _sections(shared, text)
     if sections is None:
         return None
     kept = [section.text for section in sections if _is_proof(shared, section.name)]
@@ -40,7 +41,7 @@ def combined(shared: Shared, proof: str, product: str) -> str | None:
             return None
         kept = {key: value for key, value in ours.items() if _is_proof(shared, key)}
         return _dumped({**{k: v for k, v in theirs.items() if not _is_proof(shared, k)}, **kept}) + "\n"
-    ours_parts, theirs_parts = _sections(proof), _sections(product)
+    ours_parts, theirs_parts = _sections(shared, proof), _sections(shared, product)
     if ours_parts is None or theirs_parts is None:
         return None
     first = [part.text for part in theirs_parts if not _is_proof(shared, part.name)]
@@ -57,17 +58,21 @@ def _is_proof(shared: Shared, name: str) -> bool:
     return any(fnmatchcase(name, glob) for glob in shared.proof)
 
 
-def _sections(text: str) -> list[_Section] | None:
+def _sections(shared: Shared, text: str) -> list[_Section] | None:
     """The sections in their order; what comes before the first heading has an empty name. None where a heading may
     stand inside of a text of several lines."""
     found: list[_Section] = []
     name, lines = "", list[str]()
-    open_text = ""
+    open_text, depth = "", 0
     for line in text.splitlines(keepends=True):
-        heading = None if open_text else _HEADING.match(line)
+        # A row of an array of arrays looks like a heading.
+        heading = None if open_text or depth else _HEADING.match(line)
         if heading is not None and not line.rstrip().endswith(","):
             found.append(_Section(name, "".join(lines)))
             name, lines = heading["name"].translate(_QUOTES), []
+        elif shared.format == "toml" and not open_text:
+            bare = _STRING.sub("", line)
+            depth = max(depth + bare.count("[") - bare.count("]"), 0)
         lines.append(line)
         for quotes in ('"""', "'''"):
             if open_text in ("", quotes) and line.count(quotes) % 2:

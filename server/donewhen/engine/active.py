@@ -14,6 +14,7 @@ from donewhen.core.errors import LedgerError, RecordChanged
 from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunEnded, RunOptions, RunStarted
 from donewhen.core.feedback import keep_ends
 from donewhen.core.fold import begin, fold
+from donewhen.core.integrity_facts import ChangedProof
 from donewhen.core.plugging import ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt, Usage
@@ -93,8 +94,8 @@ class ActiveRun:
         """The revision of the last checkpoint, and its id: an unchanged tree is not kept twice."""
         self.touched: set[str] = set()
         """The paths that changed since the turn began."""
-        self.changed_proof: Mapping[str, int] | None = None
-        """The proof files that the worker changed, with the line that differs first; None until a turn has ended."""
+        self.changed_proof: ChangedProof | None = None
+        """The proof files that the worker changed; None until a turn has ended."""
         self.goal_edited = False
         """A person changed the goal file, and the goal wasn't read again since."""
         self.walked = False

@@ -17,6 +17,7 @@ from donewhen.core.evidence import Evidence, Problem
 from donewhen.core.freshness import Present
 from donewhen.core.goal import Limits
 from donewhen.core.hints import ReadWhen
+from donewhen.core.integrity_facts import ChangedProof
 from donewhen.core.resting import Resting
 from donewhen.core.state import RunState
 from donewhen.core.steering import PausedBy
@@ -80,9 +81,9 @@ class RunView:
     present: Present | None = None
     """The workspace beside a run that isn't pursued: `views` tell what its proofs are worth there. None where it is
     pursued, or where that isn't known."""
-    changed_proof: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The proof files that its worker has changed, with the line, 0-based, that differs first: the originals are tried
-    once everything else is proven. Known to the process that supervises it."""
+    changed_proof: ChangedProof = field(default_factory=ChangedProof)
+    """The proof files that its worker has changed: the originals are tried once everything else is proven. Known to the
+    process that supervises it."""
 
     @property
     def elapsed(self) -> float:

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Collection
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.core.integrity_facts import first_change
+from donewhen.core.integrity_facts import ChangedProof, first_change
 from donewhen.core.proof_files import ProofFiles
 from donewhen.engine.active import ActiveRun
 
 MOST = 200
-"""Files that are told: who changes more has moved everything."""
+"""Files that are looked into after a turn; of more, the names are told."""
 
 
 async def note_changed_proof(run: ActiveRun, changed: Collection[str]) -> None:
@@ -23,23 +23,29 @@ async def note_changed_proof(run: ActiveRun, changed: Collection[str]) -> None:
     try:
         if run.changed_proof is None:  # this process has seen none of the turns before
             changed = await workspace.changed_between(base, None)
-        known = run.changed_proof or {}
+        known = run.changed_proof or ChangedProof()
         files = ProofFiles.of(state.goal)
         proof = [
             path
-            for path in sorted({*known, *changed})
+            for path in sorted({*known.lines, *known.gone, *known.unread, *changed})
             if files.standing(path).side == "proof" and path != state.goal.path and not files.changeable(path)
         ]
-        found = {path: await _first_change(run, base, path) for path in proof[:MOST] if path not in state.agreed}
+        run.changed_proof = await _looked_into(run, base, [path for path in proof if path not in state.agreed])
     except WorkspaceError:
         return  # what trials can't compare either, they tell
-    run.changed_proof = {path: line for path, line in found.items() if line is not None}
 
 
-async def _first_change(run: ActiveRun, base: str, path: str) -> int | None:
-    """The line that differs first, 0-based; None for a file that came, is gone, or is as it was."""
+async def _looked_into(run: ActiveRun, base: str, paths: list[str]) -> ChangedProof:
     workspace = run.parts.workspace
-    before, now = await workspace.file_at(base, path), await asyncio.to_thread(workspace.read, path)
-    if before is None or now is None or before == now:
-        return None
-    return first_change(before.decode("utf-8", "replace"), now.decode("utf-8", "replace"))
+    lines, came, gone = dict[str, int](), set[str](), list[str]()
+    for path in paths[:MOST]:
+        before, now = await workspace.file_at(base, path), await asyncio.to_thread(workspace.read, path)
+        if before == now:
+            continue
+        if now is None:
+            gone.append(path)
+            continue
+        if before is None:
+            came.add(path)
+        lines[path] = first_change((before or b"").decode("utf-8", "replace"), now.decode("utf-8", "replace"))
+    return ChangedProof(lines, frozenset(came), tuple(gone), tuple(paths[MOST:]))

@@ -17,6 +17,8 @@ Severity = Literal["error", "warning", "information", "hint"]
 
 RENEWED = " (being proven again)"
 MAX_CODE_MARKS = 200
+MAX_NAMED = 5
+"""Files of one diagnostic that are named; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def collect(path: str, parsed: ParsedGoalFile, view: RunView | None, memory: Mem
             remembered[one.requirement_id] = last
             marks += [] if mark is None else [mark]
             marks += _unchanged(last, Related(path, source.text_span.start_line, source.requirement.text), around)
-    marks += [*_findings(view), *_changed_proof(view)]
+    marks += [*_findings(view), *_changed_proof(path, parsed, view)]
     return Collected((*problems, *marks, *ticked), remembered)
 
 
@@ -245,19 +247,36 @@ def _findings(view: RunView) -> list[Mark]:
     ]
 
 
-def _changed_proof(view: RunView) -> list[Mark]:
-    """Where the worker changed the proof, while it may still come to nothing; what was found there says more."""
+def _changed_proof(path: str, parsed: ParsedGoal, view: RunView) -> list[Mark]:
+    """Where the worker changed the proof, while it may still come to nothing; what was found there says more. What has
+    no line of its own is told on the title of the goal file."""
     if view.state.ended:
         return []
     told = {known.finding.path for known in view.state.open_findings}
-    said = (
-        "this proof was changed since the run began: once all else is proven, it is tried as it was at the start, too"
-    )
-    return [
-        Mark(path, (line, 0), None, "information", "proof_changed", said, {"runId": view.state.run_id})
-        for path, line in view.changed_proof.items()
-        if path not in told
+    changed, info = view.changed_proof, {"runId": view.state.run_id}
+    marks = [
+        Mark(file, (line, 0), None, "information", "proof_changed", _how(file in changed.came), info)
+        for file, line in changed.lines.items()
+        if file not in told
     ]
+    title = (parsed.title_span.start_line if parsed.title_span is not None else 0, 0)
+    said = [f"proof that was there when the run began is gone: {_listed(changed.gone)}"] if changed.gone else []
+    said += [f"more files of the proof may have changed: {_listed(changed.unread)}"] if changed.unread else []
+    return [*marks, *(Mark(path, title, None, "information", "proof_changed", text + _TRIED, info) for text in said)]
+
+
+_TRIED = ": once all else is proven, it is tried as it was at the start, too"
+
+
+def _how(came: bool) -> str:
+    if came:
+        return "this proof is new since the run began: once all else is proven, it must fail without the work"
+    return f"this proof was changed since the run began{_TRIED}"
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
+    return ", ".join(paths[:MAX_NAMED]) + more
 
 
 def _ticked(
