@@ -247,7 +247,7 @@ def _findings(view: RunView) -> list[Mark]:
     ]
 
 
-def _changed_proof(path: str, parsed: ParsedGoal, view: RunView) -> list[Mark]:
+def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[Mark]:
     """Where the worker changed the proof, while it may still come to nothing; what was found there says more. What has
     no line of its own is told on the title of the goal file."""
     if view.state.ended:
