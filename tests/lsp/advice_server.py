@@ -1,9 +1,9 @@
-"""The real server with a model that knows its answers, or never gives one; run as a process by the advice tests."""
+"""The real server with a model that knows its answers, or never gives one."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,7 +12,7 @@ from donewhen.composition_goal_text import goal_texts
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.work import Usage
 from donewhen.goalfile.preflight import GoalHint
-from donewhen.lsp.server import serve
+from donewhen.lsp.server import Connect, serve_streams
 from donewhen.lsp.services import Adviser, LspServices, OpenWorkspace
 
 
@@ -45,14 +45,15 @@ async def open_adviser(wanted: OpenWorkspace) -> AsyncGenerator[Adviser | None]:
     try:
         yield Scripted(model) if model else None
     finally:
-        sys.stderr.write("adviser closed\n")
-        sys.stderr.flush()
+        logging.getLogger(__name__).warning("adviser closed")
 
 
 async def _no_workspace(wanted: OpenWorkspace) -> Any:
     raise RuntimeError("no workspace is opened here")
 
 
-if __name__ == "__main__":
-    judged = LspServices(_no_workspace, goal_texts, open_adviser, judged=lambda wanted: True)
-    sys.exit(asyncio.run(serve(judged)))
+SERVICES = LspServices(_no_workspace, goal_texts, open_adviser, judged=lambda wanted: True)
+
+
+async def advised(connect: Connect) -> int:
+    return await serve_streams(SERVICES, connect)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from donewhen.lsp.places import Place, file_path, is_goal_file
+from donewhen.lsp.places import file_path, is_goal_file
 
 if TYPE_CHECKING:
     from donewhen.core.evidence import Problem
-    from donewhen.lsp.documents import Documents
+    from donewhen.lsp.session import Session
     from donewhen.lsp.unsaved import Unsaved
     from donewhen.ports import EditorView
 
@@ -27,12 +27,11 @@ class _Said:
 class EditorState:
     """Of one client, for all its folders: what comes before a folder is opened counts, and all goes with the client."""
 
-    def __init__(self, documents: Documents, unsaved: Unsaved, place: Callable[[Path], Place]) -> None:
+    def __init__(self, session: Session, unsaved: Unsaved) -> None:
         self.forwarded = False
         """Whether the client forwards diagnostics: it says so when it starts, or has forwarded some."""
-        self._documents = documents
+        self._session = session
         self._unsaved = unsaved
-        self._place = place
         self._said: dict[Path, _Said] = {}
         self._openings: dict[Path, int] = {}
 
@@ -66,7 +65,7 @@ class EditorState:
             return None
         problems: dict[str, Sequence[Problem]] = {}
         for path, said in self._said.items():
-            place = self._place(path)
+            place = self._session.place(path)
             if place.root == root and (said.problems or not is_goal_file(path)):
                 problems[place.path] = [replace(problem, path=place.path) for problem in said.problems]
         opened, unsaved, outdated = self._open(root)
@@ -74,15 +73,15 @@ class EditorState:
 
     def _open(self, root: Path) -> tuple[set[str], set[str], set[str]]:
         opened, unsaved, outdated = set[str](), set[str](), set[str]()
-        for document in self._documents.all():
+        for document in self._session.documents.text_documents.values():
             path = file_path(document.uri)
-            place = self._place(path) if path is not None and not is_goal_file(path) else None
+            place = self._session.place(path) if path is not None and not is_goal_file(path) else None
             if path is None or place is None or place.root != root:
                 continue
             opened.add(place.path)
             if self._unsaved.text(path) is not None:
                 unsaved.add(place.path)
             said = self._said.get(path)
-            if said is not None and said.version is not None and said.version < document.version:
+            if said is not None and said.version is not None and said.version < (document.version or 0):
                 outdated.add(place.path)
         return opened, unsaved, outdated

@@ -1,4 +1,4 @@
-"""The language server: one conversation over standard streams, or one after the other over a loopback port."""
+"""The language server: pygls over standard streams, or for one client after the other over a loopback port."""
 
 from __future__ import annotations
 
@@ -8,73 +8,132 @@ import logging
 import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from threading import Event
+from typing import TYPE_CHECKING, Any, cast
 
-from donewhen.lsp import registry
-from donewhen.lsp.hardening import Conversation, Route
+from pygls.io_ import run_async
+from pygls.lsp.server import LanguageServer
+
+from donewhen.lsp import features
+from donewhen.lsp.converter import strict_converter
 from donewhen.lsp.host import Host
+from donewhen.lsp.protocol import Protocol
 from donewhen.lsp.session import Session
-from donewhen.lsp.transport import GREETING_SECONDS, Doorkeeper, Link, listen, own_stdio
+from donewhen.lsp.transport import BrokenFrame, Reader, TokenGuard, Writer, listen, stdio
+from donewhen.version import __version__
 
 if TYPE_CHECKING:
+    from pygls.server import ServerErrors
+
+    from donewhen.lsp.documents import OpenDocuments
     from donewhen.lsp.services import LspServices
 
 logger = logging.getLogger(__name__)
 
-RouteTable = Callable[[Session], dict[str, Route]]
+GREETING_SECONDS = 10.0
 
 
-async def serve(services: LspServices, *, tcp_port: int | None = None, routes: RouteTable = registry.routes) -> int:
+class Server(LanguageServer):
+    """The server of one client."""
+
+    protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]  # set once, in __init__
+
+    def __init__(self, host: Host, guard: TokenGuard | None = None) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
+            "donewhen", __version__, protocol_cls=Protocol, converter_factory=strict_converter
+        )
+        self.session = Session(self, host, features.make_showing, guard)
+        self._over = asyncio.Event()
+
+    @property
+    def workspace(self) -> OpenDocuments:
+        return cast("OpenDocuments", super().workspace)
+
+    async def converse(self, reader: Reader, writer: Writer) -> int:
+        """Serves until the client says `exit` or is gone; returns the exit code."""
+        self.protocol.set_writer(cast("Any", writer))
+        if self.session.guard is not None:
+            asyncio.get_running_loop().call_later(GREETING_SECONDS, self._expect_greeting)
+        reading, over = (asyncio.ensure_future(work) for work in (self._read(reader), self._over.wait()))
+        try:
+            await asyncio.wait((reading, over), return_when=asyncio.FIRST_COMPLETED)
+            self.protocol.lost()
+            await self.session.leave("the editor is gone")
+            return self.protocol.exit_code
+        finally:
+            reading.cancel()
+            over.cancel()
+            await writer.close()
+
+    async def _read(self, reader: Reader) -> None:
+        try:
+            await run_async(Event(), cast("Any", reader), self.protocol, logger, self.protocol.refuse_unreadable)
+        except BrokenFrame as problem:
+            logger.error("the client's input is not an LSP message: %s", problem)
+
+    def _expect_greeting(self) -> None:
+        """Ends the session where nobody introduced themselves."""
+        if not self.protocol.initialized:
+            self.shutdown()
+
+    def shutdown(self) -> None:
+        """Ends the session: pygls would read until the next message comes."""
+        self._over.set()
+
+    def report_server_error(self, error: Exception, source: ServerErrors) -> None:
+        """To the log: pygls opens a message in the editor."""
+        logger.warning("%s", error)
+
+
+Register = Callable[[Server], None]
+Connect = Callable[[Callable[[], None]], tuple[Reader, Writer]]
+"""Opens the streams of a client, which call the function once nobody reads any more."""
+
+
+async def serve(services: LspServices, *, tcp_port: int | None = None, register: Register = features.register) -> int:
     """Serves until the client is gone (stdio) or the process is told to end (TCP).
 
     Returns the exit code: 0 after `shutdown`, 1 where the client left without it.
     """
     _log_to_stderr()
-    host = Host(services)
     stop = _stop_signal()
+    if tcp_port is not None:
+        return await _serve_tcp(services, register, stop, tcp_port)
+    serving = asyncio.ensure_future(serve_streams(services, stdio, register))
+    await asyncio.wait((serving, stop), return_when=asyncio.FIRST_COMPLETED)
+    if not serving.done():
+        serving.cancel()
+        await asyncio.wait((serving,))
+    return 1 if serving.cancelled() else serving.result()
+
+
+async def serve_streams(services: LspServices, connect: Connect, register: Register = features.register) -> int:
+    """Serves one client, whose runs end with it; returns the exit code."""
+    host = Host(services)
+    server = Server(host)
+    register(server)
     try:
-        if tcp_port is None:
-            return await _serve_stdio(host, routes, stop)
-        return await _serve_tcp(host, routes, stop, tcp_port)
+        return await server.converse(*connect(server.shutdown))
     finally:
         await host.close("the language server ended")
 
 
-async def _serve_stdio(host: Host, routes: RouteTable, stop: asyncio.Future[None]) -> int:
-    talk = asyncio.ensure_future(converse(own_stdio(), host, routes))
-    await asyncio.wait((talk, stop), return_when=asyncio.FIRST_COMPLETED)
-    if talk.done():
-        return talk.result()
-    talk.cancel()
-    return 1
+async def _serve_tcp(services: LspServices, register: Register, stop: asyncio.Future[None], port: int) -> int:
+    """One client after the other; runs outlive them."""
+    host, guard = Host(services), TokenGuard()
 
+    async def one_client(reader: Reader, writer: Writer) -> None:
+        server = Server(host, guard)
+        register(server)
+        await server.converse(reader, writer)
 
-async def _serve_tcp(host: Host, routes: RouteTable, stop: asyncio.Future[None], port: int) -> int:
-    doorkeeper = Doorkeeper()
-
-    async def talk(link: Link) -> None:
-        await converse(link, host, routes, doorkeeper)
-
-    server = await listen(port, doorkeeper, talk)
-    await stop
-    server.close()
-    return 0
-
-
-async def converse(link: Link, host: Host, routes: RouteTable, doorkeeper: Doorkeeper | None = None) -> int:
-    """One conversation, until the client says `exit` or is gone; returns the exit code."""
-    protocol = Conversation(link)
-    session = Session(protocol, host, registry.make_showing, doorkeeper)
-    protocol.routes = routes(session)
-    link.start(protocol.receive, protocol.lost)
-    if doorkeeper is not None:
-        asyncio.get_running_loop().call_later(GREETING_SECONDS, protocol.expect_greeting)
     try:
-        code = await asyncio.shield(protocol.exit_code)
-        await session.leave("the editor is gone")
-        return code
+        listening = await listen(port, guard, one_client)
+        await stop
+        listening.close()
+        return 0
     finally:
-        await link.close()
+        await host.close("the language server ended")
 
 
 def _stop_signal() -> asyncio.Future[None]:
