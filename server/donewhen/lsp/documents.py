@@ -6,13 +6,13 @@ line feeds and carriage returns only, and puts what is past the end of a line be
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.workspace import TextDocument, Workspace
 
-from donewhen.lsp.positions import Encoding, offset_of
+from donewhen.lsp.positions import Encoding, choose_encoding, offset_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,7 +23,7 @@ class OpenDocument(TextDocument):
 
     def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
         text, start, end = self.source, change.range.start, change.range.end
-        encoding = cast("Encoding", str(getattr(self.position_codec.encoding, "value", self.position_codec.encoding)))
+        encoding = choose_encoding([self.position_codec.encoding])
         first = offset_of(text, start.line, start.character, encoding)
         last = max(first, offset_of(text, end.line, end.character, encoding))
         self._source = text[:first] + change.text + text[last:]
@@ -37,6 +37,10 @@ class OpenDocuments(Workspace):
         """In place of the workspace that pygls made in `initialize`, when nothing is open yet."""
         folders = list(workspace.folders.values())
         return cls(workspace.root_uri, types.TextDocumentSyncKind.Incremental, folders, workspace.position_encoding)
+
+    @property
+    def encoding(self) -> Encoding:
+        return choose_encoding([self.position_encoding])
 
     def open(self, uri: str) -> TextDocument | None:
         return self.text_documents.get(unquote(uri))

@@ -53,7 +53,7 @@ class Session:
         self.guard = guard
         self.profile = ClientProfile()
         self.roots: tuple[Path, ...] = ()
-        self.texts = Texts(self)
+        self.texts = Texts(lambda: self.documents)
         self.unsaved = Unsaved(self.texts)
         self.editor = EditorState(self, self.unsaved)
         self.background: set[asyncio.Task[Any]] = set()
