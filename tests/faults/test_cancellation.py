@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from lsprotocol import types
 
 import donewhen
 from donewhen.core.events import RunOptions
@@ -83,9 +84,11 @@ async def test_while_a_client_is_asked(steps: int) -> None:
     protocol = Server(Host(LspServices(unopened, no_goal_files))).protocol
     protocol.set_writer(cast("Any", SimpleNamespace(write=sent.append)))
 
+    question = types.ShowMessageRequestParams(types.MessageType.Info, "?")
+
     async def for_ever() -> None:
         while True:
-            await protocol.send_request_async("window/showMessageRequest")
+            await protocol.send_request_async("window/showMessageRequest", question)
 
     task = await waiting(for_ever())
     number = json.loads(sent[0].partition(b"\r\n\r\n")[2])["id"]

@@ -5,15 +5,15 @@ pygls turns 3 into "3" and "3" into 3, and takes a text for a list of its letter
 
 from __future__ import annotations
 
-import copy
 import linecache
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import Any, cast
+from typing import Any, TypeVar, cast, get_args
 from urllib.parse import unquote_to_bytes
 
+import attrs
 import cattrs
 from cattrs.cols import is_sequence, list_structure_factory
 from lsprotocol import types
@@ -24,7 +24,8 @@ from pygls.protocol import default_converter
 linecache.clearcache()
 
 _NAMED = re.compile(r"(?:^|[a-z])uris?$|^(?:root|file)?[pP]aths?$", re.IGNORECASE)
-_MOST_ODDITIES = 50
+JsonObject = Mapping[str, Any]
+AttrsT = TypeVar("AttrsT")
 
 
 def strict_converter() -> cattrs.Converter:
@@ -81,7 +82,7 @@ def initialize_params(params: object, converter: cattrs.Converter) -> types.Init
             raise JsonRpcInvalidParams(f"initialize: {name} must be {wanted} or null")
     folders = cast("list[object]", given.get("workspaceFolders") or [])
     return types.InitializeParams(
-        capabilities=_capabilities(given.get("capabilities") or {}, converter),
+        capabilities=_as_far_as_it_fits(given.get("capabilities") or {}, types.ClientCapabilities, converter),
         process_id=given.get("processId"),
         root_uri=given.get("rootUri") or None,
         root_path=given.get("rootPath") or None,
@@ -105,33 +106,20 @@ def _folder(given: object) -> types.WorkspaceFolder | None:
     return types.WorkspaceFolder(uri, "") if isinstance(uri, str) and uri else None
 
 
-def _capabilities(given: Mapping[str, Any], converter: cattrs.Converter) -> types.ClientCapabilities:
-    """LSP grows, and clients err: what doesn't fit is taken out, piece by piece, and the rest is kept."""
-    rest: Any = given
-    for _ in range(_MOST_ODDITIES):
+def _as_far_as_it_fits(given: Mapping[str, Any], wanted: type[AttrsT], converter: cattrs.Converter) -> AttrsT:
+    """LSP grows, and clients err: each part that doesn't fit counts as absent, and the rest is kept."""
+    found: dict[str, Any] = {}
+    for field in cast("Any", attrs.fields)(wanted):
+        value = given.get(re.sub(r"_([a-z])", lambda match: match[1].upper(), field.name))
+        inner = next((one for one in get_args(field.type) if attrs.has(one)), None)
         try:
-            return converter.structure(rest, types.ClientCapabilities)
-        except Exception as problem:  # noqa: BLE001 - whatever is odd is taken out
-            rest = copy.deepcopy(rest)
-            if not _take_out(rest, path_of(problem)):
-                break
-    return types.ClientCapabilities()
-
-
-def _take_out(tree: dict[str, Any], path: Iterable[str]) -> bool:
-    """Removes the innermost named part that is there; False where nothing is."""
-    *above, last = [_wire_name(name) for name in path] or [""]
-    for name in above:
-        inner: object = tree.get(name)
-        if not isinstance(inner, dict):
-            last = name
-            break
-        tree = cast("dict[str, Any]", inner)
-    return tree.pop(last, None) is not None
-
-
-def _wire_name(name: str) -> str:
-    return re.sub(r"_([a-z])", lambda match: match[1].upper(), name)
+            if isinstance(value, dict) and inner is not None:
+                found[field.name] = _as_far_as_it_fits(cast("JsonObject", value), inner, converter)
+            else:
+                found[field.name] = None if value is None else converter.structure(value, field.type)
+        except Exception:  # noqa: BLE001 - whatever is odd about it
+            found[field.name] = None
+    return wanted(**found)
 
 
 def where(problem: BaseException) -> str:
