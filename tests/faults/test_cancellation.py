@@ -18,9 +18,7 @@ from donewhen.core.events import RunOptions
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
 from donewhen.engine.clock import SystemClock
-from donewhen.lsp.host import Host
-from donewhen.lsp.server import Server
-from donewhen.lsp.services import LspServices
+from donewhen.lsp.protocol import Server
 from donewhen.workspace.manifest import Manifest
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
 from tests.core.builders import goal, requirement
@@ -35,14 +33,6 @@ async def ends_when_cancelled(task: asyncio.Task[Any], steps: int) -> bool:
     task.cancel()
     done, _ = await asyncio.wait({task}, timeout=2.0)
     return bool(done)
-
-
-async def unopened(_: object) -> Any:
-    raise NotImplementedError
-
-
-def no_goal_files() -> Any:
-    raise NotImplementedError
 
 
 async def waiting(step: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -81,7 +71,7 @@ async def test_while_a_run_changes(steps: int) -> None:
 @pytest.mark.parametrize("steps", STEPS)
 async def test_while_a_client_is_asked(steps: int) -> None:
     sent: list[bytes] = []
-    protocol = Server(Host(LspServices(unopened, no_goal_files))).protocol
+    protocol = Server().protocol
     protocol.set_writer(cast("Any", SimpleNamespace(write=sent.append)))
 
     question = types.ShowMessageRequestParams(types.MessageType.Info, "?")

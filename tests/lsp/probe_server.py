@@ -10,8 +10,9 @@ from typing import Any
 from lsprotocol import types
 
 from donewhen.lsp import features
-from donewhen.lsp.server import Connect, Server, serve, serve_streams
+from donewhen.lsp.server import Connect, serve, serve_streams
 from donewhen.lsp.services import LspServices
+from donewhen.lsp.session import Session
 
 
 async def _no_workspace(*_: object) -> Any:
@@ -21,8 +22,9 @@ async def _no_workspace(*_: object) -> Any:
 SERVICES = LspServices(_no_workspace, lambda: None)  # pyright: ignore[reportArgumentType]  # nothing reads goal files here
 
 
-def register(server: Server) -> None:
-    features.register(server)
+def register(session: Session) -> None:
+    features.register(session)
+    server = session.server
     notify = server.protocol.notify
 
     @server.feature("probe/slow")

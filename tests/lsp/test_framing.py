@@ -11,11 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from donewhen.lsp.host import Host
-from donewhen.lsp.server import Server
+from donewhen.lsp.protocol import Server
 from donewhen.lsp.transport import MAX_HEADER, BrokenFrame, Reader
-
-from .probe_server import SERVICES
 
 
 def frame(body: bytes) -> bytes:
@@ -115,7 +112,7 @@ def test_every_request_is_answered_exactly_once(messages: list[Any]) -> None:
 
 
 async def _converse(messages: list[Any]) -> None:
-    writer, server = MemoryWriter(), Server(Host(SERVICES))
+    writer, server = MemoryWriter(), Server()
     for method in ("initialize", "initialized", "shutdown", "echo"):
         server.feature(method)(lambda params=None: params)
     server.feature("fail")(lambda _: 1 / 0)

@@ -13,7 +13,6 @@ from enum import Enum
 from typing import Any, TypeVar, cast, get_args
 from urllib.parse import unquote_to_bytes
 
-import attrs
 import cattrs
 from cattrs.cols import is_sequence, list_structure_factory
 from lsprotocol import types
@@ -109,9 +108,9 @@ def _folder(given: object) -> types.WorkspaceFolder | None:
 def _as_far_as_it_fits(given: Mapping[str, Any], wanted: type[AttrsT], converter: cattrs.Converter) -> AttrsT:
     """LSP grows, and clients err: each part that doesn't fit counts as absent, and the rest is kept."""
     found: dict[str, Any] = {}
-    for field in cast("Any", attrs.fields)(wanted):
+    for field in cast("Any", wanted).__attrs_attrs__:
         value = given.get(re.sub(r"_([a-z])", lambda match: match[1].upper(), field.name))
-        inner = next((one for one in get_args(field.type) if attrs.has(one)), None)
+        inner = next((one for one in get_args(field.type) if hasattr(one, "__attrs_attrs__")), None)
         try:
             if isinstance(value, dict) and inner is not None:
                 found[field.name] = _as_far_as_it_fits(cast("JsonObject", value), inner, converter)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from donewhen.lsp.places import file_path, is_goal_file
+from donewhen.lsp.places import Place, file_path, is_goal_file
 
 if TYPE_CHECKING:
     from donewhen.core.evidence import Problem
-    from donewhen.lsp.session import Session
+    from donewhen.lsp.documents import OpenDocuments
     from donewhen.lsp.unsaved import Unsaved
     from donewhen.ports import EditorView
 
@@ -27,10 +27,13 @@ class _Said:
 class EditorState:
     """Of one client, for all its folders: what comes before a folder is opened counts, and all goes with the client."""
 
-    def __init__(self, session: Session, unsaved: Unsaved) -> None:
+    def __init__(
+        self, documents: Callable[[], OpenDocuments], unsaved: Unsaved, place: Callable[[Path], Place]
+    ) -> None:
         self.forwarded = False
         """Whether the client forwards diagnostics: it says so when it starts, or has forwarded some."""
-        self._session = session
+        self._documents = documents
+        self._place = place
         self._unsaved = unsaved
         self._said: dict[Path, _Said] = {}
         self._openings: dict[Path, int] = {}
@@ -65,7 +68,7 @@ class EditorState:
             return None
         problems: dict[str, Sequence[Problem]] = {}
         for path, said in self._said.items():
-            place = self._session.place(path)
+            place = self._place(path)
             if place.root == root and (said.problems or not is_goal_file(path)):
                 problems[place.path] = [replace(problem, path=place.path) for problem in said.problems]
         opened, unsaved, outdated = self._open(root)
@@ -73,9 +76,9 @@ class EditorState:
 
     def _open(self, root: Path) -> tuple[set[str], set[str], set[str]]:
         opened, unsaved, outdated = set[str](), set[str](), set[str]()
-        for document in self._session.documents.text_documents.values():
+        for document in self._documents().text_documents.values():
             path = file_path(document.uri)
-            place = self._session.place(path) if path is not None and not is_goal_file(path) else None
+            place = self._place(path) if path is not None and not is_goal_file(path) else None
             if path is None or place is None or place.root != root:
                 continue
             opened.add(place.path)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 from lsprotocol import types
 
 if TYPE_CHECKING:
-    from donewhen.lsp.server import Server
     from donewhen.lsp.session import Session
     from donewhen.lsp.showing import Showing
 
@@ -102,12 +101,12 @@ def make_showing(session: Session) -> Showing:
     return cast("Callable[[Session], Showing]", SHOWING.load())(session)
 
 
-def register(server: Server) -> None:
-    """Registers everything with a server, for its session."""
+def register(session: Session) -> None:
+    """Registers everything with the session's server."""
     for method, feature in FEATURES.items():
-        server.feature(method, feature.options)(_handler(server.session, feature))
+        session.server.feature(method, feature.options)(_handler(session, feature))
     for name in COMMANDS:
-        server.command(name)(_command(server.session, name))
+        session.server.command(name)(_command(session, name))
 
 
 def _handler(session: Session, feature: Feature) -> Callable[..., Any]:

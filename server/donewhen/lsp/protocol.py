@@ -15,6 +15,7 @@ import json
 import logging
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future
+from threading import Event
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
@@ -28,6 +29,8 @@ from pygls.exceptions import (
     JsonRpcParseError,
     JsonRpcServerNotInitialized,
 )
+from pygls.io_ import run_async
+from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from donewhen.core.errors import (
@@ -39,13 +42,16 @@ from donewhen.core.errors import (
     UnknownRun,
     WrongAnswer,
 )
-from donewhen.lsp.converter import initialize_params, refuse_unusable, where
+from donewhen.lsp.converter import initialize_params, refuse_unusable, strict_converter, where
 from donewhen.lsp.documents import OpenDocuments
+from donewhen.lsp.transport import BrokenFrame
+from donewhen.version import __version__
 
 if TYPE_CHECKING:
     from cattrs import Converter
+    from pygls.server import ServerErrors
 
-    from donewhen.lsp.server import Server
+    from donewhen.lsp.transport import Reader, Writer
 
 logger = logging.getLogger(__name__)
 
@@ -345,6 +351,47 @@ class Protocol(LanguageServerProtocol):
             future.set_exception(ClientSilent("the client's answer makes no sense"))
             return
         future.set_result(message.get("result") if typed is None else typed.result)
+
+
+class Server(LanguageServer):
+    """pygls' server of one client, with the mended protocol."""
+
+    protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]  # set once, in __init__
+
+    def __init__(self) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
+            "donewhen", __version__, protocol_cls=Protocol, converter_factory=strict_converter
+        )
+        self._over = asyncio.Event()
+
+    @property
+    def workspace(self) -> OpenDocuments:
+        return cast("OpenDocuments", super().workspace)
+
+    async def read(self, reader: Reader, writer: Writer) -> None:
+        """Takes what the client sends until it says `exit` or is gone, or `shutdown` is called."""
+        self.protocol.set_writer(cast("Any", writer))
+        reading, over = (asyncio.ensure_future(work) for work in (self._read(reader), self._over.wait()))
+        try:
+            await asyncio.wait((reading, over), return_when=asyncio.FIRST_COMPLETED)
+            self.protocol.lost()
+        finally:
+            reading.cancel()
+            over.cancel()
+
+    async def _read(self, reader: Reader) -> None:
+        try:
+            await run_async(Event(), cast("Any", reader), self.protocol, logger, self.protocol.refuse_unreadable)
+        except BrokenFrame as problem:
+            logger.error("the client's input is not an LSP message: %s", problem)
+
+    def shutdown(self) -> None:
+        """Ends the session: pygls would read until the next message comes."""
+        self._over.set()
+
+    def report_server_error(self, error: Exception, source: ServerErrors) -> None:
+        """To the log: pygls opens a message in the editor."""
+        logger.warning("%s", error)
 
 
 async def _performed(handler: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

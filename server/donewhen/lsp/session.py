@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from donewhen.lsp.documents import OpenDocuments
     from donewhen.lsp.goal_text import GoalFileFeatures, ParsedGoal
     from donewhen.lsp.host import Folder, Host
-    from donewhen.lsp.server import Server
+    from donewhen.lsp.protocol import Server
     from donewhen.lsp.services import OpenWorkspace
     from donewhen.lsp.showing import Showing, ShownDiagnostics
     from donewhen.lsp.transport import TokenGuard
@@ -55,7 +55,7 @@ class Session:
         self.roots: tuple[Path, ...] = ()
         self.texts = Texts(lambda: self.documents)
         self.unsaved = Unsaved(self.texts)
-        self.editor = EditorState(self, self.unsaved)
+        self.editor = EditorState(lambda: self.documents, self.unsaved, self.place)
         self.background: set[asyncio.Task[Any]] = set()
         self.told: set[str] = set()
         """Messages that were shown, and need not be shown again."""
