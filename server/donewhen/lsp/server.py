@@ -47,10 +47,9 @@ async def serve(services: LspServices, *, tcp_port: int | None = None, register:
 async def serve_streams(services: LspServices, connect: Connect, register: Register = features.register) -> int:
     """Serves one client, whose runs end with it; returns the exit code."""
     host, server = Host(services), Server()
+    session = Session(server, host, features.make_showing)
     try:
-        return await _serve_one(
-            server, Session(server, host, features.make_showing), register, *connect(server.shutdown)
-        )
+        return await _serve_one(session, register, *connect(server.shutdown))
     finally:
         await host.close("the language server ended")
 
