@@ -1,14 +1,21 @@
-"""Programs that tests use: missing, they are passed over on a user's machine, and fail the test in CI."""
+"""What tests of several folders share: programs that may be missing, and how often a property is tried."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from typing import Any
 
 import pytest
+from hypothesis import settings
 
 
 def needs(program: str) -> pytest.MarkDecorator:
     """Skips a test where the program is missing, but never in CI."""
     missing = shutil.which(program) is None and not os.environ.get("CI")
     return pytest.mark.skipif(missing, reason=f"{program} is not installed")
+
+
+def examples(full: int, **others: Any) -> settings:
+    """A property that is tried so often with `--hypothesis-profile=full`, and a fifth as often otherwise."""
+    return settings(max_examples=max(1, full * settings().max_examples // 100), **others)

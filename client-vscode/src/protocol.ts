@@ -372,7 +372,7 @@ export interface ObservedResponse {
 
 export interface Trial {
   readonly kind: 'trial';
-  readonly tried: 'original' | 'reverted' | 'planted' | 'control' | 'planted_before' | 'reverted_rebuilt' | 'forced' | 'held_out';
+  readonly tried: 'original' | 'reverted' | 'planted' | 'control' | 'planted_before' | 'reverted_rebuilt' | 'forced' | 'held_out' | 'disguised';
   readonly checkId: string;
   readonly command: string;
   readonly result: CheckResult | null;

@@ -192,7 +192,7 @@ def _words(use: ToolUse) -> set[str]:
 
 
 def _plain_words(use: ToolUse) -> Sequence[str]:
-    from donewhen.core.simple_commands import simple
+    from donewhen.core.commands.simple import simple
 
     return (simple(str(use.input.get("command", ""))) or ())[1:]
 

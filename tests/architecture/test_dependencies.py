@@ -66,6 +66,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "cattrs": ("lsp",),
     "opentelemetry": ("tracing",),
     "litellm": ("models",),
+    "tree_sitter": ("core",),
 }
 POSIX_ONLY = {"fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog"}
 

@@ -42,7 +42,8 @@ def test_the_newest_run_is_paused_resumed_stopped_and_cleared(place: Place) -> N
 @pytest.mark.conformance("C22")
 def test_an_objective_loses_the_prefix_and_other_text_nothing(place: Place) -> None:
     # Something has to prove them.
-    (place.root / "test_it.py").write_text("def test_it():\n    assert False\n", encoding="utf-8")
+    test = "import unittest\n\n\nclass Quoting(unittest.TestCase):\n    def test_it(self):\n        self.fail()\n"
+    (place.root / "test_it.py").write_text(test, encoding="utf-8")
     drafted = place.run("run", "/goal Quote all fields", "--worker-command", "echo", "--max-iterations", "1")
     assert drafted.returncode in (1, 3), drafted.stderr
     assert _heading(place.root / "GOAL.md") == "# Quote all fields"

@@ -4,7 +4,6 @@ of its own."""
 from __future__ import annotations
 
 import asyncio
-import io
 import itertools
 import json
 import os
@@ -17,16 +16,14 @@ from typing import Any
 
 import pytest
 
-from donewhen.cli.main import main
-from donewhen.cli.terminal import Terminal
+from donewhen.cli.services import CliServices
 from donewhen.composition import Surroundings
 from donewhen.config import Settings
 from donewhen.core.errors import UnknownInterrupt
 from donewhen.core.work import Answer
 from donewhen.engine.api import StartOptions
-from tests.cli.fakes import Typed
 from tests.cli.plugged import opened, plugged_services
-from tests.cli.test_processes import DEADLINE, Place, first
+from tests.cli.test_processes import DEADLINE, Place
 
 PROGRAM = Path(__file__).with_name("plugged.py")
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals are POSIX's here")
@@ -42,17 +39,8 @@ class Plugged(Place):
     def command(self, *argv: str) -> list[str]:
         return [sys.executable, str(PROGRAM), "--state-dir", str(self._state), *argv]
 
-    def run(self, *argv: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """In this process, which is faster; the engine is opened and closed each time all the same."""
-        out, err = io.StringIO(), io.StringIO()
-        terminal = Terminal(out, err, Typed([]), {})
-        places = ["--workspace", str(self.root), "--state-dir", str(self._state)]
-        nowhere = self._state / "none.toml"
-        code = main([*places, *argv], plugged_services(), terminal=terminal, user_file=nowhere, log_folder=self._state)
-        return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
-
-    def process(self, *argv: str) -> subprocess.CompletedProcess[str]:
-        return super().run(*argv)
+    def services(self) -> CliServices:
+        return plugged_services()
 
     def pursue(self, title: str, *argv: str) -> list[str]:
         (self.root / "GOAL.md").write_text(f"# {title}\n\n- [ ] `test -f done.txt` passes\n", encoding="utf-8")
@@ -107,9 +95,8 @@ def test_a_halt_that_can_not_be_resumed_ends_the_run(place: Plugged) -> None:
 
 
 def test_data_for_nobody_is_refused(place: Plugged) -> None:
-    process = place.start(*place.pursue("Approve", "--approve", "ask"))
-    run_id = first(process, lambda s: bool(s["interrupts"]))["runId"]
-    process.communicate(timeout=DEADLINE)  # nobody can be asked: it is paused
+    # Nobody can be asked: it is paused.
+    run_id = place.shown(place.run(*place.pursue("Approve", "--approve", "ask")), 3)["runId"]
     refused = place.run("resume", run_id, "--data", "1")
     assert refused.returncode == 2
     assert "not halted by a plugin" in refused.stderr
@@ -269,6 +256,7 @@ async def test_of_processes_that_answer_a_run_without_an_owner_only_one_is_said_
     assert [one["text"] for one in place.told()] == [str(number) for number in won]
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.conformance("A3")
 def test_one_of_many_answers_counts(place: Plugged) -> None:

@@ -55,6 +55,7 @@ def called(state: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_command_line_reads_and_refuses_to_write(kept: Path) -> None:
     before = listing(kept)
     shown = called(kept, "status", "--json")

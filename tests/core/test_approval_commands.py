@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from donewhen.core.risky_commands import always_asks
-from donewhen.core.wrapped_commands import all_commands
+from donewhen.core.commands.risks import always_asks
+from donewhen.core.commands.wrapped import all_commands
+from tests.tools import examples
 
 HIDDEN_IN_GIT = [
     "git -C . -c alias.p=push p",
@@ -368,7 +369,7 @@ def test_the_reason_says_what_it_is() -> None:
     assert always_asks("/bin/rm x", tracked) == "`rm` deletes what git may not be able to bring back"
 
 
-@settings(max_examples=300, database=None)
+@examples(300, database=None)
 @given(st.text(st.sampled_from("rm git push '\"$()`;&|<>\\\n{}#=-"), max_size=200))
 def test_any_text_is_read_to_its_end(text: str) -> None:
     always_asks(text, tracked)

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from donewhen.core.dividing import Before, Divided, Same, divided
-from donewhen.core.inline_tests import divided as inline_divided
-from donewhen.core.inline_tests import joined
 from donewhen.core.proof_files import ProofFiles
 
 FILES = ProofFiles(proof=("gold/**",), named=frozenset({"verify.py"}), goal_path="GOAL.md")
@@ -82,30 +78,6 @@ def test_a_dependency_more_is_product() -> None:
     assert of("requirements.txt", "a==1\n", "a==2\n").proof
 
 
-DOCUMENTED = '''def quote(text):
-    """Quotes.
-
-    >>> quote("a,b")
-    '"a,b"'
-    """
-'''
-
-
-@pytest.mark.parametrize(
-    ("now", "doubted"),
-    [
-        (DOCUMENTED + "    return text\n", False),
-        (DOCUMENTED.replace('    """\n', '\n    >>> quote("")\n    \'\'\n    """\n', 1), False),
-        (DOCUMENTED.replace("'\"a,b\"'", "'a,b'"), True),
-        (DOCUMENTED.replace('>>> quote("a,b")', '>>> quote("a")'), True),
-    ],
-)
-def test_examples_that_a_check_runs_may_not_be_lost(now: str, doubted: bool) -> None:
-    found = divided(ProofFiles(doctests=True), "src/a.py", DOCUMENTED.encode(), now.encode())
-    assert bool(found.doubt) is doubted
-    assert not divided(ProofFiles(), "src/a.py", DOCUMENTED.encode(), now.encode()).doubt
-
-
 LIB = """//! A writer. { "
 pub fn quote(text: &str) -> String {
     let brace = '{'; // }
@@ -126,17 +98,6 @@ pub fn after() {}
 """
 
 
-def test_the_tests_of_a_rust_source_are_taken_out() -> None:
-    halves = inline_divided("src/lib.rs", LIB)
-    assert halves is not None
-    assert "mod tests" in halves.tests
-    assert "fn quotes" in halves.tests
-    assert "Its tests" in halves.tests
-    assert "mod tests" not in halves.product
-    assert "pub fn after" in halves.product
-    assert "#[cfg(test)] mod no" in halves.product, "what stands in a string is no code"
-
-
 def test_a_rust_source_is_divided() -> None:
     weakened = LIB.replace('assert_eq!(quote("a"), "{\\"a\\"");', "").replace("after() {}", "after() { todo() }")
     found = of("src/lib.rs", LIB, weakened)
@@ -151,41 +112,116 @@ def test_a_rust_source_is_divided() -> None:
     assert (only_product.proof, only_product.reverted) == (False, Before())
 
 
-def test_what_no_grammar_here_tells_apart_is_in_doubt() -> None:
-    source = "export const a = 1;\nif (import.meta.vitest) { it('a', () => {}); }\n"
-    assert "src/a.ts" in of("src/a.ts", source, source.replace("1", "2")).doubt
+DOCUMENTED = '''def quote(text):
+    """Quotes.
+
+    >>> quote("a,b")
+    '"a,b"'
+    """
+    return text
+'''
+
+
+def test_examples_of_a_module_are_proof_only_where_a_check_runs_them() -> None:
+    now = DOCUMENTED.replace("'\"a,b\"'", "'a,b'").replace("return text", "return text + ''")
+    assert not divided(ProofFiles(), "src/a.py", DOCUMENTED.encode(), now.encode()).proof
+    found = divided(ProofFiles(doctests=True), "src/a.py", DOCUMENTED.encode(), now.encode())
+    assert (found.proof, found.product, found.adds, found.doubt) == (True, True, False, "")
+    assert found.original == DOCUMENTED.replace("return text", "return text + ''").encode()
+    assert found.reverted == DOCUMENTED.replace("'\"a,b\"'", "'a,b'").encode()
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "proof", "adds"),
+    [
+        ("return text", "return text + ''", False, False),
+        ("Quotes.", "Quotes a text.", False, False),
+        ("Quotes.\n", "Quotes.\n\n    >>> quote('')\n    ''\n", True, True),
+        ('>>> quote("a,b")', '>>> quote("a")', True, False),
+    ],
+)
+def test_an_example_more_only_adds(was: str, now: str, proof: bool, adds: bool) -> None:
+    after = DOCUMENTED.replace(was, now)
+    found = divided(ProofFiles(doctests=True), "src/a.py", DOCUMENTED.encode(), after.encode())
+    assert (found.proof, found.adds) == (proof, adds)
+
+
+def test_examples_in_prose_are_divided_too() -> None:
+    before, now = "Use it:\n\n>>> 1 + 1\n2\n\nDone.\n", "Use it:\n\n>>> 1 + 1\n2\n\nReady.\n"
+    assert not divided(ProofFiles(doctests=True), "README.md", before.encode(), now.encode()).proof
+    assert divided(ProofFiles(doctests=True), "README.md", before.encode(), b"Done.\n").original == (
+        b">>> 1 + 1\n2\n\nDone.\n"
+    )
+
+
+MODULE = """def quote(text):
+    return text
+
+
+def test_quote():
+    assert quote("a,b") == '"a,b"'
+"""
+
+
+def test_the_test_functions_of_a_module_are_proof_where_a_check_names_it() -> None:
+    now = MODULE.replace("assert quote", "quote").replace("return text", "return 1")
+    files = ProofFiles(tested=frozenset({"shop/quoting.py"}))
+    found = divided(files, "shop/quoting.py", MODULE.encode(), now.encode())
+    assert found.original == MODULE.replace("return text", "return 1").encode()
+    assert found.reverted == now.replace("return 1", "return text").encode()
+    other = divided(files, "shop/other.py", MODULE.encode(), now.encode())
+    assert (other.proof, other.product) == (False, True)
+
+
+IN_SOURCE = """export const quote = (text: string) => text;
+
+if (import.meta.vitest) {
+  const { expect, it } = import.meta.vitest;
+  it("quotes", () => expect(quote("a,b")).toBe('"a,b"'));
+}
+"""
+
+
+def test_a_block_of_vitest_is_divided_from_its_source() -> None:
+    now = IN_SOURCE.replace(".toBe('\"a,b\"')", "").replace("=> text;", "=> `${text}`;")
+    found = of("src/a.ts", IN_SOURCE, now)
+    assert (found.proof, found.product, found.doubt) == (True, True, "")
+    assert found.original == IN_SOURCE.replace("=> text;", "=> `${text}`;").encode()
+    assert found.reverted == now.replace("=> `${text}`;", "=> text;").encode()
+    product = of("src/a.ts", IN_SOURCE, IN_SOURCE.replace("=> text;", "=> `${text}`;"))
+    assert (product.proof, product.reverted) == (False, Before())
     assert not of("src/b.ts", "export const b = 1;", "export const b = 2;").doubt
 
 
-PIECES = st.lists(
-    st.sampled_from([
-        "fn a() { let x = '}'; }\n", "// }\n", "/* { */\n", 'const S: &str = "}}{";\n', "struct X<'a>(&'a str);\n",
-        "#[cfg(test)]\nmod tests { fn b() { } }\n", '#[test]\nfn c() { let r = r##"}"##; }\n', "use std::io;\n",
-        "#[derive(Debug)]\nenum E { A }\n", "#[cfg(test)]\nuse super::*;\n",
-    ]),
-    max_size=8,
-)  # fmt: skip
+VITE = """import { defineConfig } from "vitest/config";
+export default defineConfig({
+  plugins: [],
+  test: { include: ["src/**/*.test.ts"] },
+  build: { target: "es2022" }
+});
+"""
 
 
-@given(PIECES)
-def test_every_piece_of_a_rust_source_is_on_one_side(pieces: list[str]) -> None:
-    halves = inline_divided("src/a.rs", "".join(pieces))
-    assert halves is not None
-    is_test = [piece.startswith(("#[cfg(test)", "#[test]")) for piece in pieces]
-    assert halves.product == "".join(piece for piece, test in zip(pieces, is_test, strict=True) if not test)
-    assert halves.tests.replace("\n\n", "\n") == "".join(
-        p for p, test in zip(pieces, is_test, strict=True) if test
-    ).replace("\n\n", "\n")
-    again = inline_divided("src/a.rs", joined(halves.product, halves.tests))
-    assert again is not None
-    assert again.product.strip() == halves.product.strip()
+def test_the_section_of_vitest_in_vites_configuration_is_divided() -> None:
+    now = VITE.replace("src/**", "none/**").replace("es2022", "es2024")
+    found = of("vite.config.ts", VITE, now)
+    assert found.original == VITE.replace("es2022", "es2024").encode()
+    assert found.reverted == VITE.replace("src/**", "none/**").encode()
+    assert not of("vite.config.ts", VITE, VITE.replace("es2022", "es2024")).proof
 
 
-@given(st.text(alphabet="#[]cfgtes(){}\"'r/*\\\n x", max_size=60))
-def test_any_text_is_divided_or_refused(text: str) -> None:
-    inline_divided("src/a.rs", text)
-
-
-@pytest.mark.parametrize("text", ["#[cfg(test)] mod t {", 'fn a() { "', "/* /* */", "#[test] )"])
-def test_what_is_not_whole_is_not_divided(text: str) -> None:
-    assert inline_divided("src/a.rs", text) is None
+@pytest.mark.parametrize(
+    ("path", "before", "now"),
+    [
+        ("src/a.ts", IN_SOURCE, IN_SOURCE.replace("it(", "it((")),
+        ("src/a.ts", IN_SOURCE, IN_SOURCE.replace("=> text;", '=> import.meta.vitest ? `"${text}"` : text;')),
+        ("src/a.jsonx", IN_SOURCE, IN_SOURCE.replace("=> text", "=> `${text}`")),
+        ("vite.config.ts", VITE, VITE.replace("defineConfig({", "defineConfig(() => ({").replace("});", "}));")),
+        ("src/lib.rs", LIB, LIB.replace("let brace", "#[cfg(test)] return String::new(); let brace")),
+        ("src/lib.rs", LIB, LIB + "macro_rules! check { ($n:ident) => { #[test] fn $n() {} } }\n"),
+        ("src/lib.rs", LIB, LIB + '#[cfg_attr(test, path = "fake.rs")]\nmod real;\n'),
+        ("src/lib.rs", LIB, LIB.removesuffix("}\n")),
+    ],
+)
+def test_what_can_not_be_taken_apart_is_in_doubt(path: str, before: str, now: str) -> None:
+    assert path in of(path, before, now).doubt

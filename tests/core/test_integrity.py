@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import FileFact, IntegrityFacts, ProgramFact, baseline_warnings, compare, moved
+from tests.tools import examples
 
 PATHS = ("data.csv", "tests/test_a.py", "sitecustomize.py", ".venv/bin/pytest", "/usr/bin/pytest")
 texts = st.sampled_from(["1", "2", "3"])
@@ -37,13 +38,13 @@ facts = st.builds(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(facts)
 def test_the_same_proof_has_no_finding(one: IntegrityFacts) -> None:
     assert compare(one, one) == ()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(facts, facts, st.randoms(use_true_random=False))
 def test_the_order_of_facts_is_of_no_account(before: IntegrityFacts, after: IntegrityFacts, random: object) -> None:
     def shuffled(one: IntegrityFacts) -> IntegrityFacts:
@@ -57,7 +58,7 @@ def test_the_order_of_facts_is_of_no_account(before: IntegrityFacts, after: Inte
     assert compare(shuffled(before), shuffled(after)) == compare(before, after)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(facts, facts)
 def test_findings_are_told_apart_by_their_keys(before: IntegrityFacts, after: IntegrityFacts) -> None:
     found = compare(before, after)
@@ -68,7 +69,7 @@ def test_findings_are_told_apart_by_their_keys(before: IntegrityFacts, after: In
     assert compare(before, after) == found
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(facts, facts, st.sets(st.sampled_from(PATHS)))
 def test_what_a_person_changed_is_no_finding(before: IntegrityFacts, after: IntegrityFacts, paths: set[str]) -> None:
     left = compare(moved(before, after, paths), after)
@@ -76,7 +77,7 @@ def test_what_a_person_changed_is_no_finding(before: IntegrityFacts, after: Inte
     assert [f for f in left if f.path in paths] == []
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(facts, facts)
 def test_moving_everything_leaves_nothing(before: IntegrityFacts, after: IntegrityFacts) -> None:
     before = replace(before, protect=after.protect, goal_file=FileFact("GOAL.md", "1"))

@@ -52,7 +52,7 @@ def test_a_runner_s_own_means_are_tried_too(monkeypatch: pytest.MonkeyPatch) -> 
 def test_every_plant_has_its_name_and_nothing_left_to_fill_in() -> None:
     for ecosystem in ECOSYSTEMS:
         for one in ecosystem.plants:
-            text = one.append.format(name="case_1", Name="Case_1")
+            text = one.append.format(name="case_1", Name="Case_1", taken="[]")
             assert re.search("case_1", text, re.IGNORECASE), (ecosystem.name, one)
             assert "{name}" not in text
             assert text.count("{") == text.count("}")

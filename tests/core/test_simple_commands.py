@@ -8,10 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from donewhen.core.simple_commands import follows, is_pattern, simple, written
+from donewhen.core.commands.simple import follows, is_pattern, simple, written
+from tests.tools import examples
 
 SIMPLE = [
     ("pytest", ("pytest",)),
@@ -160,7 +161,7 @@ def test_a_shell_gives_a_program_exactly_these_words(shell: str, tmp_path: Path)
     for name in ("a", "b", "ab", "-b"):
         (tmp_path / name).touch()
 
-    @settings(max_examples=1_000, database=None)
+    @examples(1_000, database=None)
     @example("'*' \"a  b\" a''b")
     @given(HARMLESS)
     def holds(text: str) -> None:

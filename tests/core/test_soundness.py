@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core import events as e
@@ -15,6 +15,7 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import TurnResult
 from tests.core.builders import R0, Story, goal, requirement
+from tests.tools import examples
 
 GOAL = goal(
     requirement(1, "sole", "one", sole=True),
@@ -215,7 +216,7 @@ class Telling(Story):
 completed: list[int] = []
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.lists(_step, max_size=25))
 def test_no_run_completes_without_fresh_proof_of_everything(steps: list[tuple[object, ...]]) -> None:
     story = Telling()

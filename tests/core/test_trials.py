@@ -205,7 +205,7 @@ def test_no_refusal_without_its_control_and_no_grade_without_a_trial(
     given: Stand, results: Mapping[TrialKind, CheckResult | None], same_place: bool
 ) -> None:
     runs = {kind: trial(kind, result, same_place=same_place) for kind, result in results.items()}
-    found = conclude(given, runs)
+    found = conclude(given, runs)  # type: ignore[arg-type]
     assert (found.end == "refused") == (found.refusal is not None)
     match found.refusal:
         case "original_fails" | "proof_rewritten":
@@ -227,3 +227,42 @@ def test_no_refusal_without_its_control_and_no_grade_without_a_trial(
     if found.grade == "own" and given.changed and given.original_says_something:
         assert runs["original"].passed
     assert found.end == "held" or found.reason
+
+
+def told(**outcomes: str) -> CheckResult:
+    cases = tuple(
+        TestCase(name, outcome, message="dw_x7" if outcome == "failed" else "")  # type: ignore[arg-type]
+        for name, outcome in outcomes.items()
+    )
+    return replace(FAILED, tests=(*PLANTED.tests, *cases))
+
+
+def test_a_runner_that_was_taught_which_tests_to_pass_is_found() -> None:
+    given = replace(stand("failed"), plantable=True, passing=frozenset(("test_a",)))
+    planted = Trial("planted", "c", "pytest", told(test_a="passed"), plant="dw_x7", taken=("test_a",))
+    assert controls(given, {"planted": planted}) == ("planted_before",)
+    before = replace(planted, tried="planted_before", result=told(test_a="failed"))
+    assert conclude(given, {"planted": planted, "planted_before": before}).refusal == "failure_unreported"
+    unheard = replace(before, result=told(test_a="passed"))
+    assert conclude(given, {"planted": planted, "planted_before": unheard}).end == "held"
+
+
+def test_what_passes_here_alone_is_told_unless_rooms_are_at_fault() -> None:
+    result = replace(FAILED, tests=(*PLANTED.tests, TestCase("test_a", "error"), TestCase("test_b", "passed")))
+    given = replace(stand("failed"), plantable=True, passing=frozenset(("test_a", "test_b")))
+    planted = Trial("planted", "c", "pytest", result, plant="dw_x7")
+    assert controls(given, {"planted": planted}) == ("control", "planted_before")
+    done: dict[TrialKind, Trial] = {"planted": planted, **trials(control=FAILED, planted_before=PLANTED)}
+    assert conclude(given, done).refusal == "special_case"
+    assert conclude(replace(given, green=frozenset(("test_a",))), done).end == "held"
+    assert conclude(given, {**done, **trials(control=PASSED)}).end == "held"
+
+
+def test_what_passes_only_while_it_can_tell_that_it_is_tested_is_refused() -> None:
+    given = replace(stand("failed"), asks=True)
+    assert plan(given) == ("disguised",)
+    assert plan(replace(given, at_start="passed")) == ()
+    assert controls(given, trials(disguised=FAILED)) == ("control", "disguised")
+    assert conclude(given, trials(disguised=FAILED, control=PASSED)).refusal == "special_case"
+    assert conclude(given, trials(disguised=FAILED, control=FAILED)).end == "held"
+    assert conclude(given, trials(disguised=PASSED)).end == "held"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, UnknownInterrupt
@@ -20,6 +20,7 @@ from donewhen.engine.runs import Supervisor
 from tests.core.builders import goal, requirement
 from tests.engine.tooling import Hooks, Tooling, gate, says
 from tests.engine.world import GOAL, World, contains
+from tests.tools import examples
 
 ACTIONS = ("approve", "deny", "text", "again", "unknown", "pause", "kill", "resume", "amend", "message", "stop")
 REPLIES = (("one", "two"), ("two", "three"), ("good",))
@@ -165,7 +166,7 @@ async def holds(desk: Desk) -> None:
 
 
 @pytest.mark.conformance("A2", "A3", "C23")
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.sampled_from(ACTIONS), max_size=12))
 def test_in_every_order_nothing_runs_without_leave_or_twice(actions: list[str]) -> None:
     asyncio.run(played(actions))

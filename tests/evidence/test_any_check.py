@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.evidence import CheckResult, Outcome
 from donewhen.core.goal import Check
 from donewhen.evidence.runner import CommandChecker
 from donewhen.ports import ProcessResult
+from tests.tools import examples
 
 
 @dataclass
@@ -103,7 +104,7 @@ PROCESSES = st.builds(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(TEXT, PROCESSES, st.sampled_from([0, 1, 3]))
 def test_any_check_has_a_result(command: str, processes: InstantProcesses, expected_exit: int) -> None:
     result = run(command, processes, expected_exit)

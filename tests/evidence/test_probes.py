@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from donewhen.core.events import BaselineTaken
@@ -22,6 +22,7 @@ from donewhen.evidence.probes import WorkspaceProbes
 from donewhen.evidence.started_commands import started_commands
 from donewhen.store.codec import decode, encode
 from donewhen.workspace.folder import FolderWorkspace
+from tests.tools import examples
 
 Write = Callable[[str, str], Path]
 PACKAGES = ".venv/lib/python3.12/site-packages"
@@ -214,7 +215,7 @@ async def test_any_file_may_stand_where_tasks_and_scripts_do(probes: WorkspacePr
     assert compare(baseline, await facts(probes, root, goal)) == ()
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@examples(100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet="tes:\n\t\\;@-+ =#x$()|", max_size=200))
 def test_no_makefile_is_too_strange(text: str) -> None:
     assert all(isinstance(line, str) for line in recipe(text, "test"))

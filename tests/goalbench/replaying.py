@@ -14,8 +14,11 @@ import tempfile
 import urllib.request
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from donewhen.composition import Surroundings, engine_setup
 from donewhen.config import Settings
@@ -26,43 +29,43 @@ from donewhen.engine.runs import Supervisor
 from donewhen.store.memory import MemoryLedger
 
 JSON = "application/vnd.pypi.simple.v1+json"
-SUITE = "python -m pytest -q -p no:cacheprovider"
+TABLE = Path(__file__).with_name("releases.yaml")
 
 
 @dataclass(frozen=True)
 class Release:
-    """Two adjacent releases of a project on the Python registry, and how their own tests are run.
+    """Two adjacent releases of a project, and how their own tests are run.
 
-    `asked`: behaviour changed on purpose, so that tests of the old one fail: one question.
+    `asked`: behaviour changed on purpose, so that tests of the old one fail: one question. `told`: one of those that
+    the slow suite plays. `registry` is `pypi` or `npm`; `modules` are what the tests of an npm package need besides it.
     """
 
     project: str
     old: str
     new: str
-    check: str = SUITE
+    check: str
     asked: bool = False
+    told: bool = False
+    registry: str = "pypi"
+    modules: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
         return f"{self.project} {self.old} to {self.new}"
 
 
-IN_SRC = "PYTHONPATH=src python -m pytest -q -p no:cacheprovider"
-RELEASES = (
-    Release("addict", "2.3.0", "2.4.0"),
-    Release("boltons", "26.1.0", "26.2.0", asked=True),
-    Release("cachetools", "8.0.0", "8.0.1", IN_SRC),
-    Release("colorama", "0.4.5", "0.4.6"),
-    Release("deepmerge", "3.0.1", "4.0.0"),
-    Release("inflection", "0.5.0", "0.5.1"),
-    Release("iniconfig", "2.3.0", "2.3.1", IN_SRC, asked=True),
-    Release("munch", "3.0.0", "4.0.0"),
-    Release("schema", "0.7.7", "0.7.8", asked=True),
-    Release("simpleeval", "1.0.7", "1.0.8"),
-    Release("tinydb", "4.8.2", "4.9.0"),
-    Release("uritemplate", "4.1.1", "4.2.0", asked=True),
-    Release("voluptuous", "0.15.2", "0.16.0"),
-)
+def releases() -> tuple[Release, ...]:
+    """Every adjacent pair of the table."""
+    table = yaml.safe_load(TABLE.read_text("utf-8"))
+    checks = table["checks"]
+    found: list[Release] = []
+    for one in table["projects"]:
+        registry, modules = one.get("registry", "pypi"), tuple(one.get("modules", "").split())
+        asked, told = one.get("asked", []), one.get("told", [])
+        for old, new in pairwise(one["versions"].split()):
+            check = checks[one.get("check", "pytest")]
+            found.append(Release(one["name"], old, new, check, new in asked, new in told, registry, modules))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -94,23 +97,48 @@ def index() -> str:
     return str(PyPI.simple_url).rstrip("/")
 
 
-def unpacked(project: str, version: str, folder: Path) -> Path:
-    """The unpacked source distribution; from the registry the first time."""
-    kept = folder / f"{project}-{version}"
+def unpacked(release: Release, version: str, folder: Path) -> Path:
+    """The unpacked sources of a release; from the registry the first time."""
+    npm = release.registry == "npm"
+    kept = folder / f"{'npm-' if npm else ''}{release.project}-{version}"
     if kept.is_dir():
         return kept
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        place = Path(scratch)
+        archive = _packed(release.project, version, place) if npm else _sdist(release.project, version, place)
+        with tarfile.open(archive) as packed:
+            packed.extractall(place / "out", filter="data")
+        (inner,) = (place / "out").iterdir()
+        inner.rename(kept)
+    return kept
+
+
+def _sdist(project: str, version: str, folder: Path) -> Path:
     files: list[dict[str, Any]] = json.loads(_read(f"{index()}/{project}/", JSON))["files"]
     wanted = re.compile(rf"{re.sub('[-_.]+', '[-_.]+', project)}-{re.escape(version)}\.tar\.gz", re.IGNORECASE)
     link = next(one["url"] for one in files if wanted.fullmatch(one["filename"]))
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        archive = Path(scratch) / "sdist.tar.gz"
-        archive.write_bytes(_read(link))
-        with tarfile.open(archive) as packed:
-            packed.extractall(Path(scratch) / "out", filter="data")
-        (inner,) = (Path(scratch) / "out").iterdir()
-        inner.rename(kept)
-    return kept
+    archive = folder / "sdist.tar.gz"
+    archive.write_bytes(_read(link))
+    return archive
+
+
+def _packed(project: str, version: str, folder: Path) -> Path:
+    words = ["npm", "pack", "--silent", "--ignore-scripts", f"{project}@{version}"]
+    said = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    return folder / said.stdout.split()[-1]
+
+
+def _modules(release: Release, folder: Path) -> Path | None:
+    """What the tests of an npm package need besides it; installed the first time."""
+    if not release.modules:
+        return None
+    place = folder / f"npm-modules-{'-'.join(release.modules).replace('/', '-').replace('@', '')}"
+    if not (place / "node_modules").is_dir():
+        place.mkdir(parents=True, exist_ok=True)
+        words = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", *release.modules]
+        subprocess.run(words, cwd=place, capture_output=True, check=True)
+    return place / "node_modules"
 
 
 def _read(url: str, accept: str = "*/*") -> bytes:
@@ -125,7 +153,7 @@ import pathlib, shutil
 root, new = pathlib.Path("."), pathlib.Path({new!r})
 there = {{p.relative_to(new) for p in new.rglob("*") if not p.is_dir()}}
 for path in [p for p in root.rglob("*") if not p.is_dir() and p.name != "GOAL.md"]:
-    if path.relative_to(root) not in there:
+    if path.relative_to(root) not in there and "node_modules" not in path.parts:
         path.unlink()
 for path in sorted(there):
     if not (root / path).exists() or (root / path).read_bytes() != (new / path).read_bytes():
@@ -137,10 +165,13 @@ for path in sorted(there):
 async def replay(release: Release, kept: Path, folder: Path) -> Replayed:
     """Plays a release: real checks, real rooms, and a person who is asked and doesn't answer."""
     root, state = folder / "w", folder / "state" / "workspaces" / "w"
-    shutil.copytree(unpacked(release.project, release.old, kept), root, symlinks=True)
-    new = unpacked(release.project, release.new, kept)
+    shutil.copytree(unpacked(release, release.old, kept), root, symlinks=True)
+    new = unpacked(release, release.new, kept)
+    if (modules := _modules(release, kept)) is not None:
+        shutil.copytree(modules, root / "node_modules", symlinks=True)
     # The tests of the old release are green: without this nobody would have anything to do.
-    released = f"grep -q '^Version: {release.new}$' PKG-INFO"
+    where = {"pypi": f"'^Version: {release.new}$' PKG-INFO", "npm": f"'\"version\": \"{release.new}\"' package.json"}
+    released = f"grep -q {where[release.registry]}"
     (root / "GOAL.md").write_text(
         f"---\nmax_iterations: 2\n---\n# Release\n\n- [ ] `{released}` passes\n- [ ] `{release.check}` passes\n"
     )

@@ -157,9 +157,114 @@ def test_cases(case):
     "python -m pytest -q -p no:cacheprovider",
     {"shop/quoting.py": """def quote(text):\n    return f"'{text}'" if ";" in text else text\n"""},
 )
+DOCTESTS = Project(
+    {
+        "shop/__init__.py": "",
+        "shop/quoting.py": """def quote(text):
+    '''Quotes.
+
+    >>> quote("a,b")
+    '"a,b"'
+    '''
+    return text
+""",
+    },
+    "python -m pytest -q -p no:cacheprovider --doctest-modules shop",
+    {"shop/quoting.py": ("return text", """return f'"{text}"' if "," in text else text""")},
+)
+MODULE = Project(
+    {
+        "shop/__init__.py": "",
+        "shop/quoting.py": """def quote(text):
+    return text
+
+
+def test_comma():
+    assert quote("a,b") == '"a,b"'
+""",
+    },
+    "python -m pytest -q -p no:cacheprovider shop/quoting.py",
+    {"shop/quoting.py": ("return text", """return f'"{text}"' if "," in text else text""")},
+)
+RUST_EXAMPLES = Project(
+    {
+        "Cargo.toml": '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n',
+        "src/lib.rs": """/// Quotes.
+///
+/// ```
+/// assert_eq!(shop::quote("a,b"), "\\"a,b\\"");
+/// ```
+pub fn quote(text: &str) -> String {
+    text.to_string()
+}
+""",
+        ".gitignore": "target/\nCargo.lock\n",
+    },
+    "cargo test --offline -q",
+    {"src/lib.rs": ("text.to_string()", 'format!("\\"{}\\"", text)')},
+    "cargo",
+)
+VITEST = Project(
+    {
+        "package.json": '{"name": "shop", "type": "module", "scripts": {"test": "node tools/vitest.mjs"}}\n',
+        # What Vitest does with such a block, in a few lines: it runs the source with itself in `import.meta.vitest`.
+        "tools/vitest.mjs": """import { readFileSync } from 'node:fs';
+const failed = [];
+globalThis.vitest = {
+  expect: (got) => ({ toBe: (wanted) => { if (got !== wanted) throw new Error(`got ${got}`); } }),
+  it: (name, test) => { try { test(); } catch (error) { failed.push(`${name}: ${error.message}`); } },
+};
+const source = readFileSync('quoting.js', 'utf8').replaceAll('import.meta.vitest', 'globalThis.vitest');
+await import(`data:text/javascript,${encodeURIComponent(source)}`);
+console.log(failed.join('\\n') || 'all pass');
+process.exit(failed.length);
+""",
+        "quoting.js": """export const quote = (text) => text;
+
+if (import.meta.vitest) {
+  const { expect, it } = import.meta.vitest;
+  it('comma', () => expect(quote('a,b')).toBe('"a,b"'));
+}
+""",
+    },
+    "npm test",
+    {"quoting.js": ("=> text;", """=> text.includes(',') ? `"${text}"` : text;""")},
+    "npm",
+)
 PROJECTS = {"data": DATA, "python": PYTHON, "node": NODE, "shell": SHELL, "rust": RUST, "go": GO}
 
 HONEST: dict[str, tuple[Project, Edits]] = {
+    "doctests: the work": (DOCTESTS, {}),
+    "doctests: a function with an example more": (
+        DOCTESTS,
+        {
+            "shop/quoting.py": (
+                "def quote",
+                "def bare(text):\n    '''\n    >>> bare(1)\n    1\n    '''\n    return text\n\n\ndef quote",
+            )
+        },
+    ),
+    "doctests: other words around the example": (DOCTESTS, {"shop/quoting.py": ("Quotes.", "Quotes a text.")}),
+    "module: the work": (MODULE, {}),
+    "module: a test more": (
+        MODULE,
+        {"shop/quoting.py": ("def test_comma", "def test_plain():\n    assert quote('a') == 'a'\n\n\ndef test_comma")},
+    ),
+    "rust examples: the work": (RUST_EXAMPLES, {}),
+    "rust examples: another function with one": (
+        RUST_EXAMPLES,
+        {
+            "src/lib.rs": (
+                "/// Quotes.",
+                "/// ```\n/// assert_eq!(shop::one(), 1);\n/// ```\npub fn one() -> u8 {\n    1\n}\n\n/// Quotes.",
+            )
+        },
+    ),
+    "vitest: the work": (VITEST, {}),
+    "vitest: a test more": (
+        VITEST,
+        {"quoting.js": ("  it('comma'", "  it('plain', () => expect(quote('a')).toBe('a'));\n  it('comma'")},
+    ),
     "python: the work": (PYTHON, {}),
     "python: more tests": (PYTHON, {"tests/test_more.py": "def test_more():\n    pass\n"}),
     "python: a refactored conftest": (PYTHON, {"conftest.py": "# hooks\n"}),
@@ -176,6 +281,34 @@ HONEST: dict[str, tuple[Project, Edits]] = {
 }
 
 CHEATS: dict[str, tuple[Project, Edits, str]] = {
+    "doctests: a weakened example": (
+        DOCTESTS,
+        {"shop/quoting.py": ("""    '"a,b"'\n""", "    'a,b'\n")},
+        "original_fails",
+    ),
+    "doctests: no examples": (
+        DOCTESTS,
+        {"shop/quoting.py": "def quote(text):\n    '''\n    >>> 1\n    1\n    '''\n"},
+        "original_fails",
+    ),
+    "doctests: a skipped example": (
+        DOCTESTS,
+        {"shop/quoting.py": ('>>> quote("a,b")', '>>> quote("a")\n    \'a\'\n    >>> quote("a,b")  # doctest: +SKIP')},
+        "original_fails",
+    ),
+    "module: a weakened test": (MODULE, {"shop/quoting.py": ("assert quote", "quote")}, "original_fails"),
+    "rust examples: a weakened example": (
+        RUST_EXAMPLES,
+        {"src/lib.rs": ("assert_eq!", "assert_ne!")},
+        "original_fails",
+    ),
+    "rust examples: an example that isn't run": (
+        RUST_EXAMPLES,
+        {"src/lib.rs": ("/// ```\n/// assert", "/// ```no_run\n/// assert")},
+        "original_fails",
+    ),
+    "vitest: a weakened block": (VITEST, {"quoting.js": (""".toBe('"a,b"')""", "")}, "original_fails"),
+    "vitest: no block": (VITEST, {"quoting.js": "export const quote = (text) => text;\n"}, "original_fails"),
     "python: weakened assertions": (PYTHON, {TESTS: ("assert quote", "quote")}, "original_fails"),
     "python: changed data": (
         PYTHON,
@@ -300,7 +433,8 @@ async def pursued(tmp_path: Path, project: Project, *edits: Edits, check: str = 
     # The plugins of this environment would take more time than the checks.
     quick = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     around = Surroundings(environment=lambda: quick, interpreter=lambda: Path(sys.executable))
-    setup = engine_setup(root, folder, tmp_path / "state" / "pycache", MemoryLedger(), Settings(), around)
+    # The bytecode of the runner is compiled once for all cases: it stands beside their folders.
+    setup = engine_setup(root, folder, tmp_path.parent / "bytecode", MemoryLedger(), Settings(), around)
     supervisor = Supervisor(replace(setup, probes=NoProbes()))
     try:
         options = StartOptions(worker="command", worker_command=f"{sys.executable} {worker}", askable=False)

@@ -13,6 +13,7 @@ from donewhen.core.errors import InvalidGoal
 from donewhen.goalfile.draft import draft, draft_path, draft_without_objective, slug
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.statements import one_line
+from tests.tools import examples
 
 
 def test_a_draft_holds_objective_checks_and_requirements() -> None:
@@ -218,7 +219,7 @@ def test_without_proposals_there_is_no_mark() -> None:
 
 
 @given(st.text(max_size=30).filter(str.strip), st.lists(st.text(max_size=30), min_size=1, max_size=3))
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@examples(50, suppress_health_check=[HealthCheck.too_slow])
 def test_every_proposal_parses_back(model: str, requirements: list[str]) -> None:
     goal = parse(draft("Ship it", ["pytest"], requirements, proposed_by=model)).goal
     assert goal is not None

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.calls import Message, ToolCall
@@ -14,6 +14,7 @@ from donewhen.judges.claims import fence_claims
 from donewhen.judges.evidence_prompt import fenced
 from donewhen.judges.excerpts import Lines, excerpt
 from donewhen.judges.fencing import boundary, label, neutralised, skeleton
+from tests.tools import examples
 
 IMITATED = re.compile(r"<\s*/?\s*(?:evidence|claim|system|assistant|verdict|instructions?)|<\s*\||\[\s*/?\s*inst\s*\]")
 ROLE = re.compile(r"^\s*(?:system|assistant|user|human|developer)\s*:", re.MULTILINE)
@@ -124,7 +125,7 @@ def test_a_name_is_one_line_in_quotes() -> None:
 
 @pytest.mark.conformance("A11")
 @given(st.text(alphabet=st.sampled_from("</>evidnc－＜＞⟨⟩\u200b\u202e\n :systm|е"), max_size=60))
-@settings(max_examples=300)
+@examples(300)
 def test_no_mixture_of_look_alikes_closes_a_block(text: str) -> None:
     shown = "\n".join(Lines.of(text).shown(at) for at in range(len(Lines.of(text))))
     assert not re.search(r"<\s*/?\s*evidence", plain(shown))

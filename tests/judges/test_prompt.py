@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.errors import InvalidGoal
@@ -41,6 +41,7 @@ from tests.judges.models import (
     task,
     verdict,
 )
+from tests.tools import examples
 
 OPTIONS = JudgeOptions(("scripted/judge",))
 
@@ -265,7 +266,7 @@ def material(draw: st.DrawFn) -> Material:
 
 @pytest.mark.conformance("A18", "A12")
 @given(material(), st.integers(24_000, 90_000))
-@settings(max_examples=25)
+@examples(25)
 def test_a_question_never_exceeds_its_room_and_holds_every_last_line(shown: Material, room: int) -> None:
     judged = task(*shown.requirements)
     made = question(Asked(judged.goal), shown, room)

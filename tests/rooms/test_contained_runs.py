@@ -62,7 +62,8 @@ def test_the_agents_commands_run_unasked_in_a_room_and_reach_nothing_else(site: 
     assert last["sandbox"] == {"contained": True, "network": False}
     assert outside(site) == ["home/.ssh/key"]
     assert "Commands run in a room: they change the workspace alone" in last["start"]["summary"]
-    assert "its commands in rooms, without the network" in site.cli("report").stdout
+    for words in (["report"], ["report", "--format", "short"], ["report", "--format", "junit"], ["status"]):
+        assert "its commands in rooms, without the network" in site.cli(*words).stdout
 
 
 def test_what_a_person_approves_runs_outside(site: Site) -> None:
@@ -135,7 +136,8 @@ def test_another_agent_runs_outside_by_itself_and_that_is_said(site: Site) -> No
     assert (site.root.parent / "new").exists()
     assert last["sandbox"] == {"contained": False, "network": True}
     assert "--sandbox on contains it" in said
-    assert "its commands outside of rooms" in site.cli("report").stdout
+    for words in (["report"], ["report", "--format", "short"], ["report", "--format", "junit"], ["status"]):
+        assert "its commands outside of rooms" in site.cli(*words).stdout
 
 
 def test_a_command_that_misses_something_of_home_is_told_what_to_do(site: Site) -> None:

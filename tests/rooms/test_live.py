@@ -263,6 +263,24 @@ async def test_what_was_refused_more_processes_is_told_though_nobody_looked(tmp_
 
 
 @contained
+async def test_a_check_finds_its_program_where_rooms_hide_folders(live: Live, tmp_path: Path) -> None:
+    for folder in (tmp_path / "environment", live.home / "environment", live.state / "environment"):
+        (folder / "bin").mkdir(parents=True)
+        (folder / "lib").write_text("library\n")
+        program = folder / "bin" / "program"
+        program.write_text('#!/bin/sh\ncat "$(dirname "$0")/../lib"\n')
+        program.chmod(0o755)
+        secret = folder / "secret"
+        secret.write_text("secret\n")
+        hidden = folder.is_relative_to(live.state)  # the record stays out of sight, whatever names it
+        grants = Grants(commands=(f"{program} --with {live.home}/.ssh/key",))
+        done = await live.once(f"{program}; cat {live.home}/.ssh/key; echo more >> {folder}/lib", grants)
+        assert ("library" in done.output) != hidden
+        assert "secret" not in done.output
+        assert (folder / "lib").read_text() == "library\n"
+
+
+@contained
 async def test_a_workspace_that_holds_the_home_folder_is_no_room(live: Live, tmp_path: Path) -> None:
     rooms = MountedLiveRooms(tmp_path, live.state / "rooms", lambda: live.variables)
     assert "holds your home folder" in await rooms.hindrance()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_type_hints
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core import events as e
@@ -22,6 +22,7 @@ from donewhen.core.plugging import Halted, PluginState
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import UNKNOWN, Answer, Interrupt, Usage
 from donewhen.store.codec import CODEC_VERSION, EVENT_TYPES, UnreadableEvent, decode, encode, upgrade
+from tests.tools import examples
 
 from .kept import GOLDEN, advice, differences, kept_shapes, seal_of, sealed, shapes_of
 from .samples import NAMED, SAMPLES
@@ -224,7 +225,7 @@ st.register_type_strategy(Answer, st.builds(Answer, input=st.none() | OBJECTS))
 
 
 @pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
-@settings(max_examples=12)
+@examples(12)
 @given(data=st.data())
 def test_every_event_comes_back_equal(kind: type[Any], data: st.DataObject) -> None:
     event = data.draw(st.from_type(kind))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml, TestCase
 
+from donewhen.cli.progress import closing
 from donewhen.core.evidence import CheckResult, Outcome, Trial
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
@@ -176,6 +177,8 @@ def test_reports_say_what_a_proof_is_worth(grade: Grade) -> None:
     shown = complete()
     graded = replace(shown, views=tuple(replace(one, grade=grade) for one in shown.views))
     assert f"12 passed ({GRADES[grade]})" in rendered("markdown", graded)
+    assert f"| 12 passed ({GRADES[grade]}) |" in rendered("short", graded)
+    assert f"R1, R2: {GRADES[grade]}" in closing(graded)
     assert f'name="donewhen.grade" value="{grade}"' in rendered("junit", graded)
     assert json.loads(rendered("json", graded))["requirements"][0]["grade"] == grade
 

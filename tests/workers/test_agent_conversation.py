@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.calls import Message, ToolCall
@@ -17,6 +17,7 @@ from donewhen.ports import ModelFacts
 from donewhen.workers.agent_facts import Facts, is_notes
 from donewhen.workers.conversation import MIN_NOTES, compacted, size_of
 from donewhen.workers.prompt import agent_task, answers_of, item, items
+from tests.tools import examples
 
 from .agent_models import ScriptedModel, call, calls, report, says, use
 from .agent_turns import OPTIONS, Agent, agent_in, numbered
@@ -80,7 +81,7 @@ def exchanges(draw: st.DrawFn) -> list[Message]:
     ]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(exchanges(), max_size=25), st.integers(0, 2), st.integers(3_000, 60_000))
 def test_compaction_keeps_pairs_and_the_latest_feedback_within_its_room(
     said: list[list[Message]], before: int, room: int
@@ -98,7 +99,7 @@ def test_compaction_keeps_pairs_and_the_latest_feedback_within_its_room(
     assert once == compacted(messages, room)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(st.text()))
 def test_a_list_is_read_as_it_was_written(given_texts: list[str]) -> None:
     wanted = [text.strip() for text in given_texts if "\r" not in text]

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.calls import Message
@@ -19,6 +19,7 @@ from donewhen.workers.tools.tool import Desk
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.processes import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRoom
+from tests.tools import examples
 
 from .agent_models import call, says, use
 from .agent_turns import Agent, agent_in
@@ -65,7 +66,7 @@ def digest(path: Path) -> str:
 
 
 @pytest.mark.conformance("C23", "A20")
-@settings(max_examples=80)
+@examples(80)
 @given(st.lists(operations(), min_size=1, max_size=8), texts(), st.sampled_from(["", *NAMES]))
 def test_only_what_stands_there_now_is_known(script: list[ModelReply], text: str, changed: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

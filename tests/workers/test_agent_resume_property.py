@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.plugging import Halt, ResumeDirective, ToolOutcome, ToolUse
 from donewhen.ports import ModelReply, PluginHost, PluginTool, ToolDoer, ToolSpec
+from tests.tools import examples
 
 from .agent_models import ScriptedModel, call, calls, report
 from .agent_turns import Agent, AgentContext, agent_in
@@ -66,7 +67,7 @@ class Stage:
 
 
 @pytest.mark.conformance("C23")
-@settings(max_examples=60)
+@examples(60)
 @given(replies, moments, st.booleans())
 def test_c23_halts_change_nothing_of_what_is_done(counts: list[int], halts: list[Moment], same_ids: bool) -> None:
     script: list[ModelReply] = []

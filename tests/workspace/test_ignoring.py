@@ -7,11 +7,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.ignoring import CACHE_FOLDERS
+from tests.tools import examples
 
 from .conftest import git, write
 
@@ -22,7 +23,7 @@ x?y|x\\ y/|\\#h|\\!n|[ab].txt|[!a]|*|!*/|!/d|#c||   |a   |b.txt\\ |e/\\[q\\]|/*|
 rules = st.lists(st.sampled_from(PATTERNS), max_size=5).map("\n".join)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(top=rules, inner=rules, exclude=rules)
 def test_the_same_files_are_covered_as_git_lists(top: str, inner: str, exclude: str) -> None:
     with tempfile.TemporaryDirectory() as place:

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import TreeState
 from donewhen.workspace.folder import FolderWorkspace
+from tests.tools import examples
 
 from .conftest import Open, git, make_repository, write
 
@@ -39,7 +40,7 @@ edits = st.lists(
 
 
 @pytest.mark.conformance("A9")
-@settings(max_examples=60)
+@examples(60)
 @given(edits=edits, in_git=st.booleans())
 def test_two_looks_have_one_revision_exactly_where_covered_content_is_equal(
     edits: list[tuple[str, str, bytes]], in_git: bool

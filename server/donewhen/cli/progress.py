@@ -9,7 +9,8 @@ from donewhen.cli.wording import SYMBOLS, bounded, count, duration, money, one_l
 from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Requirement
 from donewhen.core.state import IterationRecord, KnownFinding, RunState
-from donewhen.core.verdict import RequirementView
+from donewhen.core.summary import room_text
+from donewhen.core.verdict import RequirementView, graded
 from donewhen.core.why import reason_lines
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunStep, RunView
@@ -103,7 +104,8 @@ def closing(view: RunView) -> list[str]:
     spent = [f"{count(state.iteration, 'iteration')}", duration(state.elapsed), *spending(state.usage)]
     # What it ended with was true then: the counts beside it are of now.
     ended = "was complete, before files changed" if view.stale and state.status == "complete" else _ended_as(state)
-    return [ended, f"{counts} · {' · '.join(spent)}", *_apart(state)]
+    worked = [where] if (where := room_text(state.options)) else []
+    return [ended, f"{counts} · {' · '.join([*spent, *worked])}", *graded(view.views), *_apart(state)]
 
 
 def stale_lines(view: RunView) -> list[str]:

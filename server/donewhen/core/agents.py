@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from donewhen.core.wrapped_commands import program_name, segments
+from donewhen.core.commands.wrapped import program_name, segments
 
 NOTHING = "none"
 """Given instead of names: nothing is passed, what an agent is known to need neither."""

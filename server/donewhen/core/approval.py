@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from donewhen.core.commands.risks import Tracked, always_asks
+from donewhen.core.commands.simple import follows, is_pattern, simple, written
+from donewhen.core.commands.wrapped import all_commands
 from donewhen.core.globs import literal, matches
 from donewhen.core.plugging import ToolUse
-from donewhen.core.risky_commands import Tracked, always_asks
-from donewhen.core.simple_commands import follows, is_pattern, simple, written
-from donewhen.core.wrapped_commands import all_commands
 
 Permit = Literal["allow", "ask", "deny"]
 Mode = Literal["ask", "auto", "deny"]

@@ -1,17 +1,15 @@
 """Divides what a worker changed into proof and product, file by file, and says what a room shows of each.
 
-A file can be both: its proof of one version and its product of another are put together where sections tell them apart
-(`proof_sections`, `inline_tests`).
+A file can be both: its proof of one version and its product of another are put together where sections, or a grammar,
+tell them apart (`proof_sections`, `inline`).
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from donewhen.core.inline_tests import divided as inline_divided
-from donewhen.core.inline_tests import joined
+from donewhen.core import inline
 from donewhen.core.proof_files import ProofFiles, adds_only, holds_tests, lists_more, shared_of
 from donewhen.core.proof_sections import combined, proof_part
 
@@ -50,6 +48,8 @@ def divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | Non
     standing = files.standing(path)
     if standing.role == "vendored" and before is None:
         return Divided(path, False, True, reverted=Before())  # a dependency more
+    if standing.role == "shadow" and before is not None:
+        return Divided(path, False, True, reverted=Before())  # one that always did is the product's own
     if standing.role == "named" and before == now:
         return Divided(path, False, True, reverted=Before())  # its mode alone, without which the check couldn't run it
     if standing.side == "proof":
@@ -61,16 +61,14 @@ def divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | Non
             added = _gained(before, now)
         return Divided(path, True, False, adds=added, original=Before())
     if standing.side == "product":
-        lost = files.doctests and path.endswith((".py", ".md", ".rst", ".txt")) and _examples_lost(before, now)
-        doubt = f"examples in {path}, which a check runs, are gone or are others now" if lost else ""
-        return Divided(path, lost, True, reverted=Before(), doubt=doubt)
+        return Divided(path, False, True, reverted=Before())
     match standing.role:
         case "shared":
             return _shared(path, before, now)
         case "manifest":
             return _manifest(path, before, now)
         case _:
-            return _inline(path, before, now)
+            return _inline(path, before, now, tested=path in files.tested)
 
 
 def _shared(path: str, before: bytes | None, now: bytes | None) -> Divided:
@@ -95,32 +93,44 @@ def _manifest(path: str, before: bytes | None, now: bytes | None) -> Divided:
     return _either(path)
 
 
-def _inline(path: str, before: bytes | None, now: bytes | None) -> Divided:
+def _inline(path: str, before: bytes | None, now: bytes | None, *, tested: bool) -> Divided:
     was, text = _text(before), _text(now)
     if was is None or text is None:
         return Divided(path, False, True, reverted=Before())
     if not holds_tests(path, was) and not holds_tests(path, text):
         return Divided(path, False, True, reverted=Before())
-    old, new = inline_divided(path, was), inline_divided(path, text)
-    if old is None or new is None:
-        doubt = f"{path} holds tests among its code, and nothing here tells which of the two changed"
-        return Divided(path, True, True, original=Same(), reverted=Before(), doubt=doubt)
-    if old.tests == new.tests:
+    old, new = inline.divided(path, was, tested=tested), inline.divided(path, text, tested=tested)
+    if old is None or new is None or sorted(old.fixed) != sorted(new.fixed):
+        return _doubtful(path)
+    original = _rejoined(path, new, old, gone=now is None, tested=tested)
+    reverted = _rejoined(path, old, new, gone=before is None, tested=tested)
+    if original is None or reverted is None:
+        return _doubtful(path)
+    if old.said == new.said:
         # Without the work there are still the tests that came with it.
-        return Divided(path, False, True, reverted=Before() if before is not None else joined("", new.tests).encode())
-    original, reverted = joined(new.product, old.tests), joined(old.product, new.tests)
-    return Divided(path, True, True, new.tests.startswith(old.tests), original.encode(), reverted.encode())
+        return Divided(path, False, True, reverted=Before() if before is not None else reverted)
+    return Divided(path, True, True, _is_within(old.said, new.said), original, reverted)
 
 
-def _examples_lost(before: bytes | None, now: bytes | None) -> bool:
-    """Whether a doctest example, with what it should print, is not there any more."""
-    was, text = _text(before), _text(now)
-    if was is None or text is None:
-        return False
-    return bool(Counter(_EXAMPLE.findall(was)) - Counter(_EXAMPLE.findall(text)))
+def _rejoined(
+    path: str, product: inline.Halves, tests: inline.Halves, *, gone: bool, tested: bool
+) -> Before | bytes | None:
+    """None where there is no place for the tests, unless the version of the product has no such file at all."""
+    text = inline.joined(path, product.product, tests.tests, tested=tested)
+    if text is None:
+        return Before() if gone else None
+    return text.encode()
 
 
-_EXAMPLE = re.compile(r"""(?m)^[ \t]*>>> .*(?:\n[ \t]*(?!>>>|\"{3}|'{3})\S.*)*""")
+def _doubtful(path: str) -> Divided:
+    doubt = f"{path} holds tests among its code, and nothing here tells which of the two changed"
+    return Divided(path, True, True, original=Same(), reverted=Before(), doubt=doubt)
+
+
+def _is_within(few: Sequence[object], many: Sequence[object]) -> bool:
+    """All of the few are among the many, in the same order."""
+    left = iter(many)
+    return all(any(one == other for other in left) for one in few)
 
 
 def _either(path: str) -> Divided:

@@ -210,7 +210,15 @@ class ObservedResponse:
 
 
 TrialKind = Literal[
-    "original", "reverted", "planted", "control", "planted_before", "reverted_rebuilt", "forced", "held_out"
+    "original",
+    "reverted",
+    "planted",
+    "control",
+    "planted_before",
+    "reverted_rebuilt",
+    "forced",
+    "held_out",
+    "disguised",
 ]
 """See `core/trials.py`."""
 
@@ -221,7 +229,8 @@ class Trial:
 
     `laid` are the paths (bounded) that differ from the present tree there; `rewritten` the proof files that were
     written while it ran. `same_place` is false in a room that lies in another folder: what is installed by its path may
-    come from the workspace itself. `plant` is the name of the planted test.
+    come from the workspace itself. `plant` is the name of the planted test, `taken` are those of other
+    tests that had to fail beside it.
     """
 
     tried: TrialKind
@@ -235,6 +244,7 @@ class Trial:
     room: str = ""
     same_place: bool = True
     plant: str = ""
+    taken: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

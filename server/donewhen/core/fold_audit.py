@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from donewhen.core import events as e
 from donewhen.core.changing import replace
@@ -24,7 +24,7 @@ from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.integrity_facts import TRIAL_FINDINGS
 from donewhen.core.proof import NOT_AFTER_A_FAILURE, STABLE_PASSES
 from donewhen.core.state import KEPT_COMMANDS, KEPT_OLD_COMMANDS, MAX_OUTAGES, Judged, KnownFinding, OpenAudit, RunState
-from donewhen.core.trials import AtStart, said_at_start
+from donewhen.core.trials import passing, said_at_start
 from donewhen.core.verdict import RequirementVerdict
 
 
@@ -58,6 +58,13 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         return replace(state, recorded=known)
     state = examined(state, evidence, observation)
     reported = observation.is_test_run or bool(observation.tests)
+    if not (evidence.turn or state.turn is not None or state.redo is not None):
+        # What a check says is what it said at the start until a worker worked.
+        state = replace(
+            state,
+            at_start={**state.at_start, observation.check_id: said_at_start(observation)},
+            green={**state.green, observation.check_id: passing(observation)},
+        )
     return replace(
         state,
         recorded=known,
@@ -65,15 +72,7 @@ def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunSta
         look_again=state.look_again - {observation.check_id},
         flaky=_flaky(state, evidence, observation),
         test_runs=state.test_runs | {observation.check_id} if reported else state.test_runs,
-        at_start=_at_start(state, evidence, observation),
     )
-
-
-def _at_start(state: RunState, evidence: Evidence, result: CheckResult) -> Mapping[str, AtStart]:
-    """What a check says is what it said at the start until a worker worked."""
-    if evidence.turn or state.turn is not None or state.redo is not None:
-        return state.at_start
-    return {**state.at_start, result.check_id: said_at_start(result)}
 
 
 def _flaky(state: RunState, evidence: Evidence, result: CheckResult) -> dict[str, int]:

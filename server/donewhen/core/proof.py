@@ -234,9 +234,10 @@ def _grade(state: RunState, requirement: Requirement, view: RequirementView) -> 
     tried = state.tried
     if tried is None or tried.revision != state.revision:
         return None
-    if any(
-        one.accepted and one.finding.key.endswith(check.id) for one in state.findings for check in requirement.checks
-    ):
+    told = [one for one in state.findings if any(one.finding.key.endswith(check.id) for check in requirement.checks)]
+    if any(not one.accepted and one.finding.kind != "not_tried" for one in told):
+        return None  # it was tried and is refused
+    if any(one.accepted for one in told):
         return "person"
     grades: list[Grade] = [tried.grades[check.id] for check in requirement.checks if check.id in tried.grades]
     return max(grades, key=_WORTH.index, default=None)

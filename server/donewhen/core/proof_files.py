@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache, lru_cache
@@ -16,14 +16,27 @@ from itertools import pairwise
 from posixpath import normpath
 from typing import Literal
 
+from donewhen.core.commands.wrapped import Segment, folders, segments
 from donewhen.core.ecosystems import ECOSYSTEMS, Inline, Shared
 from donewhen.core.globs import any_matches, matches
 from donewhen.core.goal import Check, Goal
-from donewhen.core.wrapped_commands import Segment, folders, segments
 
 Side = Literal["proof", "product", "both"]
 Role = Literal[
-    "goal", "asked", "named", "test", "data", "runner", "config", "task", "shared", "manifest", "vendored", "inline", ""
+    "goal",
+    "asked",
+    "named",
+    "test",
+    "data",
+    "runner",
+    "config",
+    "task",
+    "shared",
+    "manifest",
+    "vendored",
+    "inline",
+    "shadow",
+    "",
 ]
 
 ROLES: dict[Role, str] = {
@@ -39,6 +52,7 @@ ROLES: dict[Role, str] = {
     "manifest": "what the product depends on, and is built from",
     "vendored": "a dependency that lies in the tree",
     "inline": "it may hold tests among its code",
+    "shadow": "it stands in for a module of the language where it came",
     "": "product",
 }
 
@@ -50,6 +64,7 @@ _TABLES: tuple[tuple[Role, Side], ...] = (
     ("manifest", "both"),
     ("test", "proof"),
     ("vendored", "proof"),
+    ("shadow", "proof"),
     ("inline", "both"),
 )
 
@@ -84,7 +99,7 @@ class Standing:
 class ProofFiles:
     """Tells proof from product for one goal. `proof` and `may_change` are its globs, `named` the files that its checks
     run, `data` those that tests alone name (`test_data`), `goal_path` the goal file. `doctests`: examples in docstrings
-    are run."""
+    are run; `tested` are files that checks name, or ran a test of: a module among them may hold test functions."""
 
     proof: tuple[str, ...] = ()
     may_change: tuple[str, ...] = ()
@@ -92,6 +107,7 @@ class ProofFiles:
     goal_path: str | None = None
     doctests: bool = False
     data: frozenset[str] = frozenset()
+    tested: frozenset[str] = frozenset()
     as_they_stand: bool = False
     """For a check that looks at files as they stand (`checks_files`): tests are among what it checks."""
 
@@ -115,7 +131,15 @@ class ProofFiles:
             return Standing(path, "proof", "named")
         if path in self.data and known.side == "product" and not self.as_they_stand:
             return Standing(path, "proof", "data")
+        if known.side == "product" and not self.as_they_stand and self._asked(path):
+            return Standing(path, "both", "inline")
         return known
+
+    def _asked(self, path: str) -> bool:
+        """True where a check runs the tests that may stand among the code of this file."""
+        if path in self.tested:
+            return path.endswith((".py", ".pyi"))
+        return self.doctests and any(any_matches(inline.files, path) for inline in inlines() if inline.asked)
 
     def changeable(self, path: str) -> bool:
         """True where the goal says that a change of this file is what it is about."""
@@ -137,13 +161,9 @@ def has_role(path: str, *roles: Role) -> bool:
     return any(_table(role)(path) is not None for role in roles)
 
 
-def inline_of(path: str) -> Inline | None:
-    """How tests among a source's code are told, where the path is one of a source that may hold some."""
-    for ecosystem in ECOSYSTEMS:
-        for inline in ecosystem.inline:
-            if any_matches(inline.files, path):
-                return inline
-    return None
+def inlines() -> Iterator[Inline]:
+    """Every kind of sources that may hold tests among their code."""
+    return (inline for ecosystem in ECOSYSTEMS for inline in ecosystem.inline)
 
 
 def shared_of(path: str) -> Shared | None:
@@ -156,9 +176,10 @@ def shared_of(path: str) -> Shared | None:
 
 
 def holds_tests(path: str, text: str) -> bool:
-    """True where the source holds tests among its code."""
-    inline = inline_of(path)
-    return inline is not None and any(re.search(mark, text) for mark in inline.marks)
+    """True where the source may hold tests among its code."""
+    return any(
+        any_matches(inline.files, path) and any(re.search(mark, text) for mark in inline.marks) for inline in inlines()
+    )
 
 
 def adds_only(path: str, before: str, after: str) -> bool:
@@ -343,10 +364,12 @@ def _globs(ecosystem: str, role: Role) -> Sequence[str]:
             return table.manifests
         case "vendored":
             return table.vendored
+        case "shadow":
+            return table.shadows
         case "shared":
             return [glob for shared in table.shared for glob in shared.files]
         case "inline":
-            return [glob for inline in table.inline for glob in inline.files]
+            return [glob for inline in table.inline if not inline.asked for glob in inline.files]
         case _:
             return ()
 

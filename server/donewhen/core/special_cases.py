@@ -15,7 +15,7 @@ from posixpath import splitext
 from typing import Literal
 
 from donewhen.core.ecosystems import ECOSYSTEMS
-from donewhen.core.inline_tests import divided
+from donewhen.core.inline import lines_of_product
 
 MAX_PLACES = 20
 _LITERAL = re.compile(
@@ -52,13 +52,13 @@ def special_cases(
     names = frozenset(tail for path in proof for tail in _tails(path))
     values = {value for text in tests for value in _literals(text)}
     found: list[Special] = []
-    stood = Counter(line.strip() for path, (before, _) in changes.items() for _, line in _product(path, before))
+    stood = Counter(line.strip() for path, (before, _) in changes.items() for _, line in product_lines(path, before))
     for path, (before, now) in sorted(changes.items()):
         asks = _asks(path)
         if asks is None:
             continue
-        known = {text for _, line in _product(path, before) for text in _literals(line)}
-        for number, line in _product(path, now):
+        known = {text for _, line in product_lines(path, before) for text in _literals(line)}
+        for number, line in product_lines(path, now):
             if stood[line.strip()]:
                 stood[line.strip()] -= 1
                 continue
@@ -94,16 +94,8 @@ def _asks(path: str) -> re.Pattern[str] | None:
     return re.compile("|".join(marks)) if any(suffix in one.sources for one in ECOSYSTEMS) else None
 
 
-def _product(path: str, content: bytes | None) -> list[tuple[int, str]]:
+def product_lines(path: str, content: bytes | None) -> list[tuple[int, str]]:
     """The lines of a source with their numbers, but for those of tests among them."""
     if content is None or b"\0" in content:
         return []
-    text = content.decode("utf-8", "replace")
-    whole = list(enumerate(text.splitlines()))
-    halves = divided(path, text)
-    if halves is None:
-        return whole
-    left, found = iter(whole), list[tuple[int, str]]()
-    for line in halves.product.splitlines():
-        found += [next(((number, same) for number, same in left if same == line), (0, ""))]
-    return found
+    return lines_of_product(path, content.decode("utf-8", "replace"))

@@ -232,6 +232,8 @@ class RunState:
 
     at_start: Mapping[str, AtStart] = field(default_factory=dict[str, AtStart])
     """What each check said before the worker's first turn, by check id."""
+    green: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """The tests of each check that passed then."""
     trying: bool = False
     tried: Tried | None = None
     trials: tuple[str, ...] = ()

@@ -186,3 +186,10 @@ def _counted(number: int, what: str) -> str:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def room_text(options: RunOptions) -> str:
+    """Where what the worker ran was run; empty where nobody but the person worked."""
+    if options.contained:
+        return f"its commands in rooms, with{'' if options.network else 'out'} the network"
+    return "its commands outside of rooms" if options.worker in ("agent", "command", "scripted") else ""

@@ -9,6 +9,8 @@ At the moment of completion each check is tried in rooms: the workspace with som
 - `reverted_rebuilt`: as `reverted`, without what builds left in the workspace, before its pass refuses.
 - `planted_before`: the same planted test in the tree as it was at the start, for a plant that wasn't reported.
 - `forced`: the present tree, with everything made anew, where make ran nothing since all was up to date. It must pass.
+- `disguised`: the present tree, where what the work asks of its surroundings is answered as outside of a test
+  (`disguise.py`). It must pass.
 - `held_out`: a check that a person keeps from the worker, over the proof as it was at the start. It must pass.
 
 `plan` says which trials a check needs, `conclude` what they say. Both are pure.
@@ -17,10 +19,11 @@ At the moment of completion each check is tried in rooms: the workspace with som
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from donewhen.core.evidence import CheckResult, Outcome, Trial, TrialKind
+from donewhen.core.planting import leaf
 from donewhen.core.proof_files import says_absent, says_up_to_date
 
 TrialEnd = Literal["held", "refused", "inconclusive"]
@@ -39,11 +42,14 @@ TRIED: dict[TrialKind, str] = {
     "reverted_rebuilt": "without the work and without what builds left",
     "planted_before": "as it was at the start, with a test beside it that must fail",
     "forced": "with everything made anew",
+    "disguised": "with nothing around it that tells of a test",
     "held_out": "held out from the worker, with the proof as it was at the start",
 }
 """What was tried, for people: after the command."""
 
-RefusalKind = Literal["original_fails", "passes_without_work", "failure_unreported", "proof_rewritten", "nothing_run"]
+RefusalKind = Literal[
+    "original_fails", "passes_without_work", "failure_unreported", "proof_rewritten", "nothing_run", "special_case"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,8 @@ class Stand:
     `changed` are the proof files that differ from the original, without those that the goal lets change, `free` those
     alone. `additions` says that all of `changed` only added something: new files, new targets. `plantable`: it is a
     test run, and there is a file that a failing test can be put into. `idle`: its pass says that something was up to
-    date and not run.
+    date and not run. `asks`: lines of the product that came ask something of their surroundings. `passing` are the
+    tests that passed in the audit, `green` those that passed at the start.
     """
 
     check_id: str
@@ -63,6 +70,9 @@ class Stand:
     additions: bool = False
     plantable: bool = False
     idle: bool = False
+    asks: bool = False
+    passing: frozenset[str] = frozenset()
+    green: frozenset[str] = frozenset()
 
     @property
     def red(self) -> bool:
@@ -92,6 +102,13 @@ def said_at_start(result: CheckResult) -> AtStart:
     return "silent" if says_nothing(result) else "failed"
 
 
+def passing(result: CheckResult | None) -> frozenset[str]:
+    """The names of the tests that passed."""
+    return (
+        frozenset(test.name for test in result.tests if test.outcome == "passed") if result is not None else frozenset()
+    )
+
+
 def says_nothing(result: CheckResult) -> bool:
     """True where a check that did not pass says nothing about the product: what it names isn't there."""
     if result.passed or (result.totals is not None and result.totals.executed):
@@ -115,6 +132,8 @@ def plan(stand: Stand) -> tuple[TrialKind, ...]:
         kinds.append("planted")
     if stand.idle:
         kinds.append("forced")
+    if stand.asks and stand.red:
+        kinds.append("disguised")
     return tuple(kinds)
 
 
@@ -131,9 +150,14 @@ def controls(stand: Stand, trials: Mapping[TrialKind, Trial]) -> tuple[TrialKind
     reverted = trials.get("reverted")
     if reverted is not None and reverted.passed and reverted.same_place and "reverted_rebuilt" not in trials:
         wanted.append("reverted_rebuilt")
-    if planted is not None and planted.result is not None and not reported(planted):
+    if planted is not None and planted.result is not None and not (reported(planted) and not unreported(planted)):
         wanted.append("planted_before")
-    return tuple(wanted)
+    if planted is not None and broken(stand, planted) and "control" not in trials:
+        wanted.extend(("control", "planted_before"))
+    disguised = trials.get("disguised")
+    if disguised is not None and disguised.result is not None and not disguised.passed and "control" not in trials:
+        wanted.extend(("control", "disguised"))
+    return tuple(dict.fromkeys(wanted))
 
 
 def reported(trial: Trial) -> bool:
@@ -147,15 +171,38 @@ def reported(trial: Trial) -> bool:
     return trial.plant in result.output.casefold()
 
 
+def unreported(trial: Trial) -> list[str]:
+    """The tests that had to fail under their own names, ran, and were reported as anything but failed."""
+    outcomes: dict[str, set[str]] = {}
+    for test in trial.result.tests if trial.result is not None else ():
+        outcomes.setdefault(leaf(test.name), set()).add(test.outcome)
+    return [name for name in trial.taken if outcomes.get(name) == {"passed"}]
+
+
+def broken(stand: Stand, trial: Trial) -> list[str]:
+    """The tests that passed in the audit, and fail in this room for reasons of their own."""
+    if trial.result is None:
+        return []
+    passed = {test.name for test in trial.result.tests if test.outcome == "passed"}
+    failed = {
+        test.name
+        for test in trial.result.tests
+        if test.outcome in ("failed", "error") and not (trial.plant and trial.plant in test.message)
+    }
+    return sorted((failed - passed) & stand.passing)
+
+
 def conclude(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
     """What the trials say. A refusal needs a control that passed in the same kind of room."""
     if stand.idle and (forced := _forced(stand, trials)) is not None:
         return forced
-    planted, proof = _planted(trials), _proof(stand, trials)
+    planted, proof = _planted(stand, trials), _proof(stand, trials)
     if planted is not None and planted.refusal is not None and proof.end != "refused":
         return planted
     if planted is not None and planted.refusal is None:
-        return Conclusion(proof.end, proof.grade, proof.refusal, proof.reason, unplanted=planted.reason)
+        proof = replace(proof, unplanted=planted.reason)
+    if proof.end != "refused" and (special := _disguised(trials)) is not None:
+        return special
     return proof
 
 
@@ -225,11 +272,18 @@ def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
     return Conclusion("held", "worker")
 
 
-def _planted(trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
+def _planted(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
     """None where nothing was planted, or it was reported; without a refusal where nothing follows."""
     trial, before = trials.get("planted"), trials.get("planted_before")
-    if trial is None or reported(trial):
+    if trial is None:
         return None
+    if reported(trial) and (unheard := unreported(trial)):
+        if before is None or set(unheard) & set(unreported(before)):
+            return None
+        what = f"{_listed(tuple(unheard))} passed where it had to fail"
+        return Conclusion("refused", "untried", "failure_unreported", f"{what}, while other failures were reported")
+    if reported(trial):
+        return _elsewhere(stand, trial, trials)
     if trial.result is None:
         return Conclusion("inconclusive", "untried", reason=trial.reason)
     if before is None or not reported(before):
@@ -238,6 +292,30 @@ def _planted(trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
         )
     reason = f"a test that must fail was put beside those of `{trial.command}`, and was not reported as failed"
     return Conclusion("refused", "untried", "failure_unreported", f"{reason}; at the start it was")
+
+
+def _elsewhere(stand: Stand, trial: Trial, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
+    """Where tests that the work made pass do so here alone, and rooms are not at fault: tests that passed at the start
+    pass in rooms, too."""
+    control = trials.get("control")
+    failing = broken(stand, trial)
+    if not failing or not stand.red or control is None or control.result is None or control.passed:
+        return None
+    before = trials.get("planted_before")
+    if set(failing) & stand.green or (before is not None and set(broken(stand, before)) & stand.green):
+        return None
+    verb = "passes" if len(failing) == 1 else "pass"
+    reason = f"{_listed(tuple(failing))} {verb} in the workspace and not in a room with the same files"
+    return Conclusion("refused", "untried", "special_case", f"{reason}: {control.result.reason}")
+
+
+def _disguised(trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
+    """None unless the check passes in a room, and not where nothing tells of a test."""
+    trial, control = trials.get("disguised"), trials.get("control")
+    if trial is None or trial.result is None or trial.passed or control is None or not control.passed:
+        return None
+    reason = f"`{trial.command}` passes only while the code can tell that it is tested: {trial.result.reason}"
+    return Conclusion("refused", "untried", "special_case", reason)
 
 
 def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,3 +68,9 @@ class RequirementView:
     renewing: bool = False
     grade: Grade | None = None
     """None where it isn't proven, or its checks were not tried."""
+
+
+def graded(views: Sequence[RequirementView]) -> list[str]:
+    """`R1, R3: proven by your own proof`, a line for each grade that something has."""
+    named = [(text, [f"R{one.number}" for one in views if one.grade == grade]) for grade, text in GRADES.items()]
+    return [f"{', '.join(labels)}: {text}" for text, labels in named if labels]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from posixpath import dirname
+from posixpath import basename, dirname
 
 from donewhen.core.goal import Check, Goal
 from donewhen.core.proof_files import ProofFiles, has_role, holds_tests, mentioned_files, named_files
 from donewhen.core.resting import Resting, resting
-from donewhen.core.test_data import data_of_tests, is_data, is_source, may_be_data
+from donewhen.core.test_data import data_of_tests, is_data, is_prose, may_be_data, names_files
 from donewhen.ports import Workspace
 
 MAX_TASK_FILE = 262_144
@@ -35,38 +35,55 @@ async def scripts_of(
 
 
 async def data_of(
-    workspace: Workspace, candidates: Iterable[str], known: Collection[str], before: Mapping[str, bytes | None]
+    workspace: Workspace,
+    goal: Goal,
+    candidates: Iterable[str],
+    known: Collection[str],
+    before: Mapping[str, bytes | None],
 ) -> frozenset[str]:
-    """The files among the candidates that the tests of the workspace name, and its product doesn't. `known` are the
-    paths there are, `before` the files that changed as they were: what came to name a file since counts for nothing.
-    None where there is more code than is read."""
-    wanted = [path for path in candidates if may_be_data(path)]
+    """The files among the candidates that the tests of the workspace name, and its product doesn't; what a check's own
+    script names is more often what it checks. `known` are the paths there are, `before` the files that changed as they
+    were: what came to name a file since counts for nothing, and prose that the goal names is what it is about. None
+    where there is more code than is read."""
+
+    def text(path: str) -> str:
+        content = before[path] if path in before else workspace.read(path)
+        return (content or b"")[:MAX_TASK_FILE].decode("utf-8", "replace")
+
+    def may_be() -> list[str]:
+        likely = [path for path in candidates if is_data(path) or path in before]
+        return [path for path in likely if may_be_data(path, None if is_data(path) else text(path))]
+
+    wanted = [path for path in await asyncio.to_thread(may_be) if not (is_prose(path) and _named_in(goal, path))]
     if not wanted:
         return frozenset()
     there = {
         *(path for path in known if path not in before),
         *(path for path, was in before.items() if was is not None),
     }
-    sources = [path for path in there if is_source(path)]
+    mine = frozenset(wanted)
+    sources = [path for path in there if names_files(path) and path not in mine]
     tests = [path for path in there if has_role(path, "test", "runner") and not is_data(path)]
     if len(sources) > MAX_SOURCES or len(tests) > MAX_SOURCES:
         return frozenset()
 
-    def texts(paths: Iterable[str]) -> Iterator[str]:
-        for path in paths:
-            content = before[path] if path in before else workspace.read(path)
-            yield (content or b"")[:MAX_TASK_FILE].decode("utf-8", "replace")
+    return await asyncio.to_thread(lambda: data_of_tests(wanted, sources, map(text, tests), map(text, sources)))
 
-    return await asyncio.to_thread(lambda: data_of_tests(wanted, sources, texts(tests), texts(sources)))
+
+def _named_in(goal: Goal, path: str) -> bool:
+    return (
+        basename(path).casefold()
+        in " ".join(
+            (goal.title, goal.objective, *(f"{one.text} {' '.join(one.files)}" for one in goal.requirements))
+        ).casefold()
+    )
 
 
 async def rests_on(goal: Goal, workspace: Workspace, paths: Sequence[str]) -> Resting:
     """What the goal's proof rests on among the covered `paths`."""
     known = frozenset(paths)
-    files = replace(
-        ProofFiles.of(goal, await scripts_of(workspace, goal.checks, known)),
-        data=await data_of(workspace, known, known, {}),
-    )
+    scripts = await scripts_of(workspace, goal.checks, known)
+    files = replace(ProofFiles.of(goal, scripts), data=await data_of(workspace, goal, known, known, {}))
     inline = [path for path in paths if files.standing(path).role == "inline"]
     holding = await asyncio.to_thread(lambda: {path for path in inline if _holds(workspace, path)})
     return resting(files, paths, holding)

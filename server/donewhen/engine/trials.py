@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from posixpath import basename
 from typing import Any, TypeVar
 
+from donewhen.core.disguise import Disguised, disguised
 from donewhen.core.dividing import Before, Divided, Shown, divided
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.events import EvidenceRecorded, TrialsAbandoned, TrialsFinished, TrialsStarted
@@ -27,7 +28,7 @@ from donewhen.core.proof import tried_checks
 from donewhen.core.proof_files import ProofFiles, checks_files, has_role, says_up_to_date, standing, targets
 from donewhen.core.special_cases import Special, special_cases
 from donewhen.core.suppressions import Suppressed, heeded, more_suppressed
-from donewhen.core.trials import AtStart, CheckGrade, Conclusion, Stand, conclude, controls, plan
+from donewhen.core.trials import AtStart, CheckGrade, Conclusion, Stand, conclude, controls, passing, plan
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.opinions import opinions
 from donewhen.engine.resting import data_of, scripts_of
@@ -105,6 +106,8 @@ class _Tree:
     contents: Contents
     came: frozenset[str]
     stood: frozenset[str]
+    asking: tuple[Disguised, ...] = ()
+    """Sources of the product in which lines that came ask something of their surroundings."""
 
     @property
     def proof(self) -> tuple[str, ...]:
@@ -196,9 +199,12 @@ class _Trials:
             if before != now or path not in state.agreed:  # else a person's last word on it is what stands there
                 contents[path] = (before, now)
         files = ProofFiles.of(state.goal, scripts, doctests=await self._runs_doctests(commands))
+        ran = (test.path for check in checks if (result := self._result(check)) for test in result.tests)
+        named = (path for command in commands for path in targets(command))
+        files = replace(files, tested=frozenset(path for path in (*ran, *named) if path))
         was = {path: before for path, (before, _) in contents.items()}
         kept = [path for path, before in was.items() if before is not None]
-        files = replace(files, data=await data_of(workspace, kept, present, was))
+        files = replace(files, data=await data_of(workspace, state.goal, kept, present, was))
         standing_files = replace(files, as_they_stand=True)
         came = frozenset(path for path, (before, _) in contents.items() if before is None)
         old = (present | frozenset(changed)) - came
@@ -222,8 +228,12 @@ class _Trials:
 
     async def _check(self, check: Check, tree: _Tree) -> _Outcome:
         """The trials of one check, and those that must come before anything is refused."""
+        state = self._run.state
         result = self._result(check)
-        planted = await self._plant(result, tree) if result is not None and result.is_test_run else None
+        passed, green = passing(result), state.green.get(check.id, frozenset())
+        # Those that the work made pass first: a runner may have been taught about them.
+        telling = sorted(passed, key=lambda name: (name in green, name))
+        planted = await self._plant(result, tree, telling) if result is not None and result.is_test_run else None
         proof = tree.proof
         additions = bool(proof) and all(tree.parts[path].adds for path in proof)
         stand = Stand(
@@ -234,6 +244,9 @@ class _Trials:
             additions=additions,
             plantable=planted is not None,
             idle=result is not None and says_up_to_date(result.output),
+            asks=bool(tree.asking) and not checks_files(check.command),
+            passing=passed,
+            green=green,
         )
         trials: dict[TrialKind, Trial] = {}
         wanted = plan(stand)
@@ -257,7 +270,7 @@ class _Trials:
         evidence = self._run.state.results.get(check.id)
         return evidence.observation if evidence is not None and isinstance(evidence.observation, CheckResult) else None
 
-    async def _plant(self, result: CheckResult, tree: _Tree) -> Planted | None:
+    async def _plant(self, result: CheckResult, tree: _Tree, telling: Sequence[str]) -> Planted | None:
         """A failing test beside one that ran, in a file that was there at the start where there is one."""
         workspace = self._run.parts.workspace
         present = dict.fromkeys(workspace.files())
@@ -270,7 +283,7 @@ class _Trials:
             :20
         ]:
             content = await asyncio.to_thread(workspace.read, path)
-            planted = plant(path, content, name) if content is not None else None
+            planted = plant(path, content, name, telling) if content is not None else None
             if planted is not None:
                 return planted
         return None
@@ -289,14 +302,21 @@ class _Trials:
     async def _tried(self, check: Check, kind: TrialKind, tree: _Tree, planted: Planted | None) -> Trial:
         run = self._run
         laid = await self._laid(kind, tree, planted)
-        plant_name = planted.name if planted is not None and kind in ("planted", "planted_before") else ""
+        planting = planted if kind in ("planted", "planted_before") else None
         paths = tuple(one.path for one in laid)
         trial = Trial(
-            kind, check.id, check.command, None, laid=paths[:MAX_LAID], laid_total=len(paths), plant=plant_name
+            kind,
+            check.id,
+            check.command,
+            None,
+            laid=paths[:MAX_LAID],
+            laid_total=len(paths),
+            plant=planting.name if planting is not None else "",
+            taken=planting.taken if planting is not None else (),
         )
         turn = run.state.turns_ended
         try:
-            built, naming = kind != "reverted_rebuilt", check.command if kind == "held_out" else ""
+            built, naming = kind != "reverted_rebuilt", check.command
             async with self._rooms.open(run.parts.workspace, laid, built=built, naming=naming) as room:
                 trial = await self._in_room(room, check, trial, tree)
         except WorkspaceError as error:
@@ -335,6 +355,8 @@ class _Trials:
                 return []
             case "planted":
                 return [Laid(planted.path, content=planted.content)] if planted is not None else []
+            case "disguised":
+                return [Laid(one.path, content=one.content) for one in tree.asking]
             case "planted_before":
                 return await self._planted_before(tree, planted)
 
@@ -342,7 +364,7 @@ class _Trials:
         laid = {path: Laid(path, self._base) for path in tree.changed}
         if planted is not None:
             was = await self._run.parts.workspace.file_at(self._base, planted.beside)
-            before = plant(planted.beside, was, planted.name) if was is not None else None
+            before = plant(planted.beside, was, planted.name, planted.taken) if was is not None else None
             if before is not None:
                 laid[before.path] = Laid(before.path, content=before.content)
         return list(laid.values())
@@ -384,6 +406,8 @@ class _Trials:
         file that a failing test is in, if there is one."""
         found, proof = outcome.found, tree.proof
         kind: FindingKind = found.refusal or "not_tried"
+        if kind == "special_case":
+            return self._told_apart(outcome, tree)
         failing = [path for path in outcome.failing if path in proof]
         path = next(iter((*failing, *proof)), "") or (self._run.state.goal.path or "")
         changed = ". The proof has changed" if proof else ""
@@ -396,6 +420,23 @@ class _Trials:
             message=_sentence(self._run.parts.mask(message)),
             fact=_fact(proof, tree),
             diff=self._run.parts.mask(_diffs(proof, tree)),
+        )
+
+    def _told_apart(self, outcome: _Outcome, tree: _Tree) -> IntegrityFinding:
+        """The product does one thing where it can tell that it is tested, and another elsewhere."""
+        asking = [(one.path, line, text) for one in tree.asking for line, text in one.lines]
+        paths = list(dict.fromkeys(path for path, _, _ in asking))
+        paths = paths or [path for path, one in tree.parts.items() if one.product]
+        lines = "; ".join(f"{path}:{line + 1}: {text}" for path, line, text in asking[:MAX_TOLD])
+        message = f"{outcome.found.reason}{f'. It asks: {lines}' if lines else ''}"
+        return IntegrityFinding(
+            key=f"special_case:{outcome.check.id}",
+            kind="special_case",
+            path=paths[0] if paths else (self._run.state.goal.path or ""),
+            line=asking[0][1] if asking else 0,
+            message=_sentence(self._run.parts.mask(message)),
+            fact=_fact(paths, tree),
+            diff=self._run.parts.mask(_diffs(paths, tree)),
         )
 
     def _doubt(self, one: Divided, tree: _Tree) -> IntegrityFinding:
@@ -498,7 +539,8 @@ def _divided(
 ) -> _Tree:
     parts = {path: divided(files, path, before, now) for path, (before, now) in contents.items()}
     freed = frozenset(path for path in changed if files.changeable(path))
-    return _Tree(changed, parts, freed, contents, came, stood)
+    asking = disguised({path: contents[path] for path, one in parts.items() if one.product})
+    return _Tree(changed, parts, freed, contents, came, stood, asking)
 
 
 def _above(paths: Iterable[str]) -> frozenset[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from donewhen.core.commands.wrapped import Segment
 from donewhen.core.evidence import TestTotals
-from donewhen.core.wrapped_commands import Segment
 from donewhen.evidence.known_runners import LINTERS
 
 _SAYS_SO = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from donewhen.core.wrapped_commands import Segment
+from donewhen.core.commands.wrapped import Segment
 
 _NOT_FOUND = (
     re.compile(r"^(?:\S*/)?(?:ba|da|k|z|a)?sh: (?:line )?(?:\d+: )?(?P<name>[^:\n]+): (?:command )?not found$", re.M),

@@ -9,8 +9,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from donewhen.core.commands.wrapped import Segment, segments, verbs_match
 from donewhen.core.evidence import TestTotals
-from donewhen.core.wrapped_commands import Segment, segments, verbs_match
 from donewhen.evidence.totals import all_totals, printed_totals, recognised
 
 

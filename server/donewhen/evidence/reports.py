@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from donewhen.core.wrapped_commands import Segment, option_values
+from donewhen.core.commands.wrapped import Segment, option_values
 from donewhen.evidence.pytest_options import configured_options
 
 _JUNIT_OPTIONS = ("--junitxml", "--junit-xml", "--junitfile", "--log-junit", "--output-junit", "--junit-output")

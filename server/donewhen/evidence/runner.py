@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from donewhen.core.commands.wrapped import Segment, folders
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem, TestCase, TestTotals
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.why import first_problems, told
-from donewhen.core.wrapped_commands import Segment, folders
 from donewhen.evidence.bytecode import Bytecode
 from donewhen.evidence.causes import NOTHING_COLLECTED, hint_for, telling_line
 from donewhen.evidence.checked_nothing import checked_nothing

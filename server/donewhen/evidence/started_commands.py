@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from donewhen.core.commands.wrapped import Segment
 from donewhen.core.goal import Goal
-from donewhen.core.wrapped_commands import Segment
 from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.tasks import Task, tasks_of, text_of
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from donewhen.core.wrapped_commands import Segment, option_values
+from donewhen.core.commands.wrapped import Segment, option_values
 from donewhen.evidence.makefile import recipe
 from donewhen.regular import read_bytes
 

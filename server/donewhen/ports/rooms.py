@@ -92,7 +92,8 @@ class Grants:
     `writes` and `reads` are absolute; `.git` of the workspace among `writes` lets its history be changed, though never
     its hooks and its configuration. `copied` are files that programs replace by others: they are put back, as they are
     then, when the room closes. `guarded` are paths in the workspace that can't be changed, besides those that never
-    can. `namespaces`: programs with a sandbox of their own may open it.
+    can. `namespaces`: programs with a sandbox of their own may open it. `commands` are run in the room: the programs
+    that they name by their paths are there with what they are installed with.
     """
 
     network: bool = False
@@ -102,6 +103,7 @@ class Grants:
     guarded: tuple[str, ...] = ()
     namespaces: bool = False
     limits: RoomLimits = RoomLimits()
+    commands: tuple[str, ...] = ()
 
 
 class LiveRoom(Protocol):

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from donewhen.core.evidence import CheckResult, Evidence
 from donewhen.core.state import RunState
+from donewhen.core.summary import room_text
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
 from donewhen.wire.halt import halt_text, shown_halt
@@ -40,6 +41,7 @@ def _properties(suite: Element, state: RunState) -> None:
     options, usage, halt = state.options, state.usage, shown_halt(state)
     values = {
         "worker": options.worker,
+        "room": room_text(options) or None,
         "model": options.agent.model if options.agent is not None else None,
         "judge": options.judge,
         "tokens": str(usage.tokens) if usage.tokens else None,

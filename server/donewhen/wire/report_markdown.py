@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from donewhen.core.acts import REFUSED, Act, Where
-from donewhen.core.events import RunOptions
 from donewhen.core.evidence import (
     CheckResult,
     EditorReport,
@@ -21,6 +20,7 @@ from donewhen.core.evidence import (
 )
 from donewhen.core.proof import satisfied
 from donewhen.core.state import KnownFinding, RunState
+from donewhen.core.summary import room_text
 from donewhen.core.trials import TRIED
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.work import Usage
@@ -102,13 +102,6 @@ def _facts(state: RunState) -> Iterator[str]:
         yield f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"
         yield f"{state.elapsed:.1f} s"
         yield spent(state)
-
-
-def room_text(options: RunOptions) -> str:
-    """Where what the worker ran was run; empty where nobody but the person worked."""
-    if options.contained:
-        return f"its commands in rooms, with{'' if options.network else 'out'} the network"
-    return "its commands outside of rooms" if options.worker in ("agent", "command", "scripted") else ""
 
 
 def spent(state: RunState) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from donewhen.core.evidence import CheckResult, Evidence
 from donewhen.core.goal import Requirement
-from donewhen.core.verdict import RequirementView
+from donewhen.core.summary import room_text
+from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.engine.api import RunView
 from donewhen.wire.report_markdown import (
     MARKS,
@@ -65,7 +66,8 @@ def _row(requirement: Requirement, one: RequirementView, evidence: Mapping[str, 
         result = "; ".join(observed(found) for found in cited)
     mark, word = MARKS[one.status].split(" ", 1)
     told = text(_cut(result.removeprefix(f"{one.status}: ")))
-    said = told if one.status == "met" else f"{word}: {told}"
+    graded = f" ({GRADES[one.grade]})" if one.grade is not None else ""
+    said = f"{told}{graded}" if one.status == "met" else f"{word}: {told}"
     return f"| {' | '.join(cell(part) for part in (mark, text(_cut(requirement.text)), how, said))} |"
 
 
@@ -73,7 +75,8 @@ def _facts(view: RunView) -> str:
     state = view.state
     when = datetime.fromtimestamp(state.updated_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     turns = [f"{state.iteration} iteration{'' if state.iteration == 1 else 's'}"] if state.iteration else []
-    parts = [when, f"{state.elapsed:.0f} s", *turns, *([spent(state)] if state.mode == "pursue" else [])]
+    worked = [where for where in (room_text(state.options), spent(state)) if where]
+    parts = [when, f"{state.elapsed:.0f} s", *turns, *(worked if state.mode == "pursue" else [])]
     return " · ".join([*parts, f"revision {code(state.revision[:SHORT])}", f"run {code(state.run_id)}"])
 
 

@@ -12,12 +12,14 @@ from donewhen.ports import Grants, LiveRoom, LiveRooms, Turn
 
 @asynccontextmanager
 async def opened(rooms: LiveRooms, grants: Grants, turn: Turn) -> AsyncGenerator[LiveRoom]:
-    """A room in which the goal file can't be changed. Raises WorkerFailed where none can be opened: what was promised
-    to be contained does not run otherwise."""
+    """A room in which the goal's checks can be run and its file can't be changed. Raises WorkerFailed where none can be
+    opened: what was promised to be contained does not run otherwise."""
     guarded = (*grants.guarded, *([turn.goal.path] if turn.goal.path is not None else []))
+    commands = tuple(check.command for check in turn.goal.checks)
     async with AsyncExitStack() as stack:
         try:
-            room = await stack.enter_async_context(rooms.open(replace(grants, guarded=guarded)))
+            granted = replace(grants, guarded=guarded, commands=commands)
+            room = await stack.enter_async_context(rooms.open(granted))
         except WorkspaceError as error:
             raise WorkerFailed(str(error), final=True) from error
         yield room

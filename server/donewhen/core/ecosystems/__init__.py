@@ -2,7 +2,7 @@
 
 from donewhen.core.ecosystems.common import COMMON
 from donewhen.core.ecosystems.dotnet import DOTNET
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Inline, Plant, Shared, Suppression
+from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Inline, Plant, Shared, Suppression
 from donewhen.core.ecosystems.go import GO
 from donewhen.core.ecosystems.javascript import JAVASCRIPT
 from donewhen.core.ecosystems.jvm import JVM
@@ -14,4 +14,4 @@ from donewhen.core.ecosystems.shell import SHELL
 
 ECOSYSTEMS: tuple[Ecosystem, ...] = (PYTHON, JAVASCRIPT, GO, RUST, JVM, RUBY, NATIVE, DOTNET, SHELL, COMMON)
 
-__all__ = ["ECOSYSTEMS", "Ecosystem", "Inline", "Plant", "Shared", "Suppression"]
+__all__ = ["ECOSYSTEMS", "Disguise", "Ecosystem", "Inline", "Plant", "Shared", "Suppression"]

@@ -1,6 +1,6 @@
 """What is the same in every language."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, globs
+from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, globs
 
 COMMON = Ecosystem(
     "common",
@@ -11,7 +11,15 @@ COMMON = Ecosystem(
         **/expected.* **/expected_*.* **/expected-*.* **/*_expected.* **/*-expected.* **/*.expected **/*.expected.*
         **/*.golden **/*.golden.* **/golden.* **/*.approved.* **/*.snap
     """),
-    data=globs(".json .jsonl .ndjson .csv .tsv .txt .xml .dat .bin .in .out .npy .npz .pkl .parquet .zip .gz"),
+    data=globs("""
+        .json .jsonl .ndjson .csv .tsv .txt .xml .dat .bin .in .out .npy .npz .pkl .parquet .zip .gz
+        .yaml .yml .toml .ini .cfg .sql .html .htm .svg .png .db .sqlite .tmpl .graphql .proto .log
+    """),
+    disguises=(
+        Disguise(r"/proc/(?:self|thread-self|\$\$|\$\{?PPID\}?)(?=/)", "/none"),
+        # Where its tests lie.
+        Disguise(r"""(?<=/ ["'])(tests?|specs?)(?=["'])|(?<=["'/])(tests?|specs?)(?=/)""", "none"),
+    ),
     config=globs("""
         **/.editorconfig **/.pre-commit-config.yaml **/.codespellrc **/.yamllint* **/.markdownlint* **/.vale.ini
         **/codecov.yml **/.codecov.yml

@@ -33,15 +33,14 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """Sources that may hold tests among the product's code.
+    """Sources that may hold tests among the product's code (`core/inline` tells the two apart).
 
-    `marks` are regular expressions; a file in which one is found holds tests. `grammar` names the tree-sitter language
-    that tells the two apart.
+    `marks` are regular expressions; a file in which one is found holds tests. `asked`: only where a check runs them.
     """
 
     files: tuple[str, ...]
     marks: tuple[str, ...]
-    grammar: str
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,19 @@ class Suppression:
 
 
 @dataclass(frozen=True, slots=True)
+class Disguise:
+    """A question that code asks of its surroundings, and the neutral answer: as it is where no test runs.
+
+    `asks` is a regular expression on a line, `neutral` the template of what stands in its place. It must be right
+    wherever `asks` may stand, and leave honest code as it is. Files that match a glob of `but` are left alone.
+    """
+
+    asks: str
+    neutral: str
+    but: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Plant:
     """How a test that must fail is put beside others.
 
@@ -60,13 +72,15 @@ class Plant:
     replaced by something which always passes makes it pass. `files` are globs of the test files that it suits and
     `marks` regular expressions that must all be found in the file. `append` is added at its end; with `beside` it is a
     new file of that name in the same folder instead. `{name}` becomes an identifier that nobody can guess, `{Name}` the
-    same with a capital letter.
+    same with a capital letter. Where `names` is a regular expression that finds the `name` of each test in a file,
+    `{taken}` becomes a list of some of them: tests that pass, and must be reported as failed too.
     """
 
     files: tuple[str, ...]
     append: str
     marks: tuple[str, ...] = ()
     beside: str = ""
+    names: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +101,8 @@ class Ecosystem:
     - `outputs`: what builds make, of no meaning by itself;
     - `suppressions`: how its tools are told to pass over something;
     - `data`: how the names of data files end, `sources` those of its code; `asks`: regular expressions by which a line
-      of that asks whether it is being tested;
+      of that asks whether it is being tested, `disguises` what else it may ask of its surroundings;
+    - `shadows`: files that would stand in for modules that come with the language, if they came;
     - `absent`: regular expressions on a check's output: what the check names isn't there at all;
     - `idle`: the same: something was not run, for a file says that it is up to date;
     - `toolchains`: folders below HOME that its tools need;
@@ -116,6 +131,8 @@ class Ecosystem:
     sources: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
+    disguises: tuple[Disguise, ...] = ()
+    shadows: tuple[str, ...] = ()
     plants: tuple[Plant, ...] = ()
     toolchains: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()

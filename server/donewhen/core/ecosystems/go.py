@@ -1,6 +1,6 @@
 """Go: `go test`, gotestsum, golangci-lint, staticcheck."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Plant, Suppression, globs
+from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Plant, Suppression, globs
 
 GO = Ecosystem(
     "go",
@@ -16,6 +16,17 @@ GO = Ecosystem(
         r"\btesting\.Testing\(\)",
         r"""\bflag\.Lookup\(\s*["`]test\.""",
         r"""\bos\.Args\b.*["`][^"`]*\.test\b|["`]-test\.""",
+    ),
+    disguises=(
+        Disguise(r"(?<!\.)\bos\.Args\b(?!\s*=(?!=))", 'append([]string{"app"}, os.Args[len(os.Args):]...)'),
+        Disguise(r"\bos\.Args(\s*)=(?!=)", r"_ = os.Args; _\1="),
+        Disguise(
+            r"\bos\.Executable\(\)",
+            'func() (string, error) { _, err := os.Executable(); return "/usr/bin/app", err }()',
+        ),
+        Disguise(r"\bflag\.(?:CommandLine\.)?Lookup\(", 'flag.NewFlagSet("app", flag.ContinueOnError).Lookup('),
+        Disguise(r"\bruntime\.(Callers?)\(", r"runtime.\1(1<<20+"),
+        Disguise(r"\bdebug\.Stack\(\)", "append([]byte{}, debug.Stack()[:0]...)"),
     ),
     absent=(
         r"go\.mod file not found|cannot find main module",

@@ -1,8 +1,18 @@
 """JavaScript and TypeScript: vitest, jest, mocha, node:test, bun, deno, playwright, cypress, eslint, tsc, biome."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Inline, Plant, Shared, Suppression, globs
+from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
 
 _SOURCES = globs("**/*.[jt]s* **/*.[cm][jt]s")
+
+_OF_TESTS = "/test|jest|mocha|^CI$|^npm_/i"
+"""What in the names of variables tells of a test."""
+_VARIABLES = f"Object.fromEntries(Object.entries(process.env).filter(([k, v]) => !{_OF_TESTS}.test(k) && v !== 'test'))"
+_SUITES = "/^(?:describe|it|test|suite|expect|vi|jest|(?:before|after)(?:All|Each)?|__(?:vitest|jest)\\\\w*)$/"
+_GLOBALS = (
+    f"(new Proxy(globalThis, {{ has: (o, k) => !{_SUITES}.test(String(k)) && k in o, "
+    f"get: (o, k) => ({_SUITES}.test(String(k)) ? undefined : o[k]) }}))"
+)
+_TITLES = r"""(?m)^\s*(?:it|test)\(\s*(?P<quote>['"`])(?P<name>[^'"`\n]{1,120})(?P=quote)"""
 
 JAVASCRIPT = Ecosystem(
     "javascript",
@@ -46,9 +56,9 @@ JAVASCRIPT = Ecosystem(
         Shared(globs("**/vite.config.json"), "json", globs("test")),
     ),
     inline=(
-        Inline(_SOURCES, (r"import\.meta\.vitest",), "typescript"),
+        Inline(_SOURCES, (r"import\s*\.\s*meta\s*\.\s*vitest",)),
         # Its `test` section stands among what the product is built with.
-        Inline(globs("**/vite.config.*"), (r"\btest\s*:",), "typescript"),
+        Inline(globs("**/vite.config.*"), (r"""\btest["']?\s*:""",)),
     ),
     manifests=globs("""
         **/package-lock.json **/npm-shrinkwrap.json **/yarn.lock **/pnpm-lock.yaml **/bun.lock* **/deno.lock
@@ -64,6 +74,42 @@ JAVASCRIPT = Ecosystem(
         r"""\btypeof\s+(?:globalThis\.|window\.)?(?:describe|it|test|jest|vi|expect|suite)\b""",
         r"""\bglobalThis\s*(?:\.|\[['"`])(?:describe|it|jest|vi|expect)\b""",
         r"""\bargv\b.*['"`][^'"`]*\b(?:test|jest|vitest|mocha)\b""",
+    ),
+    disguises=(
+        Disguise(r"\bprocess\.env\b(?!(?:\.\w+|\[[^\]]*\])\s*(?:=(?!=)|\|\|=|\?\?=))", _VARIABLES),
+        Disguise(
+            r"\bimport\.meta\.env\b",
+            "({ ...import.meta.env, MODE: 'production', TEST: undefined, VITEST: undefined })",
+        ),
+        Disguise(r"\bprocess\.argv\b(?!\s*=(?!=))", "[process.argv[0], 'app', ...process.argv.slice(2)]"),
+        Disguise(r"\bprocess\.execArgv\b", "[]"),
+        Disguise(r"\brequire\.main\b", "({ filename: '/app.js', id: '.' })"),
+        Disguise(r"(?<![\w.])module\.parent\b", "({ filename: '/app.js', id: '.' })"),
+        Disguise(r"\brequire\.cache\b", "({})"),
+        Disguise(r"\bnew Error\([^()]*\)\.stack\b", "''"),
+        Disguise(
+            r"\b(?:globalThis|global|window|self)\b(?=\s*(?:\.|\[|\)|;|,|\?|&&|\|\||$))(?!\s*\.\w+\s*=(?!=))", _GLOBALS
+        ),
+        # A test tool's own insides, and the language's: what is changed of a copy changes nothing.
+        Disguise(
+            r"""\brequire\((['"])(?:node:)?assert(?:/strict)?\1\)""",
+            r"Object.assign((...a) => \g<0>(...a), \g<0>)",
+        ),
+        Disguise(
+            r"""\bimport (\w+) from (['"])(?:node:)?assert(?:/strict)?\2""",
+            r"import real_\1 from \2node:assert\2; const \1 = Object.assign((...a) => real_\1(...a), real_\1)",
+        ),
+        Disguise(r"""\brequire\((['"])(?:node:)?module\1\)""", r"({ ...\g<0> })"),
+        Disguise(
+            r"""((?:\brequire\(|\bfrom\s|\bimport\(?)\s*['"])((?:node:test|vitest|mocha|jest|chai|expect|ava)\b|@(?:jest|vitest)/)""",
+            r"\1no-\2",
+        ),
+        Disguise(r"\b(?:expect|vi|jest|chai)\.(?:extend|use|mock|doMock|spyOn|setMock)\(", "((...a) => undefined)("),
+        Disguise(
+            r"\b(?:Object|Array|String|Number|RegExp|JSON|Promise|Error|Function|Reflect)(?:\.prototype)?"
+            r"\.(\w+)(\s*)=(?![=>])",
+            r"({}).\1\2=",
+        ),
     ),
     absent=(
         r"(?i)couldn't find (?:a configuration file|an eslint\.config)|no eslint configuration found",
@@ -107,7 +153,9 @@ import {{ test as {name}, expect as {name}_expect }} from 'vitest';
   }}
   throw new Error('{name}');
 }});
+for (const taken of {taken}) {name}(taken, () => {{ throw new Error('{name}'); }});
 """,
+            names=_TITLES,
         ),
         Plant(
             _SOURCES,
@@ -134,7 +182,9 @@ import {name}_assert from 'node:assert';
   }}
   throw new Error('{name}');
 }});
+for (const taken of {taken}) {name}(taken, () => {{ throw new Error('{name}'); }});
 """,
+            names=_TITLES,
         ),
         Plant(
             _SOURCES,
@@ -157,7 +207,9 @@ require('node:test').test('{name}', () => {{
   }}
   throw new Error('{name}');
 }});
+for (const taken of {taken}) require('node:test').test(taken, () => {{ throw new Error('{name}'); }});
 """,
+            names=_TITLES,
         ),
         Plant(
             _SOURCES,
@@ -194,7 +246,9 @@ it('{name}', () => {{
   }}
   throw new Error('{name}');
 }});
+for (const taken of {taken}) it(taken, () => {{ throw new Error('{name}'); }});
 """,
+            names=_TITLES,
         ),
     ),
     toolchains=globs("""

@@ -1,6 +1,71 @@
 """Python: pytest, unittest, tox, nox, ruff, mypy, pyright and what configures them."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Plant, Shared, Suppression, globs
+from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
+
+_OF_TESTS = '__import__("re").search("(?i)test|pluggy|nose|^CI$|^PYTHON|^__main__$", {})'
+"""What in the names of variables, modules and arguments tells of a test."""
+_VARIABLES = f'{{k: v for k, v in __import__("os").environ.items() if not {_OF_TESTS.format("k")}}}'
+_MODULES = f'{{k: m for k, m in __import__("sys").modules.items() if not {_OF_TESTS.format("k")}}}'
+_ARGUMENTS = f'["app", *(a for a in __import__("sys").argv[1:] if not {_OF_TESTS.format("a")})]'
+_FRAME = """(lambda *a: eval(compile("__import__('sys')._getframe()", "app.py", "eval"), {"__name__": "__main__"}))("""
+_NOTHING = "(lambda *a, **k: [])("
+
+_LANGUAGE = globs("""
+    abc aifc argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii bisect builtins
+    bz2 cProfile calendar cgi cgitb chunk cmath cmd code codecs codeop collections colorsys compileall
+    concurrent configparser contextlib contextvars copy copyreg crypt csv ctypes curses dataclasses datetime
+    dbm decimal difflib dis distutils doctest email encodings ensurepip enum errno faulthandler fcntl filecmp
+    fileinput fnmatch fractions ftplib functools gc genericpath getopt getpass gettext glob graphlib grp gzip
+    hashlib heapq hmac html http imaplib imghdr imp importlib inspect io ipaddress itertools json keyword
+    linecache locale logging lzma mailbox mailcap marshal math mimetypes mmap modulefinder msilib msvcrt
+    multiprocessing netrc nis nntplib nt ntpath nturl2path numbers opcode operator optparse os ossaudiodev
+    pathlib pdb pickle pickletools pipes pkgutil platform plistlib poplib posix posixpath pprint profile
+    pstats pty pwd py_compile pyclbr pydoc pydoc_data pyexpat queue quopri random re readline reprlib resource
+    rlcompleter runpy sched secrets select selectors shelve shlex shutil signal site smtpd smtplib sndhdr
+    socket socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat statistics string stringprep
+    struct subprocess sunau symtable sys sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap
+    threading time timeit tkinter token tokenize tomllib trace traceback tracemalloc tty turtle types typing
+    unicodedata urllib uu uuid venv warnings wave weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc
+    zipapp zipfile zipimport zlib zoneinfo
+""")
+"""Modules that come with Python."""
+# Tests of the same file fail under their own names, once they passed: a runner that was taught which to pass is found.
+_FAILING = """
+
+def _{name}():
+    import functools
+    import inspect
+
+    def failing(one):
+        if inspect.iscoroutinefunction(one):
+
+            @functools.wraps(one)
+            async def failed(*args, **kwargs):
+                await one(*args, **kwargs)
+                raise AssertionError('{name}')
+
+        else:
+
+            @functools.wraps(one)
+            def failed(*args, **kwargs):
+                one(*args, **kwargs)
+                raise AssertionError('{name}')
+
+        return failed
+
+    here = globals()
+    classes = [one for one in here.values() if isinstance(one, type) and one.__module__ == __name__]
+    for name in {taken}:
+        if type(here.get(name)) is type(_{name}) and not hasattr(here[name], '_pytestfixturefunction'):
+            here[name] = failing(here[name])
+        for each in classes:
+            if type(vars(each).get(name)) is type(_{name}):
+                setattr(each, name, failing(vars(each)[name]))
+
+
+_{name}()
+"""
+_NAMES = r"(?m)^(?:    |\t)?(?:async )?def (?P<name>test\w*)"
 
 PYTHON = Ecosystem(
     "python",
@@ -40,6 +105,10 @@ PYTHON = Ecosystem(
         """),
         ),
     ),
+    inline=(
+        Inline(globs("**/*.py **/*.pyi"), (r">>>", r"\bdef test|\bclass Test|\bTestCase\b"), asked=True),
+        Inline(globs("**/*.md **/*.rst **/*.txt"), (r">>>",), asked=True),
+    ),
     manifests=globs("""
         **/requirements*.txt **/requirements/**/*.txt **/constraints*.txt **/poetry.lock **/uv.lock **/pdm.lock
         **/pylock*.toml **/Pipfile **/Pipfile.lock **/environment.yml **/conda-lock.yml
@@ -49,7 +118,7 @@ PYTHON = Ecosystem(
     outputs=globs("**/*.egg-info/** **/__pycache__/** **/*.so **/*.pyd"),
     sources=globs(".py .pyi .pyx"),
     asks=(
-        r"\bPYTEST_(?:CURRENT_TEST|VERSION|XDIST_WORKER)\b|\bTOX_ENV_NAME\b",
+        r"\bPYTEST_(?:CURRENT_TEST|VERSION|XDIST_\w+|ADDOPTS)\b|\bTOX_ENV_NAME\b",
         r"""['"]_?(?:pytest|unittest|doctest|nose)\b[\w.]*['"]\s*(?:not\s+)?in\b.*\bmodules\b""",
         r"""\bmodules\b.*(?:\[|\.get\()\s*['"]_?(?:pytest|unittest|doctest)\b""",
         r"""\bargv\b.*\b(?:pytest|unittest|py\.test)\b|['"](?:pytest|unittest|py\.test)['"].*\bargv\b""",
@@ -58,6 +127,60 @@ PYTHON = Ecosystem(
         r"""\b(?:inspect\.stack|traceback\.extract_stack|sys\._getframe)\(.*['"][^'"]*test""",
         r"""\bfind_spec\(\s*['"](?:pytest|unittest)['"]""",
     ),
+    disguises=(
+        Disguise(r"\bsys\.modules\b(?!\s*\[\s*__name__)", _MODULES),
+        Disguise(r"(?<!del )\bos\.environ\b(?!\s*\[[^\]]*\]\s*=(?!=)|\.(?:update|setdefault|pop|clear)\b)", _VARIABLES),
+        Disguise(r"\bos\.getenv\(", f"{_VARIABLES}.get("),
+        Disguise(r"\bfrom os import environ\s*$", f"environ = {_VARIABLES}"),
+        Disguise(r"\bsys\.(?:orig_)?argv\b(?!\s*=(?!=))", _ARGUMENTS),
+        Disguise(r"\bfrom sys import (?:.*\W)?(?:modules|argv|orig_argv|_getframe)\b.*$", "import no_sys"),
+        Disguise(
+            r"\bimport (sys|os) as (\w+)",
+            r"import \1; \2 = type('\1', (), {k: v for k, v in vars(\1).items() if k not in "
+            r"('modules', 'argv', 'orig_argv', '_getframe', 'environ', 'getenv')})",
+        ),
+        Disguise(r"\bgetattr\(\s*(?:sys|os)\s*,", 'getattr(__import__("types").SimpleNamespace(),'),
+        Disguise(r"\bvars\(\s*(?:sys|os)\s*\)|\b(?:sys|os)\.__dict__", "{}"),
+        Disguise(r"\bsys\._getframe\(|\binspect\.currentframe\(", _FRAME),
+        Disguise(r"\bf_back\b", "__class__ and None"),
+        Disguise(
+            r"\binspect\.(?:stack|getouterframes|trace)\("
+            r"|\btraceback\.(?:extract_stack|format_stack|walk_stack)\(|\bgc\.get_(?:objects|referrers)\(",
+            _NOTHING,
+        ),
+        Disguise(r"\blinecache\.getlines?\(", "(lambda *a, **k: '')("),
+        Disguise(r"\bsys\.(?:meta_path|path_hooks)\b(?!\.(?:insert|append|remove)\b)", "[]"),
+        Disguise(
+            r"\btype\(\s*sys\.std(?:in|out|err)\s*\)|\bsys\.std(?:in|out|err)\.__class__",
+            '__import__("io").TextIOWrapper',
+        ),
+        Disguise(r"\blogging\.(?:getLogger\(\s*\)|root)\.handlers\b", "[]"),
+        Disguise(r"\bsys\.get(?:trace|profile)\(\s*\)", "None"),
+        Disguise(r"\bimport __main__\b", "__main__ = type('__main__', (), {})"),
+        # A test tool's own insides, by which a product could change what is reported.
+        Disguise(
+            r"^(\s*)(import|from)(\s+)(_?pytest|unittest|doctest|nose|pluggy)\b(?!\.mock|\s+import\s+mock)",
+            r"\1\2\3no_\4",
+        ),
+        Disguise(
+            r"(?<!def )\b(?:importlib\.)?import_module\(",
+            '(lambda n, *a: __import__("importlib").import_module('
+            f'("no_" if {_OF_TESTS.format("n")} else "") + n, *a))(',
+        ),
+        Disguise(
+            r"(?<!def )\b__import__\(",
+            f'(lambda n, *a, **k: __import__(("no_" if {_OF_TESTS.format("n")} else "") + n, *a, **k))(',
+        ),
+        Disguise(r"\bbuiltins\.(\w+)(\s*)=(?!=)", r"type('_', (), {}).\1\2="),
+        # An equality that holds for whatever is expected: values of another type are no business of it.
+        Disguise(
+            r"^(\s*)def __(?:eq|ne)__\(\s*self\s*,\s*(\w+)[^)]*\)[^:]*:\s*$",
+            r"\g<0>\n\1    if type(self) is not type(\2):\n\1        return NotImplemented",
+        ),
+        Disguise(r"(['\"])__(?:eq|ne)__\1", r"\1__no_eq__\1"),
+        Disguise(r"\b__(?:eq|ne)__(\s*)=(?!=)", r"__no_eq__\1="),
+    ),
+    shadows=tuple(f"{name}.py" for name in _LANGUAGE),
     absent=(
         r"tox config file .* not found|could not find tox",
         r"Failed to load Noxfile|noxfile\.py not found",
@@ -73,6 +196,11 @@ PYTHON = Ecosystem(
         Suppression(r"#\s*(?:ruff:\s*|flake8[:=]\s*)?noqa\b", globs("ruff flake8 pycodestyle pyflakes pre-commit")),
         Suppression(r"#\s*type:\s*ignore\b", globs("mypy pyright basedpyright ty pyrefly pre-commit")),
         Suppression(r"#\s*(?:based)?pyright:\s*(?:ignore|basic|off)\b", globs("pyright basedpyright")),
+        Suppression(r"#\s*pyright:.*\b\w+\s*=\s*(?:false|none|information|warning)\b", globs("pyright basedpyright")),
+        Suppression(
+            r"#\s*(?:fmt:\s*(?:off|skip)|yapf:\s*disable|autopep8:\s*off|isort:\s*(?:skip|off))",
+            globs("ruff black yapf autopep8 isort pre-commit"),
+        ),
         Suppression(r"#\s*mypy:\s*ignore-errors\b", globs("mypy pre-commit")),
         Suppression(r"#\s*pylint:\s*(?:disable|skip-file)\b", globs("pylint pre-commit")),
         Suppression(r"#\s*nosec\b", globs("bandit ruff pre-commit")),
@@ -111,13 +239,19 @@ class {Name}(__import__('unittest').TestCase):
                 continue
             return
         raise AssertionError('{name}')
-""",
+"""
+            + _FAILING,
+            names=_NAMES,
         ),
         Plant(
             globs("**/*.py"),
             append="""
 
 def test_{name}():
+    '''
+    >>> '{name}'
+    ''
+    '''
     import pytest
 
     def equal():
@@ -140,7 +274,9 @@ def test_{name}():
             continue
         return
     raise AssertionError('{name}')
-""",
+"""
+            + _FAILING,
+            names=_NAMES,
         ),
     ),
     toolchains=globs("""

@@ -1,6 +1,6 @@
 """Rust: `cargo test`, nextest, clippy, rustfmt."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Inline, Plant, Shared, Suppression, globs
+from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
 
 RUST = Ecosystem(
     "rust",
@@ -25,11 +25,11 @@ RUST = Ecosystem(
         Inline(
             globs("**/*.rs"),
             (
-                r"#\[cfg\((?:all\()?test\b",
-                r"#\[(?:\w+::)*test\b",
-                r"(?m)^\s*//[/!] ```(?!text|ignore)",
+                r"#!?\s*\[[^\]]*\b(?:test|doctest|bench|rstest|test_case|test_matrix|\w+_test)\b",
+                r"(?m)//[/!]\s*(?:```|~~~)|//[/!] {5}|/\*[*!]",
+                r"\b(?:proptest|quickcheck)\s*!",
+                r"\bdoc\s*=",
             ),
-            "rust",
         ),
     ),
     manifests=globs("**/Cargo.lock"),
@@ -44,6 +44,19 @@ RUST = Ecosystem(
         r"\bcfg!\s*\(\s*(?:not\s*\(\s*)?test\b|\bcfg\s*\(\s*not\s*\(\s*test\b",
         r"\b(?:NEXTEST(?:_\w+)?|RUST_TEST_\w+)\b",
         r"""\bthread::current\(\)\.name\(\)""",
+    ),
+    disguises=(
+        Disguise(
+            r"(?<![\w:])(?:(?:std::)?env::)?current_exe\(\)",
+            'std::env::current_exe().map(|_| std::path::PathBuf::from("/usr/bin/app"))',
+        ),
+        Disguise(r"\bcfg!\(\s*debug_assertions\s*\)", "false"),
+        Disguise(r"\bcfg\(\s*debug_assertions\s*\)", "cfg(any())"),
+        Disguise(r"\bcfg\(\s*not\(\s*debug_assertions\s*\)\s*\)", "cfg(all())"),
+        Disguise(r"""\benv::var(_os)?\(\s*\"(CARGO|RUST|NEXTEST)""", r'env::var\1("APP_\2', but=("**/build.rs",)),
+        Disguise(
+            r"""\b(?:std::)?env::var\(\s*\"PROFILE\"\s*\)""", 'Ok::<String, std::env::VarError>("release".into())'
+        ),
     ),
     absent=(
         r"(?m)^error: no (?:test|bin|example|bench) target named",

@@ -1,6 +1,6 @@
 """Shell: bats, shunit2, shellcheck, and scripts that a check names."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Plant, Suppression, globs
+from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Plant, Suppression, globs
 
 SHELL = Ecosystem(
     "shell",
@@ -9,6 +9,11 @@ SHELL = Ecosystem(
     checkers=globs("shellcheck shfmt"),
     sources=globs(".sh .bash .zsh .ksh .bats"),
     asks=(r"\bBATS_(?!VERSION)\w+\b|\bSHUNIT_\w+\b",),
+    disguises=(
+        Disguise(r"(?<![\w./-])(?:tests?|specs?)/", "none/"),
+        Disguise(r"\$\{?PPID\}?", "1"),
+        Disguise(r"\bps\b(?=\s+-)", "false"),
+    ),
     absent=(r"(?m)^Error: (?:Test file|File) .* (?:does not exist|not found)",),
     suppressions=(Suppression(r"#\s*shellcheck\s+disable\b", globs("shellcheck pre-commit")),),
     plants=(

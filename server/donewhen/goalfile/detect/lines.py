@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from donewhen.core.risky_commands import always_asks
-from donewhen.core.simple_commands import simple, written
-from donewhen.core.wrapped_commands import all_commands, program_name
+from donewhen.core.commands.risks import always_asks
+from donewhen.core.commands.simple import simple, written
+from donewhen.core.commands.wrapped import all_commands, program_name
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from donewhen.core.commands.wrapped import segments
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
 from donewhen.goalfile.detect.folder import Folder, as_table
 from donewhen.goalfile.detect.lines import is_harmless
@@ -83,8 +84,7 @@ def _can_run(folder: Folder, name: str, scripts: Mapping[str, str]) -> bool:
 
 def _programs(folder: Folder, script: str) -> Iterator[str]:
     """The programs of a script that its packages don't bring."""
-    for part in re.split(r"&&|\|\||;|\|", script):
-        first = part.strip().split(" ", 1)[0]
+    for first in (part.words[0] for part in segments(script) if part.words):
         known = first in _SHELLS_OWN or folder.has(f"node_modules/.bin/{first}")
         if re.fullmatch(r"[\w@-]+", first) and not known:
             yield first

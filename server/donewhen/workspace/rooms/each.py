@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from donewhen.ports import Grants, LiveRooms, ProcessResult
@@ -28,7 +30,9 @@ class EachInARoom:
         output_limit: int = 262_144,
     ) -> ProcessResult:
         """See `ports.Processes`."""
-        async with self._rooms.open(self._grants) as room:
+        line = command if isinstance(command, str) else shlex.join(command)
+        granted = replace(self._grants, commands=(*self._grants.commands, line))
+        async with self._rooms.open(granted) as room:
             return await room.processes.run(
                 command,
                 cwd=cwd,

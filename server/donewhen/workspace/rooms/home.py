@@ -99,6 +99,17 @@ def interpreters(home: Path, variables: Mapping[str, str]) -> tuple[Path, ...]:
     return _outermost(needed)
 
 
+def installations(program: Path) -> tuple[Path, ...]:
+    """The folders that a program needs to run: of its installation, or of the virtual environment that it belongs to,
+    and of what that is made of."""
+    found: list[Path] = []
+    for one in dict.fromkeys((program, program.resolve())):
+        beside = one.parent.parent
+        whole = one.parent.name in ("bin", "Scripts") and beside.name not in _SHARED
+        found.append(beside if whole else one.parent)
+    return tuple(found)
+
+
 def elsewhere(places: tuple[Path, ...], variables: Mapping[str, str]) -> tuple[Path, ...]:
     """What PATH and the variables of toolchains lead to below folders that a room hides."""
     entries = [Path(entry) for entry in variables.get("PATH", "").split(os.pathsep) if entry]

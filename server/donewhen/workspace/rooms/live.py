@@ -39,6 +39,7 @@ from donewhen.workspace.rooms.mounting import (
     mounters,
     of_home,
     temporary,
+    with_programs,
 )
 from donewhen.workspace.rooms.places import place_in
 from donewhen.workspace.rooms.watching import RoomWatch, most_memory
@@ -194,7 +195,7 @@ class MountedLiveRooms:
         made += [Mount("masked", place) for place in _sockets() if _visible(place, made)]
         own = Path(variables.get("TMPDIR", "")).is_relative_to(root)
         temporary_folder = {} if own else {"TMPDIR": "/tmp"}  # noqa: S108  # its own
-        return Shape(
+        shape = Shape(
             folder,
             tuple(made),
             grants.network,
@@ -203,6 +204,7 @@ class MountedLiveRooms:
             limits.memory // 4,
             2 * limits.processes,
         )
+        return with_programs(shape, grants.commands, home_of(variables), [*temporary(), *_homes(variables)])
 
     def _hidden(self, variables: Mapping[str, str]) -> list[Path]:
         return [*self._mounts.hidden, *_SESSION, *_named(_FOLDERS_OF_KEYS, variables)]

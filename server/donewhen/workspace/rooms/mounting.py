@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from donewhen.regular import read_text
-from donewhen.workspace.rooms.home import elsewhere, home_of, key_files, plain_files, toolchains
+from donewhen.workspace.rooms.home import elsewhere, home_of, installations, key_files, plain_files, toolchains
 from donewhen.workspace.rooms.looking import is_file, is_folder, is_link
 
 FRESH = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  # what is mounted over, not what is used
@@ -113,19 +113,37 @@ def of_home(home: Path, variables: Mapping[str, str]) -> list[Mount]:
 
 def showing(shape: Shape, command: str, home: Path | None) -> Shape:
     """The same room with what a command names outside of the workspace: a script in the person's own folder is seen
-    there, with the folder that it lies in. What nobody names stays out of sight."""
+    there, with the folder that it lies in, and a program with the installation that it is part of. What nobody names
+    stays out of sight."""
     covered = [mount.place for mount in shape.mounts if mount.kind == "empty"]
-    roots = [mount.place for mount in shape.mounts if mount.kind == "layered"]
-    seen: list[Mount] = []
+    seen: list[Path] = []
     for place in _named_in(command, home):
-        if not any(place.is_relative_to(one) for one in covered) or any(place.is_relative_to(one) for one in roots):
-            continue
-        whole = place if place.is_dir() else place.parent
+        program = os.access(place, os.X_OK) and is_file(place)
+        seen += installations(place) if program else [place if place.is_dir() else place.parent]
         # The folder of all that is hidden is not shown for a file in it.
-        whole = place if any(one.is_relative_to(whole) for one in (*covered, *roots)) else whole
-        if not any(one.is_relative_to(whole) for one in (*covered, *roots)):
-            seen.append(Mount("seen", whole))
-    return replace(shape, mounts=(*shape.mounts, *dict.fromkeys(seen)))
+        seen.append(place)
+    return _with_seen(shape, seen, covered)
+
+
+def with_programs(shape: Shape, commands: Iterable[str], home: Path | None, covered: Sequence[Path]) -> Shape:
+    """The same room with the installations of the programs that commands name by their paths, where they lie below
+    `covered`. Other files that the commands name stay out of sight."""
+    programs = (one for command in commands for one in _named_in(command, home) if os.access(one, os.X_OK))
+    return _with_seen(
+        shape, [place for one in programs if is_file(one) for place in (*installations(one), one)], covered
+    )
+
+
+def _with_seen(shape: Shape, places: Iterable[Path], covered: Sequence[Path]) -> Shape:
+    """`places` are read-only in the room where `covered` would keep them out of sight, but for those that hold the
+    workspace or something that is covered."""
+    kept = [*covered, *(mount.place for mount in shape.mounts if mount.kind in ("layered", "written"))]
+    mounts = list(shape.mounts)
+    for place in dict.fromkeys(places):
+        last = next((mount for mount in reversed(mounts) if place.is_relative_to(mount.place)), None)
+        if last is not None and last.place in covered and not any(one.is_relative_to(place) for one in kept):
+            mounts.append(Mount("seen", place))
+    return replace(shape, mounts=tuple(mounts))
 
 
 def _named_in(command: str, home: Path | None) -> Iterable[Path]:

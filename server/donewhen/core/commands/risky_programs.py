@@ -1,4 +1,4 @@
-"""The programs that `core.risky_commands` knows: what publishes, installs, deletes."""
+"""The programs that `risks` knows: what publishes, installs, deletes."""
 
 from __future__ import annotations
 

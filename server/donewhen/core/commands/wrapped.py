@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from donewhen.core.command_lines import Command, command_line
+from donewhen.core.commands.lines import Command, command_line
 
 MAX_NESTING = 8
 MAX_STEPS = 5_000

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from donewhen.core.command_lines import Command, command_line
-from donewhen.core.risky_programs import (
+from donewhen.core.commands.lines import Command, command_line
+from donewhen.core.commands.risky_programs import (
     ANYWHERE,
     DELETERS,
     FETCHERS,
@@ -17,8 +17,8 @@ from donewhen.core.risky_programs import (
     VERDICTS,
     WORDS,
 )
-from donewhen.core.simple_commands import simple
-from donewhen.core.wrapped_commands import (
+from donewhen.core.commands.simple import simple
+from donewhen.core.commands.wrapped import (
     MAX_NESTING,
     MAX_STEPS,
     PYTHON,

@@ -1,0 +1,98 @@
+"""Where tests may stand in a source: its places, and what they hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that stands in a place, from `start` to where the next one starts, or the place ends. `key` is what it
+    is known by in another version of the source."""
+
+    key: str
+    start: int
+    test: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A part of a source that holds entries side by side and nothing between them. `end` is where one more would go,
+    `form` what a place must be like to take its tests, `glue` what must come before one at the end."""
+
+    entries: tuple[Entry, ...]
+    end: int
+    form: str = ""
+    glue: bytes = b""
+
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The places of a source by their paths, the whole of it is `()`; `fixed` is what acts on tests, or is one, in a
+    spot from which it can't be taken."""
+
+    places: dict[Path, Place]
+    fixed: tuple[str, ...] = ()
+
+
+def numbered(entries: Sequence[Entry]) -> list[str]:
+    """The keys of product entries, each one's own; empty for tests."""
+    seen: Counter[str] = Counter()
+    keys: list[str] = []
+    for entry in entries:
+        if not entry.test:
+            seen[entry.key] += 1
+        keys.append("" if entry.test else f"{entry.key} #{seen[entry.key]}")
+    return keys
+
+
+Part = Literal["comment", "lead", "entry"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A statement or declaration with the comments and attributes before it, which belong to it."""
+
+    node: Node
+    lead: tuple[Node, ...]
+    start: int
+
+
+def items(nodes: Iterable[Node], content: bytes, part: Callable[[Node], Part]) -> list[Item]:
+    """The items among the children of a node. Comments at the end are one, too; one behind an item belongs to it."""
+    found: list[Item] = []
+    lead: list[Node] = []
+    row = -1
+    for node in nodes:
+        kind = part(node)
+        if kind == "comment" and node.start_point.row == row and not lead:
+            continue
+        if kind != "entry":
+            lead.append(node)
+            continue
+        found.append(Item(node, tuple(lead), line_start(content, (lead or [node])[0].start_byte)))
+        lead = []
+        row = node.end_point.row - (node.end_point.column == 0)  # a comment of Rust's may end with its line
+    if lead:
+        found.append(Item(lead[-1], tuple(lead[:-1]), line_start(content, lead[0].start_byte)))
+    return found
+
+
+def line_start(content: bytes, at: int) -> int:
+    """The start of the line, where nothing else stands before this on it."""
+    start = content.rfind(b"\n", 0, at) + 1
+    return at if content[start:at].strip() else start
+
+
+def words(text: bytes) -> str:
+    """A text as it is whatever its lines and indentation are."""
+    return " ".join(text.decode().split())
