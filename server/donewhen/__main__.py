@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from donewhen.core.survey import Survey
     from donewhen.engine.api import Runs
     from donewhen.goalbench.playing import Laboratory
+    from donewhen.goalfile.source import ParsedGoalFile
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -152,11 +153,9 @@ def _doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
 
 def _goal_problems(path: Path) -> Sequence[GoalProblem]:
     from donewhen.cli.services import GoalProblem
-    from donewhen.goalfile.parse import parse
-    from donewhen.regular import read_bytes
 
     try:
-        parsed = parse(read_bytes(path), path=path.name, name=path.stem)
+        parsed = _parsed(path)
     except OSError as error:
         return [GoalProblem(0, "error", f"the goal file can't be read: {error}")]
     severity = {"error": "error", "warning": "warning"}
@@ -166,19 +165,22 @@ def _goal_problems(path: Path) -> Sequence[GoalProblem]:
     ]
 
 
-def _goal_hints(path: Path) -> Sequence[GoalHint]:
+def _parsed(path: Path) -> ParsedGoalFile:
+    from donewhen.composition_plugins import plugins_there
     from donewhen.goalfile.parse import parse
-    from donewhen.goalfile.preflight import hints_of
     from donewhen.regular import read_bytes
 
-    return hints_of(parse(read_bytes(path), path=path.name, name=path.stem))
+    return parse(read_bytes(path), path=path.name, name=path.stem, plugged=plugins_there)
+
+
+def _goal_hints(path: Path) -> Sequence[GoalHint]:
+    from donewhen.goalfile.preflight import hints_of
+
+    return hints_of(_parsed(path))
 
 
 def _undecided(path: Path) -> Sequence[str]:
-    from donewhen.goalfile.parse import parse
-    from donewhen.regular import read_bytes
-
-    goal = parse(read_bytes(path), path=path.name, name=path.stem).goal
+    goal = _parsed(path).goal
     return [] if goal is None else [one.label for one in goal.requirements if not one.checks and not one.problems]
 
 

@@ -162,7 +162,7 @@ def engine_setup(
             one.name: one.command for one in (settings() if callable(settings) else settings).hidden_checks
         },
         probes=LazyProbes(variables),
-        goal_files=LazyGoalFiles(root),
+        goal_files=LazyGoalFiles(root, plugins.there),
         settle=settled,
         worker=lambda options: make_worker(
             options, processes, passing(options, variables, around.environment, masking), models, plugins, contained

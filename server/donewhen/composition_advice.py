@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from donewhen.composition import Surroundings, open_models
+from donewhen.composition_plugins import plugins_there
 from donewhen.config import Settings
 from donewhen.core.errors import GoalFileError, UsageError
 from donewhen.evidence.masking import Masking
@@ -49,7 +50,7 @@ class ModelAdviser:
         return await propose_requirements(self.asked, objective, files, checks, self.account, self.mask)
 
     async def hints(self, text: str) -> Sequence[GoalHint]:
-        parsed = parse(text)
+        parsed = parse(text, plugged=plugins_there)
         if parsed.goal is None:
             raise GoalFileError(parsed.errors[0].message)
         places = {one.id: one for one in parsed.requirements}

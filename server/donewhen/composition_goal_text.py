@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from donewhen.composition_plugins import plugins_there
 from donewhen.goalfile.amend import Edit, add_check, name_judge
 from donewhen.goalfile.complete import completions
 from donewhen.goalfile.detect import detect
@@ -36,7 +37,7 @@ class GoalTexts:
     """Nothing here runs anything; what reads the workspace is called from a thread."""
 
     def parse(self, text: str, path: str | None) -> ParsedGoalFile:
-        return parse(text, path=path, name="Goal" if path is None else goal_name(path))
+        return parse(text, path=path, name="Goal" if path is None else goal_name(path), plugged=plugins_there)
 
     def complete(self, text: str, line: int, column: int, root: Path | None) -> Sequence[OfferedText]:
         detected = () if root is None else detect(root)

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 class LazyGoalFiles:
     """`ports.GoalFiles` of one workspace: Markdown and YAML cost 3 MB."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, plugged: Callable[[], bool]) -> None:
         self._root = root
+        self._plugged = plugged
         self._real: GoalFiles | None = None
 
     def load(self, path: str) -> Goal:
         if self._real is None:
             from donewhen.goalfile.files import WorkspaceGoalFiles
 
-            self._real = WorkspaceGoalFiles(self._root)
+            self._real = WorkspaceGoalFiles(self._root, self._plugged)
         return self._real.load(path)
 
 

@@ -15,7 +15,7 @@ from donewhen.lsp.places import file_path
 from donewhen.lsp.services import Adviser, LspServices, OpenWorkspace
 
 if TYPE_CHECKING:
-    from donewhen.config import Setting, Settings
+    from donewhen.config import Settings
     from donewhen.core.survey import Survey
     from donewhen.engine.api import Runs
     from donewhen.lsp.goal_text import GoalFileFeatures
@@ -100,21 +100,21 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
     What `[tool.donewhen]` of the workspace tightened stays as strict. `workspace` in the editor's settings is what a
     file of the workspace says of them: it gets as far as `[tool.donewhen]` does. Raises InvalidGoal for a bad value.
     """
-    from donewhen.config import BY_NAME, Choices, capped, load_settings, read_value, workspace_choices
+    from donewhen.config import capped, load_settings, read_setting, workspace_choices
+    from donewhen.settings.table import OWN, choices_of
 
     user = load_settings({}, os.environ, None, terminal=True)
     settings = load_settings({}, os.environ, root, terminal=True)
     values: dict[str, Any] = {}
     for name, value in _said(editor).items():
-        setting = BY_NAME.get(name)
-        if setting is not None:
-            values[name] = read_value(setting, _written(setting, value), "the editor's settings")
-    for name in ("approve", "sandbox", "network"):
-        tightened = getattr(settings.configured, name)
-        order = BY_NAME[name].choices
-        if name in values and tightened != getattr(user.configured, name):
-            values[name] = max(values[name], tightened, key=order.index)
-    editors = Choices(**values)
+        if (setting := OWN.get(name)) is not None:
+            # Numbers may come as text, too: editors that have no settings page take what a person types.
+            values[name] = read_setting(setting, value, "the editor's settings", text=isinstance(value, str))
+    for name, setting in OWN.items():
+        tightened = getattr(settings.configured, name) if setting.of_workspace == "tighten" else None
+        if name in values and tightened not in (None, getattr(user.configured, name)):
+            values[name] = max(values[name], tightened, key=setting.kind.choices.index)
+    editors = choices_of(values)
     configured, warnings = editors.over(settings.configured), list(settings.warnings)
     workspace = workspace_choices(_said(editor.get("workspace")), EDITORS_WORKSPACE, configured, warnings)
     return replace(
@@ -130,12 +130,6 @@ def _said(editor: Any) -> dict[str, Any]:
     table = cast("dict[str, Any]", editor) if isinstance(editor, dict) else {}
     named = {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold(): value for key, value in table.items()}
     return {name: value for name, value in named.items() if value is not None and value != "" and value != []}
-
-
-def _written(setting: Setting, value: object) -> str:
-    """A JSON value as it would be written on the command line."""
-    between = "," if setting.kind in ("panel", "variables") else "\n"
-    return between.join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)
 
 
 PARTS = (

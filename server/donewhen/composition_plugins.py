@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from donewhen.config import Settings
+from donewhen.config import Approvals, Settings, load_settings
 from donewhen.core.approval import ApprovalRule, Decision, permit_for, remembered
-from donewhen.core.errors import DoneWhenError, UsageError
+from donewhen.core.errors import DoneWhenError, InvalidGoal, UsageError
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ class FolderPlugins:
         self._settings = settings
         self._opened: tuple[RunOptions, PluggyPlugins] | None = None
         self._checks: PluggyPlugins | None = None
+
+    def there(self) -> bool:
+        """Whether there are plugins at all. Nothing of them is loaded."""
+        return _any_of(self._settings().approvals, self._root)
 
     def survey(self) -> PluggyPlugins:
         """The plugins as a run that starts now would have them. Raises UsageError, PluginConflict."""
@@ -137,6 +141,22 @@ class FolderPlugins:
         from donewhen.store.allowances import Allowances
 
         return Allowances(self._folder)
+
+
+def plugins_there() -> bool:
+    """Whether there are plugins at all, by what is installed and the person's settings: where those are wrong, it says
+    no. Nothing of them is loaded."""
+    try:
+        return _any_of(load_settings({}, {}, None).approvals)
+    except InvalidGoal:
+        return False
+
+
+def _any_of(approvals: Approvals, root: Path | None = None) -> bool:
+    from donewhen.plugins.loading import installed_points
+
+    installed = (point.name not in approvals.plugins_off for point in installed_points(root))
+    return bool(approvals.plugins) or any(installed)
 
 
 def approval_gate(root: Path, folder: Path | None) -> ApprovalGate:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from donewhen.cli.services import CheckProgram, DoctorFacts
+from donewhen.composition_plugins import plugins_there
 from donewhen.config import Settings
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.goal import Check
@@ -87,7 +88,7 @@ def _goals(root: Path) -> tuple[tuple[str, ...], int]:
 
 
 def _checks(root: Path, goals: Sequence[str], checker: CommandChecker) -> tuple[tuple[CheckProgram, ...], list[str]]:
-    files = WorkspaceGoalFiles(root)
+    files = WorkspaceGoalFiles(root, plugins_there)
     found: dict[str, CheckProgram] = {}
     problems: list[str] = []
     for goal_path in goals:

@@ -17,8 +17,10 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "ports": ("ports", "core"),
     "engine": ("engine", "core", "ports", "regular"),
     "wire": ("wire", "core", "ports", "engine"),
-    "config": ("config", "core", "regular"),
+    "settings": ("settings", "core"),
+    "config": ("config", "settings", "core", "regular"),
     **{adapter: (adapter, "core", "ports", "regular") for adapter in ADAPTERS},
+    "goalfile": ("goalfile", "settings", "core", "ports", "regular"),
     "models": ("models", "core", "ports"),
     "workers": ("workers", "models", "core", "ports", "regular"),
     "judges": ("judges", "models", "core", "ports"),
@@ -26,8 +28,8 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "tracing": ("tracing", "version", "core", "ports"),
     "plugins": ("plugins", "core", "ports", "regular"),
     "goalbench": ("goalbench", "core", "ports", "engine", "config", "judges"),
-    "lsp": ("lsp", "version", "core", "ports", "engine", "wire", "regular"),
-    "cli": ("cli", "version", "core", "ports", "engine", "wire", "config", "goalbench", "regular"),
+    "lsp": ("lsp", "version", "core", "ports", "engine", "wire", "settings", "regular"),
+    "cli": ("cli", "version", "core", "ports", "engine", "wire", "config", "settings", "goalbench", "regular"),
     "testing": ("testing",),
 }
 COMPOSITION_ROOT = (

@@ -13,11 +13,11 @@ from donewhen.core.proof import assess
 from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementVerdict, RequirementView, Verdict
 from donewhen.core.work import TurnResult
+from donewhen.library.arguments import limits
 from donewhen.library.assembling import RunParts
 from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.handles import OnInterrupt
 from donewhen.library.judging import AuditTask, JudgeConfig, JudgeLike, judge_of, verdict_from
-from donewhen.library.limiting import limits
 from donewhen.library.looped import Asked, LoopedWorker
 from donewhen.library.response import feedback_of
 from donewhen.library.threads import called

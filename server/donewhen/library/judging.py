@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import InvalidGoal, JudgeOutage, OverBudget, UsageError
@@ -25,7 +25,7 @@ from donewhen.core.panel import panel
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import UNKNOWN, Claim, Usage
 from donewhen.judges.alone import GoalVerdict
-from donewhen.library.arguments import choice, temperature, text_or_none, whole
+from donewhen.library.arguments import checked, text_or_none
 from donewhen.library.threads import called
 from donewhen.ports import AuditContext, Judge, Judgement, JudgeTask
 
@@ -59,10 +59,9 @@ class JudgeConfig:
             raise InvalidGoal(
                 f"the judge's model must be a model, or several such as A,B,C or 3*A; it is {self.model!r}"
             )
-        temperature("the judge's temperature", self.temperature)
-        choice("the judge's rule", self.rule, get_args(PanelRule))
-        whole("the judge's calls", self.calls, 0)
-        whole("the judge's tokens", self.tokens, 1)
+        for name in ("temperature", "rule", "calls", "tokens"):
+            if name != "temperature" or self.temperature is not None:
+                checked(f"the judge's {name}", f"judge_{name}", getattr(self, name))
         for name in ("system_prompt", "api_base", "api_key"):
             text_or_none(f"the judge's {name}", getattr(self, name))
 

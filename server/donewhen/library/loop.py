@@ -15,12 +15,11 @@ from donewhen.core.proof import assess
 from donewhen.core.state import RunState
 from donewhen.goalfile.stated import stated_commands
 from donewhen.library.agents import agent_call, own_result
-from donewhen.library.arguments import callback, flag, folder, resolved, several
+from donewhen.library.arguments import callback, finite, flag, folder, limits, resolved, several
 from donewhen.library.assembling import RunParts
 from donewhen.library.attaching import ByWorker, host_of, name_of
 from donewhen.library.goals import refuse_without_workspace, wanted_goal
 from donewhen.library.judging import JudgeConfig, JudgeLike, judge_of
-from donewhen.library.limiting import attempts, limits, seconds
 from donewhen.library.looped import Asked, LoopedWorker
 from donewhen.library.response import GoalResult, RetryPrompt, feedback_of, fresh_prompt, retry_prompt, stop_reason_of
 from donewhen.library.standing import stood
@@ -87,7 +86,9 @@ class GoalLoop:
         self.goal = _checked_goal(goal, self.workspace)
         judging = _checked_judge(judge)
         self.judge = judging if isinstance(goal, str) else None
-        self.limits = limits(attempts("max_attempts", max_attempts), seconds("timeout", timeout))
+        self.limits = limits(
+            finite("max_attempts", "max_iterations", max_attempts), finite("timeout", "timeout", timeout)
+        )
         self.name = _checked_name(name)
         self.preserve_context = flag("preserve_context", preserve_context)
         self.template = callback("resume_prompt_template", resume_prompt_template)

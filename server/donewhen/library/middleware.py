@@ -14,13 +14,12 @@ from donewhen.core.proof import assess
 from donewhen.core.state import RunState
 from donewhen.engine.api import LimitChanges
 from donewhen.library.agents import agent_call, own_result
-from donewhen.library.arguments import callback, folder, resolved, several
+from donewhen.library.arguments import callback, finite, folder, resolved, several
 from donewhen.library.assembling import RunParts, open_session
 from donewhen.library.attaching import host_of, name_of
 from donewhen.library.conditions import GoalWorker, Pursuing, evaluator_of, goal_command, reason_of
 from donewhen.library.handles import OnInterrupt
 from donewhen.library.judging import JudgeLike
-from donewhen.library.limiting import attempts, seconds
 from donewhen.library.looped import Asked
 from donewhen.library.sessions import Session
 from donewhen.library.standing import came_to_rest
@@ -79,8 +78,8 @@ class GoalMiddleware:
     ) -> None:
         self.pursuing = Pursuing(
             evaluator_of(evaluator),
-            attempts("max_evaluations", max_evaluations),
-            seconds("timeout", timeout),
+            finite("max_evaluations", "max_iterations", max_evaluations),
+            finite("timeout", "timeout", timeout),
             resolved("workspace", workspace),
             several("plugins", plugins),
             folder("state_dir", state_dir),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from donewhen.core.errors import UnknownRun, UsageError
 from donewhen.core.events import Approve
@@ -344,7 +344,7 @@ def _checked(others: Mapping[str, Any]) -> dict[str, Any]:
     found = {**others, "plugins": arguments.several("plugins", others.get("plugins", ()))}
     for name in ("preserve_context", "durable"):
         arguments.flag(name, others.get(name, True))
-    arguments.choice("approve", others.get("approve", "deny"), get_args(Approve))
+    arguments.checked("approve", "approve", others.get("approve", "deny"))
     return found
 
 

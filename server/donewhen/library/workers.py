@@ -16,7 +16,7 @@ from donewhen.core.plugging import Halt
 from donewhen.core.work import Claim, TurnResult, TurnState
 from donewhen.judges.claims import messages_of
 from donewhen.library.agents import AgentCall, agent_call, reported
-from donewhen.library.arguments import temperature, text_or_none, whole
+from donewhen.library.arguments import checked, text_or_none
 from donewhen.library.prompts import prompt_of, retry_made_by
 from donewhen.library.threads import Tracked, called, is_async
 from donewhen.ports import Turn, TurnContext, Worker
@@ -71,6 +71,11 @@ class Question:
     text: str
 
 
+_SETTINGS = {
+    "temperature": "temperature", "window": "window", "tool_calls": "max_tool_calls", "turn_tokens": "max_turn_tokens",
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class AgentConfig:
     """The built-in agent as the worker: a model (as litellm names it) with tools, in the workspace. Its key is
@@ -96,9 +101,9 @@ class AgentConfig:
             )
         if not self.model.strip():
             raise UsageError("the agent's model must not be blank: AgentConfig('provider/name')")
-        temperature("the agent's temperature", self.temperature)
-        for name in ("tool_calls", "turn_tokens"):
-            whole(f"the agent's {name}", getattr(self, name), 1)
+        for name, setting in _SETTINGS.items():
+            if getattr(self, name) is not None:
+                checked(f"the agent's {name}", setting, getattr(self, name))
         for name in ("api_base", "api_key"):
             text_or_none(f"the agent's {name}", getattr(self, name))
 

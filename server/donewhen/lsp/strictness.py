@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from donewhen.lsp.failures import InvalidParams
-
-Unlimited = Literal["unlimited"]
 
 
 class Strict(BaseModel):
