@@ -211,7 +211,7 @@ def _unsure(setting: Setting, value: object, raw: RawEntry, plugged: Callable[[]
     known = setting.kind.choices
     if not known or value in known:
         return []
-    unknown = refused_choice(str(value), known)
+    unknown = refused_choice(str(value), known, "`")
     if not plugged():
         raise unknown
     message = f"{setting.name} {unknown}, unless a plugin brings it"

@@ -17,14 +17,14 @@ Time = float | str
 
 
 def checked(label: str, setting: str, value: Any) -> Any:
-    """The value as the setting of that name has it; times may be seconds, and infinity is `unlimited` where that may
-    be. Raises InvalidGoal that names it by `label`."""
-    from donewhen.settings.kinds import DURATION, UNLIMITED, BadValue  # lazy: start-up time, as the table
+    """The value as the setting of that name has it; times may be seconds. Raises InvalidGoal, or UsageError for a
+    choice, that names it by `label`."""
+    from donewhen.settings.kinds import DURATION, BadValue  # lazy: start-up time, as the table
     from donewhen.settings.table import BY_NAME
 
     row = BY_NAME[setting]
-    if row.unlimited and isinstance(value, float) and value == math.inf:
-        return UNLIMITED
+    if row.kind.choices and value not in row.kind.choices:
+        raise UsageError(f"{label} must be one of {', '.join(sorted(row.kind.choices))}; it is {_shown(value)}")
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if row.kind is DURATION and number and value > 0 and value != math.inf:
         return float(value)
@@ -91,11 +91,10 @@ _LONGEST_CHECK = 86_400.0
 
 
 def finite(name: str, setting: str, value: Any) -> Any:
-    """A limit of a goal loop, by the setting that it is; None where it is unlimited on purpose, which warns (C1).
-    Raises InvalidGoal that names it."""
-    found = checked(name, setting, value)
-    if found != "unlimited":
-        return found
+    """A limit of a goal loop, by the setting that it is; None where it is unlimited or infinite on purpose, which warns
+    (C1). Raises InvalidGoal that names it."""
+    if value != "unlimited" and not (isinstance(value, float) and value == math.inf):
+        return checked(name, setting, value)
     # The caller of the constructor that was given the value.
     warnings.warn(f"there is no limit of {name}: this may go on for ever", UserWarning, stacklevel=3)
     return None

@@ -47,6 +47,8 @@ class GoalUri(Strict):
 
 Whole = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+WholeLimit = Whole | Unlimited | None
+AmountLimit = Amount | Unlimited | None
 LIMITS = {setting.argument: setting for setting in SETTINGS if setting.argument and setting.group == GROUP_LIMITS}
 """The limits that a command takes, by their names there."""
 
@@ -61,9 +63,7 @@ class LimitsBase(Strict):
 
 def _limit(setting: Setting) -> Any:
     """A field that may be left out. Times are numbers here."""
-    if setting.kind.name == "whole number":
-        return Whole | Unlimited | None, None
-    return Amount | Unlimited | None, None
+    return (WholeLimit if setting.kind.name == "whole number" else AmountLimit), None
 
 
 Limits = create_model("Limits", __base__=LimitsBase, **{to_snake(name): _limit(one) for name, one in LIMITS.items()})

@@ -92,6 +92,10 @@ class ParsedGoal(Protocol):
     @property
     def title_span(self) -> Span | None: ...
 
+    def key_at(self, line: int) -> Value | None:
+        """The key of the front matter that this line is about."""
+        ...
+
 
 class GoalEdit(Protocol):
     """`text` takes the place of the span."""

@@ -65,10 +65,10 @@ def nearest(word: str, known: Sequence[str], cutoff: float = 0.6) -> str | None:
     return near[0] if near else None
 
 
-def refused_choice(text: str, choices: Sequence[str]) -> BadValue:
-    """That it is none of these, with the nearest."""
+def refused_choice(text: str, choices: Sequence[str], mark: str = "") -> BadValue:
+    """That it is none of these, with the nearest between two of `mark`."""
     near = nearest(text.casefold(), choices)
-    meant = f"did you mean `{near}`? " if near else ""
+    meant = f"did you mean {mark}{near}{mark}? " if near else ""
     return BadValue(f"can't be {shown(text)}: {meant}use one of {', '.join(choices)}")
 
 
