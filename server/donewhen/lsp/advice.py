@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lsprotocol import types
 
+from donewhen.app.surroundings import plugins_there
 from donewhen.core.errors import DoneWhenError, GoalFileError, UsageError
 from donewhen.goalfile.files import goal_name
 from donewhen.goalfile.parse import parse
@@ -53,7 +54,7 @@ async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     text = session.texts.text(place.absolute)
     if text is None:
         raise UsageError(f"{place.path} can't be read")
-    parsed = parse(text, path=place.path, name=goal_name(place.path))
+    parsed = parse(text, path=place.path, name=goal_name(place.path), plugged=plugins_there)
     if parsed.errors:
         raise GoalFileError(parsed.errors[0].message)
     advice = await _asked(session, place.root, "Asking {model} for hints", lambda adviser: adviser.hints(text))

@@ -54,12 +54,8 @@ async def execute(session: Session, name: str, given: Any) -> Any:
 async def start(session: Session, argument: a.RunStart) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder(place.root)
-    view = await folder.runs.start(place.path, StartOptions(worker=argument.worker, limits=_limits(argument)))
+    view = await folder.runs.start(place.path, StartOptions(worker=argument.worker, limits=argument.changes))
     return {"runId": view.state.run_id}
-
-
-def _limits(argument: a.Limits) -> LimitChanges:
-    return LimitChanges(argument.max_iterations, argument.timeout_seconds, argument.budget_usd, argument.token_budget)
 
 
 async def pause(session: Session, argument: a.RunLimits) -> dict[str, Any]:
@@ -77,7 +73,7 @@ async def stop(session: Session, argument: a.RunLimits) -> dict[str, Any]:
 async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
     """Lets it go on; what a plugin is told goes to the one that halted it."""
     folder = await folder_of(session, argument.run_id)
-    limits = _limits(argument)
+    limits = argument.changes
     told = argument.plugin is not None or argument.data is not None
     halt = HaltAnswer(argument.plugin, argument.data) if told else None
     options = StartOptions(limits=limits, askable=True)  # whoever resumes it in an editor is there
@@ -194,7 +190,7 @@ def shown(session: Session, folder: Folder, view: RunView) -> dict[str, Any]:
 
 
 def _refuse_limits(argument: a.RunLimits) -> None:
-    if argument.changes_limits:
+    if argument.changes != LimitChanges():
         raise UsageError("limits change when a run is resumed: pause it, then resume it with the new ones")
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from donewhen.app.surroundings import plugins_there
 from donewhen.core.errors import NotTrusted
 from donewhen.goalfile.files import goal_name
 from donewhen.lsp.client_profile import ClientProfile
@@ -189,10 +190,11 @@ class Session:
         await self.begin()
         from donewhen.goalfile.parse import parse  # lazy: `begin` has imported it beside the loop
 
+        name = goal_name(relative)
         if len(text) > LONG_TEXT:
-            parsed = await asyncio.to_thread(parse, text, path=relative, name=goal_name(relative))
+            parsed = await asyncio.to_thread(parse, text, path=relative, name=name, plugged=plugins_there)
         else:
-            parsed = parse(text, path=relative, name=goal_name(relative))
+            parsed = parse(text, path=relative, name=name, plugged=plugins_there)
         if len(self._parsed) > 32:
             self._parsed.clear()
         self._parsed[path] = (text, parsed)
