@@ -383,6 +383,7 @@ export interface Trial {
   readonly room: string;
   readonly samePlace: boolean;
   readonly plant: string;
+  readonly taken: readonly string[];
 }
 
 export interface TrustParams {
