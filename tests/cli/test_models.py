@@ -246,7 +246,7 @@ def spent(worker: Usage = WORKER) -> RunView:
 
 def test_worker_and_judge_are_told_apart() -> None:
     lines = closing(spent())
-    assert lines[1].endswith("$0.12 · 54.7k tokens (30k cached)")
+    assert " · $0.12 · 54.7k tokens (30k cached) · " in lines[1]
     assert lines[2] == "worker $0.10, 45.2k tokens (30k cached) · judge $0.02, 9.5k tokens"
     unknown = closing(spent(replace(WORKER, usd=None)))
     assert "cost unknown" in unknown[1]
