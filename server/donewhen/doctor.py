@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 from donewhen.cli.services import CheckProgram, DoctorFacts
@@ -24,6 +28,7 @@ from donewhen.workspace.processes import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.owners import others_files
+from donewhen.workspace.watching import watcher_for
 
 SHELL_WORDS = frozenset((*":.[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "test", "true"))
 
@@ -39,13 +44,15 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
         own, others = _goals(root)
         checks, problems = _checks(root, own, checker)
         state = _state_folder(problems)
+        watcher, unwatched = asyncio.run(_watcher(root, Path(scratch)))
         rooms, hindrance, owners = asyncio.run(_rooms(root, Path(state or scratch), checker))
         return DoctorFacts(
             interpreter=python,
             why=f"from {environment}" if environment else "the first on PATH",
             path=tuple(path.split(os.pathsep)),
             checks=checks,
-            watcher=_watcher(),
+            watcher=watcher,
+            watcher_hindrance=unwatched,
             state_folder=state,
             problems=tuple(problems),
             goals=own,
@@ -107,10 +114,29 @@ def _program(check: Check, checker: CommandChecker) -> str | None:
     return checker.program(check) or ("the shell" if words and words <= SHELL_WORDS else None)
 
 
-def _watcher() -> str:
-    import watchfiles
+WATCHED_BY = {"linux": "inotify", "darwin": "FSEvents", "win32": "ReadDirectoryChangesW"}
+_WATCHED_WITHIN = 5.0
 
-    return f"watchfiles {watchfiles.__version__}"
+
+async def _watcher(root: Path, scratch: Path) -> tuple[str, str]:
+    """What watches the folder, found out by watching it, and why nothing does."""
+    watcher = watcher_for(root, scratch)
+    watcher.start(lambda: None)
+    try:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_WATCHED_WITHIN):
+                while await watcher.drain() and not watcher.polls:
+                    watcher.take()
+                    await asyncio.sleep(0.01)
+                if watcher.warning is None:
+                    begun = time.monotonic()
+                    await watcher.drain()
+                    heard = 1000 * (time.monotonic() - begun)
+                    system = WATCHED_BY.get(sys.platform, sys.platform)
+                    return f"{system}, through watchfiles {version('watchfiles')}: heard after {heard:.0f} ms", ""
+    finally:
+        watcher.close()
+    return "", watcher.warning or "the system reports no changes: they are looked for every few seconds"
 
 
 def _state_folder(problems: list[str]) -> str:

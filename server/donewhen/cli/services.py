@@ -138,6 +138,7 @@ class DoctorFacts:
     path: tuple[str, ...] = ()
     checks: tuple[CheckProgram, ...] = ()
     watcher: str = ""
+    watcher_hindrance: str = ""
     state_folder: str = ""
     problems: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()

@@ -23,8 +23,7 @@ from donewhen.workspace.scanning import Scanner
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
 from donewhen.workspace.streams import own_streams
 from donewhen.workspace.undisturbed import undisturbed
-from donewhen.workspace.watchers import watcher_for
-from donewhen.workspace.watching import NoWatcher, Watcher
+from donewhen.workspace.watching import NoWatcher, Watcher, watcher_for
 
 _UNOPENED = Manifest({})
 
@@ -323,6 +322,7 @@ class FolderWorkspace:
 
     def saved_by_client(self, path: str, text: str) -> None:
         self._saves.note(path, text)
+        self._pulse.beat()  # an editor says so sooner than the system
 
     def is_persons(self, path: str) -> bool:
         try:
