@@ -305,16 +305,10 @@ asyncio.run(main(Path(sys.argv[1])))
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 @pytest.mark.parametrize("limit", ["max_inotify_watches", "max_inotify_instances"])
 def test_a_full_system_is_said_and_changes_are_found_by_looking(limit: str, tmp_path: Path) -> None:
-    few = (
-        f'echo 4 >/proc/sys/user/{limit} && exec "$@"'
-        if limit.endswith("watches")
-        else (f'echo 0 >/proc/sys/user/{limit} && exec "$@"')
-    )
-    inside = ["unshare", "--user", "--map-root-user", "sh", "-c", few, "sh"]
-    if (
-        shutil.which("unshare") is None
-        or subprocess.run([*inside, "true"], check=False, capture_output=True).returncode
-    ):
+    few = 4 if limit.endswith("watches") else 0
+    limited = f'echo {few} >/proc/sys/user/{limit} && exec "$@"'
+    inside = ["unshare", "--user", "--map-root-user", "sh", "-c", limited, "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*inside, "true"], check=False).returncode:
         pytest.skip("no user namespace can be made here")
     done = subprocess.run(
         [*inside, sys.executable, "-c", UNDER_A_LIMIT, str(tmp_path)],
