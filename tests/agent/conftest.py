@@ -1,4 +1,5 @@
-"""A workspace of its own for each test, and one language server for those that need no process of their own."""
+"""A workspace of its own for each test, one model host for all commands, and one language server for the tests that
+need none of their own."""
 
 from __future__ import annotations
 
@@ -7,13 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.host import SharedHost
 from tests.agent.room import Room
 from tests.agent.site import Site
 
 
+@pytest.fixture(scope="session")
+def host() -> Iterator[SharedHost]:
+    with SharedHost() as host:
+        yield host
+
+
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path)
+def site(tmp_path: Path, host: SharedHost) -> Iterator[Site]:
+    made = Site(tmp_path, host=host)
     yield made
     made.clean_up()
 

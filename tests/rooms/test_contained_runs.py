@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from donewhen.testing.models import ScriptedModels, calls, says
+from tests.agent.host import SharedHost
 from tests.agent.site import Site
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands are Linux's")
@@ -18,9 +19,15 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for comma
 GOAL = "# A note\n\n- [ ] `test -f note.txt` passes\n"
 
 
+@pytest.fixture(scope="module")
+def host() -> Iterator[SharedHost]:
+    with SharedHost() as host:
+        yield host
+
+
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path)
+def site(tmp_path: Path, host: SharedHost) -> Iterator[Site]:
+    made = Site(tmp_path, host=host)
     (tmp_path / "home" / ".ssh").mkdir(parents=True)
     (tmp_path / "home" / ".ssh" / "key").write_text("s3cret")
     made.goal(GOAL)
@@ -48,7 +55,7 @@ def test_the_agents_commands_run_unasked_in_a_room_and_reach_nothing_else(site: 
         says("done").expecting(matches=["(?i)nobody is asked"]),
     ]
     with ScriptedModels({"worker": worker}) as models:
-        done = site.cli(
+        done = site.process(
             "run", "--json", "--worker", "agent", "--model", "openai/worker", "--api-base", models.base_url,
             "--approve", "deny", variables=home(site),
         )  # fmt: skip
@@ -112,7 +119,7 @@ def with_claude(site: Site) -> dict[str, str]:
 
 
 def command(site: Site, sandbox: str, said: str, variables: dict[str, str]) -> tuple[int, dict[str, Any], str]:
-    done = site.cli(
+    done = site.process(
         "run", "--json", "--worker-command", said, "--sandbox", sandbox, "--max-iterations", "1", variables=variables
     )
     return done.returncode, json.loads(done.stdout.splitlines()[-1]), done.stderr
@@ -159,7 +166,7 @@ def test_checks_run_in_rooms_by_setting(site: Site, setting: str) -> None:
     (site.root / "test_a.py").write_text("def test_a():\n    assert True\n")
     out = "sh -c 'echo x > ../out; mkdir .git || mkdir .git/x'"
     site.goal(f"# Out\n\n- [ ] `{python}` passes\n- [ ] `{out}` passes\n")
-    done = site.cli("check", "--json", variables={**home(site), "DONEWHEN_SANDBOX_CHECKS": setting})
+    done = site.process("check", "--json", variables={**home(site), "DONEWHEN_SANDBOX_CHECKS": setting})
     last = json.loads(done.stdout)
     assert [one["status"] for one in last["requirements"]] == ["met", "unmet" if setting == "on" else "met"], last
     assert (site.root.parent / "out").exists() == (setting == "off")
