@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import settings
+from xdist.scheduler.loadfile import LoadFileScheduling
 
 # Whoever started the tests may have these ignored, as nohup and a shell's `&` do: programs that are tested would
 # inherit that, and would not end by them.
@@ -19,3 +23,32 @@ _given = settings.get_profile(settings.get_current_profile_name())
 settings.register_profile("full", _given, deadline=None, max_examples=100)
 settings.register_profile("quick", _given, deadline=None, max_examples=20)
 settings.load_profile("quick")
+
+HERE = Path(__file__).parent
+FIRST = ("lsp", "agent", "rooms", "cli", "faults", "acts", "library", "goalbench", "evidence")
+"""The folders whose tests start processes: what takes longest begins first, so that no worker is left with it."""
+WHOLE = ("agent", "models")
+"""The folders that one worker takes whole: their tests share a model host, which takes seconds to start."""
+
+
+class ByFile(LoadFileScheduling):
+    """Hands a file's tests to one worker, and all tests of some folders."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        folder = Path(file).parts[1:2]
+        return f"tests/{folder[0]}" if folder and folder[0] in WHOLE else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
+    if config.getoption("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False  # the order is that of the collection, see below
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        order = {name: number for number, name in enumerate(FIRST)}
+        items.sort(key=lambda item: order.get(item.path.relative_to(HERE).parts[0], len(FIRST)))

@@ -135,11 +135,13 @@ def refused(ended: Ended) -> list[str]:
 @pytest.mark.parametrize(
     ("how", "act"),
     [
-        *(("directly", act) for act in CALLS),
-        *(("without the mark", act) for act in ("waive", "stop")),
-        *(("as a daemon", act) for act in ("waive", "accept", "stop")),
+        ("directly", "waive"),
+        ("without the mark", "stop"),
         ("as a daemon with a terminal", "accept"),
-        ("by the library", "waive"),
+        *(pytest.param("directly", act, marks=pytest.mark.slow) for act in CALLS if act != "waive"),
+        pytest.param("without the mark", "waive", marks=pytest.mark.slow),
+        *(pytest.param("as a daemon", act, marks=pytest.mark.slow) for act in ("waive", "accept", "stop")),
+        pytest.param("by the library", "waive", marks=pytest.mark.slow),
     ],
 )
 def test_a_worker_gets_no_act_through(site: Site, how: str, act: str) -> None:
@@ -273,6 +275,7 @@ def test_a_script_without_a_terminal_stops_its_run_at_any_time(site: Site) -> No
     site.end(run)
 
 
+@pytest.mark.slow
 def test_a_script_acts_once_the_run_is_paused(site: Site) -> None:
     run = waiting(site)
     assert site.call("pause", site.run_id).code == 0
@@ -281,6 +284,7 @@ def test_a_script_acts_once_the_run_is_paused(site: Site) -> None:
     assert (waived.code, waived.last["counts"]["waived"]) == (0, 1), waived.errors
 
 
+@pytest.mark.slow
 def test_another_runtime_folder_is_no_hindrance(site: Site, tmp_path: Path) -> None:
     """As for a job of cron, which has none."""
     runtime = tmp_path / "runtime"

@@ -46,7 +46,9 @@ def recorded(site: Site, kind: str) -> float:
 
 
 @pytest.mark.conformance("C19", "A3")
-@pytest.mark.parametrize("phase", ["worker", "check", "waiting"])
+@pytest.mark.parametrize(
+    "phase", ["worker", *(pytest.param(phase, marks=pytest.mark.slow) for phase in ("check", "waiting"))]
+)
 def test_stop_from_another_process_ends_the_run_with_every_child(make_site: Make, phase: str) -> None:
     site = make_site(goal=HANGING_CHECK) if phase == "check" else make_site(script=HANGS)
     run = site.begin_run("--worker", "human") if phase == "waiting" else site.begin_run()
@@ -91,7 +93,8 @@ async def test_a_request_reaches_the_owner_within_half_a_second(site: Site) -> N
 
 @pytest.mark.conformance("C20")
 @pytest.mark.parametrize(
-    ("name", "code"), [("SIGINT", 130), ("SIGTERM", 3), pytest.param("SIGHUP", 3, marks=pytest.mark.slow)]
+    ("name", "code"),
+    [("SIGINT", 130), *(pytest.param(name, 3, marks=pytest.mark.slow) for name in ("SIGTERM", "SIGHUP"))],
 )
 def test_signals_pause_and_resume_goes_on(make_site: Make, name: str, code: int) -> None:
     site = make_site(script=HANGS)
@@ -124,6 +127,7 @@ def test_one_run_at_a_time_and_its_owner_is_named(make_site: Make) -> None:
     assert (ended.code, ended.last["status"]) == (0, "complete")
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C20")
 def test_of_two_resumptions_at_once_one_wins(make_site: Make) -> None:
     site = make_site(script=HANGS)
@@ -141,6 +145,7 @@ def test_of_two_resumptions_at_once_one_wins(make_site: Make) -> None:
     assert (events.count("RunInterrupted"), events.count("RunResumed"), events.count("TurnFinished")) == (1, 1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C20")
 def test_a_capped_run_needs_a_raised_limit_and_keeps_its_counts(site: Site) -> None:
     capped = site.run("--max-iterations", "2")
@@ -190,6 +195,7 @@ def test_the_time_limit_interrupts_what_hangs(make_site: Make, phase: str) -> No
 # ------------------------------------------------------------------------------------------- approval
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A2")
 def test_an_answer_while_the_run_is_paused_is_what_the_turn_gets(make_site: Make) -> None:
     """Nobody can be asked here: the run pauses with the question open, and the answer is asked for only once."""

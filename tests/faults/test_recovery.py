@@ -132,6 +132,7 @@ def finished_once(site: Site, ended: Ended) -> None:
     assert not (site.root / "half.txt").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A13", "A15")
 def test_with_worker_human_nothing_is_ever_put_back(site: Site) -> None:
     """What a person edits while nobody watches is seen by the resumed run, and stays."""
@@ -150,6 +151,7 @@ def test_with_worker_human_nothing_is_ever_put_back(site: Site) -> None:
     assert "InterruptOpened" not in site.events()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C20")
 def test_a_check_that_outlives_its_supervisor_blocks_nothing(make_site: Callable[..., Site]) -> None:
     site = make_site(goal="# Goal\n\n- [ ] `python -S ../hang.py check` passes\n")

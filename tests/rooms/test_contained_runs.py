@@ -137,6 +137,7 @@ def test_another_agent_is_contained_where_that_is_said_with_its_own_folders(site
     assert "s3cret" not in site.cli("report").stdout
 
 
+@pytest.mark.slow
 def test_another_agent_runs_outside_by_itself_and_that_is_said(site: Site) -> None:
     code, last, said = command(site, "auto", "claude -p", with_claude(site))
     assert (code, last["status"]) == (0, "complete"), last
@@ -147,6 +148,7 @@ def test_another_agent_runs_outside_by_itself_and_that_is_said(site: Site) -> No
         assert "its commands outside of rooms" in site.cli(*words).stdout
 
 
+@pytest.mark.slow
 def test_a_command_that_misses_something_of_home_is_told_what_to_do(site: Site) -> None:
     (Path(home(site)["HOME"]) / ".mine").mkdir()
     (Path(home(site)["HOME"]) / ".mine" / "login").write_text("me")
@@ -160,7 +162,7 @@ def test_a_command_that_misses_something_of_home_is_told_what_to_do(site: Site) 
     assert (code, last["status"]) == (0, "complete"), last
 
 
-@pytest.mark.parametrize("setting", ["off", "on"])
+@pytest.mark.parametrize("setting", [pytest.param("off", marks=pytest.mark.slow), "on"])
 def test_checks_run_in_rooms_by_setting(site: Site, setting: str) -> None:
     python = f"{sys.executable} -m pytest -q -p no:cacheprovider"
     (site.root / "test_a.py").write_text("def test_a():\n    assert True\n")
