@@ -143,6 +143,25 @@ async def test_an_installed_runner_may_come_and_may_not_change(
     assert (found.kind, found.path) == ("environment", "node_modules/@vitest")
 
 
+async def test_a_program_that_a_packages_script_finds_beside_it_first_is_another_one(
+    root: Path, tmp_path: Path, write: Write
+) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("npm", "node"):
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    probes = WorkspaceProbes(lambda: {"PATH": str(tmp_path / "bin")})
+    goal = goal_of("npm test")
+    write("package.json", '{"scripts": {"test": "node --test && jest"}}')
+    baseline = await facts(probes, root, goal)
+    write("node_modules/.bin/jest", "#!/bin/sh\n")  # installed by the work, as it should be
+    assert compare(baseline, await facts(probes, root, goal)) == ()
+    write("node_modules/.bin/node", "#!/bin/sh\necho '# pass 3'\n")
+    (found,) = compare(baseline, await facts(probes, root, goal))
+    assert found.kind == "check_program"
+    assert "node_modules/.bin/node" in found.message
+
+
 @pytest.mark.conformance("A8")
 async def test_a_program_that_is_replaced_outside_of_the_workspace_is_found(root: Path, tmp_path: Path) -> None:
     real, fake = tmp_path / "real", tmp_path / "fake"

@@ -22,7 +22,13 @@ from tests.vscode.site import BAR, project
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 GOAL = "# Notes\n\n- [ ] `test -f NOTES.md` passes\n"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-COMPILED = ("pydantic_core/_pydantic_core", "yaml/_yaml", "psutil/", "watchfiles/_rust_notify")
+COMPILED = ("pydantic_core/_pydantic_core", "yaml/_yaml", "tree_sitter/_binding")
+"""For each Python; the others are for any."""
+FOR_ANY = (
+    "psutil/",
+    "watchfiles/_rust_notify",
+    *(f"tree_sitter_{one}/_binding" for one in ("javascript", "python", "rust", "typescript")),
+)
 ENDINGS = {
     "linux-x64": "{abi}-x86_64-linux-gnu.so",
     "linux-arm64": "{abi}-aarch64-linux-gnu.so",
@@ -108,10 +114,10 @@ def test_it_brings_what_is_compiled_for_each_python_and_that_machine(platform: s
         tag = "cp{}" if platform == "win32-x64" else "cpython-{}"
         for python in PYTHONS:
             abi = tag.format(python.replace(".", ""))
-            for name in COMPILED[:2]:
+            for name in COMPILED:
                 assert f"{name}.{ending.format(abi=abi)}" in compiled
-        assert [name for name in compiled if not name.startswith(COMPILED)] == []
-        assert all(any(one.startswith(name) for one in compiled) for name in COMPILED)
+        assert [name for name in compiled if not name.startswith((*COMPILED, *FOR_ANY))] == []
+        assert all(any(one.startswith(name) for one in compiled) for name in FOR_ANY)
         for name in compiled:
             assert machine_of(package.read(f"extension/bundled/{name}")) == MACHINES[platform], name
         assert missing(package, platform) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from donewhen.core.events import EndStatus
-from donewhen.core.findings import findings_preview, unaccepted
+from donewhen.core.findings import findings_preview, told_of_trials, unaccepted, worker_says
 from donewhen.core.goal import Requirement
 from donewhen.core.integrity_facts import TRIAL_FINDINGS
 from donewhen.core.proof import (
@@ -205,8 +205,7 @@ def _person(state: RunState) -> Action | None:
 
 def _about_trials(state: RunState) -> bool:
     """The worker was told what trials refuse, and says something to it: a person is asked about both at once."""
-    told = [one for one in state.open_findings if one.finding.kind in TRIAL_FINDINGS and one.since < state.turns_ended]
-    return bool(told) and findings_alone(state)
+    return told_of_trials(state) and findings_alone(state)
 
 
 def _findings(state: RunState) -> Action | None:
@@ -314,12 +313,11 @@ def _findings_question(state: RunState) -> Interrupt:
     tried = all(one.finding.kind in TRIAL_FINDINGS for one in known)
     what = f"trials refuse the proof ({ids})" if tried else f"the proof itself was changed ({ids})"
     title = f"{rest}, but {what}. {accept}, have the worker undo it, or end the run?"
-    if tried and state.claim is not None and state.claim.text:
-        title += f" The worker says: {state.claim.text}"
     if tried and state.tried is not None and state.tried.advice:
         title += f" {state.tried.advice}"
     if cap is not None and state.iteration >= cap:
         title += f" The worker has no turn left: the limit of {_iterations(cap)} is reached."
+    title += worker_says(state)
     return Interrupt(
         f"I{state.interrupt_count + 1}",
         "question",

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from donewhen.core.feedback import keep_ends
-from donewhen.core.integrity_facts import IntegrityFinding
+from donewhen.core.integrity_facts import TRIAL_FINDINGS, IntegrityFinding
 from donewhen.core.state import KnownFinding, RunState
 
 MAX_DIFF = 4_000
@@ -14,7 +14,11 @@ MAX_DIFF = 4_000
 MAX_DIFFS = 24_000
 """Characters of the diffs of one audit."""
 MAX_LISTED = 20
+MAX_WORDS = 600
+"""Characters of what a worker says to what trials refuse."""
 CONTEXT_LINES = 3
+
+_NO_QUOTES = str.maketrans("“”", "''")
 
 
 def finding_diff(path: str, before: bytes | None, after: bytes | None, limit: int = MAX_DIFF) -> str:
@@ -59,11 +63,26 @@ def unaccepted(state: RunState) -> str:
     listed = "; ".join(f"{one.id} {one.finding.kind}{place(one.finding)}" for one in known[:MAX_LISTED])
     more = f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
     them = "it" if len(known) == 1 else "them"
+    said = worker_says(state)
     accept = f'donewhen accept {state.run_id} --all --reason "..."'
     return (
         f"the proof itself was changed, which a person has to settle. Accept {them} with `{accept}`, "
-        f"or undo {them}; then resume: {listed}{more}"
+        f"or undo {them}; then resume: {listed}{more}{f'.{said}' if said else ''}"
     )
+
+
+def told_of_trials(state: RunState) -> bool:
+    """Whether a worker's turn ended after it was told of something that trials refuse still."""
+    return any(one.finding.kind in TRIAL_FINDINGS and one.since < state.turns_ended for one in state.open_findings)
+
+
+def worker_says(state: RunState) -> str:
+    """A sentence with what the worker said when it was told of what trials refuse, to follow other text; empty where
+    it said nothing. It stands in quotes that it can't close, on one line and bounded: nothing in it can pass for a word
+    of the server or the judge."""
+    printable = "".join(char if char.isprintable() else " " for char in state.last_words)
+    words = " ".join(keep_ends(" ".join(printable.split()), MAX_WORDS).translate(_NO_QUOTES).split())
+    return f" The worker says: “{words}”" if words and told_of_trials(state) else ""
 
 
 def _text(content: bytes | None) -> str | None:

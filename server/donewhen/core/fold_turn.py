@@ -83,6 +83,7 @@ def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState
         turn=None,
         turns_ended=state.turns_ended + 1,
         claim=Claim(result.claim.state, result.claim.text) if needs_person else None,
+        last_words="" if failed else result.claim.text,
         late_answers={},
         hints_read=(),
         unfinished_usage=Usage(),

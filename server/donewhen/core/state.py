@@ -183,6 +183,8 @@ class RunState:
     """The last turn's claim, as long as it needs a person or the judge."""
     claim_judged: str | None = None
     """What the judge said to the claim where it did not confirm it: then a person is asked."""
+    last_words: str = ""
+    """What the worker said at the end of its last turn, however it ended: a claim. Empty after a turn that failed."""
     failures: int = 0
     last_error: str | None = None
     fatal: str | None = None

@@ -67,14 +67,17 @@ class Environment:
     ) -> tuple[ProgramFact, ...]:
         """One fact for each program that a check's commands start, itself or through what their words stand for."""
         found: dict[tuple[str, str], ProgramFact] = {}
-        places: dict[tuple[str, str], Path | None] = {}
+        places: dict[tuple[str, str, bool], Path | None] = {}
         for command in commands:
             for name in _program_words(command):
                 if (command.check_id, name) in found:
                     continue
-                place = (name, command.folder)
+                place = (name, command.folder, command.nested)
                 if place not in places:
-                    places[place] = which(name, root, command.folder, environment)
+                    # Scripts of a package find what is installed beside it before anything else.
+                    beside = f"{_BESIDE}/{name}" if command.nested and "/" not in name else name
+                    found_beside = which(beside, root, command.folder, environment)
+                    places[place] = found_beside or which(name, root, command.folder, environment)
                 path = places[place]
                 # Not every word of a script is a program: those of the goal's own commands are.
                 if path is not None or not command.nested:
@@ -227,13 +230,14 @@ def _program_words(command: Command) -> Iterator[str]:
     if plain and ("/" not in first or _installed(first)):
         yield first
     if segment.tool and segment.tool[0] != first:
-        installed = f"node_modules/.bin/{segment.tool[0]}"
+        installed = f"{_BESIDE}/{segment.tool[0]}"
         if first in ("npx", "npm", "pnpm", "yarn", "bunx"):
             yield installed
     elif segment.tool and command.folder == "" and first in _NODE_TOOLS:
-        yield f"node_modules/.bin/{first}"
+        yield f"{_BESIDE}/{first}"
 
 
+_BESIDE = "node_modules/.bin"
 _NODE_TOOLS = frozenset(
     {"jest", "vitest", "mocha", "ava", "tap", "tsc", "eslint", "playwright", "cypress", "karma", "biome"}
 )

@@ -78,7 +78,7 @@ JAVASCRIPT = Ecosystem(
     disguises=(
         Disguise(r"\bprocess\.env\b(?!(?:\.\w+|\[[^\]]*\])\s*(?:=(?!=)|\|\|=|\?\?=))", _VARIABLES),
         Disguise(
-            r"\bimport\.meta\.env\b",
+            r"(?:\bimport\.meta|\(import\.meta as [^()]+\))\??\.env\b",
             "({ ...import.meta.env, MODE: 'production', TEST: undefined, VITEST: undefined })",
         ),
         Disguise(r"\bprocess\.argv\b(?!\s*=(?!=))", "[process.argv[0], 'app', ...process.argv.slice(2)]"),
