@@ -1,6 +1,6 @@
 """Java, Kotlin, Scala: Maven, Gradle, sbt, JUnit, checkstyle."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Plant, Suppression, globs
+from donewhen.ecosystems.table import Ecosystem, Plant, Suppression, globs
 
 JVM = Ecosystem(
     "jvm",

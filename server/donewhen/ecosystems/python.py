@@ -1,6 +1,6 @@
 """Python: pytest, unittest, tox, nox, ruff, mypy, pyright and what configures them."""
 
-from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
+from donewhen.ecosystems.table import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
 
 _OF_TESTS = '__import__("re").search("(?i)test|pluggy|nose|^CI$|^PYTHON|^__main__$", {})'
 """What in the names of variables, modules and arguments tells of a test."""

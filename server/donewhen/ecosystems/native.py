@@ -1,6 +1,6 @@
 """C and C++: CMake, CTest, autotools, Meson, googletest, clang-tidy."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Plant, Suppression, globs
+from donewhen.ecosystems.table import Ecosystem, Plant, Suppression, globs
 
 NATIVE = Ecosystem(
     "native",

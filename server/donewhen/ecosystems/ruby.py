@@ -1,6 +1,6 @@
 """Ruby: RSpec, minitest, rake, RuboCop."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Plant, Suppression, globs
+from donewhen.ecosystems.table import Ecosystem, Plant, Suppression, globs
 
 RUBY = Ecosystem(
     "ruby",

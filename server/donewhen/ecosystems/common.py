@@ -1,6 +1,6 @@
 """What is the same in every language."""
 
-from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, globs
+from donewhen.ecosystems.table import Disguise, Ecosystem, globs
 
 COMMON = Ecosystem(
     "common",

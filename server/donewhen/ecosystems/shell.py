@@ -1,6 +1,6 @@
 """Shell: bats, shunit2, shellcheck, and scripts that a check names."""
 
-from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Plant, Suppression, globs
+from donewhen.ecosystems.table import Disguise, Ecosystem, Plant, Suppression, globs
 
 SHELL = Ecosystem(
     "shell",

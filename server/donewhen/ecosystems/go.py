@@ -1,6 +1,6 @@
 """Go: `go test`, gotestsum, golangci-lint, staticcheck."""
 
-from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Plant, Suppression, globs
+from donewhen.ecosystems.table import Disguise, Ecosystem, Plant, Suppression, globs
 
 GO = Ecosystem(
     "go",

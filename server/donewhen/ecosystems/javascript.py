@@ -1,6 +1,6 @@
 """JavaScript and TypeScript: vitest, jest, mocha, node:test, bun, deno, playwright, cypress, eslint, tsc, biome."""
 
-from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
+from donewhen.ecosystems.table import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
 
 _SOURCES = globs("**/*.[jt]s* **/*.[cm][jt]s")
 

@@ -1,6 +1,6 @@
 """Rust: `cargo test`, nextest, clippy, rustfmt."""
 
-from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
+from donewhen.ecosystems.table import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
 
 RUST = Ecosystem(
     "rust",

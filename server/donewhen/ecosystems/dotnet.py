@@ -1,6 +1,6 @@
 """C# and F#: `dotnet test`, xUnit, NUnit, MSTest, analysers."""
 
-from donewhen.core.ecosystems.ecosystem import Ecosystem, Plant, Suppression, globs
+from donewhen.ecosystems.table import Ecosystem, Plant, Suppression, globs
 
 DOTNET = Ecosystem(
     "dotnet",
