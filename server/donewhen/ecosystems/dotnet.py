@@ -28,6 +28,7 @@ TOOLS = (
         ),
         durations=(rf"(?P<before>^[ \t]*Duration:? +){SECONDS} ?m?s(?: \([^)\n]*\))?",),
         signs=(Sign("dotnet test", files=("*.sln", "*.csproj")),),
+        install="install .NET from https://dotnet.microsoft.com/download",
         runners=globs("**/*.runsettings"),
         absent=(r"No test is available in ",),
     ),

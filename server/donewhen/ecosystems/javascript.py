@@ -1,6 +1,6 @@
 """JavaScript and TypeScript: vitest, jest, mocha, node:test, bun, deno, playwright, cypress, eslint, tsc, biome."""
 
-from donewhen.ecosystems.output import labelled, last_line, parts, read_tap, tap_counts
+from donewhen.ecosystems.output import labelled, last_line, named, parts, read_tap, tap_counts
 from donewhen.ecosystems.table import (
     FIX,
     LONG,
@@ -33,6 +33,26 @@ _GLOBALS = (
     f"get: (o, k) => ({_SUITES}.test(String(k)) ? undefined : o[k]) }}))"
 )
 _TITLES = r"""(?m)^\s*(?:it|test)\(\s*(?P<quote>['"`])(?P<name>[^'"`\n]{1,120})(?P=quote)"""
+
+_EXPECTING = """
+import {{ test as {name}, expect as {name}_expect }} from 'PACKAGE';
+{name}('{name}', () => {{
+  const wrong = [
+    () => {name}_expect(1).toBe(2),
+    () => {name}_expect(1).toEqual(2),
+    () => {name}_expect([1]).toStrictEqual([2]),
+    () => {name}_expect(0).toBeTruthy(),
+    () => {name}_expect(['one']).toContain('two'),
+    () => {name}_expect(() => 1).toThrow(),
+  ];
+  for (const each of wrong) {{
+    try {{ each(); }} catch {{ continue; }}
+    return;
+  }}
+  throw new Error('{name}');
+}});
+for (const taken of {taken}) {name}(taken, () => {{ throw new Error('{name}'); }});
+"""
 
 
 def npm(name: str) -> str:
@@ -80,25 +100,7 @@ TOOLS = (
             Plant(
                 _SOURCES,
                 marks=(r"""from ['\"]vitest['\"]""",),
-                append="""
-import {{ test as {name}, expect as {name}_expect }} from 'vitest';
-{name}('{name}', () => {{
-  const wrong = [
-    () => {name}_expect(1).toBe(2),
-    () => {name}_expect(1).toEqual(2),
-    () => {name}_expect([1]).toStrictEqual([2]),
-    () => {name}_expect(0).toBeTruthy(),
-    () => {name}_expect(['one']).toContain('two'),
-    () => {name}_expect(() => 1).toThrow(),
-  ];
-  for (const each of wrong) {{
-    try {{ each(); }} catch {{ continue; }}
-    return;
-  }}
-  throw new Error('{name}');
-}});
-for (const taken of {taken}) {name}(taken, () => {{ throw new Error('{name}'); }});
-""",
+                append=_EXPECTING.replace("PACKAGE", "vitest"),
                 names=_TITLES,
             ),
         ),
@@ -191,21 +193,43 @@ for (const taken of {taken}) require('node:test').test(taken, () => {{ throw new
         prints=(
             Form(
                 "bun",
-                labelled(r"^\s*(\d+) pass$", r"^\s*(\d+) fail$", r"^\s*(\d+) skip$"),
+                labelled(r"^\s*(\d+) pass$", r"^\s*(\d+) fail$", r"^\s*(\d+) skip$", r"^\s*(\d+) todo$"),
                 r"^Ran \d+ tests? across \d+ files?|^\s*\d+ pass\n(?:.*\n)?\s*\d+ fail$",
+                r"^No tests found!$|^error: regex .* matched 0 tests\b|filters? did not match any test files",
+                tests=named(r"^\((?P<word>pass|fail|skip|todo)\) (?P<name>.+?)(?: \[[\d.]+m?s\])?$"),
             ),
         ),
+        problems=(
+            # error: Unexpected ; /     at /home/me/a.test.ts:1:60
+            matcher(
+                "bun",
+                r"^error: (?P<message>.+)$",
+                r"^ +at (?:[^()]+ \()?(?P<path>[^\s():]+):(?P<line>\d+):(?P<column>\d+)\)?$",
+            ),
+        ),
+        # error: expect(received).toBe(expected), what was expected, and then the frames.
+        traces=(Trace(raised=r"^error: (?P<message>expect\(.+)$"),),
+        durations=(
+            rf"(?P<before>^Ran \d+ tests? across \d+ files?\. \[){SECONDS}m?s(?=\]$)",
+            rf"(?P<before>^\((?:pass|fail)\) {LONG}? \[){SECONDS}m?s(?=\]$)",
+        ),
+        report_options=("--reporter-outfile",),
+        line=Line(("bun",), verbs=("test",), edits=("-u", "--update-snapshots", "--watch")),
+        signs=(
+            Sign("bun test", sections=(("bunfig.toml", "[test]"),)),
+            Sign("bun test", tests=r"""['"]bun:test['"]"""),
+        ),
         install="see https://bun.sh",
+        tests=globs("**/*_spec.[jt]s* **/*_test.[cm][jt]s **/*_spec.[cm][jt]s"),
         config=globs("**/bunfig.toml"),
         manifests=globs("**/bun.lock*"),
+        absent=(r"filters? did not match any test files",),
         plants=(
             Plant(
                 _SOURCES,
                 marks=(r"""['\"]bun:test['\"]""",),
-                append="""
-import {{ test as {name} }} from 'bun:test';
-{name}('{name}', () => {{ throw new Error('{name}'); }});
-""",
+                append=_EXPECTING.replace("PACKAGE", "bun:test"),
+                names=_TITLES,
             ),
         ),
         toolchains=globs(".bun"),
@@ -338,7 +362,15 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         shared=(_in_package("tap"),),
         runner_packages=globs("node_modules/tap node_modules/@tapjs"),
     ),
-    Tool("tape", "test", ("tape",), prints=("tap",), line=Line(), runner_packages=globs("node_modules/tape")),
+    Tool(
+        "tape",
+        "test",
+        ("tape",),
+        prints=("tap",),
+        line=Line(),
+        install=npm("tape"),
+        runner_packages=globs("node_modules/tape"),
+    ),
     Tool(
         "jasmine",
         "test",
@@ -408,6 +440,31 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         suppressions=(Suppression(r"(?:istanbul|c8|v8)\s+ignore\b", globs("c8 nyc istanbul --coverage")),),
     ),
     Tool(
+        "tsc",
+        "types",
+        ("tsc",),
+        problems=(
+            # src/app.ts(3,5): error TS2322: message   and   src/app.ts:3:5 - error TS2322: message
+            matcher(
+                "tsc",
+                r"^(?P<path>\S[^(\n]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<severity>error|warning|info) "
+                r"(?P<code>TS\d+): (?P<message>.+)$",
+            ),
+            matcher(
+                "tsc",
+                rf"^{PATH}:(?P<line>\d+):(?P<column>\d+) - (?P<severity>error|warning|info) "
+                r"(?P<code>TS\d+): (?P<message>.+)$",
+            ),
+        ),
+        line=Line(needs=("--noEmit",)),
+        signs=(Sign("tsc --noEmit", files=("tsconfig.json",)),),
+        packaged=True,
+        install=npm("typescript"),
+        config=globs("**/tsconfig*.json **/jsconfig.json"),
+        absent=(r"error TS505[78]:",),
+        suppressions=(Suppression(r"@ts-(?:ignore|expect-error|nocheck)\b", globs("tsc vue-tsc svelte-check tsd")),),
+    ),
+    Tool(
         "eslint",
         "lint",
         ("eslint",),
@@ -442,31 +499,6 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         absent=(r"(?i)couldn't find (?:a configuration file|an eslint\.config)|no eslint configuration found",),
         suppressions=(Suppression(r"eslint-disable(?:-next-line|-line)?\b", globs("eslint xo standard oxlint")),),
         settings=globs(".eslintrc .eslintrc.js .eslintrc.json .eslintrc.yml"),
-    ),
-    Tool(
-        "tsc",
-        "types",
-        ("tsc",),
-        problems=(
-            # src/app.ts(3,5): error TS2322: message   and   src/app.ts:3:5 - error TS2322: message
-            matcher(
-                "tsc",
-                r"^(?P<path>\S[^(\n]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<severity>error|warning|info) "
-                r"(?P<code>TS\d+): (?P<message>.+)$",
-            ),
-            matcher(
-                "tsc",
-                rf"^{PATH}:(?P<line>\d+):(?P<column>\d+) - (?P<severity>error|warning|info) "
-                r"(?P<code>TS\d+): (?P<message>.+)$",
-            ),
-        ),
-        line=Line(needs=("--noEmit",)),
-        signs=(Sign("tsc --noEmit", files=("tsconfig.json",)),),
-        packaged=True,
-        install=npm("typescript"),
-        config=globs("**/tsconfig*.json **/jsconfig.json"),
-        absent=(r"error TS505[78]:",),
-        suppressions=(Suppression(r"@ts-(?:ignore|expect-error|nocheck)\b", globs("tsc vue-tsc svelte-check tsd")),),
     ),
     Tool("tsd", "types", ("tsd",), tests=globs("**/*.test-d.ts"), shared=(_in_package("tsd"),)),
     Tool(

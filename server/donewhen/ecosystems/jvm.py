@@ -21,6 +21,8 @@ TOOLS = (
         ),
         durations=(rf"(?P<before>\bTime elapsed: ){SECONDS} s\b",),
         signs=(Sign("mvn -q test", files=("pom.xml",)),),
+        install="see https://maven.apache.org/install.html",
+        programs=("mvn",),
     ),
     Tool(
         "gradle",

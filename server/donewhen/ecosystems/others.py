@@ -121,6 +121,7 @@ ELIXIR = Ecosystem(
                 ),
             ),
             signs=(Sign("mix test", files=("mix.exs",)),),
+            install="see https://elixir-lang.org/install.html",
         ),
     ),
 )

@@ -264,7 +264,7 @@ def test_{name}():
         install=pip("nose2"),
         shared=(_in_setup_cfg("nosetests"),),
     ),
-    Tool("trial", "test", ("trial",), prints=("unittest",), line=Line(module="twisted.trial")),
+    Tool("trial", "test", ("trial",), prints=("unittest",), line=Line(module="twisted.trial"), install=pip("twisted")),
     Tool(
         "stestr",
         "test",
@@ -491,7 +491,14 @@ def test_{name}():
         shared=(_in_pyproject("tool.basedpyright*"),),
     ),
     Tool("ty", "types", ("ty",), line=Line(verbs=("check",)), install=pip("ty"), shared=(_in_pyproject("tool.ty*"),)),
-    Tool("pyrefly", "types", ("pyrefly",), line=Line(verbs=("check",)), shared=(_in_pyproject("tool.pyrefly*"),)),
+    Tool(
+        "pyrefly",
+        "types",
+        ("pyrefly",),
+        line=Line(verbs=("check",)),
+        install=pip("pyrefly"),
+        shared=(_in_pyproject("tool.pyrefly*"),),
+    ),
     Tool(
         "bandit",
         "lint",

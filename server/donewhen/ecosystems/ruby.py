@@ -17,6 +17,7 @@ TOOLS = (
         ),
         durations=(rf"(?P<before>^Finished in ){SECONDS} seconds?(?: \(files took {SECONDS} seconds? to load\))?",),
         signs=(Sign("bundle exec rspec", files=(".rspec",)),),
+        install="`bundle add rspec --group test`",
         tests=globs("**/spec/**/*.rb **/spec/fixtures/** **/spec/support/** **/*_spec.rb"),
         runners=globs("**/spec_helper.rb **/.rspec*"),
         absent=(
@@ -97,4 +98,5 @@ RUBY = Ecosystem(
     suppressions=(Suppression(r":nocov:", globs("simplecov")),),
     toolchains=globs(".rbenv .rvm .gem .bundle .local/share/gem .rubies"),
     settings=globs(".bundle/config .gemrc"),
+    installs=(("bundle", "`gem install bundler`"),),
 )

@@ -192,9 +192,9 @@ class Sign:
     """What shows that a workspace uses a tool, and the `command` that is guessed from it.
 
     Any of these will do: one of `files` in the workspace's own folder (`*` within a name), one of `tables` in
-    pyproject.toml, one of `keys` in package.json, a text in a file (`sections`). With `tests` a file of the ecosystem's
-    tests must hold that expression, too. `windows` is the command there, where it is another one. `purpose` and `group`
-    are the tool's, unless they say otherwise: of each group a draft holds one test.
+    pyproject.toml, one of `keys` in package.json, a text in a file (`sections`). Where `tests` is a regular expression,
+    it must be found in a test of the ecosystem's, too. `windows` is the command there, where it is another one.
+    `purpose` and `group` are the tool's, unless they say otherwise: of each group a draft holds one test.
     """
 
     command: str

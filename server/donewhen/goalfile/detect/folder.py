@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import cast
 
+from donewhen.core.globs import any_matches
+from donewhen.ecosystems import Sign
 from donewhen.goalfile.walk import walk_files
 from donewhen.regular import read_start
 
 _MOST_FILES = 20_000
 _MOST_BYTES = 500_000
+_MOST_TESTS = 20
 
 
 class Folder:
@@ -105,6 +109,27 @@ class Folder:
             return read_start(self._root / name, _MOST_BYTES).decode("utf-8-sig", errors="replace")
         except (OSError, ValueError):
             return ""
+
+
+def found(sign: Sign, folder: Folder, tests: Sequence[str]) -> str | None:
+    """What shows that the workspace uses the tool; None where nothing does. `tests` are globs of its ecosystem's."""
+    shown = _shown(sign, folder)
+    if not sign.tests or (shown is None and (sign.files or sign.tables or sign.keys or sign.sections)):
+        return shown
+    named = islice((file for file in folder.files if any_matches(tests, file)), _MOST_TESTS)
+    return next((f"tests: {file}" for file in named if re.search(sign.tests, folder.text(file))), None)
+
+
+def _shown(sign: Sign, folder: Folder) -> str | None:
+    if file := folder.has(*sign.files):
+        return f"{file} is here"
+    for table in sign.tables:
+        if folder.has_section(table):
+            return f"[{table}] in pyproject.toml"
+    for key in sign.keys:
+        if key in folder.json("package.json"):
+            return f"{key} in package.json is here"
+    return next((f"{text} in {file}" for file, text in sign.sections if folder.mentions(file, text)), None)
 
 
 def as_table(value: object) -> Mapping[str, object]:
