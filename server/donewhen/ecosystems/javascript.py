@@ -492,6 +492,7 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         nothing_checked=(r"No (?:source )?files matching\b",),
         line=Line(edits=FIX),
         signs=(Sign("eslint .", files=("eslint.config.*", ".eslintrc", ".eslintrc.*"), keys=("eslintConfig",)),),
+        hooks=(("eslint", "npx eslint ."),),
         packaged=True,
         install=npm("eslint"),
         config=globs("**/.eslintrc* **/.eslintignore **/eslint.config.*"),

@@ -119,6 +119,7 @@ def _unittest_run(ran: str, _: str, details: str) -> Counts:
     return max(int(ran) - failed - skipped, 0), failed, skipped
 
 
+_RUFF = ("ruff.toml", ".ruff.toml")
 _TYPE_IGNORE = r"#\s*type:\s*ignore\b"
 _NO_TYPE_CHECK = r"@(?:typing\.)?no_type_check\b"
 
@@ -363,6 +364,8 @@ def test_{name}():
         ),
         nothing_checked=(r"No Python files found\b",),
         line=Line(verbs=("check",), edits=FIX, module="ruff"),
+        signs=(Sign("ruff check{no_fix} .", files=_RUFF, tables=("tool.ruff",)),),
+        hooks=(("ruff", "ruff check ."), ("ruff-check", "ruff check .")),
         install=pip("ruff"),
         config=globs("**/ruff.toml **/.ruff.toml"),
         shared=(_in_pyproject("tool.ruff*"),),
@@ -380,17 +383,9 @@ def test_{name}():
         "lint",
         programs=("ruff",),
         line=Line(("ruff",), verbs=("format",), needs=("--check", "--diff"), module="ruff"),
+        signs=(Sign("ruff format --check .", files=_RUFF, tables=("tool.ruff",), setting="format", purpose="other"),),
+        hooks=(("ruff-format", "ruff format --check ."),),
         install=pip("ruff"),
-    ),
-    Tool(
-        "flake8",
-        "lint",
-        ("flake8",),
-        line=Line(module="flake8"),
-        install=pip("flake8"),
-        config=globs("**/.flake8"),
-        shared=(_in_pyproject("tool.flake8*"), _in_setup_cfg("flake8*")),
-        settings=globs(".config/flake8 .flake8"),
     ),
     Tool(
         "pylint",
@@ -427,6 +422,8 @@ def test_{name}():
         ("black",),
         nothing_checked=(r"No Python files are present\b",),
         line=Line(needs=("--check",), module="black"),
+        signs=(Sign("black --check .", tables=("tool.black",), purpose="other"),),
+        hooks=(("black", "black --check ."),),
         install=pip("black"),
         shared=(_in_pyproject("tool.black*"),),
         settings=globs(".config/black"),
@@ -437,10 +434,23 @@ def test_{name}():
         ("isort",),
         nothing_checked=(r"Nothing to do: no files\b",),
         line=Line(needs=("--check", "--check-only", "-c"), module="isort"),
+        hooks=(("isort", "isort --check ."),),
         install=pip("isort"),
         config=globs("**/.isort.cfg"),
         shared=(_in_pyproject("tool.isort*"), _in_setup_cfg("isort*")),
         settings=globs(".isort.cfg"),
+    ),
+    Tool(
+        "flake8",
+        "lint",
+        ("flake8",),
+        line=Line(module="flake8"),
+        signs=(Sign("flake8", files=(".flake8",), sections=(("setup.cfg", "[flake8]"), ("tox.ini", "[flake8]"))),),
+        hooks=(("flake8", "flake8"),),
+        install=pip("flake8"),
+        config=globs("**/.flake8"),
+        shared=(_in_pyproject("tool.flake8*"), _in_setup_cfg("flake8*")),
+        settings=globs(".config/flake8 .flake8"),
     ),
     Tool(
         "mypy",
@@ -448,6 +458,14 @@ def test_{name}():
         ("mypy",),
         nothing_checked=(r"There are no \.py\[i\] files in\b",),
         line=Line(edits=("--install-types",), module="mypy"),
+        signs=(
+            Sign(
+                "mypy {package}",
+                sections=tuple((file, "[mypy]") for file in ("mypy.ini", ".mypy.ini", "setup.cfg")),
+                tables=("tool.mypy",),
+                targets=("files", "packages", "modules"),
+            ),
+        ),
         install=pip("mypy"),
         config=globs("**/mypy.ini **/.mypy.ini"),
         shared=(_in_pyproject("tool.mypy*"), _in_setup_cfg("mypy*")),
@@ -472,6 +490,9 @@ def test_{name}():
         ),
         nothing_checked=(r"No (?:source )?files (?:found|matching\b)",),
         line=Line(edits=("--createstub", "--verifytypes"), module="pyright"),
+        signs=(
+            Sign("pyright {beside}", files=("pyrightconfig.json",), tables=("tool.pyright",), targets=("include",)),
+        ),
         install=pip("pyright"),
         config=globs("**/pyrightconfig.json"),
         shared=(_in_pyproject("tool.pyright*"),),
@@ -487,6 +508,14 @@ def test_{name}():
         "types",
         ("basedpyright",),
         line=Line(edits=("--writebaseline", "--verifytypes"), module="basedpyright"),
+        signs=(
+            Sign(
+                "basedpyright {beside}",
+                files=("basedpyrightconfig.json",),
+                tables=("tool.basedpyright",),
+                targets=("include",),
+            ),
+        ),
         install=pip("basedpyright"),
         shared=(_in_pyproject("tool.basedpyright*"),),
     ),

@@ -195,6 +195,11 @@ class Sign:
     pyproject.toml, one of `keys` in package.json, a text in a file (`sections`). Where `tests` is a regular expression,
     it must be found in a test of the ecosystem's, too. `windows` is the command there, where it is another one.
     `purpose` and `group` are the tool's, unless they say otherwise: of each group a draft holds one test.
+
+    In what shows it the tool has settings (a table, a section, the whole of a TOML or JSON file): `setting` must be
+    among them. Where one of `targets` is, the tool knows itself what to look at, and `{package}` and `{beside}` in the
+    command become nothing; else they become the package that is there, the first `.` without one. `{no_fix}` becomes
+    the option by which settings don't make ruff edit files.
     """
 
     command: str
@@ -203,6 +208,8 @@ class Sign:
     keys: tuple[str, ...] = ()
     sections: tuple[tuple[str, str], ...] = ()
     tests: str = ""
+    setting: str = ""
+    targets: tuple[str, ...] = ()
     windows: str = ""
     purpose: Purpose | None = None
     group: str = ""
@@ -272,7 +279,7 @@ class Tool(Files):
     - `always_reports`: the report that the server asks for is written whenever it really ran, so that what is printed
       proves nothing. `no_tests_exit`: the exit code that says that there was no test;
     - `report_options`, `report_variables`: by which it is told where to write its JUnit report;
-    - `line`, `signs`: how it is found in a workspace;
+    - `line`, `signs`: how it is found in a workspace; `hooks`: of pre-commit, by id, and the command that each is;
     - `packaged`: it comes with the packages of the project (`node_modules/.bin`);
     - `install`: how to get it, as the end of a sentence; `programs`: by which names, where `commands` don't tell.
     """
@@ -293,6 +300,7 @@ class Tool(Files):
     report_variables: tuple[str, ...] = ()
     line: Line | None = None
     signs: tuple[Sign, ...] = ()
+    hooks: tuple[tuple[str, str], ...] = ()
     packaged: bool = False
     install: str = ""
     programs: tuple[str, ...] = ()

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from donewhen.ecosystems import ECOSYSTEMS
 from donewhen.ecosystems.javascript import JAVASCRIPT
+from donewhen.ecosystems.python import PYTHON
 from donewhen.goalfile.detect.checks import DetectedCheck, slots, suggested
-from donewhen.goalfile.detect.folder import Folder, found
+from donewhen.goalfile.detect.folder import Folder, shown_by
 from donewhen.goalfile.detect.node import node_checks
 from donewhen.goalfile.detect.own import own_checks, recipes
-from donewhen.goalfile.detect.python import python_linters, python_tests, type_checkers
+from donewhen.goalfile.detect.python import python_linters, python_tests, python_types
 
 
 def detect(root: Path) -> tuple[DetectedCheck, ...]:
@@ -30,22 +31,22 @@ def detect(root: Path) -> tuple[DetectedCheck, ...]:
 
 
 def _from_signs(folder: Folder) -> Iterator[DetectedCheck]:
-    """What the rows of tools guess, but for what a package manager of Node's is there for (`node`)."""
+    """What the rows of tools guess, but for what `python` and `node` know how to run."""
     for ecosystem in ECOSYSTEMS:
         for tool in ecosystem.tools:
             for sign in tool.signs:
-                if ecosystem is JAVASCRIPT and not sign.group:
+                if ecosystem in (PYTHON, JAVASCRIPT) and not sign.group:
                     continue
-                if why := found(sign, folder, ecosystem.tests):
+                if shown := shown_by(sign, folder, ecosystem.tests):
                     command = sign.windows if sign.windows and os.name == "nt" else sign.command
                     program = command.split(" ")[0]
                     group = sign.group or ecosystem.group or ecosystem.name
                     purpose = sign.purpose or tool.purpose
-                    yield DetectedCheck(command, why, purpose, group, tool=program, programs=(program,))
+                    yield DetectedCheck(command, shown[0], purpose, group, tool=program, programs=(program,))
 
 
 SOURCES: tuple[Callable[[Folder], Iterator[DetectedCheck]], ...] = (
-    own_checks, python_tests, node_checks, type_checkers, python_linters, recipes, _from_signs,
+    own_checks, python_tests, node_checks, python_types, python_linters, recipes, _from_signs,
 )  # fmt: skip
 """Where checks come from, in the order in which they are offered."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from donewhen.core.commands.wrapped import segments
 from donewhen.ecosystems.javascript import JAVASCRIPT
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
-from donewhen.goalfile.detect.folder import Folder, as_table, found
+from donewhen.goalfile.detect.folder import Folder, as_table, shown_by
 from donewhen.goalfile.detect.lines import is_harmless
 
 _LOCKS = (
@@ -46,13 +46,13 @@ def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
         yield DetectedCheck(command, why, purpose, "node", True, name, needed, lacking=lacking)
     for tool in JAVASCRIPT.tools:
         for sign in tool.signs if tool.purpose not in purposes else ():
-            why = found(sign, folder, JAVASCRIPT.tests) if not sign.group else None
-            if why is not None:
+            shown = shown_by(sign, folder, JAVASCRIPT.tests) if not sign.group else None
+            if shown is not None:
                 program = sign.command.split(" ")[0]
                 command = f"{_EXECUTE[manager]} {sign.command}" if tool.packaged else sign.command
                 needed = dict.fromkeys((command.split(" ")[0], *_programs(folder, program)))
                 yield DetectedCheck(
-                    command, why, tool.purpose, "node", tool=program, programs=tuple(needed), lacking=lacking
+                    command, shown[0], tool.purpose, "node", tool=program, programs=tuple(needed), lacking=lacking
                 )  # fmt: skip
 
 
