@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.globs import matches
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.proof_files import (
@@ -25,6 +24,7 @@ from donewhen.core.proof_files import (
     targets,
 )
 from donewhen.core.proof_sections import combined, proof_part
+from donewhen.ecosystems import ECOSYSTEMS
 
 PROOF = """
 tests/test_quotes.py                    test

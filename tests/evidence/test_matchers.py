@@ -13,8 +13,8 @@ from donewhen.evidence.known_runners import read_line, what_runs
 from donewhen.evidence.masking import Masker
 from donewhen.evidence.matchers import find_problems
 from donewhen.evidence.places import Places
+from donewhen.evidence.printed import printed_totals
 from donewhen.evidence.text import strip_ansi
-from donewhen.evidence.totals import printed_totals
 
 FILES = (
     "app.py",

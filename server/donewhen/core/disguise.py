@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from posixpath import splitext
 
-from donewhen.core.ecosystems import ECOSYSTEMS, Disguise
 from donewhen.core.globs import any_matches
 from donewhen.core.special_cases import product_lines
+from donewhen.ecosystems import ECOSYSTEMS, Disguise
 
 
 @dataclass(frozen=True, slots=True)

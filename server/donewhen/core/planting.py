@@ -9,8 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from posixpath import dirname, join
 
-from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.globs import any_matches
+from donewhen.ecosystems import ECOSYSTEMS
 
 
 @dataclass(frozen=True, slots=True)

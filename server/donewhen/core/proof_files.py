@@ -17,9 +17,9 @@ from posixpath import normpath
 from typing import Literal
 
 from donewhen.core.commands.wrapped import Segment, folders, segments
-from donewhen.core.ecosystems import ECOSYSTEMS, Inline, Shared
 from donewhen.core.globs import any_matches, matches
 from donewhen.core.goal import Check, Goal
+from donewhen.ecosystems import ECOSYSTEMS, Inline, Shared
 
 Side = Literal["proof", "product", "both"]
 Role = Literal[

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
-from donewhen.core.ecosystems import Shared
+from donewhen.ecosystems import Shared
 
 _HEADING = re.compile(r"^\s*\[{1,2}\s*(?P<name>[^\]\n]+?)\s*\]{1,2}\s*(?:[#;].*)?$")
 _STRING = re.compile(r"""\"(?:\\.|[^"\\])*"|'[^']*'|#.*""")

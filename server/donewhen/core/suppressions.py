@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from donewhen.core.ecosystems import ECOSYSTEMS
+from donewhen.ecosystems import ECOSYSTEMS
 
 MAX_PLACES = 20
 

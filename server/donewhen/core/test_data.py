@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection, Iterable
 from posixpath import basename, dirname, splitext
 
-from donewhen.core.ecosystems import ECOSYSTEMS
-from donewhen.core.ecosystems.shell import SHELL
 from donewhen.core.proof_files import has_role, standing
+from donewhen.ecosystems import ECOSYSTEMS
+from donewhen.ecosystems.shell import SHELL
 
 _NAME = re.compile(r"[\w.@+-]*\w\.\w+")
 _QUOTED = re.compile(r"""(["'`])((?:\\.|(?!\1)[^\n\\]){1,200})\1""")

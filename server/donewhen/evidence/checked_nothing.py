@@ -7,22 +7,11 @@ from collections.abc import Sequence
 
 from donewhen.core.commands.wrapped import Segment
 from donewhen.core.evidence import TestTotals
+from donewhen.ecosystems import TOOLS
 from donewhen.evidence.known_runners import LINTERS
 
-_SAYS_SO = re.compile(
-    r"^\W*(?:(?:warning|error|info|note|go)\W+)*(?P<said>"
-    r"No Python files (?:found|are present)\b"  # ruff, black
-    r"|There are no \.py\[i\] files in\b"  # mypy
-    r"|No (?:source )?files (?:found|to (?:lint|check|analy[sz]e)|were processed|matching\b)"  # pyright, pylint, eslint
-    r"|Nothing to do: no files\b"  # isort
-    r"|[\"']?\S+[\"']? matched no packages"  # go
-    r"|No lintable files found"
-    r"|0 files inspected\b"
-    r"|Linting: 0 file"
-    r"|No go files to analy[sz]e"
-    r").*$",
-    re.IGNORECASE | re.MULTILINE,
-)
+_SAID = "|".join(dict.fromkeys(said for tool in TOOLS for said in tool.nothing_checked))
+_SAYS_SO = re.compile(rf"^\W*(?:(?:warning|error|info|note|go)\W+)*(?P<said>{_SAID}).*$", re.IGNORECASE | re.MULTILINE)
 
 
 def checked_nothing(output: str, parts: Sequence[Segment], totals: TestTotals | None) -> str | None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
 
-from donewhen.core.ecosystems import ECOSYSTEMS
 from donewhen.core.integrity import FileFact, ProgramFact
+from donewhen.ecosystems import ECOSYSTEMS, TOOLS
 from donewhen.evidence.started_commands import Command
 from donewhen.regular import read_bytes, read_text
 
@@ -233,14 +233,12 @@ def _program_words(command: Command) -> Iterator[str]:
         installed = f"{_BESIDE}/{segment.tool[0]}"
         if first in ("npx", "npm", "pnpm", "yarn", "bunx"):
             yield installed
-    elif segment.tool and command.folder == "" and first in _NODE_TOOLS:
+    elif segment.tool and command.folder == "" and first in _PACKAGED:
         yield f"{_BESIDE}/{first}"
 
 
 _BESIDE = "node_modules/.bin"
-_NODE_TOOLS = frozenset(
-    {"jest", "vitest", "mocha", "ava", "tap", "tsc", "eslint", "playwright", "cypress", "karma", "biome"}
-)
+_PACKAGED = frozenset(name for tool in TOOLS if tool.packaged for name in tool.names)
 
 
 def _installed(word: str) -> bool:

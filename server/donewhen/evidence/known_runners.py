@@ -1,6 +1,7 @@
-"""The test runners that are known by their command lines, as data; what any of them prints is in totals.py.
+"""What a check's command line runs: which test runners, and whose totals in its output count.
 
-A *runner* makes a check a test run by its name alone. Any other command is one where its output is a test runner's.
+A *runner* (a row of `ecosystems/`) makes a check a test run by its name alone. Any other command is one where its
+output is a test runner's.
 """
 
 from __future__ import annotations
@@ -11,74 +12,14 @@ from dataclasses import dataclass
 
 from donewhen.core.commands.wrapped import Segment, segments, verbs_match
 from donewhen.core.evidence import TestTotals
-from donewhen.evidence.totals import all_totals, printed_totals, recognised
+from donewhen.ecosystems import RUNNERS, TOOLS, Tool
+from donewhen.evidence.printed import all_totals, printed_totals, recognised
 
 
 def read_line(command: str) -> tuple[Segment, ...]:
     """The simple commands of a check's line, as the shell of this system splits it."""
     return segments(command, windows=os.name == "nt")
 
-
-@dataclass(frozen=True, slots=True)
-class Runner:
-    """`words` are its program and verbs, with any options between. `totals` names the forms (totals.py) that it prints
-    its totals in.
-
-    `always_reports`: the report that the server asks for is written whenever it really ran, so that what is printed
-    proves nothing. `no_tests_exit`: the exit code that says that there was no test.
-    """
-
-    name: str
-    words: tuple[str, ...]
-    totals: tuple[str, ...] = ()
-    needs: str = ""
-    always_reports: bool = False
-    no_tests_exit: int | None = None
-
-
-RUNNERS: tuple[Runner, ...] = (
-    Runner("pytest", ("pytest",), ("pytest",), always_reports=True, no_tests_exit=5),
-    Runner("pytest", ("py.test",), ("pytest",), always_reports=True, no_tests_exit=5),
-    Runner("unittest", ("unittest",), ("unittest",), no_tests_exit=5),
-    Runner("nose2", ("nose2",), ("unittest",)),
-    Runner("trial", ("trial",), ("unittest",)),
-    Runner("stestr", ("stestr", "run"), ("stestr",)),
-    Runner("cargo test", ("cargo", "test"), ("cargo",)),
-    Runner("cargo test", ("cargo", "t"), ("cargo",)),
-    Runner("cargo nextest", ("cargo", "nextest", "run"), ("nextest",)),
-    Runner("cargo nextest", ("cargo", "nextest", "r"), ("nextest",)),
-    *(Runner(f"cargo {tool} test", ("cargo", tool, "test"), ("cargo",)) for tool in ("miri", "hack", "careful")),
-    Runner("cross test", ("cross", "test"), ("cargo",)),
-    Runner("go test", ("go", "test"), ("go",)),
-    Runner("gotestsum", ("gotestsum",), ("gotestsum", "go")),
-    Runner("jest", ("jest",), ("jest",)),
-    Runner("jest", ("react-scripts", "test"), ("jest",)),
-    Runner("vitest", ("vitest",), ("vitest",)),
-    Runner("mocha", ("mocha",), ("mocha", "tap")),
-    Runner("ava", ("ava",), ("ava", "tap")),
-    Runner("tap", ("tap",), ("tap",)),
-    Runner("tape", ("tape",), ("tap",)),
-    Runner("node --test", ("node",), ("node", "tap"), needs="--test"),
-    Runner("node --test", ("tsx",), ("node", "tap"), needs="--test"),
-    Runner("bun test", ("bun", "test"), ("bun",)),
-    Runner("deno test", ("deno", "test"), ("deno",)),
-    Runner("playwright", ("playwright", "test"), ("playwright",)),
-    Runner("dotnet test", ("dotnet", "test"), ("dotnet",)),
-    Runner("ctest", ("ctest",), ("ctest",)),
-    Runner("rspec", ("rspec",), ("rspec",)),
-    Runner("phpunit", ("phpunit",), ("phpunit",)),
-    Runner("pest", ("pest",), ("pest",)),
-    Runner("mix test", ("mix", "test"), ("mix",)),
-    Runner("swift test", ("swift", "test"), ("swift",)),
-    Runner("dart test", ("dart", "test"), ("dart",)),
-    Runner("flutter test", ("flutter", "test"), ("dart",)),
-    Runner("behave", ("behave",), ("behave",)),
-    Runner("robot", ("robot",), ("robot",)),
-    Runner("cucumber", ("cucumber",), ("cucumber",)),
-    Runner("jasmine", ("jasmine",), ("jasmine",)),
-    Runner("bats", ("bats",), ("tap", "mix")),
-    Runner("prove", ("prove",), ("prove", "tap")),
-)
 
 _CARRIERS = frozenset(("tox", "nox", "npm", "pnpm", "yarn", "bun", "hatch", "rye", "just", "task", "make", "gmake"))
 """They print what the runners print that they start, and nothing like it of their own."""
@@ -92,11 +33,14 @@ _FILTERS = frozenset({"tail", "head", "tee", "cat", "grep", "egrep", "sed", "les
 _READERS = frozenset({"cat", "sed", "awk", "head", "tail", "less", "more", "bat", "type"})
 _PRINTERS = _READERS | {"echo", "printf", "grep", "egrep", "rg", "ag", "jq", "xq", "yq", "diff", "git", "curl", "wget"}
 """They print what a person or a file says: a claim, where it reads like a runner's totals."""
-_LINTER_NAMES = (
-    "ruff mypy pyright basedpyright flake8 pylint black isort eslint prettier biome stylelint tsc golangci-lint "
-    "rubocop swiftlint bandit markdownlint markdownlint-cli2 ty pyrefly clippy-driver hadolint shellcheck"
+LINTERS = frozenset(
+    name
+    for tool in TOOLS
+    if tool.purpose in ("lint", "types") and not tool.starts
+    for name in (*tool.commands, *tool.programs)
+    if " " not in name
 )
-LINTERS = frozenset(_LINTER_NAMES.split())
+"""What checks files, and runs no test on the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +52,7 @@ class Runs:
     that no totals in its output count. `asked`: the report that the server asks for reaches the runner.
     """
 
-    runner: Runner | None
+    runner: Tool | None
     forms: tuple[str, ...] = ()
     runners: int = 0
     open: bool = False
@@ -143,15 +87,16 @@ def what_runs(parts: Sequence[Segment], *, asked: bool = True) -> Runs:
         linting = bool(outer) and all(part.tool[0] in LINTERS | _SILENT for part in outer)
         return Runs(None, open=not linting, hearsay=_hearsay(outer), asked=asked)
     trusted = all(index in named or _prints_nothing_of_its_own(outer, index) for index in range(len(outer)))
-    forms = dict.fromkeys(form for runner in runners for form in runner.totals if not (asked and runner.always_reports))
+    forms = dict.fromkeys(form for runner in runners for form in runner.forms if not (asked and runner.always_reports))
     return Runs(runners[0], tuple(forms) if trusted else (), len(runners), asked=asked)
 
 
-def runner_of(part: Segment) -> Runner | None:
+def runner_of(part: Segment) -> Tool | None:
     """The runner that a simple command names."""
     for words in (part.tool, part.script):
         for runner in RUNNERS:
-            if verbs_match(words, runner.words) and (not runner.needs or runner.needs in words):
+            named = any(verbs_match(words, command.split()) for command in runner.commands)
+            if named and (not runner.needs or runner.needs in words):
                 return runner
     return None
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from donewhen.core.commands.wrapped import Segment, option_values
+from donewhen.ecosystems import TOOLS
 from donewhen.evidence.pytest_options import configured_options
 
-_JUNIT_OPTIONS = ("--junitxml", "--junit-xml", "--junitfile", "--log-junit", "--output-junit", "--junit-output")
+_JUNIT_OPTIONS = (*(option for tool in TOOLS for option in tool.report_options), "--junit-output")
 _OUTPUT_OPTIONS = (
     "--outputFile",
     "--outputFile.junit",
@@ -25,12 +26,7 @@ _OUTPUT_OPTIONS = (
     "-o",
     "--output",
 )
-_JUNIT_VARIABLES = (
-    "JEST_JUNIT_OUTPUT_FILE",
-    "MOCHA_FILE",
-    "PLAYWRIGHT_JUNIT_OUTPUT_NAME",
-    "PLAYWRIGHT_JUNIT_OUTPUT_FILE",
-)
+_JUNIT_VARIABLES = tuple(variable for tool in TOOLS for variable in tool.report_variables)
 _PYTEST_OPTION = re.compile(r"--junit-?xml(?:=|[\s\"',]+)([^\s\"',\]]+)")
 
 _FORGOTTEN = 7 * 24 * 3600.0

@@ -23,12 +23,11 @@ from donewhen.evidence.masking import Masker
 from donewhen.evidence.matchers import find_problems
 from donewhen.evidence.outcome import Observed, decide_outcome
 from donewhen.evidence.places import Places
-from donewhen.evidence.printed_tests import printed_failures, printed_tests
+from donewhen.evidence.printed import last_totals, printed_failures, printed_tests, printed_totals
 from donewhen.evidence.reports import Reports, prepare_reports
 from donewhen.evidence.sarif import read_sarif
 from donewhen.evidence.surroundings import Surroundings
 from donewhen.evidence.text import counted, strip_ansi
-from donewhen.evidence.totals import last_totals, printed_totals
 from donewhen.ports import Processes, ProcessResult
 from donewhen.regular import read_text
 

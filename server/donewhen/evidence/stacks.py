@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from donewhen.core.evidence import Problem
+from donewhen.ecosystems import TOOLS
 from donewhen.evidence.places import Places
 from donewhen.evidence.text import first_line
 
@@ -16,11 +17,12 @@ _JS_FRAME = re.compile(
     r"^\s+(?:at |❯ )?(?:[^\s():].*? \(|\S+ (?=\S+:\d+:\d+$))?"
     r"(?P<path>(?:file://)?[^\s():]+):(?P<line>\d+):(?P<column>\d+)\)?,?$"
 )
-_JS_TEST = re.compile(r"^\s*(?:● |✖ |× |FAIL {2}|\d+\) |not ok \d+ - )(?P<name>\S.*?)(?: \(?[\d.]+ ?m?s\)?)?$")
-_JS_RAISED = re.compile(
-    r"^\s*(?:(?P<error>(?:[A-Z]\w*)?(?:Error|Exception)\b(?: \[\w+\])?: .+)|error: '(?P<yaml>.+)')$"
+_TRACES = tuple(trace for tool in TOOLS for trace in tool.traces)
+_JS_TITLES = tuple((re.compile(trace.title), trace.next_line) for trace in _TRACES if trace.title)
+_JS_RAISED = (
+    re.compile(r"^\s*(?P<message>(?:[A-Z]\w*)?(?:Error|Exception)\b(?: \[\w+\])?: .+)$"),
+    *(re.compile(trace.raised) for trace in _TRACES if trace.raised),
 )
-
 
 # mocha breaks a title into lines: `1) sums`, then `adds:`, each further in.
 _MOCHA_TITLE = re.compile(r"^\s+\d+\) .*[^:]$")
@@ -85,11 +87,11 @@ def _javascript(lines: Sequence[str], places: Places) -> Iterator[Problem]:
     plain = False
     waiting = False  # a message whose first frame in the workspace has not come yet
     for line in _whole_titles(lines):
-        if raised := _JS_RAISED.match(line):
-            message, waiting = (raised["error"] or raised["yaml"]).strip(), True
-        elif header := _JS_TEST.match(line):
-            test, message, waiting = header["name"].strip().removesuffix(":"), "", True
-            plain = line.lstrip().startswith("●")  # jest says what is wrong on the next line, without "Error:"
+        if raised := next((match for one in _JS_RAISED if (match := one.match(line))), None):
+            message, waiting = raised["message"].strip(), True
+        elif header := next(((match, next_line) for one, next_line in _JS_TITLES if (match := one.match(line))), None):
+            test, message, waiting = header[0]["name"].strip().removesuffix(":"), "", True
+            plain = header[1]
         elif waiting and (frame := _JS_FRAME.match(line)) and (path := places.find(frame["path"])) is not None:
             text = ": ".join(part for part in (test, message) if part)
             yield Problem(path, int(frame["line"]) - 1, text, int(frame["column"]) - 1, source="stack")

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from donewhen.ecosystems import TOOLS
+
 _TICKED = r"(?<!`)(?:`[^`\n]+`|``[^\n]+?``)(?!`)"
 _QUOTED = r"(?<!\w)(?:\"[^\"\n]+\"|'[^'\n]+'|“[^”\n]+”)(?!\w)"
 _AND = r"(?:\s*,\s*(?:and\s+)?|\s+and\s+|\s*&\s*)"
@@ -48,13 +50,19 @@ _REVERSED = re.compile(
     rf"|\bexit\s+(?:code|status)\s+(?:of|from|for)\s+)(?P<spans>{_SPANS})",
     re.IGNORECASE,
 )
-_NAMES = (
-    "pytest py.test tox nox npm pnpm yarn npx bun deno cargo go make just ruff mypy pyright flake8 pylint black isort "
-    "eslint prettier tsc jest vitest mocha gradle ./gradlew mvn ./mvnw dotnet rspec bundle rake composer phpunit ctest "
-    "cmake bazel swift mix uv poetry hatch pdm pipenv pre-commit python python3 node ruby php sh bash coverage "
-    "unittest basedpyright ty golangci-lint rustfmt gofmt tsx stack cabal sbt lein zig docker kubectl terraform"
+_STARTERS = (
+    "npm pnpm yarn npx cargo go make just gradle ./gradlew mvn ./mvnw dotnet bundle rake composer cmake bazel swift "
+    "mix uv poetry hatch pdm pipenv python python3 node ruby php sh bash tsx stack cabal sbt lein zig docker kubectl "
+    "terraform"
 )
-_PROGRAMS = frozenset(_NAMES.split())
+_ALSO_WORDS = (
+    "ava bats behave biome cross cucumber cypress dart flutter interrogate jasmine karma knip pest playwright prove "
+    "reek revive robot standard steep tap tape trial typos vale vulture"
+)
+"""Tools whose names are words of prose: they must stand in backquotes."""
+_PROGRAMS = (
+    frozenset(name for tool in TOOLS for name in tool.names).difference(_ALSO_WORDS.split()).union(_STARTERS.split())
+)
 _PROSE = (
     "sure it the that all every this them a an our my its your and or so certain everything in on for of with without "
     "still should must always never is are to be ahead through if when until code tests"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from donewhen.core.evidence import CheckResult, ObservedCommand
+from donewhen.ecosystems import RUNNERS, TOOLS
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _SCRATCH = re.compile(
@@ -14,34 +15,15 @@ _SCRATCH = re.compile(
     r"|\b[A-Za-z]:\\Users\\[^\\\n]+\\AppData\\Local\\Temp)"
     r"[/\\](?:pytest-of-[\w.-]+[/\\]pytest-\d+|[\w.+-]+)"
 )
-_SECONDS = r"\d+(?:\.\d+)?"
-_RUNNERS = re.compile(
-    r"\b(?:py\.?test|unittest|tox|nox|jest|vitest|mocha|ava|go\s+test|cargo\s+(?:\w+\s+)?test|nextest|rspec|mvn|gradlew?"
-    r"|dotnet\s+test|ctest|phpunit|node\s+--test|npm\s+(?:run\s+)?t(?:est)?|yarn\s+test|pnpm\s+test)\b"
+_NAMES = "|".join(
+    command.replace(".", r"\.").replace(" ", r"\s+(?:\w+\s+)?") + (rf"\s+{tool.needs}" if tool.needs else "")
+    for tool in RUNNERS
+    for command in tool.commands
 )
-# Bounded, and never over the end of a line: what a test prints must not decide how long reading it takes.
-_FEW, _LONG = r"[^\n]{0,120}", r"[^\n]{0,1000}"
-_COUNTED = r"(?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|no tests ran)"
+_CARRIERS = r"tox|nox|mvn|gradlew?|(?:npm|pnpm|yarn)\s+(?:run\s+)?t(?:est)?"
+_RUN = re.compile(rf"\b(?:{_NAMES}|{_CARRIERS})\b")
 _DURATIONS = tuple(
-    re.compile(pattern, re.MULTILINE)
-    for pattern in (
-        rf"(?P<before>\b{_COUNTED}\b{_FEW}? in ){_SECONDS}s(?: \(\d+:\d\d:\d\d\))?",  # pytest
-        rf"(?P<before>^Ran \d+ tests? in ){_SECONDS}s",  # unittest
-        rf"(?P<before>^[ \t]*Time: +){_SECONDS} ?m?s(?:, estimated {_SECONDS} ?m?s)?",  # jest
-        rf"(?P<before>^[ \t]*Duration:? +){_SECONDS} ?m?s(?: \([^)\n]*\))?",  # vitest, dotnet
-        r"(?P<before>^[ \t]*Start at +)\d+:\d\d:\d\d",  # vitest
-        rf"(?P<before>^[ \t]*[\u2713\u2714\u2715\u2717\u221a\u00d7]{_LONG}? \(?){_SECONDS} ?m?s(?=\)?$)",  # jest, mocha
-        rf"(?P<before>^[ \t]*\d+ (?:passing|failing|pending) \(){_SECONDS}m?s(?=\))",  # mocha
-        rf"(?P<before>^[ \t]*--- (?:PASS|FAIL|SKIP): {_LONG}?\(){_SECONDS}s(?=\))",  # go
-        rf"(?P<before>^(?:ok|FAIL)[ \t]+\S+[ \t]+){_SECONDS}s",  # go
-        rf"(?P<before>\bfinished in ){_SECONDS}s",  # cargo
-        rf"(?P<before>\bFinished `[^`\n]+` profile {_FEW}? in ){_SECONDS}s",  # cargo
-        rf"(?P<before>^Finished in ){_SECONDS} seconds?(?: \(files took {_SECONDS} seconds? to load\))?",  # rspec
-        rf"(?P<before>\bduration_ms:? ){_SECONDS}",  # node
-        rf"(?P<before>\bTime elapsed: ){_SECONDS} s\b",  # maven
-        rf"(?P<before>^BUILD \w+ in ){_SECONDS}m?s",  # gradle
-        rf"(?P<before>^# time=){_SECONDS}m?s",  # tap
-    )
+    re.compile(pattern, re.MULTILINE) for pattern in dict.fromkeys(one for tool in TOOLS for one in tool.durations)
 )
 
 
@@ -75,7 +57,7 @@ class Normaliser:
 
     def command_output(self, command: ObservedCommand) -> str:
         text = self.printed(command.output)
-        return untimed(text) if _RUNNERS.search(command.command) else text
+        return untimed(text) if _RUN.search(command.command) else text
 
 
 def untimed(text: str) -> str:

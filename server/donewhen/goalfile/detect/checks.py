@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-CheckPurpose = Literal["test", "lint", "types", "build", "other"]
+from donewhen.ecosystems.table import Purpose
+
+CheckPurpose = Purpose
 Missing = Callable[["DetectedCheck"], str | None]
 """What a check needs that is not there; None where nothing is known to be missing."""
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import configparser
 import json
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import cast
 
+from donewhen.core.globs import any_matches
+from donewhen.ecosystems import Sign
 from donewhen.goalfile.walk import walk_files
 from donewhen.regular import read_start
 
 _MOST_FILES = 20_000
 _MOST_BYTES = 500_000
+_MOST_TESTS = 20
+_NO_SETTINGS: Mapping[str, object] = {}
 
 
 class Folder:
@@ -86,12 +92,12 @@ class Folder:
             return {}
         return as_table(value)
 
-    def has_section(self, dotted: str, name: str = "pyproject.toml") -> bool:
-        """True where a TOML file has that table."""
+    def section(self, dotted: str, name: str = "pyproject.toml") -> object:
+        """What a TOML file has under that name; None where it has nothing."""
         value: object = self.toml(name)
         for key in dotted.split("."):
             value = as_table(value).get(key)
-        return value is not None
+        return value
 
     @cached_property
     def _own_files(self) -> tuple[str, ...]:
@@ -105,6 +111,41 @@ class Folder:
             return read_start(self._root / name, _MOST_BYTES).decode("utf-8-sig", errors="replace")
         except (OSError, ValueError):
             return ""
+
+
+def shown_by(sign: Sign, folder: Folder, tests: Sequence[str]) -> tuple[str, Mapping[str, object]] | None:
+    """What shows that the workspace uses the tool, and its settings there; None where nothing does. `tests` are globs
+    of its ecosystem's tests."""
+    shown = next(_shown(sign, folder), None)
+    if sign.tests and (shown or not (sign.files or sign.tables or sign.keys or sign.sections)):
+        named = islice((file for file in folder.files if any_matches(tests, file)), _MOST_TESTS)
+        file = next((file for file in named if re.search(sign.tests, folder.text(file))), None)
+        shown = (f"tests: {file}", _NO_SETTINGS) if file else None
+    return shown if shown and (not sign.setting or sign.setting in shown[1]) else None
+
+
+def _shown(sign: Sign, folder: Folder) -> Iterator[tuple[str, Mapping[str, object]]]:
+    if file := folder.has(*sign.files):
+        yield f"{file} is here", folder.toml(file) if file.endswith(".toml") else folder.json(file)
+    for file, text in sign.sections:
+        if folder.mentions(file, text):
+            yield f"{text} in {file}", as_table(read_ini(folder.text(file)).get(text.strip("[]")))
+    for table in sign.tables:
+        if (settings := folder.section(table)) is not None:
+            yield f"[{table}] in pyproject.toml", as_table(settings)
+    for key in sign.keys:
+        if key in folder.json("package.json"):
+            yield f"{key} in package.json is here", {}
+
+
+def read_ini(text: str) -> Mapping[str, Mapping[str, str]]:
+    """The sections of an ini file; none where it is broken."""
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True, comment_prefixes=("#", ";"))
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return {}
+    return {name: {key: value or "" for key, value in parser.items(name)} for name in parser.sections()}
 
 
 def as_table(value: object) -> Mapping[str, object]:

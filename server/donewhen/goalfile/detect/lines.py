@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from donewhen.core.commands.risks import always_asks
 from donewhen.core.commands.simple import simple, written
 from donewhen.core.commands.wrapped import all_commands, program_name
+from donewhen.ecosystems import ECOSYSTEMS, Ecosystem, Tool
+from donewhen.ecosystems.python import PYTHON
+from donewhen.ecosystems.table import Line
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
@@ -22,53 +25,12 @@ MOST_LINES = 200
 _LONGEST = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A program that checks. `verb`: only with one of these words first. `needs`: only with one of these options, as it
-    edits files without; `edits`: never with one of these. `module`: as a module of Python it is called so."""
-
-    purpose: CheckPurpose
-    group: str = "python"
-    verbs: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    edits: tuple[str, ...] = ()
-    module: str = ""
-    only_module: bool = False
-
-
-_FIX = ("--fix", "--fix-only", "--unsafe-fixes", "--add-noqa", "--write", "-w", "--in-place", "-i", "--update")
-TOOLS: dict[str, Tool] = {
-    "pytest": Tool("test", module="pytest"),
-    "py.test": Tool("test", module="pytest"),
-    "unittest": Tool("test", module="unittest", only_module=True),
-    "nose2": Tool("test", module="nose2"),
-    "trial": Tool("test", module="twisted.trial"),
-    "ruff": Tool("lint", verbs=("check",), edits=_FIX, module="ruff"),
-    "flake8": Tool("lint", module="flake8"),
-    "pylint": Tool("lint", module="pylint"),
-    "pycodestyle": Tool("lint", module="pycodestyle"),
-    "pydocstyle": Tool("lint", module="pydocstyle"),
-    "black": Tool("lint", needs=("--check",), module="black"),
-    "isort": Tool("lint", needs=("--check", "--check-only", "-c"), module="isort"),
-    "mypy": Tool("types", edits=("--install-types",), module="mypy"),
-    "pyright": Tool("types", edits=("--createstub", "--verifytypes"), module="pyright"),
-    "basedpyright": Tool("types", edits=("--writebaseline", "--verifytypes"), module="basedpyright"),
-    "ty": Tool("types", verbs=("check",)),
-    "pyrefly": Tool("types", verbs=("check",)),
-    "vitest": Tool("test", "node", edits=("-u", "--update", "--watch")),
-    "jest": Tool("test", "node", edits=("-u", "--updateSnapshot", "--watch", "--watchAll")),
-    "mocha": Tool("test", "node", edits=("--watch", "-w")),
-    "ava": Tool("test", "node", edits=("-u", "--update-snapshots", "--watch", "-w")),
-    "tap": Tool("test", "node"),
-    "tape": Tool("test", "node"),
-    "eslint": Tool("lint", "node", edits=_FIX),
-    "biome": Tool("lint", "node", verbs=("check", "ci", "lint"), edits=_FIX),
-    "prettier": Tool("lint", "node", needs=("--check", "-c"), edits=_FIX),
-    "tsc": Tool("types", "node", needs=("--noEmit",)),
-    "cargo": Tool("test", "rust", verbs=("test",)),
-    "go": Tool("test", "go", verbs=("test",)),
-}
-_FORMAT = Tool("lint", verbs=("format",), needs=("--check", "--diff"), module="ruff")
+_LINES: dict[str, list[tuple[Ecosystem, Tool, Line]]] = {}
+for _ecosystem in ECOSYSTEMS:
+    for _tool in _ecosystem.tools:
+        if _tool.line is not None:
+            for _name in _tool.line.programs or (_tool.name,):
+                _LINES.setdefault(_name, []).append((_ecosystem, _tool, _tool.line))
 _ENVIRONMENTS = frozenset(("uv", "poetry", "pdm", "hatch", "pipenv", "rye", "pixi"))
 _MEASURING = re.compile(r"--(?:no-)?cov(?:-[a-z-]+)?(?:=.*)?")
 _MEASURES_WITH_VALUE = frozenset(("--cov-report", "--cov-config", "--cov-fail-under", "--cov-context"))
@@ -108,15 +70,18 @@ def is_harmless(line: str) -> bool:
 
 def _edits(words: tuple[str, ...]) -> bool:
     """Whether it is a linter or formatter that is let to change what it looks at."""
-    tool = TOOLS.get(program_name(words[0]))
-    if tool is None or tool.purpose == "test":
+    row = _row(program_name(words[0]), words[1:])
+    if row is None or row[1].purpose == "test":
         return False
+    ecosystem, _, line = row
     given = {word.partition("=")[0] for word in words[1:]}
-    if words[1:2] == ("format",):
-        tool = _FORMAT
-    return bool(given & set(tool.edits)) or (
-        bool(tool.needs) and not given & set(tool.needs) and tool.group == "python"
-    )
+    return bool(given & set(line.edits)) or (bool(line.needs) and not given & set(line.needs) and ecosystem is PYTHON)
+
+
+def _row(program: str, rest: Sequence[str]) -> tuple[Ecosystem, Tool, Line] | None:
+    """The tool that a program is with the words after it: of several, the one with that verb."""
+    rows = _LINES.get(program, ())
+    return next((row for row in rows if rest[:1] and rest[0] in row[2].verbs), rows[0] if rows else None)
 
 
 def narrows(check: DetectedCheck) -> bool:
@@ -126,36 +91,41 @@ def narrows(check: DetectedCheck) -> bool:
 
 
 def _of_tool(words: tuple[str, ...], inner: tuple[str, ...], why: str) -> DetectedCheck | None:
-    name = program_name(inner[0])
-    tool = TOOLS.get(name)
-    if tool is None or (tool.only_module and ("-m", inner[0]) not in pairwise(words)):
+    name, rest = program_name(inner[0]), list(inner[1:])
+    row = _row(name, rest)
+    if row is None:
         return None
-    rest = list(inner[1:])
-    if name == "ruff" and rest[:1] == ["format"]:
-        tool, name = _FORMAT, "ruff format"
-    if tool.verbs and (not rest or rest[0] not in tool.verbs):
+    ecosystem, tool, line = row
+    if line.only_module and ("-m", inner[0]) not in pairwise(words):
+        return None
+    if line.verbs and (not rest or rest[0] not in line.verbs):
         return None
     given = {word.partition("=")[0] for word in rest}
-    if (tool.needs and not given & set(tool.needs)) or given & {*tool.edits, "--version", "--help", "-h"}:
+    if (line.needs and not given & set(line.needs)) or given & {*line.edits, "--version", "--help", "-h"}:
         return None
-    if tool.group != "python":
-        return DetectedCheck(written(words), why, tool.purpose, tool.group, True, name, (words[0],))
-    return _of_python(name, tool, words, inner[0], _unmeasured(rest), why)
+    # Where a program has several rows, each is a tool of its own: `ruff format`.
+    name = name if tool is _LINES[name][0][1] else tool.name
+    if ecosystem is not PYTHON:
+        group = ecosystem.group or ecosystem.name
+        return DetectedCheck(written(words), why, tool.purpose, group, True, name, (words[0],))
+    return _of_python(name, tool.purpose, line, words, inner[0], _unmeasured(rest), why)
 
 
-def _of_python(name: str, tool: Tool, words: Sequence[str], program: str, rest: list[str], why: str) -> DetectedCheck:
+def _of_python(
+    name: str, purpose: CheckPurpose, line: Line, words: Sequence[str], program: str, rest: list[str], why: str
+) -> DetectedCheck:
     """As its people run it, but for what only measures; then as a module; then behind the wrapper (`uv run`) that makes
     an environment for it."""
 
-    def way(line: Sequence[str], modules: tuple[str, ...] = ()) -> DetectedCheck:
-        return DetectedCheck(written(line), why, tool.purpose, "python", True, name, (line[0],), modules)
+    def way(typed: Sequence[str], modules: tuple[str, ...] = ()) -> DetectedCheck:
+        return DetectedCheck(written(typed), why, purpose, "python", True, name, (typed[0],), modules)
 
     ways: list[DetectedCheck] = []
     # `coverage run -m pytest` measures `python -m pytest`.
     if ("-m", program) not in pairwise(words):
         ways.append(way([program, *rest]))
-    if tool.module:
-        ways.append(way(["python", "-m", tool.module, *rest], (tool.module.partition(".")[0],)))
+    if line.module:
+        ways.append(way(["python", "-m", line.module, *rest], (line.module.partition(".")[0],)))
     if program_name(words[0]) in _ENVIRONMENTS:
         ways.append(way(words))
     return replace(ways[0], others=tuple(ways[1:]))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from donewhen.core.commands.wrapped import segments
+from donewhen.ecosystems.javascript import JAVASCRIPT
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
-from donewhen.goalfile.detect.folder import Folder, as_table
+from donewhen.goalfile.detect.folder import Folder, as_table, shown_by
 from donewhen.goalfile.detect.lines import is_harmless
 
 _LOCKS = (
@@ -44,19 +44,16 @@ def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
         needed = (manager, *_programs(folder, script))
         why = f'script "{name}" in package.json'
         yield DetectedCheck(command, why, purpose, "node", True, name, needed, lacking=lacking)
-    execute = _EXECUTE[manager]
-    if "types" not in purposes and folder.has("tsconfig.json"):
-        command, why = f"{execute} tsc --noEmit", "tsconfig.json is here"
-        yield replace(_installed(folder, command, why, "types", "tsc"), lacking=lacking)
-    eslint = folder.has("eslint.config.*", ".eslintrc", ".eslintrc.*")
-    if "lint" not in purposes and (eslint or "eslintConfig" in package):
-        why = f"{eslint or 'eslintConfig in package.json'} is here"
-        yield replace(_installed(folder, f"{execute} eslint .", why, "lint", "eslint"), lacking=lacking)
-
-
-def _installed(folder: Folder, command: str, why: str, purpose: CheckPurpose, tool: str) -> DetectedCheck:
-    needed = (command.split(" ")[0], *_programs(folder, tool))
-    return DetectedCheck(command, why, purpose, "node", tool=tool, programs=needed)
+    for tool in JAVASCRIPT.tools:
+        for sign in tool.signs if tool.purpose not in purposes else ():
+            shown = shown_by(sign, folder, JAVASCRIPT.tests) if not sign.group else None
+            if shown is not None:
+                program = sign.command.split(" ")[0]
+                command = f"{_EXECUTE[manager]} {sign.command}" if tool.packaged else sign.command
+                needed = dict.fromkeys((command.split(" ")[0], *_programs(folder, program)))
+                yield DetectedCheck(
+                    command, shown[0], tool.purpose, "node", tool=program, programs=tuple(needed), lacking=lacking
+                )  # fmt: skip
 
 
 def _manager(folder: Folder, package: object) -> str:

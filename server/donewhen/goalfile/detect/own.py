@@ -6,7 +6,6 @@ Every file is a stranger's: it is read as far as its size is sane, as data alone
 from __future__ import annotations
 
 import ast
-import configparser
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -15,8 +14,9 @@ from typing import cast
 
 import yaml
 
+from donewhen.ecosystems import TOOLS
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
-from donewhen.goalfile.detect.folder import Folder, as_table
+from donewhen.goalfile.detect.folder import Folder, as_table, read_ini
 from donewhen.goalfile.detect.lines import UNKNOWN, check_of, checks_in, is_harmless, narrows
 
 _MOST_YAML = 100_000
@@ -181,16 +181,6 @@ def _toml_word(word: object) -> str:
     return UNKNOWN
 
 
-def read_ini(text: str) -> Mapping[str, Mapping[str, str]]:
-    """The sections of an ini file; none where it is broken."""
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True, comment_prefixes=("#", ";"))
-    try:
-        parser.read_string(text)
-    except configparser.Error:
-        return {}
-    return {name: {key: value or "" for key, value in parser.items(name)} for name in parser.sections()}
-
-
 # ------------------------------------------------------------------------------------------------- nox
 
 
@@ -346,10 +336,8 @@ def _program_of(line: str) -> str | None:
 
 # ------------------------------------------------------------------------------------------- pre-commit
 
-_HOOKS = {
-    "ruff": "ruff check .", "ruff-check": "ruff check .", "ruff-format": "ruff format --check .",
-    "black": "black --check .", "isort": "isort --check .", "flake8": "flake8", "eslint": "npx eslint .",
-}  # fmt: skip
+_HOOKS = dict(hook for tool in TOOLS for hook in tool.hooks)
+"""By id, the command that a hook is."""
 
 
 def _pre_commit(folder: Folder) -> Iterator[DetectedCheck]:

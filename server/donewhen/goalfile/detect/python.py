@@ -10,9 +10,10 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import cast
 
+from donewhen.ecosystems.python import PYTHON
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
-from donewhen.goalfile.detect.folder import Folder, as_table
-from donewhen.goalfile.detect.own import no_fix, read_ini
+from donewhen.goalfile.detect.folder import Folder, as_table, read_ini, shown_by
+from donewhen.goalfile.detect.own import no_fix
 
 _PYTEST = re.compile(r"^\s*(?:import pytest|from pytest|(?:async )?def test_|@pytest)", re.MULTILINE)
 _UNITTEST = re.compile(r"^\s*(?:import unittest|from unittest|from django\.test)", re.MULTILINE)
@@ -118,30 +119,28 @@ def _unittest_command(folder: Folder, test: str) -> str:
 
 # ------------------------------------------------------------------------------------- types and linters
 
-_MYPY_FILES = (("mypy.ini", "mypy"), (".mypy.ini", "mypy"), ("setup.cfg", "mypy"))
 
-
-def type_checkers(folder: Folder) -> Iterator[DetectedCheck]:
+def python_types(folder: Folder) -> Iterator[DetectedCheck]:
     """With the targets that the project names, else with the package that is there: `.` would take in what belongs to
     nobody's types, such as the documentation's examples."""
-    tool = as_table(folder.toml("pyproject.toml").get("tool"))
-    for file, section in (*_MYPY_FILES, ("pyproject.toml", "tool.mypy")):
-        settings = as_table(tool.get("mypy") if file == "pyproject.toml" else read_ini(folder.text(file)).get(section))
-        there = "mypy" in tool if file == "pyproject.toml" else section in read_ini(folder.text(file))
-        if there:
-            named = any(settings.get(key) for key in ("files", "packages", "modules"))
-            yield _of_types("mypy" if named else f"mypy {_package(folder)}", f"[{section}] in {file}")
-            break
-    for name in ("pyright", "basedpyright"):
-        own = as_table(folder.json(f"{name}config.json") or tool.get(name))
-        why = f"{name}config.json is here" if folder.has(f"{name}config.json") else f"[tool.{name}] in pyproject.toml"
-        if folder.has(f"{name}config.json") or name in tool:
-            package = _package(folder)
-            yield _of_types(name if own.get("include") or package == "." else f"{name} {package}", why)
+    return (check for check in _guesses(folder) if check.purpose == "types")
 
 
-def _of_types(command: str, why: str) -> DetectedCheck:
-    return _of_tool(command, why, "types")
+def python_linters(folder: Folder) -> Iterator[DetectedCheck]:
+    return (check for check in _guesses(folder) if check.purpose != "types")
+
+
+def _guesses(folder: Folder) -> Iterator[DetectedCheck]:
+    """From the signs of Python's tools, each as a program or as a module."""
+    for tool in PYTHON.tools:
+        for sign in tool.signs:
+            shown = shown_by(sign, folder, PYTHON.tests) if not sign.group else None
+            if shown is not None:
+                why, settings = shown
+                package = "" if any(settings.get(key) for key in sign.targets) else _package(folder)
+                beside = "" if package == "." else package
+                command = sign.command.format(package=package, beside=beside, no_fix=no_fix(folder)).rstrip()
+                yield _of_tool(command, why, sign.purpose or tool.purpose)
 
 
 def _of_tool(command: str, why: str, purpose: CheckPurpose) -> DetectedCheck:
@@ -163,21 +162,3 @@ def _package(folder: Folder) -> str:
         return " ".join(packages[:5])
     name = str(as_table(folder.toml("pyproject.toml").get("project")).get("name", "")).replace("-", "_")
     return f"{name}.py" if re.fullmatch(r"\w+", name) and folder.has(f"{name}.py") else "."
-
-
-def python_linters(folder: Folder) -> Iterator[DetectedCheck]:
-    tool = as_table(folder.toml("pyproject.toml").get("tool"))
-    file = folder.has("ruff.toml", ".ruff.toml")
-    ruff = folder.toml(file) if file else as_table(tool.get("ruff"))
-    if file or "ruff" in tool:
-        why = f"{file} is here" if file else "[tool.ruff] in pyproject.toml"
-        yield _of_tool(f"ruff check{no_fix(folder)} .", why, "lint")
-        if "format" in ruff:
-            yield _of_tool("ruff format --check .", why, "other")
-    if "black" in tool:
-        yield _of_tool("black --check .", "[tool.black] in pyproject.toml", "other")
-    for file, section in ((".flake8", "[flake8]"), ("setup.cfg", "[flake8]"), ("tox.ini", "[flake8]")):
-        if folder.has(file) and (file == ".flake8" or folder.mentions(file, section)):
-            why = f"{file} is here" if file == ".flake8" else f"{section} in {file}"
-            yield _of_tool("flake8", why, "lint")
-            break

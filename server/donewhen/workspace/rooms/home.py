@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from donewhen.core.ecosystems import ECOSYSTEMS
+from donewhen.ecosystems import ECOSYSTEMS
 from donewhen.workspace.rooms.looking import is_file, is_folder, is_there
 
 _FILES = (".gitconfig", ".config/git/config", ".cargo/config.toml")

@@ -1,9 +1,58 @@
 """What is the same in every language."""
 
-from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, globs
+from donewhen.ecosystems.table import PATH, Disguise, Ecosystem, Sign, Tool, checkers, globs, matcher, pip
+
+TOOLS = (
+    Tool(
+        "pre-commit",
+        "lint",
+        ("pre-commit",),
+        starts=True,
+        signs=(Sign("pre-commit run --all-files", files=(".pre-commit-config.yaml",), group="runner"),),
+        install=pip("pre-commit"),
+        programs=("pre-commit", "pre_commit"),
+        config=globs("**/.pre-commit-config.yaml"),
+        absent=(r"\.pre-commit-config\.yaml is not a file",),
+    ),
+    Tool("prek", "lint", ("prek",), starts=True),
+    Tool(
+        "compilers and linters",
+        "other",
+        problems=(
+            # app.py:3: error: message  [code]   and   app.c:3:5: fatal error: message
+            matcher(
+                "compiler",
+                rf"^{PATH}:(?P<line>\d+):(?:(?P<column>\d+):)?(?:\d+:\d+:)? "
+                r"(?P<severity>fatal error|error|warning|note|info|hint|remark): "
+                r"(?P<message>.+?)(?:  \[(?P<code>[\w-]+)\])?$",
+                reach="shared",
+            ),
+            # app.py:1:8: F401 [*] message
+            matcher(
+                "linter",
+                rf"^{PATH}:(?P<line>\d+):(?:(?P<column>\d+):)? "
+                r"(?P<code>[A-Z]{1,7}\d+)(?: \[\*\]|:)? (?P<message>.+)$",
+                reach="shared",
+            ),
+            # app.py:3:5: message
+            matcher("", rf"^{PATH}:(?P<line>\d+):(?P<column>\d+): (?P<message>\S.*)$", reach="loose"),
+        ),
+    ),
+    Tool(
+        "markdownlint",
+        "lint",
+        ("markdownlint", "markdownlint-cli2"),
+        nothing_checked=(r"Linting: 0 file",),
+        config=globs("**/.markdownlint*"),
+    ),
+    Tool("yamllint", "lint", ("yamllint",), config=globs("**/.yamllint*")),
+    Tool("vale", "lint", ("vale",), config=globs("**/.vale.ini")),
+    *checkers("actionlint hadolint typos editorconfig-checker taplo"),
+)
 
 COMMON = Ecosystem(
     "common",
+    tools=TOOLS,
     tests=globs("""
         **/test/** **/tests/** **/Tests/** **/e2e/** **/integration_tests/** **/testdata/**
         **/test_data/** **/test-data/** **/test-fixtures/** **/fixtures/** **/snapshots/** **/golden/**
@@ -20,15 +69,11 @@ COMMON = Ecosystem(
         # Where its tests lie.
         Disguise(r"""(?<=/ ["'])(tests?|specs?)(?=["'])|(?<=["'/])(tests?|specs?)(?=/)""", "none"),
     ),
-    config=globs("""
-        **/.editorconfig **/.pre-commit-config.yaml **/.codespellrc **/.yamllint* **/.markdownlint* **/.vale.ini
-        **/codecov.yml **/.codecov.yml
-    """),
+    config=globs("**/.editorconfig **/codecov.yml **/.codecov.yml"),
     tasks=globs("""
         **/Makefile **/makefile **/GNUmakefile **/*.mk **/justfile **/Justfile **/.justfile **/Taskfile.y*ml
         **/mise.toml **/.mise.toml **/Earthfile **/BUILD.bazel
     """),
-    checkers=globs("yamllint actionlint hadolint markdownlint-cli2 typos editorconfig-checker taplo vale"),
     choosing=globs("**/.gitignore **/.ignore"),
     lists=globs("**/Makefile **/makefile **/GNUmakefile **/*.mk"),
     # Of make: recipes, targets, and variables that say how things are run.
@@ -53,5 +98,9 @@ COMMON = Ecosystem(
     ),
     idle=(r"(?m)^g?make(?:\[\d+\])?: (?:Nothing to be done for .*|.* is up to date\.)$",),
     toolchains=globs(".asdf .local/share/mise .nix-profile .local/bin .local/lib .proto"),
+    installs=(
+        ("make", "install make with your system's package manager"),
+        ("just", "see https://just.systems"),
+    ),
     settings=globs(".gitconfig .config/git/config .config/git/ignore .config/git/attributes .editorconfig"),
 )

@@ -1,0 +1,33 @@
+"""What is known of languages and of their tools, as data: a table per ecosystem, in which a tool is a row.
+
+`table.py` says what a row may hold. Everything that depends on a tool reads these tables: which files are proof (the
+core), what a command line runs and what it printed (`evidence/`), which checks a workspace has (`goalfile/detect/`),
+what a room shows (`workspace/rooms/`), what judges are not shown. Nothing here does I/O.
+"""
+
+from __future__ import annotations
+
+from donewhen.ecosystems.common import COMMON
+from donewhen.ecosystems.dotnet import DOTNET
+from donewhen.ecosystems.go import GO
+from donewhen.ecosystems.javascript import JAVASCRIPT
+from donewhen.ecosystems.jvm import JVM
+from donewhen.ecosystems.native import NATIVE
+from donewhen.ecosystems.others import OTHERS
+from donewhen.ecosystems.python import PYTHON
+from donewhen.ecosystems.ruby import RUBY
+from donewhen.ecosystems.rust import RUST
+from donewhen.ecosystems.shell import SHELL
+from donewhen.ecosystems.table import Disguise, Ecosystem, Form, Inline, Matcher, Plant, Shared, Sign, Suppression, Tool
+
+ECOSYSTEMS: tuple[Ecosystem, ...] = (
+    PYTHON, JAVASCRIPT, RUST, GO, JVM, DOTNET, *OTHERS, RUBY, NATIVE, SHELL, COMMON,
+)  # fmt: skip
+TOOLS: tuple[Tool, ...] = tuple(tool for ecosystem in ECOSYSTEMS for tool in ecosystem.tools)
+RUNNERS: tuple[Tool, ...] = tuple(tool for tool in TOOLS if tool.purpose == "test" and tool.commands)
+FORMS: dict[str, Form] = {form.name: form for tool in TOOLS for form in tool.prints if isinstance(form, Form)}
+
+__all__ = [
+    "ECOSYSTEMS", "FORMS", "RUNNERS", "TOOLS", "Disguise", "Ecosystem", "Form", "Inline", "Matcher", "Plant", "Shared",
+    "Sign", "Suppression", "Tool",
+]  # fmt: skip

@@ -1,0 +1,65 @@
+"""Shell: bats, shunit2, shellcheck, and scripts that a check names."""
+
+import re
+
+from donewhen.ecosystems.output import Counts
+from donewhen.ecosystems.table import Disguise, Ecosystem, Form, Plant, Suppression, Tool, checkers, globs
+
+
+def _prove(output: str) -> Counts | None:
+    found = re.findall(r"^Files=\d+, Tests=(\d+),", output, re.MULTILINE)
+    if not found:
+        return None
+    failed = sum(int(n) for n in re.findall(r"Failed (\d+)/\d+ subtests", output))
+    return max(int(found[-1]) - failed, 0), failed, 0
+
+
+TOOLS = (
+    Tool(
+        "bats",
+        "test",
+        ("bats",),
+        prints=("tap", "mix"),
+        tests=globs("**/*.bats"),
+        absent=(r"(?m)^Error: (?:Test file|File) .* (?:does not exist|not found)",),
+        plants=(
+            Plant(
+                globs("**/*.bats"),
+                append="""
+@test "{name}" {{
+  false
+}}
+""",
+            ),
+        ),
+    ),
+    Tool(
+        "prove",
+        "test",
+        ("prove",),
+        prints=(Form("prove", _prove, r"^Files=\d+, Tests=\d+,", r"^Result: NOTESTS$", instead_of=("tap",)), "tap"),
+        tests=globs("**/*.t"),
+    ),
+    Tool(
+        "shellcheck",
+        "lint",
+        ("shellcheck",),
+        config=globs("**/.shellcheckrc"),
+        suppressions=(Suppression(r"#\s*shellcheck\s+disable\b", globs("shellcheck pre-commit")),),
+    ),
+    *checkers("shfmt"),
+)
+
+SHELL = Ecosystem(
+    "shell",
+    tools=TOOLS,
+    tests=globs("**/*_test.sh **/test_*.sh **/test-*.sh **/test.sh **/*.expected"),
+    config=globs("**/.shellspec"),
+    sources=globs(".sh .bash .zsh .ksh .bats"),
+    asks=(r"\bBATS_(?!VERSION)\w+\b|\bSHUNIT_\w+\b",),
+    disguises=(
+        Disguise(r"(?<![\w./-])(?:tests?|specs?)/", "none/"),
+        Disguise(r"\$\{?PPID\}?", "1"),
+        Disguise(r"\bps\b(?=\s+-)", "false"),
+    ),
+)
