@@ -240,7 +240,8 @@ def test_the_extension_describes_a_setting_as_the_table_does(name: str) -> None:
         assert described.get("maximum") == setting.kind.most
     if setting.kind.name in ("time", "size"):
         for good in setting.examples or ("512MB", "1.5 GB", "2tb"):
-            assert setting.read(good) and re.search(described["pattern"], good)
+            assert setting.read(good)
+            assert re.search(described["pattern"], good)
         assert not re.search(described["pattern"], "512")
     types = described["type"] if isinstance(described["type"], list) else [described["type"]]
     list_type = "array" if setting.kind.name in ("globs", "folders", "names of variables") else "string"
