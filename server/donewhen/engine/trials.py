@@ -606,7 +606,7 @@ def _told_line(what: str, why: str) -> str:
     return f"{what}: {first}" if first else what
 
 
-_Moves = list[tuple[str, int, int, int, int]]
+_Moves = Sequence[tuple[str, int, int, int, int]]
 
 
 def _moves(path: str, tree: _Tree) -> _Moves:
