@@ -193,6 +193,32 @@ async def test_a_refusal_stands_where_the_test_was_changed(tried: World) -> None
     assert (known.finding.kind, known.finding.path, known.finding.line) == ("original_fails", TESTS[0], 1)
 
 
+@pytest.mark.parametrize("may_change", [(), ("tests/**",)])
+async def test_where_tests_are_the_work_one_question_says_so(tried: World, may_change: tuple[str, ...]) -> None:
+    """As a threshold of coverage: red at the start though each test passes, and green by more tests alone."""
+
+    def covered(world: Any) -> CheckResult:
+        found = suite(world)
+        if len(found.tests) > 1 or not found.passed:
+            return found
+        return replace(found, outcome=Outcome.FAILED, reason="coverage of 50 is below 90", exit_code=2)
+
+    tried.checker.behaviours[SUITE] = covered
+    tried.goals[GOAL] = replace(tried.goals[GOAL], may_change=may_change)
+    tried.workspace.edit(PRODUCT, b"rows quotes")
+    tried.worker.plays = [writes(TESTS[2], "expect rows\n"), idle]
+    supervisor = tried.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    view = await until(supervisor, run_id, lambda seen: bool(seen.state.interrupts))
+    (known,) = view.state.open_findings
+    assert known.finding.kind == ("passes_without_work" if may_change else "original_fails")
+    assert known.finding.message.endswith("Nothing but the proof was changed.")
+    await supervisor.answer(run_id, view.state.interrupts[0].id, Answer("approve"))
+    view = await ended(supervisor, run_id)
+    assert (view.state.status, view.state.interrupt_count) == ("complete", 1)
+    assert view.views[0].grade == "person"
+
+
 @pytest.mark.parametrize(
     ("before", "now", "lines"),
     [

@@ -415,6 +415,8 @@ class _Trials:
         path = next(iter((*failing, *proof)), "") or (self._run.state.goal.path or "")
         changed = ". The proof has changed" if proof else ""
         message = found.reason if found.refusal else f"Nothing could be tried: {found.reason}{changed}."
+        if kind in ("original_fails", "passes_without_work") and not any(one.product for one in tree.parts.values()):
+            message = f"{message.rstrip('.')}. Nothing but the proof was changed"  # as where tests are the work
         return IntegrityFinding(
             key=f"{kind}:{outcome.check.id}",
             kind=kind,
