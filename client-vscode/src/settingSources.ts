@@ -8,7 +8,8 @@ export interface Said {
 /** What a file of a workspace may set. All else names programs, or says where data goes and what may run unasked. */
 export const OF_WORKSPACES: ReadonlySet<string> = new Set([
   ...['worker', 'model', 'judgeModel', 'temperature'],
-  ...['maxIterations', 'timeout', 'budget', 'tokenBudget', 'checkTimeout'],
+  ...['window', 'judgeCalls', 'judgeTokens', 'maxToolCalls', 'maxTurnTokens'],
+  ...['maxIterations', 'timeout', 'budget', 'tokenBudget', 'checkTimeout', 'stallAfter'],
   'protect',
 ]);
 

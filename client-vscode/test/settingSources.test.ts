@@ -11,7 +11,12 @@ test('what the workspace says stands apart from what the person says', () => {
   expect(said).toEqual({ model: 'openai/mine', approve: 'ask', workspace: { model: 'openai/theirs', protect: ['b'] } });
 });
 
-test.each(['serverPath', 'interpreter', 'workerCommand', 'passEnv', 'apiBase', 'judgeApiBase', 'stateDir', 'approve', 'sandbox', 'other'])(
+const OF_PERSONS = [
+  ...['serverPath', 'interpreter', 'workerCommand', 'passEnv', 'apiBase', 'judgeApiBase', 'judgePrompt', 'stateDir', 'approve'],
+  ...['sandbox', 'network', 'sandboxChecks', 'roomWrites', 'roomReads', 'roomProcesses', 'roomMemory', 'roomDisk', 'other'],
+];
+
+test.each(OF_PERSONS)(
   '%s is never taken from a workspace',
   (name) => {
     expect(OF_WORKSPACES.has(name)).toBe(false);

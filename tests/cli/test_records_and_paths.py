@@ -182,4 +182,5 @@ def test_doctor_says_what_checks_are_tried_in(tmp_path: Path, hindrance: str, sa
     call("doctor")
     assert said in call.out
     assert ("pip install 'donewhen[rooms]'" in call.out) is bool(hindrance)
+    assert ("hide nothing of yours" in call.out) is bool(hindrance)
     assert hindrance in call.out

@@ -83,6 +83,16 @@ async def test_source_that_a_check_rewrites_each_time_never_counts_as_its_output
     assert state.status == "capped"
 
 
+async def test_such_a_source_ends_the_run_with_its_name_before_the_worker_is_called_in_vain_for_long(
+    world: World,
+) -> None:
+    world.checker.behaviours["check"] = counting("settings.toml")  # type: ignore[assignment]
+    world.goals[GOAL] = goal(requirement(1, "it works", "check", sole=True), stall_after=3)
+    state = await pursue(world, writes("a.py", "good"), *[idle] * 9)
+    assert (state.status, state.iteration) == ("blocked", 3)
+    assert "files go on changing (settings.toml)" in state.reason
+
+
 class Declaring(MemoryWorkspace):
     """Keeps what was declared the output of which check."""
 

@@ -1,7 +1,11 @@
-"""Checks that write files, with the real runner on a real folder: coverage data and reports, a snapshot, a build."""
+"""Checks that write files, with the real runner on a real folder: coverage data and reports, a snapshot, a build; and
+what writes files beside them.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
@@ -64,4 +68,31 @@ async def test_coverage_a_snapshot_and_a_build_are_proven(tmp_path: Path, git: b
         again = await runs.check("GOAL.md")
         assert [one.status for one in again.views] == ["met", "met"]
     finally:
+        await runs.close("the test ended")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the worker's command is written for a POSIX shell")
+async def test_a_build_that_writes_for_ever_ends_the_run_and_is_named(tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    (root / "GOAL.md").write_text("# Make it\n\n- [ ] `sleep 0.1; test -f made` passes\n", encoding="utf-8")
+    build = (
+        "import pathlib, time\nfor n in range(6000):\n    pathlib.Path('built.py').write_text(str(n)); time.sleep(0.01)"
+    )
+    building = await asyncio.create_subprocess_exec(sys.executable, "-c", build, cwd=root)
+    runs = await open_engine(root, tmp_path / "state", Settings(), Surroundings(interpreter=lambda: PYTHON))
+    try:
+        options = StartOptions(worker="command", worker_command="touch made")
+        state = (await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)).state
+        assert state.status == "blocked", state.reason
+        assert "files go on changing (built.py)" in state.reason
+        assert state.iteration == 3
+        building.kill()
+        await building.wait()
+        await runs.resume(state.run_id)
+        assert (await ended(runs, state.run_id)).state.status == "complete"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            building.kill()
+        await building.wait()
         await runs.close("the test ended")

@@ -193,6 +193,64 @@ async def test_a_refusal_stands_where_the_test_was_changed(tried: World) -> None
     assert (known.finding.kind, known.finding.path, known.finding.line) == ("original_fails", TESTS[0], 1)
 
 
+@pytest.mark.parametrize("may_change", [(), ("tests/**",)])
+async def test_where_tests_are_the_work_one_question_says_so(tried: World, may_change: tuple[str, ...]) -> None:
+    """As a threshold of coverage: red at the start though each test passes, and green by more tests alone."""
+
+    def covered(world: Any) -> CheckResult:
+        found = suite(world)
+        if len(found.tests) > 1 or not found.passed:
+            return found
+        return replace(found, outcome=Outcome.FAILED, reason="coverage of 50 is below 90", exit_code=2)
+
+    tried.checker.behaviours[SUITE] = covered
+    tried.goals[GOAL] = replace(tried.goals[GOAL], may_change=may_change)
+    tried.workspace.edit(PRODUCT, b"rows quotes")
+    tried.worker.plays = [writes(TESTS[2], "expect rows\n"), idle]
+    supervisor = tried.supervisor()
+    run_id = (await supervisor.start(GOAL)).state.run_id
+    view = await until(supervisor, run_id, lambda seen: bool(seen.state.interrupts))
+    (known,) = view.state.open_findings
+    assert known.finding.kind == ("passes_without_work" if may_change else "original_fails")
+    assert known.finding.message.endswith("Nothing but the proof was changed.")
+    await supervisor.answer(run_id, view.state.interrupts[0].id, Answer("approve"))
+    view = await ended(supervisor, run_id)
+    assert (view.state.status, view.state.interrupt_count) == ("complete", 1)
+    assert view.views[0].grade == "person"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lines"),
+    [
+        ("expect quotes\nexpect tabs\n", "expect rows\n", [0, 0]),
+        ("expect rows\nexpect quotes\nexpect tabs\n", "# new\nexpect rows\n\n# expect quotes\n# tabs\n", [2, 3]),
+        ("expect quotes\nexpect rows\nexpect tabs\n", "# new\nexpect rows\n", [0, 1]),
+    ],
+)
+async def test_each_failing_original_is_told_at_the_line_that_it_became(
+    tried: World, before: str, now: str, lines: list[int]
+) -> None:
+    def located(world: Any) -> CheckResult:
+        found = suite(world)
+        text = (world.workspace.read(TESTS[0]) or b"").decode().splitlines()
+        at = {wanted.removeprefix("expect "): line for line, wanted in enumerate(text)}
+        tests = [replace(one, line=at.get(one.name.rpartition("::")[2])) for one in found.tests]
+        return replace(found, tests=tuple(replace(one, message=f"no {one.name[-4:]}\nat all") for one in tests))
+
+    tried.checker.behaviours[SUITE] = located
+    tried.workspace.edit(TESTS[0], before.encode())
+    tried.worker.plays = [writes(TESTS[0], now), idle]
+    supervisor = tried.supervisor()
+    view = await ended(supervisor, (await supervisor.start(GOAL, StartOptions(askable=False))).state.run_id)
+    (known,) = view.state.open_findings
+    said = "as it was at the start fails on this code"
+    assert [(one.path, one.message) for one in known.finding.places] == [
+        (TESTS[0], f"quotes {said}: no otes"),
+        (TESTS[0], f"tabs {said}: no tabs"),
+    ]
+    assert [one.line for one in known.finding.places] == lines
+
+
 async def test_a_worker_that_answers_is_asked_about_at_once(tried: World) -> None:
     tried.worker.plays = [WEAKEN, returns(TurnResult(Claim("question", "the goal wants this test changed")))]
     supervisor = tried.supervisor()

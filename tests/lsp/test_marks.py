@@ -118,6 +118,20 @@ def test_a_code_line_goes_when_its_file_changed_after_the_evidence() -> None:
     assert paths == {"GOAL.md", "b.py"}
 
 
+def test_each_test_that_fails_in_a_trial_is_marked_with_the_finding_that_it_belongs_to() -> None:
+    places = (Problem("tests/test_a.py", 8, "one fails"), Problem("tests/test_b.py", 2, "another fails"))
+    known = finding(kind="original_fails")
+    known = replace(known, finding=replace(known.finding, places=places))
+    view = run_view({}, findings=[known])
+    check(view, [(one.path, one.line, "error", "original_fails") for one in places])
+    marks = [mark for mark in look(view).marks if mark.code == "original_fails"]
+    assert [mark.message for mark in marks] == ["one fails", "another fails"]
+    assert {mark.info["findingId"] for mark in marks} == {"F1"}
+    changed = ChangedProof({"tests/test_b.py": 0})
+    assert not [m for m in look(replace(view, changed_proof=changed)).marks if m.code == "proof_changed"]
+    check(run_view({}, ended="capped", findings=[known]), [])
+
+
 def test_integrity_findings_are_errors_on_their_line_until_accepted() -> None:
     check(run_view({}, findings=[finding()]), [("tests/test_a.py", 4, "error", "test_skipped")])
     check(run_view({}, findings=[finding(accepted=True)]), [])

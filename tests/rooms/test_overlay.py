@@ -115,6 +115,7 @@ async def test_a_workspace_with_a_mount_in_it_is_copied(site: Site) -> None:
         best = BestRooms(site.state / "rooms", SystemProcesses(), inside, lambda: site.variables)
         async with best.open(site.workspace, []) as room:
             assert room.kind == "copy"
+            assert "hide nothing" in await best.hindrance(site.workspace)
             assert (await site.run(room, "cat mounted/file; echo more >> mounted/file")).output == "there"
         assert (other / "file").read_text() == "there"
     finally:

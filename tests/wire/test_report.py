@@ -17,7 +17,7 @@ from donewhen.core.goal import Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.state import KnownFinding
 from donewhen.core.verdict import GRADES, Grade
-from donewhen.core.work import Usage
+from donewhen.core.work import RunWarning, Usage
 from donewhen.engine.api import RunView
 from donewhen.wire.reports import ReportFormat, cited, render
 from donewhen.wire.reports.markdown import code, text
@@ -181,6 +181,11 @@ def test_reports_say_what_a_proof_is_worth(grade: Grade) -> None:
     assert f"R1, R2: {GRADES[grade]}" in closing(graded)
     assert f'name="donewhen.grade" value="{grade}"' in rendered("junit", graded)
     assert json.loads(rendered("json", graded))["requirements"][0]["grade"] == grade
+
+
+def test_the_receipt_says_what_rooms_could_not_do() -> None:
+    state = state_of(ended=True, end_status="complete", warnings=(RunWarning("rooms", "copies hide nothing"),))
+    assert "### Rooms\n\n- copies hide nothing\n" in rendered("markdown", view_of(state))
 
 
 def test_an_unknown_price_is_said() -> None:

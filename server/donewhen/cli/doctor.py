@@ -181,7 +181,7 @@ def _rooms(group: str, facts: DoctorFacts) -> Finding:
         return Finding(group, "rooms", "missing", f"overlays at the workspace's own path; {facts.rooms_owners}")
     if not facts.rooms_hindrance:
         return Finding(group, "rooms", "ok", "overlays at the workspace's own path")
-    detail = f"copies of the workspace, which are slower and prove less: {facts.rooms_hindrance}"
+    detail = f"copies of the workspace, which are slower, prove less and hide nothing of yours: {facts.rooms_hindrance}"
     return Finding(group, "rooms", "missing", detail, "pip install 'donewhen[rooms]'")
 
 

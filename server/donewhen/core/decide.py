@@ -20,6 +20,7 @@ from donewhen.core.proof import (
 )
 from donewhen.core.state import MAX_OUTAGES, RunState
 from donewhen.core.steering import PausedBy
+from donewhen.core.unsettled import endless
 from donewhen.core.verdict import PROVEN
 from donewhen.core.work import Interrupt
 
@@ -104,6 +105,7 @@ def _decided(state: RunState, seconds: float) -> Action:
         _asked_for(state)
         or _completed(state)
         or _out_of(state, seconds)
+        or _unsettled(state, seconds)
         or _audit(state)
         or _unaffordable(state)
         or _judgement(state)
@@ -148,6 +150,14 @@ def _out_of(state: RunState, seconds: float) -> Action | None:
     if tokens is not None and state.usage.tokens >= tokens:
         return Stop("over_budget", f"the budget of {tokens:,} tokens is spent")
     return None
+
+
+def _unsettled(state: RunState, seconds: float) -> Action | None:
+    """Another audit would find what the last ones found: files that go on changing by nobody's hand."""
+    if state.turn is not None or state.redo is not None:
+        return None
+    reason = endless(state, seconds)
+    return Stop("blocked", reason) if reason is not None else None
 
 
 def _audit(state: RunState) -> Action | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from donewhen.core import events as e
-from donewhen.core import fold_acts, fold_calls, fold_guard, fold_plugging, fold_trials
+from donewhen.core import fold_acts, fold_calls, fold_guard, fold_plugging, fold_trials, unsettled
 from donewhen.core.changing import replace
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
 from donewhen.core.findings import unaccepted
@@ -122,6 +122,7 @@ def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
         disputes={key: value for key, value in state.disputes.items() if key in known},
         dismissed=frozenset(),
         audit_due=True,
+        unsettled=None,
         tried=None,
         audit=None if state.audit is None else replace(state.audit, amended=True),
         guard=None if state.goal.guard and not goal.guard else state.guard,
@@ -170,7 +171,7 @@ def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> R
     )
     if event.by == "person":
         moved = replace(moved, agreed={**state.agreed, **dict.fromkeys(event.paths, "")})
-    return fold_guard.edited(moved, event)
+    return fold_guard.edited(unsettled.changed(state, moved, event), event)
 
 
 def _revision_confirmed(state: RunState, event: e.RevisionConfirmed, at: float) -> RunState:
@@ -376,6 +377,7 @@ def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
         dropped=0,
         fatal=None,
         audit_due=state.audit_due or state.redo is None,
+        unsettled=None,
         options=replace(
             state.options,
             approve=state.options.approve if event.approve is None else event.approve,

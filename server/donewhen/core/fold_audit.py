@@ -25,6 +25,7 @@ from donewhen.core.integrity_facts import TRIAL_FINDINGS
 from donewhen.core.proof import NOT_AFTER_A_FAILURE, STABLE_PASSES
 from donewhen.core.state import KEPT_COMMANDS, KEPT_OLD_COMMANDS, MAX_OUTAGES, Judged, KnownFinding, OpenAudit, RunState
 from donewhen.core.trials import passing, said_at_start
+from donewhen.core.unsettled import audited
 from donewhen.core.verdict import RequirementVerdict
 
 
@@ -166,7 +167,7 @@ def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunSta
         findings=known,
         finding_ids=ids,
     )
-    return recount(concluded(finished, at))
+    return recount(concluded(audited(finished), at))
 
 
 def _still_tried(state: RunState, event: e.AuditFinished) -> bool:
@@ -209,7 +210,9 @@ def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunSta
     for verdict in _verdicts(state, event):
         scope, one_turn = _scope(state, event, verdict), _holds_one_turn(state, event, verdict.requirement_id)
         judged[verdict.requirement_id] = Judged(verdict, event.revision, scope, one_turn=one_turn)
-    return recount(replace(counted, judged=judged, dropped=0))
+    # What the judge misses, a worker can still do.
+    missing = any(judged[one].verdict.finding != "met" for one in event.requirement_ids if one in judged)
+    return recount(replace(counted, judged=judged, dropped=0, unsettled=None if missing else state.unsettled))
 
 
 def _verdicts(state: RunState, event: e.JudgeFinished) -> Iterable[RequirementVerdict]:

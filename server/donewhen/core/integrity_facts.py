@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from donewhen.core.evidence import Problem
+
 FindingKind = Literal[
     "protected_file",
     "check_program",
@@ -60,7 +62,8 @@ class IntegrityFinding:
 
     `path` is relative to the workspace, `line` 0-based. `fact` is a digest of what is found now: an acceptance holds
     for that fact only. `standing` says why it is shown but nobody's doing in this run: it counts as accepted. `diff`
-    is how its file changed since the last tree that was kept before it, bounded; empty where that isn't known.
+    is how its file changed since the last tree that was kept before it, bounded; empty where that isn't known. `places`
+    (bounded) are the tests that failed in a trial, where they stand in the present files; empty where none is known.
     """
 
     key: str
@@ -71,6 +74,7 @@ class IntegrityFinding:
     fact: str = ""
     standing: str = ""
     diff: str = ""
+    places: tuple[Problem, ...] = ()
 
 
 def digest_of(*parts: str) -> str:

@@ -286,7 +286,9 @@ def _check_proof(state: RunState, check: Check) -> _Proof:
         reason = f"`{check.command}` is flaky: it gave different results for the same files ({state.flaky[check.id]} of {STABLE_PASSES} passes in a row)"  # noqa: E501  # one sentence for people
         return _Proof("unverified", reason, ids, flaky=True, renewing=not fresh and _will_renew(state))
     if evidence.revision != evidence.revision_after:
-        return _Proof("unverified", f"files changed while `{check.command}` ran", ids, renewing=_will_renew(state))
+        moved = f": {', '.join(state.unsettled.paths[:3])}" if state.unsettled and state.unsettled.paths else ""
+        reason = f"files changed while `{check.command}` ran{moved}"
+        return _Proof("unverified", reason, ids, renewing=_will_renew(state))
     if not fresh:
         reason = f"`{check.command}` passed before the last edit"
         return _Proof("stale", reason, ids, renewing=_will_renew(state))

@@ -115,6 +115,18 @@ class KnownFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsettled:
+    """Files that change though neither a worker nor a person is at work (`unsettled.py`): in how many audits in a row
+    nothing else was in the way, and the latest of them. `since` is the run's seconds of work, and `turn` how many turns
+    had ended, when the first of them changed."""
+
+    since: float
+    turn: int
+    audits: int = 0
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Tried:
     """What the trials of a revision said last; see `TrialsFinished`."""
 
@@ -216,6 +228,7 @@ class RunState:
     audit: OpenAudit | None = None
     audit_due: bool = True
     audits: int = 0
+    unsettled: Unsettled | None = None
     results: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])
     """The latest evidence of each check, by check id."""
     editor: Mapping[str, Evidence] = field(default_factory=dict[str, Evidence])

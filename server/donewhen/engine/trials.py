@@ -12,6 +12,7 @@ import re
 import secrets
 from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from posixpath import basename
 from typing import Any, TypeVar
 
@@ -19,11 +20,11 @@ from donewhen.core.disguise import Disguised, disguised
 from donewhen.core.dividing import Before, Divided, Shown, divided
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.events import EvidenceRecorded, TrialsAbandoned, TrialsFinished, TrialsStarted
-from donewhen.core.evidence import CheckResult, Evidence, Trial, TrialKind
+from donewhen.core.evidence import CheckResult, Evidence, Problem, Trial, TrialKind
 from donewhen.core.findings import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.goal import Check
 from donewhen.core.integrity_facts import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
-from donewhen.core.planting import Planted, plant
+from donewhen.core.planting import Planted, leaf, plant
 from donewhen.core.proof import tried_checks
 from donewhen.core.proof_files import ProofFiles, checks_files, has_role, says_up_to_date, standing, targets
 from donewhen.core.special_cases import Special, special_cases
@@ -44,6 +45,8 @@ MAX_TESTS_READ = 200
 MAX_TEST_READ = 200_000
 """Tests, and bytes of each, that are looked into for values that the product holds too."""
 MAX_TOLD = 5
+MAX_PLACES = 50
+"""Failing tests of a trial that are pointed at one by one."""
 _SPECIAL = {
     "asks": "asks whether a test runs",
     "names": "names a file of the tests",
@@ -412,6 +415,8 @@ class _Trials:
         path = next(iter((*failing, *proof)), "") or (self._run.state.goal.path or "")
         changed = ". The proof has changed" if proof else ""
         message = found.reason if found.refusal else f"Nothing could be tried: {found.reason}{changed}."
+        if kind in ("original_fails", "passes_without_work") and not any(one.product for one in tree.parts.values()):
+            message = f"{message.rstrip('.')}. Nothing but the proof was changed"  # as where tests are the work
         return IntegrityFinding(
             key=f"{kind}:{outcome.check.id}",
             kind=kind,
@@ -420,6 +425,26 @@ class _Trials:
             message=_sentence(self._run.parts.mask(message)),
             fact=_fact(proof, tree),
             diff=self._run.parts.mask(_diffs(proof, tree)),
+            places=self._places_of(outcome, tree) if kind == "original_fails" else (),
+        )
+
+    def _places_of(self, outcome: _Outcome, tree: _Tree) -> tuple[Problem, ...]:
+        """The failing tests of the original proof, at the lines of the present files that theirs became."""
+        trial = outcome.trials.get("original")
+        result = trial.result if trial is not None else None
+        if result is None:
+            return ()
+        said = [
+            (test.path, test.line, f"{leaf(test.name)} as it was at the start fails on this code", test.message)
+            for test in result.tests
+            if test.path and test.line is not None and test.outcome in ("failed", "error")
+        ] or [(one.path, one.line, "as it was at the start this fails", one.message) for one in result.problems]
+        covered, mask = frozenset(self._run.parts.workspace.files()), self._run.parts.mask
+        kept = [one for one in dict.fromkeys(said) if one[0] in covered][:MAX_PLACES]
+        now = {path: _moves(path, tree) for path in {path for path, *_ in kept}}
+        return tuple(
+            Problem(path, _moved(line, now[path]), mask(_told_line(what, why)), source="trial")
+            for path, line, what, why in kept
         )
 
     def _told_apart(self, outcome: _Outcome, tree: _Tree) -> IntegrityFinding:
@@ -576,6 +601,33 @@ def _line(path: str, tree: _Tree) -> int:
     """Where a changed file is shown to differ."""
     before, now = (content or b"" for content in tree.contents.get(path, (None, None)))
     return first_change(before.decode("utf-8", "replace"), now.decode("utf-8", "replace"))
+
+
+def _told_line(what: str, why: str) -> str:
+    first = next((line.strip() for line in why.splitlines() if line.strip()), "")
+    return f"{what}: {first}" if first else what
+
+
+_Moves = Sequence[tuple[str, int, int, int, int]]
+
+
+def _moves(path: str, tree: _Tree) -> _Moves:
+    """How the lines of a test's original became those of the present file."""
+    shown = tree.parts[path].original if path in tree.parts else None
+    if shown is None or not _differs(shown):
+        return []
+    before, now = tree.contents[path]
+    old = (shown if isinstance(shown, bytes) else before or b"")[:MAX_TEST_READ].splitlines()
+    return SequenceMatcher(None, old, (now or b"")[:MAX_TEST_READ].splitlines()).get_opcodes()
+
+
+def _moved(line: int, moves: _Moves) -> int:
+    """Where a line, 0-based, is now; one that is gone, where it stood."""
+    last = max(0, moves[-1][4] - 1) if moves else line
+    for _, start, end, there, there_end in moves:
+        if start <= line < end:
+            return min(there + line - start, max(there, there_end - 1), last)
+    return min(line, last)
 
 
 def _fact(paths: Sequence[str], tree: _Tree) -> str:

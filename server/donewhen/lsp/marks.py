@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from donewhen.core.evidence import CheckResult, EditorReport, Problem
+from donewhen.core.integrity_facts import IntegrityFinding
 from donewhen.core.proof import satisfied
 from donewhen.core.verdict import RequirementStatus, RequirementView
 from donewhen.engine.api import RunView
@@ -234,17 +235,18 @@ def _findings(view: RunView) -> list[Mark]:
     else:
         kept = list(view.state.open_findings)
     return [
-        Mark(
-            known.finding.path,
-            (known.finding.line, 0),
-            None,
-            "error",
-            known.finding.kind,
-            known.finding.message,
-            {"runId": view.state.run_id, "findingId": known.id},
-        )
+        Mark(path, (line, 0), None, "error", known.finding.kind, message, info)
         for known in kept
+        for info in [{"runId": view.state.run_id, "findingId": known.id}]
+        for path, line, message in _spots(known.finding, each=not _goal_file_only(view))
     ]
+
+
+def _spots(finding: IntegrityFinding, *, each: bool) -> list[tuple[str, int, str]]:
+    """A mark for each test that fails in a trial, where they are known, else one for the finding."""
+    if each and finding.places:
+        return [(place.path, place.line, place.message) for place in finding.places]
+    return [(finding.path, finding.line, finding.message)]
 
 
 def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[Mark]:
@@ -252,7 +254,7 @@ def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[Mar
     no line of its own is told on the title of the goal file."""
     if view.state.ended:
         return []
-    told = {known.finding.path for known in view.state.open_findings}
+    told = {path for known in view.state.open_findings for path, _, _ in _spots(known.finding, each=True)}
     changed, info = view.changed_proof, {"runId": view.state.run_id}
     marks = [
         Mark(file, (line, 0), None, "information", "proof_changed", _how(file in changed.came), info)

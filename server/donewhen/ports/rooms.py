@@ -60,7 +60,8 @@ class Rooms(Protocol):
         ...
 
     async def hindrance(self, workspace: Workspace) -> str:
-        """What in this workspace may keep checks from running in a room as they do outside, a sentence; often empty."""
+        """What may keep checks of this workspace from running in a room as they do outside, or what a room can't keep
+        from them: a sentence; often empty."""
         ...
 
     def open(

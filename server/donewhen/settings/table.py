@@ -248,7 +248,9 @@ class Choices:
         kind=whole(), default="4096", meaning="processes and threads of a contained command, at most"
     )
     room_memory: int | None = row(
-        kind=kinds.SIZE, meaning="memory that a contained command may take", more="If absent: three quarters of it."
+        kind=kinds.SIZE,
+        meaning="memory that a contained command may take",
+        more="If absent: three quarters of the machine's.",
     )
     room_disk: int | None = row(
         kind=kinds.SIZE, default="10GB", meaning="what a contained command may fill the disk by"

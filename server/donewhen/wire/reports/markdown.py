@@ -54,7 +54,13 @@ def render(view: RunView, root: Path, evidence: Mapping[str, Evidence]) -> str:
     """The whole receipt; it names no folder of this machine."""
     sections = [_heading(view), _requirements(view, evidence), _overrides(view), _integrity(view)]
     sections += [_proofs(view, evidence), _iterations(view.state), _costs(view.state)]
-    sections += [_acts(view.state), _halt_data(view.state), _plugins_off(view.state), _start(view.state)]
+    sections += [
+        _rooms(view.state),
+        _acts(view.state),
+        _halt_data(view.state),
+        _plugins_off(view.state),
+        _start(view.state),
+    ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -198,6 +204,12 @@ def _overrides(view: RunView) -> list[str]:
         if known.accepted and not _stands(known)
     ]
     return ["### Overrides by a person (not proven)", "", *lines] if lines else []
+
+
+def _rooms(state: RunState) -> list[str]:
+    """What rooms could not do here, as it was told at the start."""
+    lines = [f"- {text(one.message)}" for one in state.warnings if one.code == "rooms"]
+    return ["### Rooms", "", *lines] if lines else []
 
 
 def _acts(state: RunState) -> list[str]:

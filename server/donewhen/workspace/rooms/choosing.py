@@ -47,16 +47,14 @@ class BestRooms:
 
     async def hindrance(self, workspace: Workspace) -> str:
         """See `ports.Rooms`."""
-        return await (await self.chosen()).hindrance(workspace)
+        return await (await self._of(workspace)).hindrance(workspace)
 
     @asynccontextmanager
     async def open(
         self, workspace: Workspace, laid: Sequence[Laid], *, built: bool = True, naming: str = ""
     ) -> AsyncGenerator[Room]:
         """See `ports.Rooms`."""
-        rooms = await self.chosen()
-        if await asyncio.to_thread(mounted_below, workspace.root):
-            rooms = self._copies
+        rooms = await self._of(workspace)
         async with rooms.open(workspace, laid, built=built, naming=naming) as room:
             yield room
 
@@ -64,6 +62,11 @@ class BestRooms:
     def kind(self) -> str:
         """`unknown` before one was opened."""
         return "unknown" if self._chosen is None else self._chosen.kind
+
+    async def _of(self, workspace: Workspace) -> Rooms:
+        """An overlay shows nothing of what is mounted in the workspace."""
+        rooms = await self.chosen()
+        return self._copies if await asyncio.to_thread(mounted_below, workspace.root) else rooms
 
     async def chosen(self) -> Rooms:
         """What rooms are here."""

@@ -29,6 +29,11 @@ MAX_BYTES = 4 * 1024**3
 _LARGEST_TEXT = 1024 * 1024
 _FICLONE = 0x40049409
 
+HIDES_NOTHING = (
+    "before completion checks are tried in copies of the workspace, which hide nothing: what runs there can read your"
+    " files, your keys and Done When's own; `donewhen doctor` says how to get better rooms"
+)
+
 Signature = tuple[int, ...]
 """What tells whether a file was written: mode, size, times, inode."""
 
@@ -46,7 +51,7 @@ class CopiedRooms:
 
     async def hindrance(self, workspace: Workspace) -> str:
         """See `ports.Rooms`. A copy is this user's, whoever owns the original."""
-        return ""
+        return HIDES_NOTHING
 
     @asynccontextmanager
     async def open(
