@@ -21,8 +21,9 @@ from donewhen.core.evidence import Evidence, Observation
 from donewhen.engine.api import IterationDetail
 from donewhen.lsp.commands import COMMANDS
 from donewhen.lsp.strictness import EditorDiagnosticsParams, SecretParams, Strict, TrustParams
-from donewhen.wire.snapshot import Snapshot, Wire
+from donewhen.wire.snapshot import Wire
 from donewhen.wire.steps import WireStep
+from donewhen.wire.view import WireSection, WireSnapshot
 
 TARGET = Path(__file__).parent.parent / "src" / "protocol.ts"
 
@@ -42,7 +43,11 @@ RESULTS: Mapping[str, str] = {
         "{ readonly checks: readonly { readonly command: string; readonly why: string; "
         "readonly suggested: boolean; readonly leftOut: string | null; "
         "readonly standing: 'green' | 'red' | 'slow' | null; readonly reason: string | null; "
-        "readonly seconds: number | null }[] }"
+        "readonly seconds: number | null; readonly state: string }[] }"
+    ),
+    "donewhen.goal.propose": (
+        "{ readonly proposals: readonly { readonly objective: string; readonly source: string; readonly icon: string; "
+        "readonly requirements: readonly string[]; readonly checks: readonly string[] }[] }"
     ),
     "donewhen.goal.amend": "{ readonly goalUri: string }",
     "donewhen.goal.preflight": (
@@ -67,7 +72,8 @@ RESULTS: Mapping[str, str] = {
     "donewhen.run.evidence": "EvidenceDocument",
     "donewhen.run.report": "{ readonly text: string }",
     "donewhen.run.activity": "Activity",
-    "donewhen.run.hint": "{ readonly when: 'nextCall' | 'nextTurn' | 'resume' }",
+    "donewhen.run.hint": "{ readonly when: 'nextCall' | 'nextTurn' | 'resume'; readonly message: string }",
+    "donewhen.run.tell": "{ readonly text: string }",
 }
 
 DOCUMENTS = """\
@@ -76,6 +82,7 @@ export interface IterationDocument extends IterationDetail {
   readonly runId: string;
   readonly startedAt: string;
   readonly changedFiles: readonly string[];
+  readonly sections: readonly Section[];
 }
 
 /** What a run did, step by step: all that is kept, or in `donewhen/activity` what is new. */
@@ -188,7 +195,7 @@ def generate() -> str:
     if set(RESULTS) != set(COMMANDS):
         raise SystemExit(f"say what these commands result in, in RESULTS: {sorted(set(RESULTS) ^ set(COMMANDS))}")
     writer = Writer()
-    for source in (Snapshot, WireStep, IterationDetail, Evidence, *PARAMS):
+    for source in (WireSnapshot, WireSection, WireStep, IterationDetail, Evidence, *PARAMS):
         writer.interface(source)
     arguments = table("CommandArguments", lambda name: writer.interface(COMMANDS[name].argument))
     results = table("CommandResults", lambda name: RESULTS[name])

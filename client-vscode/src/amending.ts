@@ -1,10 +1,9 @@
 import * as vscode from 'vscode';
-import { label } from './askedText';
-import { stateOf } from './checkStates';
 import { askModel } from './choosing';
 import { ownText, setForUser } from './configuration';
-import { saveGoal } from './goalDocument';
-import { type Live, type Proposed, textStep } from './quickSteps';
+import { saveGoal } from './goalFiles';
+import { label } from './plainText';
+import { editButton, type Live, type Proposed, textStep } from './quickSteps';
 import type { Services } from './services';
 import { goalUri, type Target } from './targets';
 
@@ -72,13 +71,12 @@ class Detected implements Live<Proposed> {
     try {
       const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri));
       const { checks } = await client.request('donewhen.goal.detect', folder === undefined ? {} : { workspaceUri: folder.uri.toString() });
-      const edit = { iconPath: new vscode.ThemeIcon('edit'), tooltip: vscode.l10n.t('Edit Before Taking It') };
       this.items = checks.map((check) => ({
         label: label(check.command),
-        description: label(stateOf(check, false, vscode.l10n.t)),
+        description: label(check.state),
         iconPath: new vscode.ThemeIcon('beaker'),
         text: check.command,
-        buttons: [edit],
+        buttons: [editButton()],
       }));
     } catch (problem) {
       log.warn(`no checks are proposed: ${String(problem)}`);

@@ -3,7 +3,6 @@ import { isOn } from './configuration';
 import { documentUri } from './documentUris';
 import type { Snapshot } from './protocol';
 import type { Services } from './services';
-import { isActive } from './snapshots';
 
 const SETTING = 'markChanges';
 
@@ -12,11 +11,9 @@ export function registerChangeMarks(services: Services): vscode.Disposable {
   const marks = new ChangeMarks(services);
   return vscode.Disposable.from(
     marks,
-    vscode.Disposable.from(
-      services.snapshots.onDidChange(() => {
-        marks.update();
-      }),
-    ),
+    services.snapshots.onDidChange(() => {
+      marks.update();
+    }),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration(`donewhen.${SETTING}`)) {
         marks.update();
@@ -37,7 +34,7 @@ class ChangeMarks implements vscode.Disposable {
       return;
     }
     // The files from before are kept once the first iteration has begun.
-    for (const run of this.services.snapshots.all().filter((one) => isActive(one) && one.iteration > 0)) {
+    for (const run of this.services.snapshots.all().filter((one) => one.view.active && one.iteration > 0)) {
       const folder = run.goalUri === null ? undefined : vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(run.goalUri));
       if (folder !== undefined && this.shown.get(folder.uri.toString())?.runId !== run.runId) {
         this.show(folder, run);

@@ -1,10 +1,8 @@
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
-import { Backoff } from './backoff';
 import type { Activity, CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
-import { type ServerCommand, sameCommand } from './serverCommand';
+import { Backoff, type Remedy, type ServerCommand, sameCommand, SetupProblem } from './serverCommand';
 import type { ServerClient, ServerState } from './services';
-import { type Remedy, SetupProblem } from './setupProblem';
 import type { SnapshotStore } from './snapshots';
 
 /** What a server needs to know when it starts; asked for at each start. */

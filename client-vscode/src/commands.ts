@@ -1,17 +1,20 @@
 import * as vscode from 'vscode';
-import { showActions } from './actions';
 import { addCheck, chooseJudge } from './amending';
 import { chooseModels, chooseWorker } from './choosing';
-import { commit, copyReceipt, ofCompleteRun, reviewChanges } from './finishing';
-import { fixThis, type Fixable, registerFixThis } from './fixThis';
+import { type Limits, startAndAsk, until } from './consent';
+import { text } from './configuration';
+import { findGoals, isGoalFile, saveGoal } from './goalFiles';
 import { answer, answerWith, choose } from './interrupts';
-import { checkNow, dispute, guard, liftGuard, pause, report, resume, revertToIteration, start, stop, unwaive, waive } from './runCommands';
+import { confirm, say } from './notices';
+import { harmless, label } from './plainText';
+import type { CommandResults, Snapshot } from './protocol';
 import type { Secrets } from './secrets';
 import type { Services } from './services';
-import { needsModelSupport } from './snapshots';
-import { setGoal } from './setGoal';
-import type { Target } from './targets';
-import type { Trouble } from './trouble';
+import { fixThis, type Fixable, registerFixThis, setGoal } from './setGoal';
+import { asksElsewhere, pursuit } from './snapshots';
+import { currentRun } from './status';
+import { askNumber, askReason, goalUri, pickRequirement, pickRun, type Target, trusted } from './targets';
+import { dataOf, onGoal, type Trouble } from './trouble';
 
 type Perform = (services: Services, target: Target | undefined) => Promise<void>;
 
@@ -19,43 +22,62 @@ const COMMANDS: Readonly<Record<string, Perform>> = {
   'donewhen.setGoal': setGoal,
   'donewhen.start': start,
   'donewhen.checkNow': checkNow,
-  'donewhen.pause': pause,
-  'donewhen.resume': resume,
-  'donewhen.stop': stop,
-  'donewhen.guard': guard,
-  'donewhen.liftGuard': liftGuard,
+  'donewhen.pause': ofRun((run) => run.view.active, () => vscode.l10n.t('There is no run to pause.'), async ({ client }, { runId }) => {
+    await client.request('donewhen.run.pause', { runId });
+  }),
+  'donewhen.resume': ofRun((run) => run.view.goesOn, () => vscode.l10n.t('There is no run to resume.'), resume),
+  'donewhen.stop': ofRun((run) => run.view.unfinished, () => vscode.l10n.t('There is no run to stop.'), async ({ client }, { runId }) => {
+    await client.request('donewhen.run.stop', { runId });
+  }),
+  'donewhen.guard': ofRun((run) => run.view.guardable, () => vscode.l10n.t('There is no complete goal to guard.'), async ({ client }, { runId }) => {
+    if (trusted()) {
+      await client.request('donewhen.run.guard', { runId, on: true });
+    }
+  }),
+  'donewhen.liftGuard': ofRun((run) => run.guard !== null, () => vscode.l10n.t('No goal is on guard.'), async ({ client }, { runId }) => {
+    await client.request('donewhen.run.guard', { runId, on: false });
+  }),
   'donewhen.addCheck': addCheck,
   'donewhen.chooseJudge': chooseJudge,
   'donewhen.answer': answer,
-  'donewhen.interrupt.approve': (services, target) => answerWith(services, target, 'approve'),
-  'donewhen.interrupt.deny': (services, target) => answerWith(services, target, 'deny'),
-  'donewhen.interrupt.edit': (services, target) => answerWith(services, target, 'edit'),
+  'donewhen.interrupt.approve': answerWith('approve'),
+  'donewhen.interrupt.deny': answerWith('deny'),
+  'donewhen.interrupt.edit': answerWith('edit'),
   'donewhen.interrupt.answer': answer,
   'donewhen.interrupt.choose': choose,
   'donewhen.reviewChanges': ofCompleteRun(reviewChanges),
   'donewhen.commit': ofCompleteRun(commit),
   'donewhen.copyReceipt': ofCompleteRun(copyReceipt),
-  'donewhen.report': report,
+  'donewhen.report': ofRun(() => true, () => vscode.l10n.t('No goal has been started here yet.'), async (_, { runId }) => {
+    await vscode.commands.executeCommand('donewhen.openReport', { runId });
+  }),
   'donewhen.revertToIteration': revertToIteration,
   'donewhen.waive': waive,
   'donewhen.unwaive': unwaive,
   'donewhen.dispute': dispute,
+  'donewhen.finding.accept': acceptFinding,
+  'donewhen.finding.revert': revertFinding,
+  'donewhen.openGoal': openGoal,
   'donewhen.chooseWorker': chooseWorker,
   'donewhen.chooseModels': chooseModels,
   'donewhen.showActions': showActions,
 };
 
-/** All commands of the palette and the menus but those of the views. */
-export function registerCommands(
-  services: Services,
-  secrets: Secrets,
-  trouble: Trouble,
-): vscode.Disposable {
+/** All commands of the palette and the menus but those that open documents, and the timeline. */
+export function registerCommands(services: Services, secrets: Secrets, trouble: Trouble): vscode.Disposable {
   const { registerCommand } = vscode.commands;
+  // A command never throws at the editor: what goes wrong is said in a sentence.
+  const told = async (perform: () => Promise<void>): Promise<void> => {
+    try {
+      await perform();
+    } catch (problem) {
+      trouble.tell(problem, perform);
+    }
+  };
   const listed = Object.entries(COMMANDS).map(([id, perform]) =>
     registerCommand(id, (target: Target | undefined) => {
       services.client.want();
-      return told(trouble, () => perform(services, target));
+      return told(() => perform(services, target));
     }),
   );
   return vscode.Disposable.from(
@@ -63,10 +85,10 @@ export function registerCommands(
     registerFixThis(),
     registerCommand('donewhen.fixThis', (what: Fixable) => {
       services.client.want();
-      return told(trouble, () => fixThis(services, what));
+      return told(() => fixThis(services, what));
     }),
-    registerCommand('donewhen.installModels', (target: Target | undefined) => told(trouble, () => installModels(services, trouble, target))),
-    registerCommand('donewhen.setApiKey', () => told(trouble, () => secrets.ask(services.client))),
+    registerCommand('donewhen.installModels', (target: Target | undefined) => told(() => installModels(services, trouble, target))),
+    registerCommand('donewhen.setApiKey', () => told(() => secrets.ask(services.client))),
     registerCommand('donewhen.restartServer', () => trouble.restart()),
     registerCommand('donewhen.showLogs', () => {
       services.log.show();
@@ -74,20 +96,319 @@ export function registerCommands(
   );
 }
 
+/** A command of the run that is meant. */
+function ofRun(fits: (run: Snapshot) => boolean, none: () => string, perform: (services: Services, run: Snapshot) => Promise<void>): Perform {
+  return async (services, target) => {
+    const run = await pickRun(services, target, fits, none());
+    if (run !== undefined) {
+      await perform(services, run);
+    }
+  };
+}
+
+function ofCompleteRun(perform: (services: Services, run: Snapshot) => Promise<void>): Perform {
+  return ofRun(({ status }) => status === 'complete', () => vscode.l10n.t('No goal is complete here yet.'), perform);
+}
+
 /** A run that stood for want of it goes on. */
 async function installModels(services: Services, trouble: Trouble, target: Target | undefined): Promise<void> {
   await trouble.installModels();
-  const stands = services.snapshots.all().find((run) => needsModelSupport(run) && (target?.runId ?? run.runId) === run.runId);
+  const stands = services.snapshots.all().find(({ runId, view }) => view.lacks === 'models' && (target?.runId ?? runId) === runId);
   if (stands !== undefined) {
     await services.client.request('donewhen.run.resume', { runId: stands.runId });
   }
 }
 
-/** A command never throws at the editor: what goes wrong is said in a sentence. */
-async function told(trouble: Trouble, perform: () => Promise<void>): Promise<void> {
+// ------------------------------------------------------------------------------------------ what can be done now
+
+const EXECUTING: ReadonlySet<string> = new Set(['answer', 'start', 'checkNow', 'resume', 'guard', 'revertToIteration']);
+
+interface Item extends vscode.QuickPickItem {
+  perform(): Thenable<unknown>;
+}
+
+/** A click on the status bar: what can be done now, the likeliest first; what is wrong with the server before that. */
+async function showActions(services: Services, target: Target | undefined): Promise<void> {
+  const run = target?.runId === undefined ? currentRun(services) : services.snapshots.get(target.runId);
+  const problem = services.trouble.problem();
+  const remedies = (problem?.offers ?? []).map((offer) => ({ label: offer.label, iconPath: new vscode.ThemeIcon('wrench'), perform: () => offer.perform() }));
+  const actions = services.client.state === 'failed' ? ['showLogs'] : await possible(services, run);
+  const items = actions.map((action): Item => actionItem(services, action, run));
+  const title = run === undefined ? vscode.l10n.t('Done When') : `${run.view.title} · ${run.view.state} · ${run.view.tally}`;
+  const chosen = await vscode.window.showQuickPick([...remedies, ...items], { title, placeHolder: problem?.message ?? '' });
+  await chosen?.perform();
+}
+
+async function possible(services: Services, run: Snapshot | undefined): Promise<string[]> {
+  const all = services.snapshots.all();
+  const { isTrusted } = vscode.workspace;
+  const found = run === undefined ? await withoutRun() : withRun(run, pursuit(run, all));
+  const elsewhere = run !== undefined && asksElsewhere(all, run) !== undefined ? ['answer'] : [];
+  const allowed = [...elsewhere, ...found].filter((action) => isTrusted || !EXECUTING.has(action));
+  return [...(isTrusted ? [] : ['trust']), ...allowed, 'setGoal', 'showLogs'];
+}
+
+async function withoutRun(): Promise<string[]> {
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const goals = (active !== undefined && isGoalFile(active)) || (await findGoals(1)).length > 0;
+  return goals ? ['start', 'checkNow'] : [];
+}
+
+/** A check has nothing to go on with: the run that was checked has. What is open is as the check found it. */
+function withRun(run: Snapshot, pursued: Snapshot): string[] {
+  const found = pursued.view.actions.filter((action) => action !== 'waive');
+  return run.view.actions.includes('waive') ? [...found, 'waive'] : found;
+}
+
+/** As the manifest has it; commands that concern the run get it, those that concern goals in general choose for themselves. */
+function actionItem({ context }: Services, action: string, run: Snapshot | undefined): Item {
+  const [command, title, icon] =
+    action === 'trust'
+      ? ['workbench.trust.manage', vscode.l10n.t('Manage Workspace Trust'), 'workspace-untrusted']
+      : [`donewhen.${action}`, ...named(context, `donewhen.${action}`)];
+  const another = action === 'answer' && run?.view.asking === false;
+  const general = another || ['setGoal', 'showLogs', 'trust'].includes(action);
+  const about = run === undefined || general ? undefined : { runId: run.runId, goalUri: run.goalUri };
+  // Not in the label: a screen reader would spell it out.
+  return { label: title, iconPath: new vscode.ThemeIcon(icon), perform: () => vscode.commands.executeCommand(command, about) };
+}
+
+function named({ extension }: vscode.ExtensionContext, command: string): [string, string] {
+  const { contributes } = extension.packageJSON as { contributes: { commands: readonly { command: string; title: string; icon?: string }[] } };
+  const found = contributes.commands.find((one) => one.command === command);
+  return [found?.title ?? command, /^\$\((.+)\)$/.exec(found?.icon ?? '')?.[1] ?? 'circle'];
+}
+
+// ------------------------------------------------------------------------------------------ goals and their runs
+
+async function start(services: Services, target: Target | undefined): Promise<void> {
+  const uri = await goalUri(target);
+  if (uri === undefined || !trusted()) {
+    return;
+  }
+  await saveGoal(uri);
+  // A run begins with the settings as they are then, such as the model that was just chosen for it.
+  await services.client.settled();
+  const begun = await startAndAsk(services, uri, (limits) =>
+    onGoal(uri, () => oneAtATime(services, uri, () => services.client.request('donewhen.run.start', { goalUri: uri, ...limits }))),
+  );
+  if (begun !== undefined && text('showTimelineOnStart') === 'agent') {
+    // What a worker does, once it works: beside what the person looks at, who may go on typing. A person sees it anyway.
+    const run = await until(services, begun.runId, (one) => one.iteration > 0 || !one.view.active);
+    if (run.view.active && run.worker !== 'human') {
+      await vscode.commands.executeCommand('donewhen.showTimeline', { runId: run.runId, aside: true });
+    }
+  }
+}
+
+/** Begins a run, or goes on with one: where another one stands in the way, it says which, and offers to pause it. */
+async function oneAtATime<T>(services: Services, goal: string | null, begin: () => Promise<T>): Promise<T | undefined> {
   try {
-    await perform();
+    return await begin();
   } catch (problem) {
-    trouble.tell(problem, perform);
+    const { activeRunId: runId } = dataOf(problem);
+    if (runId === undefined) {
+      throw problem;
+    }
+    const { snapshots } = await services.client.request('donewhen.run.status', {});
+    const other = snapshots.find((one) => one.runId === runId);
+    // A second press on Start asks for what is so already; the run may not even be on record yet.
+    if (other === undefined || other.goalUri === goal) {
+      return undefined;
+    }
+    // A dialog: it stands between a click and what was asked for by it, and must not hide.
+    const pause = vscode.l10n.t('Pause It and Start This One');
+    const message = vscode.l10n.t('A run of “{0}” is in progress in this folder, where only one goal can run at a time.', label(other.title));
+    if ((await confirm(message, vscode.l10n.t('A run that is paused can be resumed.'), [pause])) !== pause) {
+      return undefined;
+    }
+    await services.client.request('donewhen.run.pause', { runId });
+    return begin();
+  }
+}
+
+async function checkNow(services: Services, target: Target | undefined): Promise<void> {
+  const uri = await goalUri(target);
+  if (uri === undefined || !trusted()) {
+    return;
+  }
+  await saveGoal(uri);
+  const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t('Checking the goal') };
+  const check = () => services.client.request('donewhen.goal.check', { goalUri: uri });
+  const { missing, view } = await onGoal(uri, async () => vscode.window.withProgress(options, check));
+  vscode.window.setStatusBarMessage(missing === '' ? view.tally : `${view.tally}: ${label(missing)}`, 8_000);
+}
+
+/** A run that a limit ended goes on with a higher one. */
+async function resume(services: Services, run: Snapshot): Promise<void> {
+  const { runId, view } = run;
+  if (!trusted()) {
+    return;
+  }
+  let raised: Limits = {};
+  if (view.raises !== null) {
+    const { limit, title, proposed, unit, whole } = view.raises;
+    const given = await askNumber(title, proposed, true);
+    if (given === undefined) {
+      return;
+    }
+    raised = { [limit]: (whole ? Math.round(given) : given) * unit };
+  }
+  await oneAtATime(services, run.goalUri, () => services.client.request('donewhen.run.resume', { runId, ...raised }));
+}
+
+/** Opens the goal file, at the requirement where one is meant. */
+async function openGoal({ snapshots }: Services, target: Target | undefined): Promise<void> {
+  const uri = await goalUri(target);
+  if (uri === undefined) {
+    return;
+  }
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri, true));
+  const requirement = snapshots.get(target?.runId ?? '')?.requirements.find((one) => one.id === target?.requirementId);
+  const at = requirement === undefined ? -1 : document.getText().indexOf(requirement.text);
+  const place = document.positionAt(Math.max(0, at));
+  await vscode.window.showTextDocument(document, at < 0 ? {} : { selection: new vscode.Range(place, place) });
+}
+
+// ------------------------------------------------------------------------------------------ a person's word
+
+async function waive(services: Services, target: Target | undefined): Promise<void> {
+  const title = vscode.l10n.t('Which requirement do you want to waive?');
+  const chosen = await pickRequirement(services, target, ({ status }) => status !== 'met' && status !== 'waived', title);
+  const reason = chosen && (await askReason(vscode.l10n.t('Why does it need no proof?')));
+  if (chosen === undefined || reason === undefined) {
+    return;
+  }
+  const run = await services.client.request('donewhen.run.override', { ...chosen, reason });
+  if (run.view.goesOn && run.requirements.every(({ status }) => status === 'met' || status === 'waived')) {
+    // A run that has halted or ended looks at what a person decided since only when it goes on.
+    const go = { label: vscode.l10n.t('Resume'), perform: () => vscode.commands.executeCommand('donewhen.resume', { runId: run.runId }) };
+    const message = vscode.l10n.t('Nothing is left to prove for “{0}”. Resume the run to complete it.', label(run.title));
+    say('information', message, { buttons: [go] });
+  }
+}
+
+async function unwaive(services: Services, target: Target | undefined): Promise<void> {
+  const title = vscode.l10n.t('Which requirement should be proven again?');
+  const chosen = await pickRequirement(services, target, ({ status }) => status === 'waived', title);
+  if (chosen !== undefined) {
+    const reason = vscode.l10n.t('undone in the editor');
+    await services.client.request('donewhen.run.override', { ...chosen, reason, undo: true });
+  }
+}
+
+async function dispute(services: Services, target: Target | undefined): Promise<void> {
+  const chosen = await pickRequirement(services, target, ({ disputable }) => disputable, vscode.l10n.t('Which verdict is wrong?'));
+  const reason = chosen && (await askReason(vscode.l10n.t('What should the judge look at again?')));
+  if (chosen !== undefined && reason !== undefined && trusted()) {
+    await services.client.request('donewhen.run.dispute', { ...chosen, reason });
+  }
+}
+
+async function acceptFinding({ client }: Services, target: Target | undefined): Promise<void> {
+  const { runId, findingId } = target ?? {};
+  if (runId !== undefined && findingId !== undefined) {
+    const reason = await askReason(vscode.l10n.t('Accept {0}: why is it right?', findingId));
+    if (reason !== undefined) {
+      await client.request('donewhen.run.acceptIntegrity', { runId, findingId, reason });
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------ putting files back
+
+export type Reverted = CommandResults['donewhen.run.revert'];
+
+const MOST_NAMES = 5;
+
+/** Says what was put back, and what was kept since a person edited it: those go too where they press the button. */
+export function tellReverted(outcome: Reverted, force: () => Promise<Reverted>, iteration?: number): void {
+  const { length } = outcome.changedFiles;
+  const done =
+    iteration === undefined
+      ? vscode.l10n.t('{0} files are back as they were before.', length)
+      : vscode.l10n.t('{0} files are back as they were after iteration {1}.', length, iteration);
+  if (outcome.kept.length === 0) {
+    vscode.window.setStatusBarMessage(done, 8_000);
+    return;
+  }
+  const names = outcome.kept.slice(0, MOST_NAMES).map((uri) => harmless(vscode.workspace.asRelativePath(vscode.Uri.parse(uri))));
+  const list = outcome.kept.length > names.length ? [...names, '…'].join(', ') : names.join(', ');
+  const perform = async (): Promise<void> => {
+    tellReverted(await force(), force, iteration);
+  };
+  const buttons = [{ label: vscode.l10n.t('Revert Them Too'), perform }];
+  say('warning', vscode.l10n.t('{0} Kept, since you edited them: {1}.', done, list), { buttons });
+}
+
+async function revertFinding({ client }: Services, target: Target | undefined): Promise<void> {
+  const { runId, findingId } = target ?? {};
+  if (runId !== undefined && findingId !== undefined) {
+    const about = { runId, findingId };
+    tellReverted(await client.request('donewhen.run.revert', about), () => client.request('donewhen.run.revert', { ...about, force: true }));
+  }
+}
+
+/** Puts the files back as they were after an iteration. */
+async function revertToIteration(services: Services, target: Target | undefined): Promise<void> {
+  const none = vscode.l10n.t('There is no iteration to revert to.');
+  const run = await pickRun(services, target, (one) => one.iterations.length > 0, none);
+  const iteration = target?.iteration ?? (run && (await pickIteration(run)));
+  if (run === undefined || iteration === undefined || !trusted()) {
+    return;
+  }
+  const about = { runId: run.runId, iteration };
+  const revert = (more: { force?: boolean }) => services.client.request('donewhen.run.revert', { ...about, ...more });
+  tellReverted(await revert({}), () => revert({ force: true }), iteration);
+}
+
+async function pickIteration({ view }: Snapshot): Promise<number | undefined> {
+  const items = [...view.timeline.rows].reverse().map(({ label: name, facts, summary, number }) => ({ label: name, description: facts, detail: label(summary), number }));
+  const title = vscode.l10n.t('Restore the files as they were after…');
+  return (await vscode.window.showQuickPick(items, { title, matchOnDetail: true }))?.number;
+}
+
+// ------------------------------------------------------------------------------------------ once a goal is complete
+
+/** The part of the git extension's interface that a commit is prepared with. */
+interface Git {
+  getAPI(version: 1): { getRepository(uri: vscode.Uri): { readonly inputBox: { value: string } } | null };
+}
+
+/** What was changed: in the source control view where the folder has one, else in the run's own timeline. */
+async function reviewChanges(services: Services, run: Snapshot): Promise<void> {
+  if ((await repositoryOf(run)) !== undefined) {
+    await vscode.commands.executeCommand('workbench.view.scm');
+    return;
+  }
+  await vscode.commands.executeCommand('donewhen.showTimeline', { runId: run.runId, goalUri: run.goalUri });
+  services.log.info('the folder is not a git repository: its changes are shown in the timeline');
+}
+
+/** Opens source control with a message ready; what a person has written there stays, and nothing is committed. */
+async function commit(_services: Services, run: Snapshot): Promise<void> {
+  const repository = await repositoryOf(run);
+  if (repository?.inputBox.value.trim() === '') {
+    repository.inputBox.value = run.view.title;
+  }
+  await vscode.commands.executeCommand('workbench.view.scm');
+}
+
+/** The run's receipt, a few lines of Markdown for a pull request; the report has all of it. */
+async function copyReceipt(services: Services, run: Snapshot): Promise<void> {
+  const { text } = await services.client.request('donewhen.run.report', { runId: run.runId, format: 'short' });
+  await vscode.env.clipboard.writeText(text);
+  vscode.window.setStatusBarMessage(vscode.l10n.t('The receipt is on the clipboard.'), 5_000);
+}
+
+async function repositoryOf({ goalUri: uri }: Snapshot): Promise<{ readonly inputBox: { value: string } } | undefined> {
+  const git = vscode.extensions.getExtension<Git>('vscode.git');
+  if (git === undefined || uri === null) {
+    return undefined;
+  }
+  try {
+    return (await git.activate()).getAPI(1).getRepository(vscode.Uri.parse(uri, true)) ?? undefined;
+  } catch {
+    return undefined; // Git is switched off by a setting, or missing.
   }
 }

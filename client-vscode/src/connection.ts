@@ -3,17 +3,19 @@ import {
   CloseAction,
   ErrorAction,
   ExecuteCommandRequest,
+  type FeatureState,
   LanguageClient,
   type LanguageClientOptions,
   type MessageSignature,
   ResponseError,
   RevealOutputChannelOn,
+  type ServerCapabilities,
+  type StaticFeature,
   TransportKind,
 } from 'vscode-languageclient/node';
 import type { Surroundings } from './client';
-import { synchronizeEveryFile } from './forwarding';
+import { GOAL_DOCUMENTS } from './goalFiles';
 import { middleware } from './middleware';
-import { PushOnly } from './pushOnly';
 import type { ServerCommand } from './serverCommand';
 
 /** What goes wrong is told once and in our words: the client's own are for the log. */
@@ -60,15 +62,12 @@ export async function makeClient(
   // Not in the folder that is open: a program would be looked for there too.
   const executable = { command, args: [...args], transport: TransportKind.stdio, options: { cwd: around.cwd } };
   const options: LanguageClientOptions = {
-    documentSelector: [
-      { scheme: 'file', pattern: '**/GOAL.md' },
-      { scheme: 'file', pattern: '**/*.goal.md' },
-    ],
+    documentSelector: GOAL_DOCUMENTS,
     initializationOptions: {
       settings: await around.settings(),
       trusted: around.trusted(),
       stateDir: around.stateDir(),
-      clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true },
+      clientFeatures: { interrupts: true, reasons: true, editorDiagnostics: true, views: true },
     },
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
@@ -89,4 +88,49 @@ export async function makeClient(
   client.registerFeature(new PushOnly());
   synchronizeEveryFile(client);
   return client;
+}
+
+/** Diagnostics are pushed as soon as they change: pulling the same ones would only be later. */
+class PushOnly implements StaticFeature {
+  fillClientCapabilities(): void {
+    // Nothing to declare.
+  }
+
+  preInitialize(capabilities: ServerCapabilities): void {
+    delete capabilities.diagnosticProvider;
+  }
+
+  initialize(): void {
+    // Nothing to begin.
+  }
+
+  getState(): FeatureState {
+    return { kind: 'static' };
+  }
+
+  clear(): void {
+    // Nothing to end.
+  }
+}
+
+const EVERY_FILE = [{ scheme: 'file' }];
+
+/**
+ * Has the client tell the server of every open file, not of goal files only: it writes over nobody's unsaved text, and
+ * knows a save of the person's. Code actions are for every file, too: findings are on the lines of the code.
+ */
+function synchronizeEveryFile(client: LanguageClient): void {
+  const features = [
+    client.getFeature('textDocument/didOpen'),
+    client.getFeature('textDocument/didChange'),
+    client.getFeature('textDocument/didSave'),
+    client.getFeature('textDocument/didClose'),
+    client.getFeature('textDocument/codeAction'),
+  ];
+  for (const feature of features) {
+    const initialize = feature.initialize.bind(feature);
+    feature.initialize = (capabilities) => {
+      initialize(capabilities, EVERY_FILE);
+    };
+  }
 }

@@ -1,11 +1,10 @@
 import * as vscode from 'vscode';
-import { visible } from './askedText';
-import { choicesOf } from './interruptChoices';
 import { isOpen, type Open, openIn, send } from './interrupts';
 import { confirm } from './notices';
+import { visible } from './plainText';
 import type { RunLimitsArgument, Snapshot } from './protocol';
 import type { Services } from './services';
-import { isActive } from './snapshots';
+import { askNumber } from './targets';
 
 export type Limits = Omit<RunLimitsArgument, 'runId'>;
 
@@ -43,20 +42,23 @@ export async function startAndAsk(
 
 /** Shows the dialog; other limits to begin again with, where the person changed them. */
 async function ask(services: Services, open: Open, known: Limits): Promise<Limits | undefined> {
-  const { yes, no } = choicesOf(open.interrupt, vscode.l10n.t);
+  const [yes, no] = open.asked.choices;
+  if (yes === undefined || no === undefined) {
+    return undefined;
+  }
   const change = vscode.l10n.t('Change Limits…');
   for (;;) {
     const pressed = await confirm(open.interrupt.title, visible(open.interrupt.preview), [yes.label, change]);
     if (!isOpen(services, open)) {
       return undefined; // Answered elsewhere meanwhile.
     }
-    const limits = pressed === change ? await askLimits(services.snapshots.get(open.runId), known) : undefined;
+    const limits = pressed === change ? await askLimits(services.snapshots.get(open.run.runId), known) : undefined;
     if (pressed === change && limits === undefined) {
       continue;
     }
-    await send(services, open, limits === undefined && pressed === yes.label ? yes.answer : no.answer);
+    await send(services, open, limits === undefined && pressed === yes.label ? yes : no);
     if (limits !== undefined) {
-      await until(services, open.runId, (run) => !isActive(run));
+      await until(services, open.run.runId, ({ view }) => !view.active);
     }
     return limits;
   }
@@ -64,67 +66,29 @@ async function ask(services: Services, open: Open, known: Limits): Promise<Limit
 
 /** The limits one after the other; undefined where the person leaves. */
 async function askLimits(run: Snapshot | undefined, known: Limits): Promise<Limits | undefined> {
-  const steps = run === undefined ? [] : limitSteps(run.limits);
-  let limits = known;
-  for (const { title, value, set } of steps) {
-    const given = await askLimit(title, value);
-    if (given === undefined) {
-      return undefined;
-    }
-    limits = { ...limits, ...set(given) };
+  if (run === undefined) {
+    return known;
   }
-  return limits;
-}
-
-interface LimitStep {
-  readonly title: string;
-  readonly value: number | null;
-  readonly set: (given: Given) => Limits;
-}
-
-function limitSteps({ maxIterations, timeoutSeconds, budgetUsd }: Snapshot['limits']): LimitStep[] {
-  return [
-    {
-      title: vscode.l10n.t('Iterations at most: turns of the worker (1/3)'),
-      value: maxIterations,
-      set: (given) => ({ maxIterations: changed(given, (count) => Math.max(1, Math.round(count))) }),
-    },
-    {
-      title: vscode.l10n.t('Minutes at most (2/3)'),
-      value: timeoutSeconds === null ? null : timeoutSeconds / 60,
-      set: (given) => ({ timeoutSeconds: changed(given, (count) => count * 60) }),
-    },
-    {
-      title: vscode.l10n.t('US dollars at most (3/3)'),
-      value: budgetUsd,
-      set: (given) => ({ budgetUsd: given }),
-    },
-  ];
-}
-
-type Given = number | 'unlimited';
-
-function changed(given: Given, of: (value: number) => number): Given {
-  return given === 'unlimited' ? given : of(given);
-}
-
-async function askLimit(title: string, value: number | null): Promise<Given | undefined> {
-  const given = await vscode.window.showInputBox({
-    title,
-    value: value === null ? '' : String(value),
-    prompt: vscode.l10n.t('Leave it empty for no limit.'),
-    ignoreFocusOut: true,
-    validateInput: (text) =>
-      text.trim() === '' || Number(text) > 0 ? undefined : vscode.l10n.t('A number greater than 0'),
-  });
-  return given === undefined ? undefined : given.trim() === '' ? 'unlimited' : Number(given);
+  const { maxIterations, timeoutSeconds, budgetUsd } = run.limits;
+  const turns = await askNumber(vscode.l10n.t('Iterations at most: turns of the worker (1/3)'), maxIterations);
+  const minutes = turns && (await askNumber(vscode.l10n.t('Minutes at most (2/3)'), timeoutSeconds === null ? null : timeoutSeconds / 60));
+  const dollars = minutes && (await askNumber(vscode.l10n.t('US dollars at most (3/3)'), budgetUsd));
+  if (turns === undefined || minutes === undefined || dollars === undefined) {
+    return undefined;
+  }
+  return {
+    ...known,
+    maxIterations: turns === 'unlimited' ? turns : Math.max(1, Math.round(turns)),
+    timeoutSeconds: minutes === 'unlimited' ? minutes : minutes * 60,
+    budgetUsd: dollars,
+  };
 }
 
 /** The question that a start asks, once it does; undefined where the run goes on, or ends, without it. */
 async function consentOf(services: Services, runId: string): Promise<Open | undefined> {
-  const question = (run: Snapshot): Open | undefined => openIn(run).find((one) => one.interrupt.about === 'start');
+  const question = (run: Snapshot): Open | undefined => openIn(run).find(({ interrupt }) => interrupt.about === 'start');
   const unasked = (run: Snapshot): boolean => run.iteration > 0 || run.start?.acceptedBy !== null;
-  const decided = (run: Snapshot): boolean => question(run) !== undefined || !isActive(run) || unasked(run);
+  const decided = (run: Snapshot): boolean => question(run) !== undefined || !run.view.active || unasked(run);
   const run = await until(services, runId, decided);
   return question(run);
 }

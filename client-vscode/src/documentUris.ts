@@ -1,3 +1,5 @@
+import { baseName } from './plainText';
+
 /** What a `donewhen:` document shows. */
 export type Shown =
   | { readonly kind: 'evidence'; readonly runId: string; readonly evidenceId: string }
@@ -37,16 +39,6 @@ function documentName(shown: Shown, extension: string): string {
   }
 }
 
-/** The last part of a uri's path, readable. */
-export function baseName(uri: string): string {
-  const last = uri.slice(uri.lastIndexOf('/') + 1);
-  try {
-    return decodeURIComponent(last);
-  } catch {
-    return last;
-  }
-}
-
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The document of each kind, from the fields that name it; undefined where one is missing. */
@@ -80,11 +72,49 @@ function isSide(side: unknown): side is 'before' | 'after' {
   return side === 'before' || side === 'after';
 }
 
-function parsed(query: string): Readonly<Record<string, unknown>> {
+function parsed(query: string): Fields {
   try {
     const value: unknown = JSON.parse(query);
-    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+    return typeof value === 'object' && value !== null ? (value as Fields) : {};
   } catch {
     return {};
   }
+}
+
+/**
+ * A document's text as an editor of files reads it: the mark says that it is UTF-8, whatever the settings say of files, and no
+ * sign makes it take a text for a binary file.
+ */
+export function asBytes(text: string): Uint8Array {
+  return new TextEncoder().encode(`\uFEFF${text.replaceAll('\0', '\u2400')}`);
+}
+
+/** One evidence of one run. */
+export interface EvidenceName {
+  readonly runId: string;
+  readonly evidenceId: string;
+}
+
+export const OPEN_EVIDENCE = 'donewhen.openEvidence';
+
+/** The server keeps evidence in its state folder, as a file that every editor can open. */
+const FILE = /\/evidence\/(?<runId>[0-9a-f]{8,})\/(?<evidenceId>E\d+)\.md$/;
+const LINK = /\]\((?<target>file:\/\/[^()\s]+)\)/g;
+
+/** The evidence that a file of the server's holds; undefined for any other file. */
+export function evidenceOfFile(path: string): EvidenceName | undefined {
+  const { runId, evidenceId } = FILE.exec(path)?.groups ?? {};
+  return runId === undefined || evidenceId === undefined ? undefined : { runId, evidenceId };
+}
+
+/** The Markdown of a hover, whose links to files of evidence run the command that opens it. */
+export function withCommands(markdown: string, title: string): string {
+  return markdown.replace(LINK, (link, target: string) => {
+    const about = evidenceOfFile(target);
+    return about === undefined ? link : `](${commandUri(about)} "${title.replaceAll('"', '')}")`;
+  });
+}
+
+function commandUri(about: EvidenceName): string {
+  return `command:${OPEN_EVIDENCE}?${encodeURIComponent(JSON.stringify([about]))}`;
 }

@@ -1,9 +1,96 @@
 import * as vscode from 'vscode';
-import { askedText } from './askedDocuments';
-import { SCHEME, type Shown, shownBy } from './documentUris';
-import { asBytes } from './documentBytes';
-import type { CommandResults } from './protocol';
+import { asBytes, documentUri, type EvidenceName, OPEN_EVIDENCE, SCHEME, type Shown, shownBy } from './documentUris';
+import { say, told } from './notices';
+import { baseName, messageOf } from './plainText';
+import type { Asked, CommandResults } from './protocol';
 import type { Services } from './services';
+import { patched } from './unifiedDiff';
+
+/** Read-only documents: evidence, files after an iteration, reports, what an interrupt is about. */
+export function registerDocuments(services: Services): vscode.Disposable {
+  return vscode.Disposable.from(
+    new Documents(services),
+    services.snapshots.onDidChange(() => {
+      closeAnswered(services);
+    }),
+    opens(OPEN_EVIDENCE, async ({ runId, evidenceId }) => {
+      if (runId !== undefined && evidenceId !== undefined) {
+        await show({ kind: 'evidence', runId, evidenceId });
+      }
+    }),
+    opens('donewhen.openStep', async ({ runId, stepId, diff }) => {
+      if (runId !== undefined && stepId !== undefined) {
+        await show({ kind: 'step', runId, stepId, diff: diff === true });
+      }
+    }),
+    opens('donewhen.openReport', (given) => openReport(services, given)),
+    opens('donewhen.openInterrupt', async ({ runId, interruptId }) => {
+      if (runId !== undefined && interruptId !== undefined) {
+        await openAsked(services, runId, interruptId);
+      }
+    }),
+    opens('donewhen.openIterationDiff', (given) => openDiff(services, given)),
+  );
+}
+
+function opens(command: string, perform: (given: Given) => Promise<void>): vscode.Disposable {
+  return vscode.commands.registerCommand(command, (about: unknown) => told(perform(read(about))));
+}
+
+/** The fields of a tree node, or of an argument that a lens or the timeline gives. */
+interface Given {
+  readonly runId?: string;
+  readonly evidenceId?: string;
+  readonly interruptId?: string;
+  readonly stepId?: string;
+  readonly diff?: boolean;
+  readonly iteration?: number;
+  readonly path?: string;
+  readonly uri?: string;
+}
+
+function read(about: unknown): Given {
+  return typeof about === 'object' && about !== null ? about : {};
+}
+
+/** The document that shows one evidence, however it is come to. */
+export function evidenceUri({ runId, evidenceId }: EvidenceName): vscode.Uri {
+  return vscode.Uri.from(documentUri({ kind: 'evidence', runId, evidenceId }));
+}
+
+/** As a page: whoever wants its text finds it in the menu of the page. */
+async function openReport(services: Services, given: Given): Promise<void> {
+  const runId = given.runId ?? services.snapshots.all()[0]?.runId;
+  if (runId === undefined) {
+    say('information', vscode.l10n.t('There is no run to report on yet.'));
+    return;
+  }
+  const uri = vscode.Uri.from(documentUri({ kind: 'report', runId }));
+  // Rejects where it can't be made, which the page would only say.
+  await services.client.request('donewhen.run.report', { runId, format: 'markdown' });
+  try {
+    await vscode.commands.executeCommand('markdown.showPreview', uri);
+  } catch (problem) {
+    services.log.warn(`no preview of Markdown: ${String(problem)}`);
+    await show({ kind: 'report', runId });
+  }
+}
+
+async function show(shown: Shown, extension?: string): Promise<void> {
+  await vscode.window.showTextDocument(vscode.Uri.from(documentUri(shown, extension)), { preview: true });
+}
+
+/** What one iteration changed in one file; the iteration before it, or the baseline, is on the left. */
+async function openDiff(services: Services, given: Given): Promise<void> {
+  const { runId, iteration } = given;
+  const uri = given.uri ?? fileOfRun(services, given)?.toString();
+  if (runId === undefined || iteration === undefined || uri === undefined) {
+    return;
+  }
+  const side = (at: number) => vscode.Uri.from(documentUri({ kind: 'file', runId, iteration: at, uri }));
+  const title = vscode.l10n.t('{0} (iteration {1})', baseName(uri), iteration);
+  await vscode.commands.executeCommand('vscode.diff', side(iteration - 1), side(iteration), title, { preview: true });
+}
 
 /** A report that is open follows its run, no faster than it can be read. */
 const FOLLOW_MS = 1_000;
@@ -19,7 +106,7 @@ interface Kept {
  * The documents as files that nobody can write: editors of files come back after a reload of the window, which those of a
  * `TextDocumentContentProvider` don't.
  */
-export class Documents implements vscode.FileSystemProvider, vscode.Disposable {
+class Documents implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   /** The editor reads a file anew only where its time is another one. */
   private readonly kept = new Map<string, Kept>();
@@ -119,8 +206,7 @@ export class Documents implements vscode.FileSystemProvider, vscode.Disposable {
       return text;
     } catch (problem) {
       this.missing.set(uri.toString(), uri);
-      const why = problem instanceof Error ? problem.message : String(problem);
-      return `${vscode.l10n.t('This can’t be shown: {0}', why)}\n`;
+      return `${vscode.l10n.t('This can’t be shown: {0}', messageOf(problem))}\n`;
     }
   }
 
@@ -143,29 +229,18 @@ async function textOf(services: Services, shown: Shown): Promise<string> {
       return observed(services, shown);
     case 'file':
       // A file that wasn't there is shown as an empty one: a diff says that it is new, or gone.
-      return fileText(services, shown);
+      return (await client.request('donewhen.run.file', { runId: shown.runId, iteration: shown.iteration, uri: shown.uri })).text ?? '';
     case 'report':
       return (await client.request('donewhen.run.report', { runId: shown.runId, format: 'markdown' })).text;
-    case 'step':
-      return stepText(services, shown);
+    case 'step': {
+      // All that is kept of what it printed, said or changed.
+      const [step] = (await client.request('donewhen.run.activity', { runId: shown.runId, stepId: shown.stepId })).steps;
+      return (shown.diff ? step?.diff : step?.text) ?? '';
+    }
     case 'interrupt':
     case 'proposed':
       return askedText(services, shown);
   }
-}
-
-async function fileText({ client }: Services, shown: Extract<Shown, { kind: 'file' }>): Promise<string> {
-  return (await client.request('donewhen.run.file', fileArgument(shown))).text ?? '';
-}
-
-/** All that is kept of what one step of a run printed, said or changed. */
-async function stepText({ client }: Services, { runId, stepId, diff }: Extract<Shown, { kind: 'step' }>): Promise<string> {
-  const [step] = (await client.request('donewhen.run.activity', { runId, stepId })).steps;
-  return (diff ? step?.diff : step?.text) ?? '';
-}
-
-function fileArgument({ runId, iteration, uri }: Extract<Shown, { kind: 'file' }>) {
-  return { runId, iteration, uri };
 }
 
 /** The server keeps evidence as a Markdown file; where that can't be read, it is shown as JSON. */
@@ -179,4 +254,91 @@ async function observed({ client, log }: Services, { runId, evidenceId }: Extrac
     }
   }
   return `\`\`\`json\n${JSON.stringify(found, undefined, 2)}\n\`\`\`\n`;
+}
+
+/** Opens what is asked: a change of a file in the diff editor, else the command, or the words. */
+async function openAsked(services: Services, runId: string, interruptId: string): Promise<void> {
+  const found = askedIn(services, runId, interruptId);
+  if (found === undefined) {
+    return;
+  }
+  const { path, extension } = found;
+  if (path !== null && (await proposedText(services, found, { runId, path, side: 'after' })) !== undefined) {
+    const side = (of: 'before' | 'after') => vscode.Uri.from(documentUri({ kind: 'proposed', runId, interruptId, side: of, path }));
+    const title = vscode.l10n.t('{0} (asked for)', baseName(path));
+    await vscode.commands.executeCommand('vscode.diff', side('before'), side('after'), title, { preview: true });
+    return;
+  }
+  await show({ kind: 'interrupt', runId, interruptId }, extension);
+}
+
+/** The text of a document about an interrupt. */
+async function askedText(services: Services, shown: Extract<Shown, { kind: 'interrupt' | 'proposed' }>): Promise<string> {
+  if (services.snapshots.get(shown.runId) === undefined) {
+    // In a window that was just reloaded: answered once the server has started and told its runs.
+    await services.client.request('donewhen.run.status', {});
+  }
+  const found = askedIn(services, shown.runId, shown.interruptId);
+  const text = shown.kind === 'proposed' ? found && (await proposedText(services, found, shown)) : found?.document;
+  return text ?? vscode.l10n.t('This question has been answered.');
+}
+
+/** Closes the documents of questions that were answered: what they show is no longer asked. */
+function closeAnswered(services: Services): void {
+  const over = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => isOver(services, tab));
+  if (over.length > 0) {
+    void vscode.window.tabGroups.close(over, true);
+  }
+}
+
+function isOver(services: Services, { input }: vscode.Tab): boolean {
+  const uri =
+    input instanceof vscode.TabInputText ? input.uri : input instanceof vscode.TabInputTextDiff ? input.modified : undefined;
+  const shown = uri?.scheme === SCHEME ? shownBy(uri.query) : undefined;
+  if (shown?.kind !== 'interrupt' && shown?.kind !== 'proposed') {
+    return false;
+  }
+  // A window that was just reloaded doesn't know the run yet.
+  const run = services.snapshots.get(shown.runId);
+  return run !== undefined && askedIn(services, shown.runId, shown.interruptId) === undefined;
+}
+
+function askedIn({ snapshots }: Services, runId: string, interruptId: string): Asked | undefined {
+  return snapshots.get(runId)?.view.asked.find((one) => one.id === interruptId);
+}
+
+interface Proposed {
+  readonly runId: string;
+  readonly path: string;
+  readonly side: 'before' | 'after';
+}
+
+/** A side of the change that is asked for; undefined where the diff isn't about the file as it stands. */
+async function proposedText(services: Services, { document }: Asked, about: Proposed): Promise<string | undefined> {
+  const uri = fileOfRun(services, about);
+  const before = uri === undefined ? undefined : await textOfFile(uri);
+  return before === undefined || about.side === 'before' ? before : patched(before, document);
+}
+
+/** A file that isn't there yet is an empty one. */
+async function textOfFile(uri: vscode.Uri): Promise<string | undefined> {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(await vscode.workspace.fs.readFile(uri));
+  } catch (problem) {
+    return problem instanceof vscode.FileSystemError && problem.code === 'FileNotFound' ? '' : undefined;
+  }
+}
+
+/** Snapshots and tools name files relative to the workspace folder of the goal. */
+function fileOfRun(
+  { snapshots }: Services,
+  { runId, path }: { readonly runId?: string; readonly path?: string },
+): vscode.Uri | undefined {
+  const goal = snapshots.get(runId ?? '')?.goalUri;
+  if (path === undefined || typeof goal !== 'string') {
+    return undefined;
+  }
+  const goalUri = vscode.Uri.parse(goal, true);
+  const folder = vscode.workspace.getWorkspaceFolder(goalUri)?.uri ?? vscode.Uri.joinPath(goalUri, '..');
+  return vscode.Uri.joinPath(folder, path);
 }

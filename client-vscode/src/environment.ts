@@ -7,8 +7,7 @@ import { type Made, pipInstall } from './installing';
 import { type Contents, ManagedEnvironments } from './managedEnvironment';
 import { cleanEnvironment, type Ran, run } from './processes';
 import { askPython, isNewEnough, LEAST } from './pythons';
-import { commandOfPath, commandOfPython, isNamed, type ServerCommand, serverSource } from './serverCommand';
-import { type Remedy, SetupProblem } from './setupProblem';
+import { commandOfPath, commandOfPython, isNamed, type Remedy, type ServerCommand, serverSource, SetupProblem } from './serverCommand';
 import { terminalFolder } from './terminal';
 import { writeProgram } from './terminalProgram';
 

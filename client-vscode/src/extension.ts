@@ -1,29 +1,26 @@
 import * as vscode from 'vscode';
 import { Server } from './client';
 import { registerChangeMarks } from './changeMarks';
-import { registerChatParticipant } from './chatParticipant';
-import { registerChatTools } from './chatTools';
+import { registerChat } from './chat';
 import { registerCommands } from './commands';
 import { affects, configured, ownText } from './configuration';
-import { registerContext } from './contextKeys';
 import { Environment } from './environment';
-import { registerEvidence } from './evidence';
+import { registerDocuments } from './documents';
 import { registerForwarding } from './forwarding';
+import { registerWanted } from './goalFiles';
 import { goalPreview, type PreviewPlugin } from './goalPreview';
 import { registerGoalsView } from './goalsView';
 import { registerNotifications } from './notifications';
 import { ProjectInterpreter } from './projectInterpreter';
 import { Secrets } from './secrets';
 import { serverSettings } from './serverCommand';
-import { registerServerStatus } from './serverStatus';
 import type { Services } from './services';
-import { isActive, SnapshotStore } from './snapshots';
-import { registerStatusBar } from './statusBar';
+import { SnapshotStore } from './snapshots';
+import { registerStatus } from './status';
 import { registerTerminal } from './terminal';
 import { registerTestExplorer } from './testExplorer';
 import { registerTimeline } from './timeline/timeline';
 import { Trouble } from './trouble';
-import { registerWanted } from './wanted';
 
 let server: Server | undefined;
 
@@ -44,7 +41,7 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
       stateDir: () => ownText('stateDir') || null,
       trusted: () => vscode.workspace.isTrusted,
       secrets: () => secrets.all(),
-      mayRestart: () => !snapshots.all().some((run) => isActive(run)),
+      mayRestart: () => !snapshots.all().some(({ view }) => view.active),
       offerRestart: () => { trouble.tellOutdated(); },
       tell: (problem) => { trouble.tell(problem); },
     },
@@ -57,14 +54,11 @@ export function activate(context: vscode.ExtensionContext): PreviewPlugin {
   context.subscriptions.push(log, started, interpreter, follow(started, snapshots, interpreter), followLater(started, interpreter), trouble.registerServer(), secrets.follow(started));
   context.subscriptions.push(registerTerminal(context));
   const features = [
-    registerStatusBar,
-    registerContext,
+    registerStatus,
     registerNotifications,
-    registerServerStatus,
     registerGoalsView,
-    registerEvidence,
-    registerChatTools,
-    registerChatParticipant,
+    registerDocuments,
+    registerChat,
     registerForwarding,
     registerTimeline,
     registerTestExplorer,

@@ -1,12 +1,10 @@
 import * as vscode from 'vscode';
-import type { LanguageClient } from 'vscode-languageclient/node';
 import { editorDiagnostics, Sent } from './editorProblems';
 import type { Services } from './services';
 
 const QUIET_MS = 150;
 /** Files that are told of at once: the window stays responsive however many have problems. */
 const AT_ONCE = 200;
-const EVERY_FILE = [{ scheme: 'file' }];
 
 /** The editor as evidence: what language servers and linters say about the workspace's files reaches the server. */
 export function registerForwarding(services: Services): vscode.Disposable {
@@ -23,26 +21,6 @@ export function registerForwarding(services: Services): vscode.Disposable {
       forwarding.again();
     }),
   );
-}
-
-/**
- * Has the client tell the server of every open file, not of goal files only: it writes over nobody's unsaved text, and
- * knows a save of the person's. Code actions are for every file, too: findings are on the lines of the code.
- */
-export function synchronizeEveryFile(client: LanguageClient): void {
-  const features = [
-    client.getFeature('textDocument/didOpen'),
-    client.getFeature('textDocument/didChange'),
-    client.getFeature('textDocument/didSave'),
-    client.getFeature('textDocument/didClose'),
-    client.getFeature('textDocument/codeAction'),
-  ];
-  for (const feature of features) {
-    const initialize = feature.initialize.bind(feature);
-    feature.initialize = (capabilities) => {
-      initialize(capabilities, EVERY_FILE);
-    };
-  }
 }
 
 class Forwarding implements vscode.Disposable {

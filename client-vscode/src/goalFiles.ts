@@ -1,18 +1,65 @@
 import * as vscode from 'vscode';
-import { goalTitle } from './goalTitle';
-import type { GoalFile } from './goalTree';
-import { GOALS, NOT_GOALS } from './targets';
+import { baseName } from './plainText';
+import type { Services } from './services';
 
+export const GOALS = '**/{GOAL.md,*.goal.md}';
+const NOT_GOALS = '**/{node_modules,.venv,venv,.git}/**';
 const MOST = 200;
 const SETTLE_MS = 100;
 
-/** The goal files of the workspace with their titles, whether pursued or not. */
+export const GOAL_DOCUMENTS = [
+  { scheme: 'file', pattern: '**/GOAL.md' },
+  { scheme: 'file', pattern: '**/*.goal.md' },
+];
+
+export function isGoalFile(uri: vscode.Uri): boolean {
+  return uri.scheme === 'file' && /^(GOAL\.md|.*\.goal\.md)$/.test(baseName(uri.path));
+}
+
+/** The goal files of the workspace, in the order of their paths. */
+export async function findGoals(most = MOST): Promise<vscode.Uri[]> {
+  const found = await vscode.workspace.findFiles(GOALS, NOT_GOALS, most);
+  return found.sort((one, other) => one.path.localeCompare(other.path));
+}
+
+/** A goal is read from the disk: what a person just wrote goes there first. */
+export async function saveGoal(goalUri: unknown): Promise<void> {
+  if (isUnsaved(goalUri)) {
+    await opened(goalUri)?.save();
+  }
+}
+
+/** Whether the editor holds something of the file that the disk does not. */
+export function isUnsaved(uri: unknown): boolean {
+  return opened(uri)?.isDirty === true;
+}
+
+function opened(uri: unknown): vscode.TextDocument | undefined {
+  return vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri);
+}
+
+/** What the editor shows of a file, or the disk has; undefined where it can't be read. */
+export async function textOf(file: vscode.Uri): Promise<string | undefined> {
+  try {
+    return opened(file.toString())?.getText() ?? new TextDecoder().decode(await vscode.workspace.fs.readFile(file));
+  } catch {
+    return undefined;
+  }
+}
+
+export interface GoalFile {
+  readonly uri: string;
+  readonly title: string;
+}
+
+/** The goal files with their titles, whether pursued or not. */
 export class GoalFiles implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly watching: vscode.Disposable;
-  private titles: ReadonlyMap<string, string> = new Map();
   private timer: ReturnType<typeof setTimeout> | undefined;
   readonly onDidChange = this.changed.event;
+  /** In the order of their paths. */
+  all: readonly GoalFile[] = [];
 
   constructor(private readonly log: vscode.LogOutputChannel) {
     const watcher = vscode.workspace.createFileSystemWatcher(GOALS);
@@ -30,11 +77,6 @@ export class GoalFiles implements vscode.Disposable {
     void this.look();
   }
 
-  /** In the order of their paths. */
-  all(): readonly GoalFile[] {
-    return [...this.titles].map(([uri, title]) => ({ uri, title }));
-  }
-
   dispose(): void {
     clearTimeout(this.timer);
     this.watching.dispose();
@@ -43,10 +85,8 @@ export class GoalFiles implements vscode.Disposable {
 
   private async look(): Promise<void> {
     try {
-      const found = await vscode.workspace.findFiles(GOALS, NOT_GOALS, MOST);
-      found.sort((one, other) => one.path.localeCompare(other.path));
-      const titles = await Promise.all(found.map(async (uri) => [uri.toString(), await titleOf(uri)] as const));
-      this.titles = new Map(titles);
+      const found = await findGoals();
+      this.all = await Promise.all(found.map(async (uri) => ({ uri: uri.toString(), title: await titleOf(uri) })));
       this.changed.fire();
     } catch (problem) {
       this.log.warn(`the goal files are not known: ${String(problem)}`);
@@ -54,12 +94,50 @@ export class GoalFiles implements vscode.Disposable {
   }
 }
 
+const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n[^]*?\r?\n---[ \t]*(?:\r?\n|$)/u;
+
+/** The first heading, without the marks of code; else the file's name. */
 async function titleOf(uri: vscode.Uri): Promise<string> {
-  const name = vscode.workspace.asRelativePath(uri);
-  try {
-    return goalTitle(new TextDecoder().decode(await vscode.workspace.fs.readFile(uri))) ?? name;
-  } catch {
-    // Deleted meanwhile, or not to be read: its name is what is known.
-    return name;
-  }
+  const text = (await textOf(uri)) ?? '';
+  const heading = /^#[ \t]+(\S.*?)[ \t]*#*[ \t]*$/mu.exec(text.replace(FRONT_MATTER, ''))?.[1];
+  return heading?.replaceAll('`', '') ?? vscode.workspace.asRelativePath(uri);
+}
+
+/**
+ * Starts the server once there is a goal file: one that stands in the workspace, that is made later, or that is opened.
+ * What is asked for in the view or by a command starts it besides; a window without goals has no server.
+ */
+export function registerWanted({ client, log }: Services): vscode.Disposable {
+  const watcher = vscode.workspace.createFileSystemWatcher(GOALS, false, true, true);
+  const opened = (document: vscode.TextDocument): void => {
+    if (isGoalFile(document.uri)) {
+      client.want();
+    }
+  };
+  const look = async (): Promise<void> => {
+    try {
+      if ((await standsOnTop()) || (await findGoals(1)).length > 0) {
+        client.want();
+      }
+    } catch (problem) {
+      log.warn(`the goal files are not known: ${String(problem)}`);
+    }
+  };
+  vscode.workspace.textDocuments.forEach(opened);
+  void look();
+  return vscode.Disposable.from(
+    watcher,
+    watcher.onDidCreate(() => {
+      client.want();
+    }),
+    vscode.workspace.onDidOpenTextDocument(opened),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void look()),
+  );
+}
+
+/** Asks the file system, which knows before the editor's search does. */
+async function standsOnTop(): Promise<boolean> {
+  const names = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => vscode.Uri.joinPath(uri, 'GOAL.md'));
+  const found = await Promise.allSettled(names.map((uri) => vscode.workspace.fs.stat(uri)));
+  return found.some(({ status }) => status === 'fulfilled');
 }

@@ -1,10 +1,9 @@
 import * as vscode from 'vscode';
 import { type Goals, type MarkdownIt, withGoals } from './goalMarkdown';
-import { sentence } from './askedText';
-import { requirementStatus } from './phrases';
+import { isGoalFile } from './goalFiles';
+import { sentence } from './plainText';
 import type { Requirement, Snapshot } from './protocol';
 import type { Services } from './services';
-import { isGoalFile } from './targets';
 
 /** What this extension gives to the Markdown preview. */
 export interface PreviewPlugin {
@@ -19,7 +18,7 @@ export function goalPreview({ snapshots, context }: Services): PreviewPlugin {
     isGoal: (document) => isUri(document) && isGoalFile(document),
     standing: (document, text) => {
       const found = requirements(document).find((one) => spaced(one.text) === spaced(text));
-      return found === undefined ? undefined : { status: found.status, said: sentence(requirementStatus(found.status, vscode.l10n)) };
+      return found === undefined ? undefined : { status: found.status, said: sentence(found.status) };
     },
     open: vscode.l10n.t('not ticked'),
     ticked: vscode.l10n.t('ticked'),
@@ -35,7 +34,7 @@ export function goalPreview({ snapshots, context }: Services): PreviewPlugin {
       void vscode.commands.executeCommand('markdown.preview.refresh');
     }
   });
-  context.subscriptions.push(vscode.Disposable.from(refreshing));
+  context.subscriptions.push(refreshing);
   return { extendMarkdownIt: (markdown) => withGoals(markdown, goals) };
 }
 

@@ -1,36 +1,35 @@
 import * as vscode from 'vscode';
-import { context, harmless, label, oneLine } from './askedText';
-import { editCommand } from './editCommand';
-import { type Choice, choicesOf, editable } from './interruptChoices';
-import { say } from './notices';
-import type { Interrupt, RunAnswerArgument, Snapshot } from './protocol';
+import { say, ask } from './notices';
+import { harmless, label } from './plainText';
+import type { Asked, Choice, Interrupt, RunAnswerArgument, Snapshot } from './protocol';
 import type { Services } from './services';
-import { isAsking } from './snapshots';
-import type { Target } from './targets';
-import { trusted } from './runCommands';
+import { type Target, trusted } from './targets';
 
-/** An interrupt with the run that it belongs to. */
+/** An interrupt with the run that it belongs to, and how it is asked and answered. */
 export interface Open {
-  readonly runId: string;
-  readonly goalTitle: string;
+  readonly run: Snapshot;
   readonly interrupt: Interrupt;
+  readonly asked: Asked;
 }
 
 /** What is open in all runs, the oldest first; an answer counts also while nobody goes on with the run. */
 export function openInterrupts(services: Services): Open[] {
   return services.snapshots
     .all()
-    .filter(isAsking)
+    .filter(({ view }) => view.asking)
     .flatMap(openIn)
     .sort((one, other) => one.interrupt.askedAt.localeCompare(other.interrupt.askedAt));
 }
 
 export function openIn(run: Snapshot): Open[] {
-  return run.interrupts.map((interrupt) => ({ runId: run.runId, goalTitle: run.title, interrupt }));
+  return run.interrupts.flatMap((interrupt) => {
+    const asked = run.view.asked.find(({ id }) => id === interrupt.id);
+    return asked === undefined ? [] : [{ run, interrupt, asked }];
+  });
 }
 
 export function isOpen(services: Services, open: Open): boolean {
-  return openInterrupts(services).some((one) => one.runId === open.runId && one.interrupt.id === open.interrupt.id);
+  return openInterrupts(services).some(({ run, interrupt }) => run.runId === open.run.runId && interrupt.id === open.interrupt.id);
 }
 
 /** From the palette: chooses what to answer, then asks how. */
@@ -42,53 +41,37 @@ export async function answer(services: Services, target: Target | undefined): Pr
 }
 
 /** From the view or a button: approve, deny, or edit first. */
-export async function answerWith(
-  services: Services,
-  target: Target | undefined,
-  response: 'approve' | 'deny' | 'edit',
-): Promise<void> {
-  const open = await pickOpen(services, target);
-  if (open === undefined) {
-    return;
-  }
-  if (response === 'edit') {
-    await edit(services, open);
-  } else {
-    await send(services, open, { response });
-  }
+export function answerWith(response: 'approve' | 'deny' | 'edit'): (services: Services, target: Target | undefined) => Promise<void> {
+  return async (services, target) => {
+    const open = await pickOpen(services, target);
+    if (open !== undefined) {
+      await (response === 'edit' ? edit(services, open) : send(services, open, { response }));
+    }
+  };
 }
 
 /** From a choice that stands under the question in the view. */
-export async function choose(services: Services, target: (Target & { readonly choice?: string }) | undefined): Promise<void> {
+export async function choose(services: Services, target: Target | undefined): Promise<void> {
   const open = await pickOpen(services, target);
   if (open !== undefined) {
-    const chosen = choicesOf(open.interrupt, vscode.l10n.t).all.find((one) => one.label === target?.choice);
-    await (chosen === undefined ? showAndAsk(services, open) : send(services, open, chosen.answer));
+    const chosen = open.asked.choices[target?.choice ?? -1];
+    await (chosen === undefined ? showAndAsk(services, open) : send(services, open, chosen));
   }
 }
-
-/** How much of what is asked a picker's title can show. */
-const TITLE = 120;
 
 /** Opens what is asked as a document, and asks with everything that can be answered. */
 export async function showAndAsk(services: Services, open: Open): Promise<void> {
   await showAsked(open);
-  await askAll(services, open);
-}
-
-export async function showAsked(open: Open): Promise<void> {
-  const target = { runId: open.runId, interruptId: open.interrupt.id };
-  await vscode.commands.executeCommand('donewhen.openInterrupt', target);
-}
-
-/** All that can be answered, in a picker, which says what stands around the question. */
-async function askAll(services: Services, open: Open): Promise<void> {
   const chosen = await vscode.window.showQuickPick(allChoices(services, open), {
-    title: oneLine(open.interrupt, TITLE, vscode.l10n.t),
-    placeHolder: [open.goalTitle, ...context(open.interrupt, vscode.l10n.t)].map(harmless).join(' · '),
+    title: open.asked.title,
+    placeHolder: [open.run.title, ...open.asked.context].map(harmless).join(' · '),
     ignoreFocusOut: true,
   });
   await chosen?.perform();
+}
+
+export async function showAsked({ run, interrupt }: Open): Promise<void> {
+  await vscode.commands.executeCommand('donewhen.openInterrupt', { runId: run.runId, interruptId: interrupt.id });
 }
 
 interface Item extends vscode.QuickPickItem {
@@ -96,70 +79,103 @@ interface Item extends vscode.QuickPickItem {
 }
 
 function allChoices(services: Services, open: Open): Item[] {
-  const choices = choicesOf(open.interrupt, vscode.l10n.t);
-  const button = (choice: Choice): Item => ({
-    label: choice.label,
-    ...(choice.detail === undefined ? {} : { detail: choice.detail }),
-    perform: () => send(services, open, choice.answer),
+  const { asked } = open;
+  const items = asked.listed.flatMap((at): Item[] => {
+    const choice = asked.choices[at];
+    return choice === undefined ? [] : [{ label: choice.label, detail: choice.detail, perform: () => send(services, open, choice) }];
   });
-  const items = choices.all.map(button);
-  if (choices.edits) {
+  if (asked.edits !== null) {
     items.splice(-1, 0, { label: vscode.l10n.t('Edit…'), perform: () => edit(services, open) });
   }
   const words = { label: vscode.l10n.t('Answer in Words…'), perform: () => answerInWords(services, open) };
-  if (choices.open) {
-    return [words, ...items];
-  }
-  return choices.text ? [...items, words] : items;
+  return asked.open ? [words, ...items] : asked.words ? [...items, words] : items;
 }
 
 export async function answerInWords(services: Services, open: Open): Promise<void> {
-  const text = await vscode.window.showInputBox({ title: oneLine(open.interrupt, TITLE, vscode.l10n.t), ignoreFocusOut: true });
+  const text = await vscode.window.showInputBox({ title: open.asked.title, ignoreFocusOut: true });
   if (text !== undefined) {
     await send(services, open, { response: 'text', text });
   }
 }
 
-export async function edit(services: Services, open: Open): Promise<void> {
-  const field = editable(open.interrupt);
-  if (field === undefined) {
+async function edit(services: Services, open: Open): Promise<void> {
+  const { edits } = open.asked;
+  const { input } = open.interrupt;
+  if (edits === null) {
     await showAndAsk(services, open);
     return;
   }
-  await editCommand(open.interrupt.input[field] as string, (after) =>
-    send(services, open, { response: 'edit', input: { ...open.interrupt.input, [field]: after } }),
-  );
+  const run = (after: string): Promise<void> => send(services, open, { response: 'edit', input: { ...input, [edits]: after } });
+  const before = String(input[edits]);
+  await (before.includes('\n') ? editLines(before, run) : editLine(before, run));
 }
 
-/** Sends an answer; one that comes too late is said to be so. */
-export async function send(
-  services: Services,
-  open: Open,
-  given: Omit<RunAnswerArgument, 'runId' | 'interruptId'> | { readonly command: string },
-): Promise<void> {
+async function editLine(before: string, run: (after: string) => Promise<void>): Promise<void> {
+  const after = await vscode.window.showInputBox({
+    title: vscode.l10n.t('What should run instead?'),
+    value: before,
+    ignoreFocusOut: true,
+    validateInput: (text) => (text.trim() === '' ? vscode.l10n.t('It can’t be empty. To run nothing, deny it.') : undefined),
+  });
+  if (after !== undefined) {
+    await run(after);
+  }
+}
+
+/** In an editor: a box would make one line of them. */
+async function editLines(before: string, run: (after: string) => Promise<void>): Promise<void> {
+  const document = await vscode.workspace.openTextDocument({ content: before, language: 'shellscript' });
+  await vscode.window.showTextDocument(document, { preview: false });
+  const message = vscode.l10n.t('Edit the command, then run it as it stands in the editor.');
+  // Without asking whether to save what was only typed to be run.
+  const close = async (): Promise<void> => {
+    if (!document.isClosed) {
+      await vscode.window.showTextDocument(document);
+      await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+    }
+  };
+  const perform = async (): Promise<void> => {
+    const after = document.getText();
+    await close();
+    if (after.trim() !== '') {
+      await run(after);
+    }
+  };
+  const closed = new Promise<void>((resolve) => {
+    const watching = vscode.workspace.onDidCloseTextDocument((one) => {
+      if (one === document) {
+        watching.dispose();
+        resolve();
+      }
+    });
+  });
+  const offers = [{ label: vscode.l10n.t('Run It'), perform }, { label: vscode.l10n.t('Cancel'), perform: close }];
+  // In view for as long as the editor is: nothing else runs what stands there.
+  void ask(message, offers, () => !document.isClosed, closed);
+}
+
+/** Sends an answer, or does what a choice does instead; one that comes too late is said to be so. */
+export async function send(services: Services, open: Open, given: Choice | Omit<RunAnswerArgument, 'runId' | 'interruptId'>): Promise<void> {
+  const { runId, goalUri } = open.run;
   if (!isOpen(services, open)) {
     say('information', vscode.l10n.t('This question has already been answered.'));
-    return;
-  }
-  if ('command' in given) {
-    const goalUri = services.snapshots.get(open.runId)?.goalUri;
+  } else if ('instead' in given && given.instead !== null) {
     const requirementId = open.interrupt.about.replace(/^requirement:/, '');
-    await vscode.commands.executeCommand(given.command, { runId: open.runId, goalUri, requirementId });
-    return;
-  }
-  if (trusted()) {
-    const about = { runId: open.runId, interruptId: open.interrupt.id };
-    const run = await services.client.request('donewhen.run.answer', { ...about, ...given });
+    await vscode.commands.executeCommand(`donewhen.${given.instead}`, { runId, goalUri, requirementId });
+  } else if (trusted()) {
+    const { response, remember } = given;
+    const reply = 'instead' in given ? { ...(response && { response }), ...(remember && { remember }) } : given;
+    const run = await services.client.request('donewhen.run.answer', { runId, interruptId: open.interrupt.id, ...reply });
     if (run.status === 'interrupted') {
       // Whoever answers wants it to go on; a pause is a person's own.
-      await services.client.request('donewhen.run.resume', { runId: open.runId });
+      await services.client.request('donewhen.run.resume', { runId });
     }
   }
 }
 
 async function pickOpen(services: Services, target: Target | undefined): Promise<Open | undefined> {
-  const all = openInterrupts(services).filter((one) => target?.runId === undefined || one.runId === target.runId);
-  const named = all.find((one) => one.interrupt.id === target?.interruptId);
+  const all = openInterrupts(services).filter(({ run }) => target?.runId === undefined || run.runId === target.runId);
+  const named = all.find(({ interrupt }) => interrupt.id === target?.interruptId);
   if (named !== undefined || target?.interruptId !== undefined || all.length <= 1) {
     const open = target?.interruptId === undefined ? all[0] : named;
     if (open === undefined) {
@@ -167,6 +183,6 @@ async function pickOpen(services: Services, target: Target | undefined): Promise
     }
     return open;
   }
-  const items = all.map((open) => ({ label: label(oneLine(open.interrupt, TITLE, vscode.l10n.t)), description: open.goalTitle, open }));
+  const items = all.map((open) => ({ label: label(open.asked.title), description: open.run.title, open }));
   return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which question?') }))?.open;
 }

@@ -9,12 +9,12 @@ import type {
 } from 'vscode-languageclient/node';
 import type { Surroundings } from './client';
 import { isOn } from './configuration';
-import { evidenceUri } from './evidence';
-import { evidenceOfFile, OPEN_EVIDENCE, withCommands } from './evidenceLinks';
-import { isUnsaved, saveGoal } from './goalDocument';
-import { onGoal } from './goalProblem';
-import { tellOrForce, type Outcome } from './reverting';
+import { type Reverted, tellReverted } from './commands';
+import { evidenceUri } from './documents';
+import { evidenceOfFile, OPEN_EVIDENCE, withCommands } from './documentUris';
+import { isUnsaved, saveGoal } from './goalFiles';
 import { askReason } from './targets';
+import { onGoal } from './trouble';
 
 /** The commands that people must give a reason for; lenses and code actions leave it to the client to ask. */
 const REASONS: ReadonlySet<string> = new Set([
@@ -147,7 +147,7 @@ async function execute(command: string, args: unknown[], next: ExecuteCommandSig
   }
   const outcome: unknown = await next(command, args);
   if (command === 'donewhen.run.revert') {
-    tellOrForce(outcome as Outcome, async () => (await next(command, [{ ...argument, force: true }])) as Outcome);
+    tellReverted(outcome as Reverted, async () => (await next(command, [{ ...argument, force: true }])) as Reverted);
   }
   return outcome;
 }

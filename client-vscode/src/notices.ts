@@ -1,30 +1,24 @@
 import * as vscode from 'vscode';
-import { harmless } from './askedText';
-import { NoticePace } from './noticePace';
+import { harmless, messageOf, withoutOpenBracket } from './plainText';
 
-type Show = (message: string, ...buttons: string[]) => Thenable<string | undefined>;
+/** VS Code shows three notifications within 800 ms; those that come after them go into its list alone. */
+const APART_MS = 900;
+/** The editor cuts a notification's text after 1,000 characters, and the links of a question stand at its end. */
+const LONGEST = 700;
+/** A command of ours alone: what a link in a question does. */
+const PRESS = 'donewhen.press';
 
-/** The editor has one place for them, whoever shows them. */
-const pace = new NoticePace();
+/** When the next notification can be shown: the editor has one place for them, whoever shows them. */
+let free = 0;
 
-/**
- * Shows a notification as soon as the editor would let a person see it, unless it no longer holds by then.
- *
- * @returns the button that was pressed; nothing when it was closed, or never shown.
- */
-async function notify(show: Show, message: string, buttons: readonly string[], holds: () => boolean): Promise<string | undefined> {
-  await pace.turn();
-  return holds() ? show(message, ...buttons) : undefined;
-}
-
-/** What a person may want to know. */
-export function inform(message: string, buttons: readonly string[] = [], holds = always): Promise<string | undefined> {
-  return notify(vscode.window.showInformationMessage, message, buttons, holds);
-}
-
-/** Resolves once the editor would let a person see one more notification. */
-export function noticeTurn(): Promise<void> {
-  return pace.turn();
+/** Resolves once the editor would let a person see one more, in the order in which turns were asked for. */
+async function turn(): Promise<void> {
+  const now = performance.now();
+  const mine = Math.max(now, free);
+  free = mine + APART_MS;
+  if (mine > now) {
+    await new Promise((resolve) => setTimeout(resolve, mine - now));
+  }
 }
 
 /** A button of a notification, which does something by itself. */
@@ -51,21 +45,28 @@ const SHOWN = {
  * Says something, with what can be done about it. A notification hides by itself, and stays where few people look:
  * so nothing waits for this one.
  */
-export function say(kind: keyof typeof SHOWN, message: string, { buttons = [], holds = always, closed }: Told = {}): void {
-  const labels = buttons.map((button) => button.label);
-  const done = async (): Promise<void> => {
-    const pressed = await notify(SHOWN[kind], message, labels, holds);
-    closed?.();
-    await buttons.find((button) => button.label === pressed)?.perform();
-  };
-  done().catch((problem: unknown) => {
-    say('error', harmless(problem instanceof Error ? problem.message : String(problem)));
-  });
+export function say(kind: keyof typeof SHOWN, message: string, told: Told = {}): void {
+  void said(kind, message, told);
 }
 
-/** What went wrong. */
-export function tellError(message: string, buttons: readonly string[] = [], holds = always): Promise<string | undefined> {
-  return notify(vscode.window.showErrorMessage, message, buttons, holds);
+/** The same; resolves once a button was pressed and what it does is done, or once it was closed or never shown. */
+export async function said(kind: keyof typeof SHOWN, message: string, { buttons = [], holds, closed }: Told = {}): Promise<void> {
+  await turn();
+  const shown = holds?.() === false ? undefined : SHOWN[kind](message, ...buttons.map(({ label }) => label));
+  const pressed = await shown;
+  closed?.();
+  await told(Promise.resolve(buttons.find(({ label }) => label === pressed)?.perform()));
+}
+
+/** A command never throws at the editor: what goes wrong is said in a sentence, in which words of others stay words. */
+export async function told(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (problem) {
+    if (!(problem instanceof vscode.CancellationError)) {
+      say('error', harmless(messageOf(problem)));
+    }
+  }
 }
 
 /** A dialog, for a question that a person who has just clicked waits for: it stays until it is answered. */
@@ -73,6 +74,43 @@ export async function confirm(message: string, detail: string, buttons: readonly
   return vscode.window.showInformationMessage(message, { modal: true, detail }, ...buttons);
 }
 
-function always(): boolean {
-  return true;
+const questions = new Map<number, readonly Offer[]>();
+let last = 0;
+
+/** Lets the links of questions work. */
+export function registerQuestions(): vscode.Disposable {
+  return vscode.commands.registerCommand(PRESS, (question: number, offer: number) =>
+    told(Promise.resolve(questions.get(question)?.[offer]?.perform())),
+  );
+}
+
+/**
+ * A question as a notification that stays in view, and that is gone, from the list of notifications as well, once it is
+ * `over` or the person puts it off. The editor takes back no notification but one of progress, which has no buttons: so
+ * what can be answered are links in its text.
+ */
+export async function ask(message: string, offers: readonly Offer[], holds: () => boolean, over: Promise<unknown>): Promise<void> {
+  await turn();
+  if (!holds()) {
+    return;
+  }
+  const question = ++last;
+  questions.set(question, offers);
+  const text = withoutOpenBracket(message.slice(0, LONGEST));
+  const links = offers.map(({ label }, offer) => {
+    const given = encodeURIComponent(JSON.stringify([question, offer]));
+    return `[${label}](command:${PRESS}?${given} "${label}")`;
+  });
+  const location = vscode.ProgressLocation.Notification;
+  // The editor writes this on the button; one that takes no words here would write "Cancel", which is as true.
+  const cancellable = vscode.l10n.t('Later') as unknown as boolean;
+  try {
+    await vscode.window.withProgress({ location, cancellable }, (progress, token) => {
+      // Without a share that is done the bar would run as if something went on.
+      progress.report({ message: `${text} \u2003${links.join(' \u00a0·\u00a0 ')}`, increment: 0 });
+      return Promise.race([over, new Promise<void>((resolve) => token.onCancellationRequested(() => { resolve(); }))]);
+    });
+  } finally {
+    questions.delete(question);
+  }
 }

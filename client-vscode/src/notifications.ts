@@ -1,18 +1,10 @@
 import * as vscode from 'vscode';
-import { askedNotice, harmless } from './askedText';
 import { asksByDialog } from './consent';
-import { choicesOf } from './interruptChoices';
 import { answerInWords, isOpen, type Open, openIn, openInterrupts, send, showAndAsk, showAsked } from './interrupts';
-import { withoutLinks } from './messageText';
-import { inform, type Offer, tellError } from './notices';
-import { Endings, outcome } from './outcomes';
-import { commit, copyReceipt, reviewChanges } from './finishing';
+import { ask as askIt, type Offer, registerQuestions, said } from './notices';
+import { harmless } from './plainText';
 import type { Snapshot } from './protocol';
-import { ask as askIt, registerQuestions } from './questions';
 import type { Services } from './services';
-import { canGoOn, isActive, isHalted, needsModelSupport } from './snapshots';
-
-const LONGEST = 400;
 
 /** Milliseconds after which the editor has moved a notification to its list, where it stays until it is closed. */
 const IN_VIEW = 15_000;
@@ -29,7 +21,7 @@ interface Notice {
 
 /** Tells a person what waits for them: one question at a time, and one piece of news beside it. */
 export function registerNotifications(services: Services): vscode.Disposable {
-  const said = new Set<string>();
+  const heard = new Set<string>();
   const endings = new Endings();
   const shown = { question: false, news: false };
   let newsWaits = false;
@@ -37,15 +29,15 @@ export function registerNotifications(services: Services): vscode.Disposable {
     endings.note(services.snapshots.all());
     const now = notices(services, endings);
     // What is over may come again: a run that went on can be interrupted once more.
-    for (const key of [...said].filter((each) => now.every((one) => one.key !== each))) {
-      said.delete(key);
+    for (const key of [...heard].filter((each) => now.every((one) => one.key !== each))) {
+      heard.delete(key);
     }
-    const unsaid = now.filter((one) => !said.has(one.key));
-    const question = unsaid.find((one) => one.asks === true);
+    const unheard = now.filter((one) => !heard.has(one.key));
+    const question = unheard.find((one) => one.asks === true);
     if (question !== undefined && !shown.question) {
       show('question', question, ask(services, question));
     }
-    const news = unsaid.find((one) => one.asks !== true);
+    const news = unheard.find((one) => one.asks !== true);
     newsWaits = shown.news && news !== undefined;
     if (news !== undefined && !shown.news) {
       const since = Date.now();
@@ -56,7 +48,7 @@ export function registerNotifications(services: Services): vscode.Disposable {
   };
   const show = (kind: keyof typeof shown, notice: Notice, done: Promise<void>): void => {
     shown[kind] = true;
-    said.add(notice.key);
+    heard.add(notice.key);
     void done.finally(() => {
       shown[kind] = false;
       next();
@@ -71,32 +63,54 @@ export function registerNotifications(services: Services): vscode.Disposable {
   );
 }
 
+/** The runs that ended before this window's eyes, and that nobody stopped: told whatever a person looks at. */
+class Endings {
+  private readonly active = new Set<string>();
+  private readonly ended = new Set<string>();
+
+  note(runs: readonly Snapshot[]): void {
+    for (const { runId, view } of runs) {
+      if (view.active) {
+        this.active.add(runId);
+        this.ended.delete(runId);
+      } else if (this.active.delete(runId) && view.outcome !== null) {
+        this.ended.add(runId);
+      }
+    }
+  }
+
+  has(run: Snapshot): boolean {
+    return this.ended.has(run.runId);
+  }
+}
+
 function notices(services: Services, endings: Endings): Notice[] {
   if (!vscode.workspace.isTrusted) {
     return [];
   }
   return [
     ...openInterrupts(services)
-      .filter((open) => goesOn(services, open) && !byDialog(services, open))
+      .filter((open) => open.run.view.active && !(open.interrupt.about === 'start' && asksByDialog(open.run.goalUri)))
       .map((open) => interruptNotice(services, open)),
     ...newestOfGoals(services.snapshots.all()).flatMap((run) => [...standing(services, run), ...ended(services, run, endings)]),
   ];
 }
 
 function interruptNotice(services: Services, open: Open): Notice {
-  const { runId, interrupt } = open;
-  const choices = choicesOf(interrupt, vscode.l10n.t);
-  const answers = choices.open
+  const { run, interrupt, asked } = open;
+  const answers = asked.open
     ? [{ label: vscode.l10n.t('Answer…'), perform: () => answerInWords(services, open) }]
-    : [choices.yes, choices.no].map(({ label, answer }) => ({ label, perform: () => send(services, open, answer) }));
+    : asked.choices.slice(0, 2).map((choice) => ({ label: choice.label, perform: () => send(services, open, choice) }));
   const more = { label: vscode.l10n.t('More…'), perform: () => showAndAsk(services, open) };
-  const further = choices.edits || choices.text || choices.further.length > 0;
+  const further = asked.edits !== null || asked.words || asked.choices.length > 2;
+  // Where several folders are open, which each may have a run, with the goal that it is about.
+  const several = (vscode.workspace.workspaceFolders ?? []).length > 1;
   return {
-    key: `${runId}/${interrupt.id}/${interrupt.askedAt}`,
-    message: asked(open),
-    buttons: [...answers, ...(further && !choices.open ? [more] : []), showButton(open)],
+    key: `${run.runId}/${interrupt.id}/${interrupt.askedAt}`,
+    message: several ? vscode.l10n.t('“{0}”: {1}', harmless(run.title), asked.notice) : asked.notice,
+    buttons: [...answers, ...(further && !asked.open ? [more] : []), showButton(open)],
     asks: true,
-    holds: () => isOpen(services, open) && goesOn(services, open),
+    holds: () => isOpen(services, open) && services.snapshots.get(run.runId)?.view.active === true,
   };
 }
 
@@ -104,57 +118,26 @@ function showButton(open: Open): Offer {
   return { label: vscode.l10n.t('Show'), perform: () => showAsked(open) };
 }
 
-/** Where several folders are open, which each may have a run, with the goal that it is about. */
-function asked({ goalTitle, interrupt }: Open): string {
-  const line = askedNotice(interrupt, LONGEST, vscode.l10n.t);
-  const several = (vscode.workspace.workspaceFolders ?? []).length > 1;
-  return several ? vscode.l10n.t('“{0}”: {1}', harmless(goalTitle), line) : line;
-}
-
-function byDialog({ snapshots }: Services, { runId, interrupt }: Open): boolean {
-  return interrupt.about === 'start' && asksByDialog(snapshots.get(runId)?.goalUri ?? null);
-}
-
-function goesOn(services: Services, { runId }: Open): boolean {
-  const run = services.snapshots.get(runId);
-  return run !== undefined && isActive(run);
-}
-
 /** Runs that a crash interrupted, or that a plugin halted, and that a person may let go on. */
 function standing(services: Services, run: Snapshot): Notice[] {
-  const target = { runId: run.runId, goalUri: run.goalUri };
-  const resume = {
-    label: vscode.l10n.t('Resume'),
-    perform: () => vscode.commands.executeCommand('donewhen.resume', target),
-  };
-  const since = `${run.runId}/${run.status ?? ''}/${run.iteration}`;
-  const holds = (): boolean => services.snapshots.get(run.runId)?.status === run.status;
+  const resume = command(run, vscode.l10n.t('Resume'), 'donewhen.resume');
+  const key = keyOf(run);
+  const holds = stays(services, run);
+  const title = harmless(run.title);
   if (run.status === 'interrupted') {
-    return [{ key: since, ...interrupted(run, resume), holds }];
+    // With what it asked just then, which can be answered before it goes on.
+    const [open] = openIn(run);
+    if (open === undefined) {
+      return [{ key, message: vscode.l10n.t('The run of “{0}” was interrupted.', title), buttons: [resume], holds }];
+    }
+    const message = vscode.l10n.t('The run of “{0}” was interrupted while it asked: {1}', title, open.asked.notice);
+    return [{ key, message, buttons: [resume, showButton(open)], asks: true, holds }];
   }
-  if (isHalted(run) && run.halt !== null) {
-    const { plugin, reason } = run.halt;
-    const message = vscode.l10n.t('“{0}” is waiting: {1}: {2}', harmless(run.title), plugin, harmless(reason));
-    return [{ key: `${since}/${run.halt.reason}`, message, buttons: [resume], holds }];
+  if (run.view.halted !== null && run.halt !== null) {
+    const message = vscode.l10n.t('“{0}” is waiting: {1}: {2}', title, run.halt.plugin, harmless(run.view.halted));
+    return [{ key: `${key}/${run.view.halted}`, message, buttons: [resume], holds }];
   }
   return [];
-}
-
-/** With what it asked just then, which can be answered before it goes on. */
-function interrupted(run: Snapshot, resume: Offer): Pick<Notice, 'message' | 'buttons' | 'asks'> {
-  const [open] = openIn(run);
-  if (open === undefined) {
-    return { message: vscode.l10n.t('The run of “{0}” was interrupted.', harmless(run.title)), buttons: [resume] };
-  }
-  const line = askedNotice(open.interrupt, LONGEST, vscode.l10n.t);
-  const message = vscode.l10n.t('The run of “{0}” was interrupted while it asked: {1}', harmless(run.title), line);
-  return { message, buttons: [resume, showButton(open)], asks: true };
-}
-
-/** What lets it go on: a limit that ended it is raised first. */
-function goOnLabel({ status }: Snapshot): string {
-  const limited = status === 'capped' || status === 'timed_out' || status === 'over_budget';
-  return limited ? vscode.l10n.t('Raise the Limit…') : vscode.l10n.t('Resume');
 }
 
 /** How a run ended, with what is likely to be done next. */
@@ -162,42 +145,39 @@ function ended(services: Services, run: Snapshot, endings: Endings): Notice[] {
   if (!endings.has(run)) {
     return [];
   }
-  const target = { runId: run.runId, goalUri: run.goalUri };
-  const button = (label: string, command: string): Offer => ({
-    label,
-    perform: () => vscode.commands.executeCommand(command, target),
-  });
-  return [
-    {
-      key: `${run.runId}/${run.status ?? ''}/${run.iteration}`,
-      message: outcome(run, vscode.l10n),
-      buttons:
-        run.status === 'complete'
-          ? [
-              { label: vscode.l10n.t('Review Changes'), perform: () => reviewChanges(services, run) },
-              { label: vscode.l10n.t('Commit…'), perform: () => commit(services, run) },
-              { label: vscode.l10n.t('Copy Receipt'), perform: () => copyReceipt(services, run) },
-            ]
-          : [
-              ...(needsModelSupport(run)
-                ? [button(vscode.l10n.t('Install Model Support'), 'donewhen.installModels')]
-                : canGoOn(run)
-                  ? [button(goOnLabel(run), 'donewhen.resume')]
-                  : []),
-              button(vscode.l10n.t('Show Report'), 'donewhen.report'),
-              button(vscode.l10n.t('Show Timeline'), 'donewhen.showTimeline'),
-            ],
-      holds: () => services.snapshots.get(run.runId)?.status === run.status,
-    },
-  ];
+  const { t } = vscode.l10n;
+  const goOn =
+    run.view.lacks === 'models'
+      ? [command(run, t('Install Model Support'), 'donewhen.installModels')]
+      : run.view.goesOn
+        ? [command(run, run.view.raises === null ? t('Resume') : t('Raise the Limit…'), 'donewhen.resume')]
+        : [];
+  const buttons =
+    run.status === 'complete'
+      ? [
+          command(run, t('Review Changes'), 'donewhen.reviewChanges'),
+          command(run, t('Commit…'), 'donewhen.commit'),
+          command(run, t('Copy Receipt'), 'donewhen.copyReceipt'),
+        ]
+      : [...goOn, command(run, t('Show Report'), 'donewhen.report'), command(run, t('Show Timeline'), 'donewhen.showTimeline')];
+  return [{ key: keyOf(run), message: run.view.outcome ?? '', buttons, holds: stays(services, run) }];
+}
+
+function command({ runId, goalUri }: Snapshot, label: string, id: string): Offer {
+  return { label, perform: () => vscode.commands.executeCommand(id, { runId, goalUri }) };
+}
+
+function keyOf(run: Snapshot): string {
+  return `${run.runId}/${run.status ?? ''}/${run.iteration}`;
+}
+
+function stays({ snapshots }: Services, { runId, status }: Snapshot): () => boolean {
+  return () => snapshots.get(runId)?.status === status;
 }
 
 function newestOfGoals(newestFirst: readonly Snapshot[]): Snapshot[] {
   const seen = new Set<string>();
-  return newestFirst.filter((run) => {
-    const goal = run.goalUri ?? run.runId;
-    return run.status !== null && !seen.has(goal) && seen.add(goal);
-  });
+  return newestFirst.filter(({ status, view }) => status !== null && !seen.has(view.goal) && seen.add(view.goal));
 }
 
 /** Asks until it is over. */
@@ -216,18 +196,15 @@ async function ask(services: Services, notice: Notice): Promise<void> {
 /** Resolves once it was closed, or is over; a button that is pressed later still counts. */
 async function tell(services: Services, notice: Notice, asksBeside: () => boolean): Promise<void> {
   const state = { shown: false, left: false };
-  const labels = notice.buttons.map((button) => button.label);
-  const closed = inform(withoutLinks(notice.message), labels, () => {
+  let close = (): void => undefined;
+  const closed = new Promise<void>((resolve) => {
+    close = resolve;
+  });
+  const holds = (): boolean => {
     state.shown = !state.left && notice.holds();
     return state.shown;
-  });
-  const done = closed.then(async (label) => {
-    try {
-      await notice.buttons.find((button) => button.label === label)?.perform();
-    } catch (problem) {
-      void tellError(harmless(problem instanceof Error ? problem.message : String(problem)));
-    }
-  });
+  };
+  const done = said('information', notice.message, { buttons: notice.buttons, holds, closed: close });
   const first = await Promise.race([closed.then(() => 'closed' as const), over(services, notice, closed)]);
   if (first === 'over') {
     state.left = true;

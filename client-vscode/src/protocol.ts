@@ -39,6 +39,7 @@ export interface Snapshot {
   readonly baseline: Baseline | null;
   readonly sandbox: Sandbox | null;
   readonly acts: readonly Act[];
+  readonly view: View;
 }
 
 export interface Counts {
@@ -201,12 +202,136 @@ export interface Act {
   readonly at: string;
 }
 
+export interface View {
+  readonly goal: string;
+  readonly title: string;
+  readonly state: string;
+  readonly tally: string;
+  readonly status: StatusLine;
+  readonly active: boolean;
+  readonly asking: boolean;
+  readonly halted: string | null;
+  readonly goesOn: boolean;
+  readonly unfinished: boolean;
+  readonly guardable: boolean;
+  readonly hintable: boolean;
+  readonly lacks: 'models' | null;
+  readonly outcome: string | null;
+  readonly raises: Raise | null;
+  readonly actions: readonly string[];
+  readonly node: Node;
+  readonly iterations: Node | null;
+  readonly timeline: Timeline;
+  readonly requirements: readonly RequirementShown[];
+  readonly asked: readonly Asked[];
+}
+
+export interface StatusLine {
+  readonly icon: string;
+  readonly text: string;
+  readonly tooltip: string;
+  readonly spoken: string;
+}
+
+export interface Raise {
+  readonly limit: 'maxIterations' | 'timeoutSeconds' | 'budgetUsd' | 'tokenBudget';
+  readonly title: string;
+  readonly proposed: number;
+  readonly unit: number;
+  readonly whole: boolean;
+}
+
+export interface Node {
+  readonly id: string;
+  readonly label: string;
+  readonly description: string;
+  readonly icon: string;
+  readonly color: string;
+  readonly spoken: string;
+  readonly context: string;
+  readonly opens: 'never' | 'collapsed' | 'expanded';
+  readonly about: Readonly<Record<string, unknown>>;
+  readonly click: 'goal' | 'place' | 'evidence' | 'interrupt' | 'choice' | 'words' | 'change' | null;
+  readonly tooltip: string;
+  readonly later: number;
+  readonly children: readonly Node[];
+}
+
+export interface Timeline {
+  readonly facts: string;
+  readonly activity: string;
+  readonly before: Row | null;
+  readonly rows: readonly Row[];
+  readonly underWay: Row | null;
+}
+
+export interface Row {
+  readonly number: number;
+  readonly label: string;
+  readonly facts: string;
+  readonly summary: string;
+  readonly point: string;
+  readonly score: number | null;
+  readonly usd: number | null;
+  readonly tone: 'plain' | 'good' | 'bad';
+  readonly version: string;
+}
+
+export interface RequirementShown {
+  readonly id: string;
+  readonly label: string;
+  readonly status: string;
+  readonly standing: 'passed' | 'failed' | 'skipped' | 'queued' | 'unknown';
+  readonly why: string;
+  readonly row: string;
+  readonly disputable: boolean;
+}
+
+export interface Asked {
+  readonly id: string;
+  readonly notice: string;
+  readonly title: string;
+  readonly context: readonly string[];
+  readonly choices: readonly Choice[];
+  readonly listed: readonly number[];
+  readonly edits: string | null;
+  readonly words: boolean;
+  readonly open: boolean;
+  readonly document: string;
+  readonly extension: string;
+  readonly path: string | null;
+  readonly node: Node;
+}
+
+export interface Choice {
+  readonly label: string;
+  readonly detail: string;
+  readonly response: 'approve' | 'deny' | 'end' | null;
+  readonly remember: 'run' | 'workspace' | null;
+  readonly instead: 'addCheck' | 'chooseJudge' | null;
+}
+
+export interface Section {
+  readonly title: string;
+  readonly lines: readonly Line[];
+}
+
+export interface Line {
+  readonly lead: string;
+  readonly text: string;
+  readonly note: string;
+  readonly tone: 'plain' | 'good' | 'bad';
+  readonly evidenceId: string | null;
+  readonly uri: string | null;
+}
+
 export interface Step {
   readonly id: string;
   readonly order: number;
   readonly at: string;
   readonly iteration: number;
   readonly kind: 'turn' | 'says' | 'reads' | 'runs' | 'edits' | 'tool' | 'reports' | 'check' | 'judge' | 'hint' | 'asks' | 'act' | 'end';
+  readonly lead: string;
   readonly title: string;
   readonly state: 'running' | 'done' | 'failed';
   readonly text: string;
@@ -435,6 +560,29 @@ export interface GoalDetectArgument {
   readonly tryChecks?: boolean | undefined;
 }
 
+export interface GoalProposeArgument {
+  readonly workspaceUri?: string | undefined;
+  readonly selection?: string | undefined;
+  readonly line?: string | undefined;
+  readonly clipboard?: string | undefined;
+  readonly problems?: readonly SeenProblemArgument[] | undefined;
+  readonly problem?: SeenProblemArgument | undefined;
+  readonly test?: SeenTestArgument | undefined;
+}
+
+export interface SeenProblemArgument {
+  readonly path: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface SeenTestArgument {
+  readonly name: string;
+  readonly id: string;
+  readonly path?: string | undefined;
+  readonly message?: string | undefined;
+}
+
 export interface GoalUriArgument {
   readonly goalUri: string;
 }
@@ -520,6 +668,7 @@ export interface RunRevertArgument {
 
 export interface RunStatusArgument {
   readonly runId?: string | undefined;
+  readonly allIterations?: boolean | undefined;
   readonly goalUri?: string | undefined;
 }
 
@@ -556,11 +705,18 @@ export interface RunHintArgument {
   readonly text: string;
 }
 
+export interface RunTellArgument {
+  readonly runId: string;
+  readonly form: 'status' | 'why' | 'model';
+  readonly requirement?: number | undefined;
+}
+
 /** One iteration in full; its files are uris. */
 export interface IterationDocument extends IterationDetail {
   readonly runId: string;
   readonly startedAt: string;
   readonly changedFiles: readonly string[];
+  readonly sections: readonly Section[];
 }
 
 /** What a run did, step by step: all that is kept, or in `donewhen/activity` what is new. */
@@ -578,6 +734,7 @@ export interface EvidenceDocument extends Evidence {
 export interface CommandArguments {
   readonly 'donewhen.goal.set': GoalSetArgument;
   readonly 'donewhen.goal.detect': GoalDetectArgument;
+  readonly 'donewhen.goal.propose': GoalProposeArgument;
   readonly 'donewhen.goal.preflight': GoalUriArgument;
   readonly 'donewhen.goal.amend': GoalAmendArgument;
   readonly 'donewhen.goal.check': GoalUriArgument;
@@ -599,11 +756,13 @@ export interface CommandArguments {
   readonly 'donewhen.run.report': RunReportArgument;
   readonly 'donewhen.run.activity': RunActivityArgument;
   readonly 'donewhen.run.hint': RunHintArgument;
+  readonly 'donewhen.run.tell': RunTellArgument;
 }
 
 export interface CommandResults {
   readonly 'donewhen.goal.set': { readonly goalUri: string; readonly runId?: string; readonly cost?: Usage };
-  readonly 'donewhen.goal.detect': { readonly checks: readonly { readonly command: string; readonly why: string; readonly suggested: boolean; readonly leftOut: string | null; readonly standing: 'green' | 'red' | 'slow' | null; readonly reason: string | null; readonly seconds: number | null }[] };
+  readonly 'donewhen.goal.detect': { readonly checks: readonly { readonly command: string; readonly why: string; readonly suggested: boolean; readonly leftOut: string | null; readonly standing: 'green' | 'red' | 'slow' | null; readonly reason: string | null; readonly seconds: number | null; readonly state: string }[] };
+  readonly 'donewhen.goal.propose': { readonly proposals: readonly { readonly objective: string; readonly source: string; readonly icon: string; readonly requirements: readonly string[]; readonly checks: readonly string[] }[] };
   readonly 'donewhen.goal.preflight': { readonly hints: readonly { readonly requirementId: string | null; readonly number: number | null; readonly message: string }[]; readonly cost?: Usage };
   readonly 'donewhen.goal.amend': { readonly goalUri: string };
   readonly 'donewhen.goal.check': Snapshot;
@@ -624,7 +783,8 @@ export interface CommandResults {
   readonly 'donewhen.run.evidence': EvidenceDocument;
   readonly 'donewhen.run.report': { readonly text: string };
   readonly 'donewhen.run.activity': Activity;
-  readonly 'donewhen.run.hint': { readonly when: 'nextCall' | 'nextTurn' | 'resume' };
+  readonly 'donewhen.run.hint': { readonly when: 'nextCall' | 'nextTurn' | 'resume'; readonly message: string };
+  readonly 'donewhen.run.tell': { readonly text: string };
 }
 
 export type CommandName = keyof CommandArguments;

@@ -23,6 +23,11 @@ export interface Proposed extends vscode.QuickPickItem {
   readonly text: string;
 }
 
+/** Beside what can be taken as it stands, or changed first. */
+export function editButton(): vscode.QuickInputButton {
+  return { iconPath: new vscode.ThemeIcon('edit'), tooltip: vscode.l10n.t('Edit Before Taking It') };
+}
+
 interface TextOptions extends Step {
   readonly value: string;
   readonly proposed: Live<Proposed>;

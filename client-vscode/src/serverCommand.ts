@@ -60,6 +60,30 @@ export function programOf({ command, args }: ServerCommand): readonly string[] {
   return [command, ...args.slice(0, -SERVE.length)];
 }
 
+/** What a person can do about a problem; `again`: then the server is started anew. */
+export interface Remedy {
+  readonly label: string;
+  readonly again: boolean;
+  perform(): Promise<unknown>;
+}
+
+/** Why the server can't be started, in words for people, and what they can do about it. */
+export class SetupProblem extends Error {
+  constructor(
+    message: string,
+    readonly remedies: readonly Remedy[],
+  ) {
+    super(message);
+  }
+}
+
+/** How the server's version stands to the extension's; undefined where they go together, as those of one minor do. */
+export function differenceOf(own: string, server: string | undefined): 'older' | 'newer' | undefined {
+  const [ours, theirs] = [own, server ?? ''].map((version) => /^(\d+)\.(\d+)/.exec(version)?.slice(1).map(Number));
+  const difference = ours?.map((number, at) => (theirs?.[at] ?? number) - number).find((each) => each !== 0);
+  return difference === undefined ? undefined : difference < 0 ? 'older' : 'newer';
+}
+
 export function sameCommand(one: ServerCommand | undefined, other: ServerCommand | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
@@ -93,4 +117,22 @@ export function serverSettings(
 
 function isEmpty(value: unknown): boolean {
   return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
+}
+
+const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000];
+const CALM_MS = 3 * 60_000;
+
+/** How long to wait before the server is started again, after each crash. */
+export class Backoff {
+  private crashes: number[] = [];
+
+  /** The delay in milliseconds; undefined where it crashes too often to go on by itself. */
+  crashed(now: number): number | undefined {
+    this.crashes = [...this.crashes.filter((at) => now - at < CALM_MS), now];
+    return DELAYS_MS[this.crashes.length - 1];
+  }
+
+  reset(): void {
+    this.crashes = [];
+  }
 }

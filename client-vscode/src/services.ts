@@ -63,9 +63,6 @@ export interface Snapshots {
   /** The newest run or audit of a goal file. */
   ofGoal(goalUri: string): Snapshot | undefined;
   /** Told of each change, with the run that changed; undefined where all were replaced. */
-  onDidChange(listener: (runId: string | undefined) => void): Disposable;
+  onDidChange(listener: (runId: string | undefined) => void): { dispose(): void };
 }
 
-export interface Disposable {
-  dispose(): void;
-}

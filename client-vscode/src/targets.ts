@@ -1,12 +1,11 @@
 import * as vscode from 'vscode';
-import { label } from './askedText';
-import { withoutMarks } from './goalNodes';
+import { findGoals, isGoalFile } from './goalFiles';
 import { say } from './notices';
-import { requirementStatus, runStatus, tally } from './phrases';
-import type { Requirement, Snapshot } from './protocol';
+import { label } from './plainText';
+import type { RequirementShown, Snapshot } from './protocol';
 import type { Services } from './services';
 import { pursuit } from './snapshots';
-import { currentRun } from './statusBar';
+import { currentRun } from './status';
 
 /** What a command is about: an item of the view, or nothing where it comes from the palette. */
 export interface Target {
@@ -14,14 +13,31 @@ export interface Target {
   readonly goalUri?: string | null;
   readonly interruptId?: string;
   readonly requirementId?: string;
+  readonly findingId?: string;
   readonly iteration?: number;
+  readonly choice?: number;
 }
 
-export const GOALS = '**/{GOAL.md,*.goal.md}';
-export const NOT_GOALS = '**/{node_modules,.venv,venv,.git}/**';
+/** Nothing is executed before a person trusts the workspace. */
+export function trusted(): boolean {
+  if (!vscode.workspace.isTrusted) {
+    offer('warning', vscode.l10n.t('Goals run commands of this workspace. Trust it first.'), vscode.l10n.t('Manage Trust'), 'workbench.trust.manage');
+  }
+  return vscode.workspace.isTrusted;
+}
 
-export function isGoalFile(uri: vscode.Uri): boolean {
-  return uri.scheme === 'file' && /(^|\/)(GOAL\.md|[^/]*\.goal\.md)$/.test(uri.path);
+/** Whether a folder is open; where none is, that is said. */
+export function hasFolder(): boolean {
+  if ((vscode.workspace.workspaceFolders ?? []).length > 0) {
+    return true;
+  }
+  const message = vscode.l10n.t('A goal belongs to a folder. Open one first.');
+  offer('information', message, vscode.l10n.t('Open Folder'), 'workbench.action.files.openFolder');
+  return false;
+}
+
+function offer(kind: 'information' | 'warning', message: string, button: string, command: string): void {
+  say(kind, message, { buttons: [{ label: button, perform: () => vscode.commands.executeCommand(command) }] });
 }
 
 /** The goal file that is meant: the target's, the one in the editor, the only one, or the one that a person picks. */
@@ -36,36 +52,13 @@ export async function goalUri(target: Target | undefined): Promise<string | unde
   if (!hasFolder()) {
     return undefined;
   }
-  const found = await vscode.workspace.findFiles(GOALS, NOT_GOALS, 200);
+  const found = await findGoals();
   if (found.length === 0) {
-    offerToSet();
+    offer('information', vscode.l10n.t('There is no goal file here yet.'), vscode.l10n.t('Set Goal'), 'donewhen.setGoal');
     return undefined;
   }
-  return found.length === 1 ? found[0]?.toString() : pickGoal(found);
-}
-
-/** Whether a folder is open; where none is, that is said. */
-export function hasFolder(): boolean {
-  if ((vscode.workspace.workspaceFolders ?? []).length > 0) {
-    return true;
-  }
-  const perform = (): Thenable<unknown> => vscode.commands.executeCommand('workbench.action.files.openFolder');
-  const message = vscode.l10n.t('A goal belongs to a folder. Open one first.');
-  say('information', message, { buttons: [{ label: vscode.l10n.t('Open Folder'), perform }] });
-  return false;
-}
-
-function offerToSet(): void {
-  const perform = (): Thenable<unknown> => vscode.commands.executeCommand('donewhen.setGoal');
-  const message = vscode.l10n.t('There is no goal file here yet.');
-  say('information', message, { buttons: [{ label: vscode.l10n.t('Set Goal'), perform }] });
-}
-
-async function pickGoal(found: readonly vscode.Uri[]): Promise<string | undefined> {
-  const items = found
-    .map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri: uri.toString() }))
-    .sort((one, other) => one.label.localeCompare(other.label));
-  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which goal?') }))?.uri;
+  const items = found.map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri: uri.toString() }));
+  return found.length === 1 ? items[0]?.uri : (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which goal?') }))?.uri;
 }
 
 /** The run that is meant: the target's, the only one that fits, or the one that a person picks. */
@@ -81,7 +74,7 @@ export async function pickRun(
   }
   const found = services.snapshots.all().filter(fits);
   const current = currentRun(services);
-  if (current !== undefined && found.includes(current) && found.length > 0) {
+  if (current !== undefined && found.includes(current)) {
     return current;
   }
   if (found.length <= 1) {
@@ -90,49 +83,41 @@ export async function pickRun(
     }
     return found[0];
   }
-  const items = found.map((snapshot) => ({ label: label(snapshot.title), description: describe(snapshot), snapshot }));
-  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which run?') }))?.snapshot;
+  const items = found.map((run) => ({ label: label(run.title), description: `${run.view.state} · ${run.view.tally}`, run }));
+  return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which run?') }))?.run;
 }
 
 /** The run that is named; for a check, the run that was checked, where that is what fits. */
-function namedRun(
-  { snapshots }: Services,
-  target: Target | undefined,
-  fits: (snapshot: Snapshot) => boolean,
-): Snapshot | undefined {
+function namedRun({ snapshots }: Services, target: Target | undefined, fits: (snapshot: Snapshot) => boolean): Snapshot | undefined {
   const named = target?.runId === undefined ? undefined : snapshots.get(target.runId);
   const run = named && pursuit(named, snapshots.all());
   return named !== undefined && !fits(named) && run !== undefined && fits(run) ? run : named;
 }
 
-function describe(snapshot: Snapshot): string {
-  return `${runStatus(snapshot.status, vscode.l10n)} · ${tally(snapshot.counts, vscode.l10n)}`;
-}
-
-/** A requirement of the run: the target's, or the one that a person picks. */
+/** A run and a requirement of it: the target's, or those that a person picks. */
 export async function pickRequirement(
-  snapshot: Snapshot,
+  services: Services,
   target: Target | undefined,
-  fits: (requirement: Requirement) => boolean,
+  fits: (requirement: RequirementShown) => boolean,
   title: string,
-): Promise<Requirement | undefined> {
-  const named = snapshot.requirements.find((one) => one.id === target?.requirementId);
-  if (named !== undefined) {
-    return named;
-  }
-  const items = snapshot.requirements
-    .filter(fits)
-    .map((one) => ({
-      label: label(`R${one.number} ${withoutMarks(one.text)}`),
-      description: requirementStatus(one.status, vscode.l10n),
-      detail: label(withoutMarks(one.reason)),
-      one,
-    }));
-  if (items.length === 0) {
-    say('information', vscode.l10n.t('No requirement can be chosen for this.'));
+): Promise<{ runId: string; requirementId: string } | undefined> {
+  const none = vscode.l10n.t('No requirement can be chosen for this.');
+  const run = await pickRun(services, target, ({ view }) => view.requirements.some(fits), none);
+  if (run === undefined) {
     return undefined;
   }
-  return (await vscode.window.showQuickPick(items, { title, matchOnDetail: true }))?.one;
+  const { runId, view } = run;
+  const named = view.requirements.find(({ id }) => id === target?.requirementId);
+  if (named !== undefined) {
+    return { runId, requirementId: named.id };
+  }
+  const items = view.requirements.filter(fits).map((one) => ({ label: label(one.label), description: one.status, detail: label(one.why), id: one.id }));
+  if (items.length === 0) {
+    say('information', none);
+    return undefined;
+  }
+  const picked = await vscode.window.showQuickPick(items, { title, matchOnDetail: true });
+  return picked && { runId, requirementId: picked.id };
 }
 
 export function askReason(title: string): Thenable<string | undefined> {
@@ -142,4 +127,18 @@ export function askReason(title: string): Thenable<string | undefined> {
     ignoreFocusOut: true,
     validateInput: (given) => (given.trim() === '' ? vscode.l10n.t('A reason is needed.') : undefined),
   });
+}
+
+/** A number greater than 0; undefined where the person leaves. Without `required`, an empty box is `unlimited`. */
+export async function askNumber(title: string, proposed: number | null): Promise<number | 'unlimited' | undefined>;
+export async function askNumber(title: string, proposed: number, required: true): Promise<number | undefined>;
+export async function askNumber(title: string, proposed: number | null, required = false): Promise<number | 'unlimited' | undefined> {
+  const given = await vscode.window.showInputBox({
+    title,
+    value: proposed === null ? '' : String(proposed),
+    ...(required ? {} : { prompt: vscode.l10n.t('Leave it empty for no limit.'), ignoreFocusOut: true }),
+    validateInput: (text) =>
+      (!required && text.trim() === '') || Number(text) > 0 ? undefined : vscode.l10n.t('A number greater than 0'),
+  });
+  return given === undefined ? undefined : given.trim() === '' ? 'unlimited' : Number(given);
 }

@@ -1,15 +1,17 @@
 import * as vscode from 'vscode';
 import { isOn } from './configuration';
-import { saveGoal } from './goalDocument';
-import { GoalFiles } from './goalFiles';
-import { requirementStatus } from './phrases';
-import type { Evidence, Requirement, Snapshot } from './protocol';
+import { GoalFiles, saveGoal, textOf } from './goalFiles';
+import { messageOf } from './plainText';
+import type { Evidence, Location, Requirement, RequirementShown, Snapshot } from './protocol';
 import type { Services } from './services';
-import { type CaseItem, caseItems, type ItemMessage, printed, requirementItem, type RequirementItem, requirementLine, unknownText } from './testItems';
 
 const SETTING = 'testExplorer';
 /** Snapshots come ten times a second: the Testing view is told as often as it can be read. */
 const SETTLE_MS = 250;
+/** Tests of one requirement that are listed, the failed ones first. */
+const MOST_CASES = 500;
+
+type Standing = RequirementShown['standing'] | 'errored';
 
 /** Goals in the Testing view, and in the gutter of their files: requirements, and the tests that decide them. */
 export function registerTestExplorer(services: Services): vscode.Disposable {
@@ -77,7 +79,7 @@ class TestExplorer implements vscode.Disposable {
       controller,
       this.files,
       this.files.onDidChange(later),
-      vscode.Disposable.from(services.snapshots.onDidChange(later)),
+      services.snapshots.onDidChange(later),
     );
   }
 
@@ -100,7 +102,7 @@ class TestExplorer implements vscode.Disposable {
   }
 
   private async update(): Promise<void> {
-    const all = this.files.all();
+    const { all } = this.files;
     const isOne = (title: string): boolean => all.filter((file) => file.title === title).length === 1;
     const goals = await Promise.all(
       all.map(({ uri, title }) => this.goalItem(uri, isOne(title) ? title : `${title} (${vscode.workspace.asRelativePath(vscode.Uri.parse(uri))})`)),
@@ -111,12 +113,12 @@ class TestExplorer implements vscode.Disposable {
     this.controller.items.replace(goals);
     const others = goals.flatMap((goal) => this.changedOf(goal));
     // What was proven before an edit is shown as that: it was so, and may not be any more.
-    this.controller.invalidateTestResults(others.filter(({ now: { standing } }) => standing === 'unknown').map(({ item }) => item));
-    const changed = others.filter(({ item, now: { standing } }) => standing !== 'unknown' && !this.checked.has(item.parent?.id ?? ''));
+    this.controller.invalidateTestResults(others.filter(({ now }) => now.standing === 'unknown').map(({ item }) => item));
+    const changed = others.filter(({ item, now }) => now.standing !== 'unknown' && !this.checked.has(item.parent?.id ?? ''));
     if (changed.length > 0) {
       const run = this.controller.createTestRun(new vscode.TestRunRequest(changed.map(({ item }) => item)), undefined, false);
-      for (const { item, now } of changed) {
-        this.say(run, item, now);
+      for (const { item, one, now } of changed) {
+        report(run, item, now.standing, () => failures(one, now, item));
       }
       run.end();
     }
@@ -129,17 +131,18 @@ class TestExplorer implements vscode.Disposable {
     item.label = title;
     this.meant.set(item, { goalUri: uri });
     const snapshot = this.services.snapshots.ofGoal(uri);
-    const text = snapshot === undefined ? '' : await textOf(file);
-    const requirements = snapshot?.requirements.map((one) => this.requirement(item, snapshot, one, text)) ?? [];
+    const text = snapshot === undefined ? '' : ((await textOf(file)) ?? '');
+    const requirements = snapshot?.requirements.map((one, at) => this.requirement(item, snapshot, one, snapshot.view.requirements[at], text)) ?? [];
     item.children.replace(await Promise.all(requirements));
     return item;
   }
 
-  private async requirement(goal: vscode.TestItem, run: Snapshot, one: Requirement, text: string): Promise<vscode.TestItem> {
-    const { id, label } = requirementItem(run, one, statusOf);
-    const known = goal.children.get(`${goal.id}#${id}`);
-    const item = known ?? this.controller.createTestItem(`${goal.id}#${id}`, label, goal.uri);
-    item.label = label;
+  private async requirement(goal: vscode.TestItem, run: Snapshot, one: Requirement, shown: RequirementShown | undefined, text: string): Promise<vscode.TestItem> {
+    const { label = '', standing, status = '' } = shown ?? {};
+    const id = `${goal.id}#${one.id}`;
+    const item = goal.children.get(id) ?? this.controller.createTestItem(id, label, goal.uri);
+    // With the status in words where the item's icon says less. A description would be read out in place of the label.
+    item.label = standing === 'unknown' || standing === 'skipped' ? `${label} · ${status}` : label;
     const line = requirementLine(text, one);
     item.range = line === undefined ? undefined : new vscode.Range(line, 0, line, 0);
     item.canResolveChildren = one.evidenceIds.length > 0;
@@ -158,50 +161,43 @@ class TestExplorer implements vscode.Disposable {
     }
     const found = await this.evidenceOf(run, one);
     this.told.set(`${parent.id} tests`, version);
-    const cases = found.flatMap((evidence) => caseItems(evidence));
+    const cases = found.flatMap(({ observation }) => (observation.kind === 'checkResult' ? observation.tests.map((each) => ({ ...each, check: observation.checkId })) : []));
+    const isBad = ({ outcome }: { outcome: string }): boolean => outcome === 'failed' || outcome === 'error';
     const folder = parent.uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(parent.uri)?.uri;
-    const items = cases.map((one) => this.caseItem(parent, one, folder));
-    parent.children.replace(items);
+    const items = cases
+      .sort((a, b) => Number(isBad(b)) - Number(isBad(a)))
+      .slice(0, MOST_CASES)
+      .map((test) => {
+        const uri = test.path === null || folder === undefined ? undefined : vscode.Uri.joinPath(folder, test.path);
+        // Their own runners mark the lines of tests: a second mark beside it would say the same.
+        const item = this.controller.createTestItem(`${parent.id} ${test.check} ${test.name}`, test.name, uri);
+        this.meant.set(item, this.meant.get(parent) ?? { goalUri: '' });
+        return { item, test };
+      });
+    parent.children.replace(items.map(({ item }) => item));
     if (items.length === 0) {
       return;
     }
-    const shown = this.controller.createTestRun(new vscode.TestRunRequest(items), undefined, false);
-    cases.forEach((one, at) => {
-      const item = items[at];
-      if (item !== undefined) {
-        sayStanding(shown, item, one.standing, () => [message(one.message, item.uri, item.range)]);
-      }
-    });
+    const shown = this.controller.createTestRun(new vscode.TestRunRequest(items.map(({ item }) => item)), undefined, false);
+    for (const { item, test } of items) {
+      report(shown, item, test.outcome === 'error' ? 'errored' : test.outcome, () => [message(test.message, item.uri, item.range)]);
+    }
     shown.end();
   }
 
-  private caseItem(parent: vscode.TestItem, one: CaseItem, folder: vscode.Uri | undefined): vscode.TestItem {
-    const uri = one.path === undefined || folder === undefined ? undefined : vscode.Uri.joinPath(folder, one.path);
-    const item = this.controller.createTestItem(`${parent.id} ${one.id}`, one.label, uri);
-    // Their own runners mark the lines of tests: a second mark beside it would say the same.
-    const meant = this.meant.get(parent);
-    if (meant !== undefined) {
-      this.meant.set(item, meant);
-    }
-    return item;
-  }
-
   /** The requirements of a goal that stand otherwise than was told. */
-  private changedOf(goal: vscode.TestItem): { item: vscode.TestItem; now: RequirementItem }[] {
+  private changedOf(goal: vscode.TestItem): { item: vscode.TestItem; one: Requirement; now: RequirementShown }[] {
     const run = this.services.snapshots.ofGoal(goal.id);
-    return (run?.requirements ?? []).flatMap((one) => {
+    return (run?.requirements ?? []).flatMap((one, at) => {
       const item = goal.children.get(`${goal.id}#${one.id}`);
-      const now = run && requirementItem(run, one, statusOf);
-      if (item === undefined || now === undefined || this.told.get(item.id) === now.version) {
+      const now = run?.view.requirements[at];
+      const version = JSON.stringify([run?.runId, one.evidenceIds, now]);
+      if (item === undefined || now === undefined || this.told.get(item.id) === version) {
         return [];
       }
-      this.told.set(item.id, now.version);
-      return [{ item, now }];
+      this.told.set(item.id, version);
+      return [{ item, one, now }];
     });
-  }
-
-  private say(run: vscode.TestRun, item: vscode.TestItem, { standing, messages }: RequirementItem, milliseconds?: number): void {
-    sayStanding(run, item, standing, () => messages.map((one) => failure(one, item)), milliseconds);
   }
 
   private evidenceOf({ runId }: Snapshot, { evidenceIds }: Requirement): Promise<Evidence[]> {
@@ -234,40 +230,29 @@ class TestExplorer implements vscode.Disposable {
       await saveGoal(goalUri);
       const snapshot = await this.services.client.request('donewhen.goal.check', { goalUri }, token);
       await this.tell();
-      for (const one of snapshot.requirements) {
+      for (const [at, one] of snapshot.requirements.entries()) {
         const item = goal.children.get(`${goal.id}#${one.id}`);
-        if (item !== undefined) {
-          const now = requirementItem(snapshot, one, statusOf);
+        const now = snapshot.view.requirements[at];
+        if (item !== undefined && now !== undefined) {
           const { output, milliseconds } = printed(await this.evidenceOf(snapshot, one));
           if (output !== '') {
             run.appendOutput(output, undefined, item);
           }
-          this.say(run, item, now, milliseconds);
+          report(run, item, now.standing, () => failures(one, now, item), milliseconds);
           if (now.standing === 'unknown' && one.status === 'unverified') {
-            run.errored(item, message(unknownText(one, vscode.l10n), item.uri, item.range));
+            run.errored(item, message(now.why, item.uri, item.range));
           }
         }
       }
     } catch (problem) {
-      const why = problem instanceof Error ? problem.message : String(problem);
-      run.errored(goal, new vscode.TestMessage(why));
+      run.errored(goal, new vscode.TestMessage(messageOf(problem)));
     } finally {
       this.checked.delete(goalUri);
     }
   }
 }
 
-function statusOf(one: Requirement): string {
-  return requirementStatus(one.status, vscode.l10n);
-}
-
-function sayStanding(
-  run: vscode.TestRun,
-  item: vscode.TestItem,
-  standing: RequirementItem['standing'],
-  messages: () => vscode.TestMessage[],
-  milliseconds?: number,
-): void {
+function report(run: vscode.TestRun, item: vscode.TestItem, standing: Standing, messages: () => vscode.TestMessage[], milliseconds?: number): void {
   switch (standing) {
     case 'passed':
       run.passed(item, milliseconds);
@@ -289,13 +274,11 @@ function sayStanding(
   }
 }
 
-function failure({ text, at }: ItemMessage, item: vscode.TestItem): vscode.TestMessage {
-  if (at === undefined) {
-    return message(text, item.uri, item.range);
-  }
-  const { start, end } = at.range;
-  const range = new vscode.Range(start.line, start.character, end.line, end.character);
-  return message(text, vscode.Uri.parse(at.uri), range);
+/** What failed, and where the evidence says that it did. */
+function failures({ locations }: Requirement, { why }: RequirementShown, item: vscode.TestItem): vscode.TestMessage[] {
+  const at = ({ message: text, uri, range: { start, end } }: Location): vscode.TestMessage =>
+    message(text === '' ? why : text, vscode.Uri.parse(uri), new vscode.Range(start.line, start.character, end.line, end.character));
+  return locations.length > 0 ? locations.map(at) : [message(why, item.uri, item.range)];
 }
 
 function message(text: string, uri: vscode.Uri | undefined, range: vscode.Range | undefined): vscode.TestMessage {
@@ -306,12 +289,15 @@ function message(text: string, uri: vscode.Uri | undefined, range: vscode.Range 
   return made;
 }
 
-async function textOf(file: vscode.Uri): Promise<string> {
-  const open = vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
-  try {
-    return open?.getText() ?? new TextDecoder().decode(await vscode.workspace.fs.readFile(file));
-  } catch {
-    // Deleted meanwhile: its items go with it.
-    return '';
-  }
+/** What the checks among the evidence printed, for a terminal, and how long they took. */
+function printed(evidence: readonly Pick<Evidence, 'observation'>[]): { output: string; milliseconds: number } {
+  const results = evidence.flatMap(({ observation }) => (observation.kind === 'checkResult' ? [observation] : []));
+  const blocks = results.map(({ command, output }) => [`$ ${command}`, ...output.trimEnd().split('\n'), ''].join('\r\n'));
+  return { output: blocks.join('\r\n'), milliseconds: Math.round(results.reduce((sum, { seconds }) => sum + seconds, 0) * 1000) };
+}
+
+/** The line of the goal file that states the requirement, 0-based: by its text, else by its number. */
+function requirementLine(text: string, { text: wanted, number }: Requirement): number | undefined {
+  const boxes = text.split('\n').flatMap((line, at) => (/^[-*+][ \t]+\[[ xX]\][ \t]/.test(line) ? [{ line, at }] : []));
+  return (boxes.find(({ line }) => line.trimEnd().endsWith(wanted)) ?? boxes[number - 1])?.at;
 }

@@ -1,19 +1,46 @@
 import * as vscode from 'vscode';
-import { harmless, sentence } from './askedText';
 import type { Server } from './client';
 import type { Environment } from './environment';
-import { GoalProblem } from './goalProblem';
 import { type Offer, say } from './notices';
-import { type Remedy, SetupProblem } from './setupProblem';
+import { harmless, messageOf, sentence } from './plainText';
+import { differenceOf, type Remedy, SetupProblem } from './serverCommand';
 import type { ServerProblem, Troubles } from './services';
-import { lacksModelSupport } from './snapshots';
-import { differenceOf } from './versions';
 
-/** What the server says of a key that is missing, or that a provider did not take. */
-const NEEDS_KEY = /\b[A-Z][A-Z0-9_]*_API_KEY\b/;
+/** What the server tells of an error besides its message. */
+interface ErrorData {
+  /** What has to be there first. */
+  readonly lacks?: 'model' | 'models' | 'key';
+  /** The run that stands in the way. */
+  readonly activeRunId?: string;
+  /** Where the goal file has to be changed, from 0. */
+  readonly line?: number;
+}
 
-/** What the server says where the built-in agent is to work and has no model. */
-const NEEDS_MODEL = /\bneeds a model\b/;
+export function dataOf(problem: unknown): ErrorData {
+  const data = problem instanceof Error && 'data' in problem ? problem.data : undefined;
+  return typeof data === 'object' && data !== null ? data : {};
+}
+
+/** A goal file that can't be used, with the place that is to be mended. */
+class GoalProblem extends Error {
+  constructor(
+    message: string,
+    readonly goalUri: string,
+    readonly line: number,
+  ) {
+    super(message);
+  }
+}
+
+/** Work on a goal, whose problems say where the goal file is to be mended. */
+export async function onGoal<T>(goalUri: unknown, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (problem) {
+    const { line } = dataOf(problem);
+    throw line === undefined || typeof goalUri !== 'string' ? problem : new GoalProblem(messageOf(problem), goalUri, line);
+  }
+}
 
 /** How problems are told: a sentence, and buttons for what can be done about it. */
 export class Trouble implements Troubles {
@@ -56,21 +83,22 @@ export class Trouble implements Troubles {
       tellGoal(problem);
       return;
     }
-    const message = problem instanceof Error ? problem.message : String(problem);
+    const message = messageOf(problem);
     this.log.error(message);
-    say('error', sentence(message), { buttons: this.remediesOf(message, again).map((one) => this.button(one)) });
+    say('error', sentence(message), { buttons: this.remediesOf(problem, again).map((one) => this.button(one)) });
   }
 
-  private remediesOf(message: string, again?: () => Promise<void>): readonly Remedy[] {
+  private remediesOf(problem: unknown, again?: () => Promise<void>): readonly Remedy[] {
+    const { lacks } = dataOf(problem);
     const command = (label: string, id: string): Remedy => ({
       label,
       again: false,
       perform: async () => vscode.commands.executeCommand(id),
     });
     return [
-      ...(NEEDS_MODEL.test(message) ? [command(vscode.l10n.t('Choose Models'), 'donewhen.chooseModels')] : []),
-      ...(lacksModelSupport(message) && this.environment.installsModels() ? [this.install(again)] : []),
-      ...(NEEDS_KEY.test(message) ? [command(vscode.l10n.t('Set API Key'), 'donewhen.setApiKey')] : []),
+      ...(lacks === 'model' ? [command(vscode.l10n.t('Choose Models'), 'donewhen.chooseModels')] : []),
+      ...(lacks === 'models' && this.environment.installsModels() ? [this.install(again)] : []),
+      ...(lacks === 'key' ? [command(vscode.l10n.t('Set API Key'), 'donewhen.setApiKey')] : []),
       command(vscode.l10n.t('Show Logs'), 'donewhen.showLogs'),
     ];
   }

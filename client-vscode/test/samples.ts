@@ -1,4 +1,4 @@
-import type { Interrupt, Requirement, Snapshot } from '../src/protocol';
+import type { Interrupt, Node, Row, Snapshot, View } from '../src/protocol';
 
 export function interrupt(given: Partial<Interrupt> = {}): Interrupt {
   return {
@@ -18,29 +18,75 @@ export function interrupt(given: Partial<Interrupt> = {}): Interrupt {
   };
 }
 
-export function requirement(given: Partial<Requirement> = {}): Requirement {
+export function node(id: string, given: Partial<Node> = {}): Node {
   return {
-    id: 'r1',
-    number: 1,
-    text: '`pytest -q` passes',
-    status: 'unmet',
-    flaky: false,
-    reason: '1 failed',
-    evidenceIds: ['E1'],
-    decidedBy: 'check',
-    grade: null,
-    locations: [],
-    renewing: false,
-    regression: null,
-    external: false,
+    id,
+    label: id,
+    description: '',
+    icon: '',
+    color: '',
+    spoken: id,
+    context: '',
+    opens: 'never',
+    about: {},
+    click: null,
+    tooltip: '',
+    later: 0,
+    children: [],
+    ...given,
+  };
+}
+
+export function row(number: number, given: Partial<Row> = {}): Row {
+  return {
+    number,
+    label: `Iteration ${number}`,
+    facts: '2 of 5 met',
+    summary: '',
+    point: '40 % · 2 of 5 met',
+    score: 0.4,
+    usd: 0.04,
+    tone: 'plain',
+    version: '',
+    ...given,
+  };
+}
+
+function viewOf(goal: string, status: string | null, given: Partial<View>): View {
+  return {
+    goal,
+    title: 'Ship it',
+    state: status ?? 'checked',
+    tally: '2 of 5 met',
+    status: { icon: 'target', text: 'Goal', tooltip: '', spoken: '' },
+    active: status === 'running' || status === 'waiting',
+    asking: false,
+    halted: null,
+    goesOn: status === 'capped' || status === 'paused',
+    unfinished: status === 'running' || status === 'waiting' || status === 'paused' || status === 'interrupted',
+    guardable: false,
+    hintable: true,
+    lacks: null,
+    outcome: null,
+    raises: null,
+    actions: [],
+    node: node(`goal/${goal}`, { context: `goal.${status ?? 'checked'}` }),
+    iterations: null,
+    timeline: { facts: '', activity: '', before: null, rows: [], underWay: null },
+    requirements: [],
+    asked: [],
     ...given,
   };
 }
 
 const USAGE = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, usd: 0 };
 
-export function snapshot(given: Partial<Snapshot> = {}): Snapshot {
+type Given = Omit<Partial<Snapshot>, 'view'> & { readonly view?: Partial<View> };
+
+export function snapshot({ view = {}, ...given }: Given = {}): Snapshot {
+  const { goalUri = 'file:///w/GOAL.md', runId = 'run-1', status = 'running' } = given;
   return {
+    view: viewOf(goalUri ?? `run:${runId}`, status, view),
     schemaVersion: 1,
     sequence: 1,
     runId: 'run-1',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commandOfPath, commandOfPython, isNamed, sameCommand, serverSettings, serverSource } from '../src/serverCommand';
+import { Backoff, commandOfPath, commandOfPython, differenceOf, isNamed, sameCommand, serverSettings, serverSource } from '../src/serverCommand';
 
 test('a server path wins over an interpreter, and that over an environment of the extension', () => {
   expect(serverSource({ serverPath: '/bin/donewhen', interpreter: '/bin/python' })).toEqual({ kind: 'path', path: '/bin/donewhen' });
@@ -28,4 +28,35 @@ test('the server gets what is said, and the interpreters of the folders', () => 
 test('a program is a name or an absolute path: the folder that is open never decides', () => {
   expect(['donewhen', 'python3', '/opt/donewhen'].filter(isNamed)).toHaveLength(3);
   expect(['./donewhen', '.venv/bin/python', '..\\python.exe', 'bin/python'].filter(isNamed)).toEqual([]);
+});
+
+test.each([
+  ['0.1.0', '0.1.9', undefined],
+  ['0.2.0', '0.1.9', 'older'],
+  ['1.0.0', '0.9.0', 'older'],
+  ['0.9.0', '0.10.0', 'newer'],
+  ['0.1.0', '0.1.0.dev3', undefined],
+  ['0.1.0', undefined, undefined],
+  ['0.1.0', 'unknown', undefined],
+] as const)('an extension %s with a server %s: %s', (own, server, difference) => {
+  expect(differenceOf(own, server)).toBe(difference);
+});
+
+test('waits longer after each crash, and gives up when they don’t stop', () => {
+  const backoff = new Backoff();
+  const delays = [0, 1, 2, 3, 4, 5].map((second) => backoff.crashed(second * 1_000));
+  expect(delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, undefined]);
+});
+
+test('crashes that are long ago don’t count', () => {
+  const backoff = new Backoff();
+  backoff.crashed(0);
+  expect(backoff.crashed(200_000)).toBe(500);
+});
+
+test('a person who restarts it begins anew', () => {
+  const backoff = new Backoff();
+  backoff.crashed(0);
+  backoff.reset();
+  expect(backoff.crashed(1)).toBe(500);
 });

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { asksElsewhere, mostRelevant, SnapshotStore } from '../src/snapshots';
+import { asksElsewhere, mostRelevant, shownRuns, SnapshotStore } from '../src/snapshots';
 import { interrupt, snapshot } from './samples';
 
 test('the newest state of a run stays, in whatever order it arrives', () => {
@@ -78,16 +78,17 @@ test('listeners are told which run changed, until they are disposed of', () => {
 
 const here = snapshot({ runId: 'here', goalUri: 'file:///w/one/GOAL.md', status: 'complete' });
 const there = snapshot({ runId: 'there', goalUri: 'file:///w/two/GOAL.md', status: 'running' });
-const asking = { ...there, runId: 'asks', status: 'waiting', interrupts: [interrupt()] };
+const asking = snapshot({ ...there, runId: 'asks', status: 'waiting', interrupts: [interrupt()], view: { asking: true } });
+const ended = snapshot({ ...there, status: 'complete', view: {} });
 
 test.each([
   ['the folder has a run: it is shown, whatever another one asks', [asking, there, here], 'file:///w/one', 'here'],
   ['in the folder, what waits for a person comes first', [there, asking], 'file:///w/two', 'asks'],
   ['the folder has none: what waits for a person', [here, there, asking], 'file:///w/other', 'asks'],
   ['then what runs elsewhere', [here, there], 'file:///w/other', 'there'],
-  ['a run in the folder before one elsewhere', [{ ...here, status: 'running' }, there], 'file:///w/one', 'here'],
+  ['a run in the folder before one elsewhere', [snapshot({ ...here, status: 'running', view: {} }), there], 'file:///w/one', 'here'],
   ['a folder is no prefix of a name', [here, { ...here, runId: 'far', goalUri: 'file:///w/onerous/GOAL.md' }], 'file:///w/onerous', 'far'],
-  ['nothing runs: the newest of the folder', [{ ...there, status: 'complete' }, here], 'file:///w/one', 'here'],
+  ['nothing runs: the newest of the folder', [ended, here], 'file:///w/one', 'here'],
 ] as const)('%s', (_name, runs, folder, expected) => {
   expect(mostRelevant(runs, folder)?.runId).toBe(expected);
 });
@@ -106,4 +107,15 @@ test('what another run asks is known, unless the one that is shown asks itself',
 
 test('the goal that is looked at matters more than one that runs elsewhere', () => {
   expect(mostRelevant([there, here], 'file:///w/one', here)?.runId).toBe('here');
+});
+
+test('one run is shown for each goal: the unfinished one, else the newest', () => {
+  const b = 'file:///w/b.goal.md';
+  const runs = [
+    snapshot({ runId: 'check', status: null }),
+    snapshot({ runId: 'paused', status: 'paused' }),
+    snapshot({ runId: 'ended', status: 'complete', goalUri: b }),
+    snapshot({ runId: 'older', status: 'capped', goalUri: b }),
+  ];
+  expect(shownRuns(runs).map(({ runId }) => runId)).toEqual(['paused', 'ended']);
 });

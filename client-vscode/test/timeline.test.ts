@@ -1,58 +1,41 @@
 import { describe, expect, it } from 'vitest';
 import { ceiling, chartOf, pointAt, wholeTicks } from '../src/timeline/chart';
-import { iterationSections } from '../src/timeline/detail';
 import { fromPage } from '../src/timeline/messages';
-import { changedRows, timelineHeader, timelineRows } from '../src/timeline/model';
-import { english, makeDetail, makeIteration, makeIterations, makeSnapshot } from './snapshots';
+import { changedRows, chartRows, headerOf } from '../src/timeline/model';
+import { row, snapshot } from './samples';
 
-describe('timelineRows', () => {
-  it('adds up the cost, and lets it end where a price is unknown', () => {
-    const iterations = [makeIteration(1, { usd: 0.5 }), makeIteration(2, { usd: 0.25 }), makeIteration(3, { usd: null })];
-    const rows = timelineRows(makeSnapshot({ status: 'complete' }), iterations, english);
-    expect(rows.map((row) => row.cost)).toEqual([0.5, 0.75, null]);
-    expect(rows.map((row) => row.point)).toEqual([
-      '40 % · 2 of 5 met · $0.50 so far',
-      '40 % · 2 of 5 met · $0.75 so far',
-      '40 % · 2 of 5 met',
-    ]);
-    expect(rows[2]?.facts).toBe('2 of 5 met · cost unknown · 12 s · 0 files changed');
+const t = (message: string, ...values: (string | number)[]): string => message.replace(/\{(\d+)\}/gu, (_, index) => String(values[Number(index)]));
+const rowsOf = (...prices: (number | null)[]) => chartRows(prices.map((usd, at) => row(at + 1, { usd })), null, t);
+
+describe('the rows of the chart', () => {
+  it('add up the cost, and let it end where a price is unknown', () => {
+    const rows = rowsOf(0.5, 0.25, null);
+    expect(rows.map(({ cost }) => cost)).toEqual([0.5, 0.75, null]);
+    expect(rows.map(({ point }) => point)).toEqual(['40 % · 2 of 5 met · $0.50 so far', '40 % · 2 of 5 met · $0.75 so far', '40 % · 2 of 5 met']);
   });
 
-  it('shows the iteration under way', () => {
-    const snapshot = makeSnapshot({ iteration: 2, activity: 'edits a.py' });
-    const rows = timelineRows(snapshot, [makeIteration(1, { changedFiles: ['a'] })], english);
-    expect(rows.map((row) => [row.label, row.score, row.summary])).toEqual([
-      ['Iteration 1', 0.4, ''],
-      ['Iteration 2', null, 'edits a.py'],
-    ]);
-    expect(timelineRows({ ...snapshot, status: 'capped' }, [makeIteration(1)], english).length).toBe(1);
+  it('end with what is under way', () => {
+    expect(chartRows([row(1)], row(2, { score: null }), t).map(({ number, cost }) => [number, cost])).toEqual([[1, 0.04], [2, null]]);
   });
 
-  it('sends the rows that changed', () => {
-    const rows = timelineRows(makeSnapshot(), makeIterations(1, 3), english);
-    const known = new Map(rows.slice(0, 2).map((row) => [row.number, row]));
-    expect(changedRows(known, rows).map((row) => row.number)).toEqual([3]);
+  it('are sent where they changed', () => {
+    const rows = rowsOf(1, 1, 1);
+    const known = new Map(rows.slice(0, 2).map((one) => [one.number, one]));
+    expect(changedRows(known, rows).map(({ number }) => number)).toEqual([3]);
   });
 });
 
-describe('timelineHeader', () => {
-  it('says the chart in words', () => {
-    const rows = timelineRows(makeSnapshot(), [makeIteration(1), makeIteration(2, { score: 1 })], english);
-    expect(timelineHeader(makeSnapshot({ iteration: 2 }), rows, english)).toEqual({
-      title: 'Export',
-      facts: 'running · iteration 2 of 10 · 0 of 0 met · 41 s',
-      activity: '',
+describe('the chart in words', () => {
+  const header = (...prices: (number | null)[]) => headerOf(snapshot(), rowsOf(...prices), t);
+
+  it('says where the score went and what it cost', () => {
+    const rows = chartRows([row(1), row(2, { score: 1 })], null, t);
+    expect(headerOf(snapshot(), rows, t)).toMatchObject({
       chart: 'Score and cost over 2 iterations: the score went from 40 % to 100 %, the cost is $0.08.',
       note: '',
-      hintable: true,
-      news: 'running. Iteration 2 has ended: 2 of 5 met · $0.04 · 12 s · 0 files changed',
+      news: 'running. Iteration 2 has ended: 2 of 5 met',
     });
   });
-
-  const header = (...prices: (number | null)[]) => {
-    const iterations = prices.map((usd, index) => makeIteration(index + 1, { usd }));
-    return timelineHeader(makeSnapshot(), timelineRows(makeSnapshot(), iterations, english), english);
-  };
 
   it('says nothing of the cost where no model was asked', () => {
     expect(header(0, 0)).toMatchObject({ chart: 'Score over 2 iterations: the score went from 40 % to 40 %.', note: '' });
@@ -64,54 +47,36 @@ describe('timelineHeader', () => {
       note: 'The cost isn’t shown: the price of the model is not known.',
     });
     expect(header(0.5, null).note).toBe('The cost is shown up to where the price of a model is not known.');
-    const rows = timelineRows(makeSnapshot(), [makeIteration(1, { usd: null })], english);
-    expect(rows[0]?.facts).toBe('2 of 5 met · 12 s · 0 files changed');
   });
 
-  it('begins the chart before the first iteration, where that is known', () => {
-    const snapshot = makeSnapshot({ baseline: { score: 0.25, met: 1, total: 4 } });
-    const rows = timelineRows(snapshot, [makeIteration(1, { score: 1 })], english);
-    const { before, chart } = timelineHeader(snapshot, rows, english);
-    expect(before).toMatchObject({ number: 0, score: 0.25, point: '25 % · 1 of 4 met' });
-    expect(chart).toMatch(/^Score (and cost )?over 1 iterations: the score went from 25 % to 100 %/);
-    expect(chartOf([before, ...rows].filter((row) => row !== undefined), 300, 200).dots.map((dot) => dot.number)).toEqual([0, 1]);
-    const later = timelineRows(snapshot, [makeIteration(7)], english);
-    expect(timelineHeader(snapshot, later, english).before).toBeUndefined();
-  });
-
-  it('tells a screen reader of what has ended, not of every step', () => {
-    const news = (activity: string) => {
-      const snapshot = makeSnapshot({ iteration: 2, activity });
-      return timelineHeader(snapshot, timelineRows(snapshot, [makeIteration(1)], english), english).news;
-    };
-    expect(news('reads a.py')).toBe(news('edits a.py'));
-    expect(header().news).toBe('running');
+  it('begins before the first iteration, where that is known', () => {
+    const timeline = { facts: '', activity: '', before: row(0, { score: 0.25 }), rows: [], underWay: null };
+    const run = snapshot({ view: { timeline } });
+    const { before, chart } = headerOf(run, rowsOf(1), t);
+    expect(before).toMatchObject({ number: 0, score: 0.25, cost: 0 });
+    expect(chart).toContain('the score went from 25 % to 40 %');
+    expect(headerOf(run, chartRows([row(7)], null, t), t).before).toBeUndefined();
   });
 });
 
 describe('chartOf', () => {
   it('puts the score on the left and the cost on the right', () => {
-    const iterations = [makeIteration(1, { score: 0, usd: 1 }), makeIteration(2, { score: 1, usd: 1 })];
-    const chart = chartOf(timelineRows(makeSnapshot(), iterations, english), 300, 200);
+    const rows = chartRows([row(1, { score: 0, usd: 1 }), row(2, { score: 1, usd: 1 })], null, t);
+    const chart = chartOf(rows, 300, 200);
     expect(chart.plot).toEqual({ left: 48, top: 30, right: 244, bottom: 172 });
     expect(chart.score).toBe('M48 172L244 30');
     expect(chart.cost).toBe('M48 101L244 30');
     expect(chart.scoreTicks.map((tick) => tick.label)).toEqual(['0 %', '50 %', '100 %']);
     expect(chart.costTicks.map((tick) => tick.label)).toEqual(['$0', '$1', '$2']);
-    const ticks = (usd: number) =>
-      chartOf(timelineRows(makeSnapshot(), [makeIteration(1, { usd })], english), 300, 200).costTicks.map((tick) => tick.label);
+    const ticks = (usd: number) => chartOf(rowsOf(usd), 300, 200).costTicks.map((tick) => tick.label);
     expect([ticks(0.2), ticks(0.005)]).toEqual([['$0', '$0.10', '$0.20'], ['$0', '$0.0025', '$0.005']]);
-    expect(chart.dots.map((dot) => dot.number)).toEqual([1, 2]);
-    const rows = timelineRows(makeSnapshot(), iterations, english);
-    expect(rows.map((row) => pointAt(chart, row, 1, 2))).toEqual(chart.dots.map(({ x, y }) => ({ x, y })));
+    expect(rows.map((one) => pointAt(chart, one, 1, 2))).toEqual(chart.dots.map(({ x, y }) => ({ x, y })));
   });
 
   it('draws one iteration, none, and a thousand', () => {
     expect(chartOf([], 300, 200)).toMatchObject({ score: '', cost: '', scoreArea: '', dots: [] });
-    expect(chartOf(timelineRows(makeSnapshot(), [makeIteration(7)], english), 300, 200).dots).toEqual([
-      { number: 7, x: 146, y: 115.2 },
-    ]);
-    const long = chartOf(timelineRows(makeSnapshot(), makeIterations(1, 1000), english), 300, 200);
+    expect(chartOf(chartRows([row(7)], null, t), 300, 200).dots).toEqual([{ number: 7, x: 146, y: 115.2 }]);
+    const long = chartOf(chartRows(Array.from({ length: 1000 }, (_, at) => row(at + 1)), null, t), 300, 200);
     expect(long.dots).toEqual([]);
     expect(long.score.split('L').length).toBe(1000);
   });
@@ -127,46 +92,6 @@ describe('ticks', () => {
 
   it('end at a round number', () => {
     expect([0, 0.03, 0.2, 1, 1.2, 37, 999].map(ceiling)).toEqual([0, 0.05, 0.2, 1, 2, 50, 1000]);
-  });
-});
-
-describe('iterationSections', () => {
-  it('says what was done, checked, found, changed and paid', () => {
-    const usage = { inputTokens: 900, outputTokens: 100, cachedTokens: 0, usd: 0.01 };
-    const call = { id: 'C1', role: 'worker' as const, model: 'm', usage, error: null };
-    const detail = makeDetail({
-      number: 2,
-      claim: { state: 'blocked', text: 'no key' },
-      steps: [{ kind: 'run_command', summary: 'pytest', ok: false }],
-      checks: [{ checkId: 'c', command: 'pytest -q', passed: true, reason: '', evidenceId: 'E4' }],
-      verdict: [
-        { requirementId: 'r', number: 1, status: 'met', reason: 'ok', evidenceIds: ['E4'], decidedBy: 'check', grade: null, flaky: false, renewing: false },
-      ],
-      calls: [call, { ...call, id: 'C2' }, { ...call, id: 'C3', role: 'judge', usage: null, error: 'cut off' }],
-      changedFiles: ['file:///w/src/a%20b.py', 'file:///w/c.py'],
-    });
-    const said = iterationSections(detail, ['src/a b.py'], english).map(({ title, lines }) => [
-      title,
-      ...lines.map(({ lead, text, note, tone }) => [lead, text, note, tone].join(' | ')),
-    ]);
-    const verdict = iterationSections(detail, [], english).find(({ title }) => title === 'Verdict');
-    expect(verdict?.lines[0]?.action).toEqual({ kind: 'evidence', evidenceId: 'E4' });
-    expect(said).toEqual([
-      ['What the worker did', 'run_command | pytest |  | bad'],
-      ['What the worker says', ' | no key | blocked | plain'],
-      ['Checks', ' | pytest -q | passed | good'],
-      ['Verdict', ' | R1 met | ok | good'],
-      ['Changed files', ' | src/a b.py |  | plain', ' | c.py |  | plain'],
-      ['Calls to models', ' | worker: m | 2 calls · 2000 tokens · $0.02 | plain', ' | judge: m | 1 call · 0 tokens · $0.00 · 1 failed | bad'],
-    ]);
-  });
-
-  it('leaves out what there is nothing of, and most of what there is too much of', () => {
-    const steps = Array.from({ length: 500 }, (_, index) => ({ kind: 'edit', summary: String(index), ok: true }));
-    const [section, ...others] = iterationSections(makeDetail({ steps }), [], english);
-    expect(others).toEqual([]);
-    expect(section?.lines.length).toBe(201);
-    expect(section?.lines.at(-1)?.text).toBe('… and 300 more');
   });
 });
 

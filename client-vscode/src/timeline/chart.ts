@@ -1,4 +1,4 @@
-import type { Row } from './messages';
+import type { ChartRow } from './messages';
 
 /** Where things go in the chart's own units; the page draws them. */
 export interface Chart {
@@ -39,7 +39,7 @@ const NO_COST = 16;
 const MOST_DOTS = 120;
 
 /** The score (0 to 100 %, left) and the cost so far (right) over the iterations that have ended. */
-export function chartOf(rows: readonly Row[], width: number, height: number): Chart {
+export function chartOf(rows: readonly ChartRow[], width: number, height: number): Chart {
   const done = rows.filter((row) => row.score !== null);
   const mostCost = ceiling(Math.max(0, ...done.map((row) => row.cost ?? 0)));
   const right = width - (mostCost === 0 ? NO_COST : MARGIN.right);
@@ -66,7 +66,7 @@ export function chartOf(rows: readonly Row[], width: number, height: number): Ch
 }
 
 /** Where one iteration is in a chart from the first to the last one. */
-export function pointAt({ plot }: Chart, row: Row, first: number, last: number): { x: number; y: number } {
+export function pointAt({ plot }: Chart, row: ChartRow, first: number, last: number): { x: number; y: number } {
   const x = scale(first, last, plot.left, plot.right)(row.number);
   return { x, y: scale(0, 1, plot.bottom, plot.top)(row.score ?? 0) };
 }

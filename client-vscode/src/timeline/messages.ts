@@ -1,21 +1,9 @@
-/** One iteration in the list: what its row and its point in the chart show. */
-export interface Row {
-  readonly number: number;
-  readonly label: string;
-  readonly facts: string;
-  readonly summary: string;
-  /** What its point in the chart stands for. */
-  readonly point: string;
-  /** 0 to 1; null while it is under way. */
-  readonly score: number | null;
-  /** US dollars up to its end; null where a price is unknown. */
-  readonly cost: number | null;
-  readonly tone: Tone;
-  /** Changes with whatever its details show. */
-  readonly version: string;
-}
+import type { Row, Section, Step } from '../protocol';
 
-export type Tone = 'plain' | 'good' | 'bad';
+/** One iteration in the list and in the chart, with US dollars up to its end; null where a price is unknown. */
+export interface ChartRow extends Row {
+  readonly cost: number | null;
+}
 
 export interface Header {
   readonly title: string;
@@ -28,24 +16,9 @@ export interface Header {
   /** What a screen reader is told when it changes: rarely. */
   readonly news: string;
   /** How far the goal was before the first iteration: where the chart begins. */
-  readonly before?: Row | undefined;
+  readonly before: ChartRow | undefined;
   /** Somebody works who can be told something in between. */
   readonly hintable: boolean;
-}
-
-/** The details of one iteration: titled lists of lines. */
-export interface Section {
-  readonly title: string;
-  readonly lines: readonly Line[];
-}
-
-export interface Line {
-  /** What kind of thing the text is about; before it. */
-  readonly lead: string;
-  readonly text: string;
-  readonly note: string;
-  readonly tone: Tone;
-  readonly action: Action | undefined;
 }
 
 export type Action =
@@ -54,51 +27,39 @@ export type Action =
   | { readonly kind: 'step'; readonly stepId: string; readonly diff: boolean }
   | { readonly kind: 'file'; readonly uri: string };
 
-/** One thing that the run did or does. */
-export interface StepView {
-  readonly id: string;
-  /** Where it stands among the others. */
-  readonly order: number;
-  readonly kind: string;
-  /** What kind of thing it is, in a word. */
-  readonly lead: string;
-  readonly title: string;
-  readonly text: string;
-  readonly diff: string;
-  readonly counts: string;
-  readonly state: 'running' | 'done' | 'failed';
-  readonly actions: readonly Action[];
+/** The page can't translate: it is given its words. */
+export function wordsOf(t: (message: string) => string) {
+  return {
+    score: t('Score'),
+    cost: t('Cost so far'),
+    iteration: t('Iteration'),
+    iterations: t('Iterations'),
+    points: t('Iterations in the chart'),
+    table: t('Score and cost of the iterations'),
+    unknown: t('unknown'),
+    failed: t('failed'),
+    showTable: t('Show as table'),
+    showChart: t('Show as chart'),
+    showEarlier: t('Show earlier iterations'),
+    loading: t('Loading…'),
+    empty: t('No iteration has ended yet.'),
+    activity: t('Activity'),
+    hint: t('Hint to the worker'),
+    sendHint: t('Send Hint'),
+    showAll: t('Show All'),
+    openFile: t('Open File'),
+    evidence: t('Evidence'),
+  };
 }
 
-/** The page's own words, in the person's language. */
-export interface Words {
-  readonly score: string;
-  readonly cost: string;
-  readonly iteration: string;
-  readonly iterations: string;
-  readonly points: string;
-  readonly table: string;
-  readonly unknown: string;
-  readonly failed: string;
-  readonly showTable: string;
-  readonly showChart: string;
-  readonly showEarlier: string;
-  readonly loading: string;
-  readonly empty: string;
-  readonly activity: string;
-  readonly hint: string;
-  readonly sendHint: string;
-  readonly showAll: string;
-  readonly openFile: string;
-  readonly evidence: string;
-}
+export type Words = ReturnType<typeof wordsOf>;
 
 export type ToPage =
   | { readonly kind: 'none'; readonly text: string }
-  | { readonly kind: 'run'; readonly runId: string; readonly words: Words; readonly header: Header; readonly rows: readonly Row[] }
-  | { readonly kind: 'update'; readonly runId: string; readonly header: Header; readonly rows: readonly Row[] }
+  | { readonly kind: 'run'; readonly runId: string; readonly words: Words; readonly header: Header; readonly rows: readonly ChartRow[] }
+  | { readonly kind: 'update'; readonly runId: string; readonly header: Header; readonly rows: readonly ChartRow[] }
   | { readonly kind: 'detail'; readonly runId: string; readonly number: number; readonly sections: readonly Section[] }
-  | { readonly kind: 'steps'; readonly runId: string; readonly steps: readonly StepView[] }
+  | { readonly kind: 'steps'; readonly runId: string; readonly steps: readonly Step[] }
   | { readonly kind: 'hinted'; readonly runId: string; readonly text: string; readonly failed: boolean }
   | { readonly kind: 'focusHint'; readonly runId: string };
 

@@ -1,4 +1,5 @@
-import type { FromPage, Header, Row, Section, StepView, ToPage, Words } from './messages';
+import type { Section, Step } from '../protocol';
+import type { ChartRow, FromPage, Header, ToPage, Words } from './messages';
 import { ActivityView } from './page/activityView';
 import { ChartView } from './page/chartView';
 import { element, setText } from './page/elements';
@@ -32,7 +33,7 @@ class Page {
   private readonly steps: ActivityView;
   private readonly chart: ChartView;
   private readonly list: RowsView;
-  private readonly rows = new Map<number, Row>();
+  private readonly rows = new Map<number, ChartRow>();
   private asTable: boolean;
   private drawing = false;
   private header: Header | undefined;
@@ -79,7 +80,7 @@ class Page {
     main?.replaceChildren(...above, this.chart.root, this.list.root);
   }
 
-  take(header: Header, rows: readonly Row[]): void {
+  take(header: Header, rows: readonly ChartRow[]): void {
     this.header = header;
     for (const row of rows) {
       this.rows.set(row.number, row);
@@ -97,7 +98,7 @@ class Page {
     this.list.detail(number, sections);
   }
 
-  did(steps: readonly StepView[]): void {
+  did(steps: readonly Step[]): void {
     this.steps.take(steps);
   }
 

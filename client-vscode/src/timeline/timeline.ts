@@ -1,19 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
-import { label } from '../askedText';
-import { shownRuns } from '../goalTree';
-import { allIterations, History, reportedIterations } from '../history';
-import { say } from '../notices';
-import type { Snapshot, Step } from '../protocol';
+import { say, told } from '../notices';
+import { label, messageOf } from '../plainText';
+import type { Row, Snapshot, Step } from '../protocol';
 import type { Services } from '../services';
-import { pursuit } from '../snapshots';
-import { isHintable, readWhen, stepView } from './activity';
-import { iterationSections } from './detail';
+import { pursuit, shownRuns } from '../snapshots';
 import { pickRun } from '../targets';
-import { pageFolder, timelineHtml } from './html';
-import { type FromPage, fromPage, type Row, type ToPage } from './messages';
-import { changedRows, timelineHeader, timelineRows } from './model';
-import { open } from './opening';
-import { timelineWords } from './words';
+import { type Action, type ChartRow, type FromPage, fromPage, type ToPage, wordsOf } from './messages';
+import { changedRows, chartRows, headerOf } from './model';
 
 const VIEW = 'donewhen.timeline';
 
@@ -63,9 +57,10 @@ export function registerTimeline(services: Services): vscode.Disposable {
 }
 
 class Timeline {
-  private readonly history: History;
+  /** The rows of the iterations of runs, also of those that a snapshot no longer holds. */
+  private readonly history = new Map<string, Map<number, Row>>();
   private readonly subscriptions: { dispose(): void }[];
-  private posted = new Map<number, Row>();
+  private posted = new Map<number, ChartRow>();
   private postedRun: string | undefined;
   /** The run whose steps the server tells. */
   private followed: string | undefined;
@@ -78,10 +73,6 @@ class Timeline {
     private readonly panel: vscode.WebviewPanel,
     private runId: string | undefined,
   ) {
-    this.history = new History(async (run) => {
-      const report = await services.client.request('donewhen.run.report', { runId: run, format: 'json' });
-      return reportedIterations(report.text);
-    });
     this.subscriptions = [
       services.snapshots.onDidChange((changed) => {
         this.follow(changed);
@@ -181,18 +172,18 @@ class Timeline {
       this.sayNone();
       return;
     }
-    await this.loadEarlier(snapshot);
+    const known = await this.rowsOf(snapshot);
     const { runId } = snapshot;
     if (this.disposed || runId !== this.runId) {
       return;
     }
-    const rows = timelineRows(snapshot, allIterations(snapshot, this.history.of(runId)), vscode.l10n);
-    const header = timelineHeader(snapshot, rows, vscode.l10n);
+    const rows = chartRows(known, snapshot.view.timeline.underWay, vscode.l10n.t);
+    const header = headerOf(snapshot, rows, vscode.l10n.t);
     this.panel.title = vscode.l10n.t('Timeline: {0}', snapshot.title);
     if (this.postedRun === runId) {
       this.send({ kind: 'update', runId, header, rows: changedRows(this.posted, rows) });
     } else {
-      this.send({ kind: 'run', runId, words: timelineWords(vscode.l10n), header, rows });
+      this.send({ kind: 'run', runId, words: wordsOf(vscode.l10n.t), header, rows });
     }
     if (this.postedRun !== runId) {
       this.unfollow();
@@ -223,16 +214,15 @@ class Timeline {
   }
 
   private sendSteps(runId: string, steps: readonly Step[]): void {
-    this.send({ kind: 'steps', runId, steps: steps.map((step) => stepView(step, vscode.l10n)) });
+    this.send({ kind: 'steps', runId, steps });
   }
 
   private async sendHint(runId: string, text: string): Promise<void> {
     try {
-      const taken = await this.services.client.request('donewhen.run.hint', { runId, text });
-      this.send({ kind: 'hinted', runId, text: readWhen(taken, vscode.l10n), failed: false });
+      const { message } = await this.services.client.request('donewhen.run.hint', { runId, text });
+      this.send({ kind: 'hinted', runId, text: message, failed: false });
     } catch (problem) {
-      const why = problem instanceof Error ? problem.message : String(problem);
-      this.send({ kind: 'hinted', runId, text: why, failed: true });
+      this.send({ kind: 'hinted', runId, text: messageOf(problem), failed: true });
     }
   }
 
@@ -251,32 +241,32 @@ class Timeline {
   }
 
   /** A snapshot holds the last iterations only; the others are asked for once. */
-  private async loadEarlier(snapshot: Snapshot): Promise<void> {
-    const earlier = this.history.of(snapshot.runId);
-    const first = snapshot.iterations[0]?.number ?? 1;
-    if (first > 1 && earlier.at(-1)?.number !== first - 1 && !earlier.some((one) => one.number === first - 1)) {
-      await this.history.load(snapshot.runId).catch((problem: unknown) => {
+  private async rowsOf(snapshot: Snapshot): Promise<Row[]> {
+    const { runId } = snapshot;
+    const known = this.history.get(runId) ?? new Map<number, Row>();
+    this.history.set(runId, known);
+    const first = snapshot.view.timeline.rows[0]?.number ?? 1;
+    if (first > 1 && !known.has(first - 1)) {
+      try {
+        const { snapshots } = await this.services.client.request('donewhen.run.status', { runId, allIterations: true });
+        snapshots[0]?.view.timeline.rows.forEach((row) => known.set(row.number, row));
+      } catch (problem) {
         this.services.log.warn(`timeline: ${String(problem)}`);
-      });
+      }
     }
-    this.history.remember(this.services.snapshots.get(snapshot.runId) ?? snapshot);
+    (this.services.snapshots.get(runId) ?? snapshot).view.timeline.rows.forEach((row) => known.set(row.number, row));
+    return [...known.values()].sort((one, other) => one.number - other.number);
   }
 
   private async postDetail(runId: string, number: number): Promise<void> {
     let sections;
     try {
-      const detail = await this.services.client.request('donewhen.run.iteration', { runId, number });
-      sections = iterationSections(detail, this.paths(runId, number), vscode.l10n);
+      ({ sections } = await this.services.client.request('donewhen.run.iteration', { runId, number }));
     } catch (problem) {
-      const text = problem instanceof Error ? problem.message : String(problem);
-      sections = [{ title: '', lines: [{ lead: '', text, note: '', tone: 'bad' as const, action: undefined }] }];
+      const line = { lead: '', text: messageOf(problem), note: '', tone: 'bad' as const, evidenceId: null, uri: null };
+      sections = [{ title: '', lines: [line] }];
     }
     this.send({ kind: 'detail', runId, number, sections });
-  }
-
-  private paths(runId: string, number: number): readonly string[] {
-    const iterations = [...(this.services.snapshots.get(runId)?.iterations ?? []), ...this.history.of(runId)];
-    return iterations.find((one) => one.number === number)?.changedFiles ?? [];
   }
 
   private send(message: ToPage): void {
@@ -290,6 +280,46 @@ function createPanel(services: Services, aside: boolean): vscode.WebviewPanel {
   const title = vscode.l10n.t('Timeline');
   const viewColumn = aside ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
   return vscode.window.createWebviewPanel(VIEW, title, { viewColumn, preserveFocus: aside }, webviewOptions(services));
+}
+
+/** The only folder that the page may load from. */
+function pageFolder(extension: vscode.Uri): vscode.Uri {
+  return vscode.Uri.joinPath(extension, 'dist', 'timeline');
+}
+
+/** The page: its own script and style, and nothing from anywhere else. */
+function timelineHtml(webview: vscode.Webview, extension: vscode.Uri): string {
+  const file = (name: string) => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(extension), name)).toString();
+  const nonce = randomBytes(16).toString('base64url');
+  const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}';`;
+  return `<!DOCTYPE html>
+<html lang="${vscode.env.language}">
+<head>
+  <meta charset="utf-8">
+  <meta http-equiv="Content-Security-Policy" content="${policy}">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <link rel="stylesheet" href="${file('page.css')}">
+  <title>${vscode.l10n.t('Timeline')}</title>
+</head>
+<body>
+  <main id="timeline"><p>${vscode.l10n.t('Loading…')}</p></main>
+  <script nonce="${nonce}" src="${file('page.js')}"></script>
+</body>
+</html>`;
+}
+
+/** Opens what a button of the page is about: of files, those of the workspace alone, whatever a page may name. */
+function open(runId: string, action: Action): void {
+  const { executeCommand } = vscode.commands;
+  if (action.kind === 'step') {
+    void executeCommand('donewhen.openStep', { runId, stepId: action.stepId, diff: action.diff });
+  } else if (action.kind === 'evidence') {
+    void executeCommand('donewhen.openEvidence', { runId, evidenceId: action.evidenceId });
+  } else if (action.kind === 'change') {
+    void executeCommand('donewhen.openIterationDiff', { runId, iteration: action.number, uri: action.uri });
+  } else if (vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(action.uri)) !== undefined) {
+    void told(Promise.resolve(vscode.window.showTextDocument(vscode.Uri.parse(action.uri), { preview: true })));
+  }
 }
 
 function webviewOptions({ context }: Services): vscode.WebviewOptions {
@@ -311,7 +341,7 @@ function placeOf({ goalUri }: Snapshot): string {
 
 async function hintableRun(services: Services): Promise<string | undefined> {
   const none = vscode.l10n.t('No worker is running. Start a run with an agent or a command first.');
-  return (await pickRun(services, undefined, isHintable, none))?.runId;
+  return (await pickRun(services, undefined, ({ view }) => view.hintable, none))?.runId;
 }
 
 async function chosenRun({ snapshots }: Services): Promise<string | undefined> {

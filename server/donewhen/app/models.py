@@ -55,7 +55,7 @@ class FolderModels:
     def agents(self, options: RunOptions) -> HostedModel:
         """The model of the built-in agent. Raises UsageError where the options name none."""
         if options.agent is None:
-            raise UsageError("worker agent needs a model: --model PROVIDER/NAME")
+            raise UsageError("worker agent needs a model: --model PROVIDER/NAME", lacks="model")
         self.warm()
         return self._model("worker", options.agent.model, options.agent.api_base, options)
 

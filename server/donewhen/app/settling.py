@@ -194,7 +194,7 @@ def _refuse_unreadable(name: str, text: str) -> None:
 
 def _agent(model: str | None, options: StartOptions, settings: Settings) -> AgentOptions:
     if model is None:
-        raise UsageError(f"worker agent needs a model: {EXAMPLE} (or DONEWHEN_MODEL)")
+        raise UsageError(f"worker agent needs a model: {EXAMPLE} (or DONEWHEN_MODEL)", lacks="model")
     _refuse_unreadable("model", model)
     price = settings.prices.get(model)
     agent = AgentOptions(model, options.api_base or settings.pick("api_base"), settings.pick("temperature"))
@@ -280,7 +280,7 @@ def _refuse_impossible(goal: Goal, options: RunOptions, settings: Settings, know
     if (options.agent is not None or judged) and not known.installed():
         who = "worker agent" if options.agent is not None else f"the judge {options.judge}"
         instead = ", or work yourself with --worker human" if options.agent is not None else ""
-        raise UsageError(f"{who} needs the models extra: {INSTALL}{instead}")
+        raise UsageError(f"{who} needs the models extra: {INSTALL}{instead}", lacks="models")
     if goal.limits.budget is not None:
         refuse_unknown_price(goal.limits.budget, options, settings, known)
 

@@ -34,9 +34,13 @@ from typing import Literal
 
 from donewhen.core.work import Usage
 
+Lack = Literal["model", "models", "key"]
+"""What has to be there first: a model that is named, what calls models, a provider's key."""
+
 
 class DoneWhenError(Exception):
-    """Anything that is expected to go wrong; the message says what to do about it.
+    """Anything that is expected to go wrong; the message says what to do about it. `lacks` is what has to be there
+    first, if that is all that is wrong.
 
     >>> from donewhen import DoneWhenError, run_goal
     >>> try:
@@ -45,6 +49,10 @@ class DoneWhenError(Exception):
     ...     print(error)
     nothing can decide this goal: give a judge, or checks (commands, callables)
     """
+
+    def __init__(self, message: str = "", *, lacks: Lack | None = None) -> None:
+        super().__init__(message)
+        self.lacks: Lack | None = lacks
 
 
 class InvalidGoal(DoneWhenError, ValueError):
@@ -60,7 +68,12 @@ class InvalidGoal(DoneWhenError, ValueError):
 
 
 class GoalFileError(InvalidGoal):
-    """The goal file can't be used; the message is the one that its diagnostics show."""
+    """The goal file can't be used; the message is the one that its diagnostics show. `line`, 0-based, is where it has
+    to be changed; None where no line is at fault."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 class UsageError(DoneWhenError, ValueError):
@@ -219,7 +232,7 @@ class ModelFailed(DoneWhenError):
     """
 
     def __init__(self, message: str, kind: FailureKind = "outage", usage: Usage | None = None) -> None:
-        super().__init__(message)
+        super().__init__(message, lacks="key" if kind == "auth" else None)
         self.kind: FailureKind = kind
         self.usage = usage or Usage()
 

@@ -32,7 +32,8 @@ class WorkspaceGoalFiles:
         parsed = self.read(path)
         if parsed.goal is None:
             error = parsed.errors[0]
-            raise GoalFileError(f"{parsed.path}, line {error.span.start_line + 1}: {error.message}")
+            line = error.span.start_line
+            raise GoalFileError(f"{parsed.path}, line {line + 1}: {error.message}", line)
         return parsed.goal
 
     def read(self, path: str) -> ParsedGoalFile:

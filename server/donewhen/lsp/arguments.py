@@ -33,6 +33,33 @@ class GoalDetect(Strict):
     try_checks: bool = False
 
 
+class SeenProblem(Strict):
+    """`path` is relative to the workspace folder."""
+
+    path: str
+    line: int = Field(ge=0)
+    message: str
+
+
+class SeenTest(Strict):
+    name: str
+    id: str
+    path: str | None = None
+    message: str = ""
+
+
+class GoalPropose(Strict):
+    """What is before a person. `problem` is the one that is to be fixed; so is a `test`."""
+
+    workspace_uri: str | None = None
+    selection: str = ""
+    line: str = ""
+    clipboard: str = ""
+    problems: list[SeenProblem] = Field(default_factory=list[SeenProblem])
+    problem: SeenProblem | None = None
+    test: SeenTest | None = None
+
+
 class GoalAmend(Strict):
     """Either a check, below a requirement where one is named, or a judge. An empty `check` is left to be filled in."""
 
@@ -140,7 +167,10 @@ class RunRevert(Strict):
 
 
 class RunStatus(Strict):
+    """`allIterations` of the run that is named, not the latest alone."""
+
     run_id: str | None = None
+    all_iterations: bool = False
     goal_uri: str | None = None
 
 
@@ -174,6 +204,15 @@ class RunActivity(Strict):
 class RunHint(Strict):
     run_id: str
     text: str = Field(min_length=1, max_length=20_000)
+
+
+class RunTell(Strict):
+    """`model`: for a model, in plain text; else Markdown for a person. `why` says what is missing, or, where a
+    `requirement` is named by its number, how that one stands."""
+
+    run_id: str
+    form: Literal["status", "why", "model"]
+    requirement: int | None = None
 
 
 class RunReport(Strict):

@@ -30,6 +30,8 @@ class ClientProfile:
     settings: JsonObject = field(default_factory=dict[str, Any])
     interrupts: bool = False
     reasons: bool = False
+    views: bool = False
+    """Snapshots are to say how they are shown."""
     editor_diagnostics: bool = False
     """Forwards its diagnostics, and says so before there are any."""
     progress: bool = False
@@ -72,6 +74,7 @@ def read_profile(params: types.InitializeParams) -> ClientProfile:
         settings=_object(options.get("settings")),
         interrupts=features.get("interrupts") is True,
         reasons=features.get("reasons") is True,
+        views=features.get("views") is True,
         editor_diagnostics=features.get("editorDiagnostics") is True,
         progress=has("window.work_done_progress"),
         lens_refresh=has("workspace.code_lens.refresh_support"),

@@ -13,10 +13,10 @@ from donewhen.core.work import Answer
 from donewhen.engine.api import HaltAnswer, LimitChanges, RevertOutcome, RunView, StartOptions
 from donewhen.lsp import arguments as a
 from donewhen.lsp.advice import preflight
-from donewhen.lsp.goal_commands import amend_goal, check_goal, clear_goal, detect_checks, set_goal
+from donewhen.lsp.goal_commands import amend_goal, check_goal, clear_goal, detect_checks, propose_goals, set_goal
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.places import locate, required_path
-from donewhen.lsp.reading_commands import activity, evidence, file_text, iteration, report
+from donewhen.lsp.reading_commands import activity, answer_in_chat, evidence, file_text, iteration, report
 from donewhen.lsp.run_folders import folder_of
 from donewhen.lsp.snapshots import snapshot_json
 from donewhen.lsp.strictness import Strict, read
@@ -110,7 +110,15 @@ async def dispute(session: Session, argument: a.RunDispute) -> dict[str, Any]:
 async def hint(session: Session, argument: a.RunHint) -> dict[str, Any]:
     """Says something to the worker unasked."""
     folder = await folder_of(session, argument.run_id)
-    return {"when": await folder.runs.hint(argument.run_id, argument.text)}
+    when = await folder.runs.hint(argument.run_id, argument.text)
+    return {"when": when, "message": _READ[when]}
+
+
+_READ = {
+    "nextCall": "The agent reads your hint before its next call to the model.",
+    "nextTurn": "The worker reads your hint at the start of its next turn.",
+    "resume": "The worker reads your hint when the run is resumed.",
+}
 
 
 async def accept_integrity(session: Session, argument: a.RunAcceptIntegrity) -> dict[str, Any]:
@@ -157,7 +165,8 @@ async def status(session: Session, argument: a.RunStatus) -> dict[str, Any]:
     """Newest first; a goal's newest run and audit, or those of every goal."""
     if argument.run_id is not None:
         folder = await folder_of(session, argument.run_id)
-        return {"snapshots": [shown(session, folder, await folder.runs.view(argument.run_id))], "unreadable": []}
+        read = folder.runs.report if argument.all_iterations else folder.runs.view
+        return {"snapshots": [shown(session, folder, await read(argument.run_id))], "unreadable": []}
     path, folders = None, None
     if argument.goal_uri is not None:
         place = goal_place(session, argument.goal_uri)
@@ -186,7 +195,7 @@ async def _unreadable(session: Session, folder: Folder, path: str | None) -> lis
 
 
 def shown(session: Session, folder: Folder, view: RunView) -> dict[str, Any]:
-    return snapshot_json(folder.board.latest(view), folder.root, session.texts)
+    return snapshot_json(session, folder.board.latest(view), folder.root)
 
 
 def _refuse_limits(argument: a.RunLimits) -> None:
@@ -212,6 +221,7 @@ def _outcome(folder: Folder, outcome: RevertOutcome) -> dict[str, Any]:
 COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.goal.set": Command(a.GoalSet, set_goal),
     "donewhen.goal.detect": Command(a.GoalDetect, detect_checks),
+    "donewhen.goal.propose": Command(a.GoalPropose, propose_goals),
     "donewhen.goal.preflight": Command(a.GoalUri, preflight),
     "donewhen.goal.amend": Command(a.GoalAmend, amend_goal),
     "donewhen.goal.check": Command(a.GoalUri, check_goal, executes=True),
@@ -233,4 +243,5 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.report": Command(a.RunReport, report),
     "donewhen.run.activity": Command(a.RunActivity, activity),
     "donewhen.run.hint": Command(a.RunHint, hint),
+    "donewhen.run.tell": Command(a.RunTell, answer_in_chat),
 }

@@ -67,6 +67,7 @@ FEATURES: dict[str, Feature] = {
 COMMANDS = (
     "donewhen.goal.set",
     "donewhen.goal.detect",
+    "donewhen.goal.propose",
     "donewhen.goal.preflight",
     "donewhen.goal.amend",
     "donewhen.goal.check",
@@ -88,6 +89,7 @@ COMMANDS = (
     "donewhen.run.report",
     "donewhen.run.activity",
     "donewhen.run.hint",
+    "donewhen.run.tell",
 )
 
 SHOWING = Feature("publishing", "Publisher")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from donewhen.core.errors import UsageError, WorkspaceError
 from donewhen.engine.api import StartOptions
 from donewhen.goalfile.amend import add_check, name_judge
 from donewhen.goalfile.draft import draft, draft_path
+from donewhen.goalfile.objectives import Problem, Seen, ShownTest, likely
 from donewhen.lsp.advice import Proposal, cost_of, proposed
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.opening import survey
@@ -91,7 +93,35 @@ def _detected(check: FoundCheck) -> dict[str, Any]:
         "standing": check.standing,
         "reason": check.reason or None,
         "seconds": check.seconds,
+        "state": _state(check),
     }
+
+
+def _state(check: FoundCheck) -> str:
+    """How a check stands now, and where it comes from, on one line."""
+    why = check.why if check.left_out is None else f"{check.why}; {check.left_out}"
+    took = "" if check.seconds is None else f" · {check.seconds:.1f} s"
+    if check.standing == "green":
+        return f"passes now{took} · {why}"
+    if check.standing == "red":
+        return f"fails now: {check.reason or why}{took}"
+    return why if check.standing is None else f"slow: {check.reason or why}"
+
+
+async def propose_goals(session: Session, argument: a.GoalPropose) -> dict[str, Any]:
+    """What a person is likely to want, the most particular first, with what is known to decide it."""
+    problems = [Problem(one.path, one.line, one.message) for one in argument.problems]
+    fixed, test = argument.problem, argument.test
+    seen = Seen(
+        argument.selection,
+        argument.line,
+        argument.clipboard,
+        problems,
+        Problem(fixed.path, fixed.line, fixed.message) if fixed is not None else None,
+        ShownTest(test.name, test.id, test.path, test.message) if test is not None else None,
+    )
+    found = await asyncio.to_thread(likely, seen, _root(session, argument.workspace_uri, None))
+    return {"proposals": [dataclasses.asdict(one) for one in found]}
 
 
 async def _found(session: Session, root: Path, argument: a.GoalSet) -> Survey:
@@ -147,7 +177,7 @@ async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     view = await folder.runs.check(place.path)
     folder.board.take(view)
     session.goal_changed(place.root, place.path)
-    return snapshot_json(view, place.root, session.texts)
+    return snapshot_json(session, view, place.root)
 
 
 async def clear_goal(session: Session, argument: a.GoalUri) -> None:

@@ -34,6 +34,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from donewhen.core.errors import (
+    AlreadyRunning,
     DoneWhenError,
     GoalFileError,
     InvalidGoal,
@@ -289,12 +290,15 @@ class Protocol(LanguageServerProtocol):
     def _send_response(
         self, msg_id: MsgId | None, result: Any | None = None, error: types.ResponseError | None = None
     ) -> None:
-        """Code and message only: the data of pygls' internal errors are tracebacks."""
+        """The data of pygls' internal errors are tracebacks, which stay here."""
         answer = {"jsonrpc": self.VERSION, "id": msg_id}
         if error is None:
             self._send_data({**answer, "result": result})
         else:
-            self._send_data({**answer, "error": {"code": error.code, "message": error.message}})
+            told: dict[str, Any] = {"code": error.code, "message": error.message}
+            if error.data is not None and error.code != JsonRpcInternalError.CODE:
+                told["data"] = error.data
+            self._send_data({**answer, "error": told})
 
     def _refuse(self, msg_id: MsgId | None, refusal: JsonRpcException) -> None:
         self._send_response(msg_id, error=refusal.to_response_error())
@@ -417,9 +421,18 @@ def _refusal(method: str, problem: BaseException) -> JsonRpcException:
     if isinstance(problem, JsonRpcException):
         return problem
     if isinstance(problem, BAD_VALUES) and not isinstance(problem, GoalFileError):
-        return JsonRpcInvalidParams(str(problem))
+        return JsonRpcInvalidParams(str(problem), data=_about(problem))
     if isinstance(problem, DoneWhenError | ClientSilent):
-        return JsonRpcException(str(problem), REQUEST_FAILED)
+        return JsonRpcException(str(problem), REQUEST_FAILED, _about(problem))
     logger.error("%s failed", method, exc_info=problem)
     name = type(problem).__name__
     return JsonRpcInternalError(f"{method} failed with {name}; the server's log has the details")
+
+
+def _about(problem: BaseException) -> dict[str, Any] | None:
+    """What a client needs to offer a way out: nobody has to read that off the message."""
+    if isinstance(problem, AlreadyRunning):
+        return {"activeRunId": problem.run_id}
+    if isinstance(problem, GoalFileError):
+        return None if problem.line is None else {"line": problem.line}
+    return {"lacks": problem.lacks} if isinstance(problem, DoneWhenError) and problem.lacks is not None else None

@@ -104,7 +104,7 @@ class Publisher:
         view = folder.board.of_run(run_id)
         if view is None:
             return
-        self._session.server.protocol.notify("donewhen/snapshot", snapshot_json(view, folder.root, self._session.texts))
+        self._session.server.protocol.notify("donewhen/snapshot", snapshot_json(self._session, view, folder.root))
         self.progress.show(folder, view)
         self.interrupts.show(folder, view)
         self._ticking.show(folder, view)

@@ -78,3 +78,15 @@ async def report(session: Session, argument: a.RunReport) -> dict[str, Any]:
     view = await folder.runs.report(argument.run_id)
     found = [await folder.runs.evidence(argument.run_id, name) for name in cited(view)]
     return {"text": render(argument.format, view, folder.root, [one for one in found if one is not None])}
+
+
+async def answer_in_chat(session: Session, argument: a.RunTell) -> dict[str, Any]:
+    """Where a goal stands, in words for a chat."""
+    from donewhen.wire.snapshot import snapshot
+    from donewhen.wire.view import chat_answer, chat_text
+
+    folder = await folder_of(session, argument.run_id)
+    shown = snapshot(folder.board.latest(await folder.runs.view(argument.run_id)), folder.root)
+    if argument.form == "model":
+        return {"text": chat_text(shown)}
+    return {"text": chat_answer(shown, why=argument.form == "why", requirement=argument.requirement)}

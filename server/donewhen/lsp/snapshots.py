@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from donewhen.lsp.places import file_path
-from donewhen.wire.snapshot import snapshot
+from donewhen.wire.snapshot import Snapshot, snapshot
+from donewhen.wire.view import view_of
 
 if TYPE_CHECKING:
     from donewhen.engine.api import RunView
+    from donewhen.lsp.session import Session
     from donewhen.lsp.texts import Texts
 
 
-def snapshot_json(view: RunView, root: Path, texts: Texts) -> dict[str, Any]:
-    """The snapshot of a run now."""
+def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
+    """The snapshot of a run now, with its view for clients that take one."""
+    texts = session.texts
     document = snapshot(view, root).model_dump(mode="json", by_alias=True)
     if view.state.goal.path is not None:
         document["goalUri"] = texts.uri(root / view.state.goal.path)
@@ -23,6 +26,9 @@ def snapshot_json(view: RunView, root: Path, texts: Texts) -> dict[str, Any]:
             _convert(location, texts)
     for finding in cast("list[dict[str, Any]]", document["integrity"]):
         _convert(finding, texts)
+    if session.profile.views:
+        shown = view_of(Snapshot.model_validate(document))
+        document["view"] = shown.model_dump(mode="json", by_alias=True)
     return document
 
 

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from donewhen.core.evidence import Evidence
 from donewhen.engine.api import IterationDetail
 from donewhen.wire.snapshot import wire_time
+from donewhen.wire.view import iteration_sections
 
 
 def plain_evidence(evidence: Evidence) -> dict[str, Any]:
@@ -23,12 +24,15 @@ def plain_evidence(evidence: Evidence) -> dict[str, Any]:
 
 
 def plain_iteration(detail: IterationDetail, run_id: str, root: Path) -> dict[str, Any]:
-    """One iteration in full. Its files are uris in the workspace `root`, as `donewhen.run.revert` takes them."""
+    """One iteration in full, and as lines to show. Its files are uris in the workspace `root`, as `donewhen.run.revert`
+    takes them."""
     document: dict[str, Any] = plain(detail)
     for internal in ("changed", "checkpoint", "before"):
         del document[internal]
     changed = [(root / path).as_uri() for path in detail.changed]
-    return {**document, "runId": run_id, "startedAt": wire_time(detail.started_at), "changedFiles": changed}
+    sections = [one.model_dump(mode="json", by_alias=True) for one in iteration_sections(detail, root)]
+    told = {"runId": run_id, "startedAt": wire_time(detail.started_at), "changedFiles": changed, "sections": sections}
+    return {**document, **told}
 
 
 def plain(value: Any) -> Any:

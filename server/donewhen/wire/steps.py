@@ -15,8 +15,8 @@ MAX_TEXT = 4_000
 
 class WireStep(Wire):
     """`id` stays while the step goes on: a later one of that id takes its place. `cut`: `text` or `diff` is not all
-    that is kept of it. A hint is `running` until the worker reads it, and
-    `failed` where the run ended before."""
+    that is kept of it. A hint is `running` until the worker reads it, and `failed` where the run ended before. `lead`
+    is what kind of thing it is, where its title doesn't begin with that."""
 
     id: str
     order: int
@@ -25,6 +25,7 @@ class WireStep(Wire):
     kind: Literal[
         "turn", "says", "reads", "runs", "edits", "tool", "reports", "check", "judge", "hint", "asks", "act", "end"
     ]
+    lead: str
     title: str
     state: Literal["running", "done", "failed"]
     text: str
@@ -45,6 +46,7 @@ def step_json(step: RunStep, root: Path, *, full: bool = False) -> dict[str, Any
         at=wire_time(step.at),
         iteration=step.iteration,
         kind=step.kind,
+        lead=_lead(step),
         title=step.title,
         state=step.state,
         text=text,
@@ -55,3 +57,13 @@ def step_json(step: RunStep, root: Path, *, full: bool = False) -> dict[str, Any
         removed=step.removed,
         evidence_id=step.evidence_id,
     ).model_dump(mode="json", by_alias=True)
+
+
+def _lead(step: RunStep) -> str:
+    if step.kind == "hint":
+        return {"running": "your hint, not read yet", "done": "your hint, read"}.get(
+            step.state, "your hint, never read"
+        )
+    if step.kind == "runs":
+        return "" if step.title.startswith("run ") else "runs" if step.state == "running" else "ran"
+    return {"says": "says", "reports": "reports", "check": "check", "asks": "asks you"}.get(step.kind, "")

@@ -1,4 +1,5 @@
-import type { Action, StepView, Words } from '../messages';
+import type { Step } from '../../protocol';
+import type { Action, Words } from '../messages';
 import { element, setText } from './elements';
 import { StepLog } from './news';
 
@@ -14,7 +15,7 @@ const SAID: ReadonlySet<string> = new Set(['says', 'reports', 'asks']);
 
 interface Shown {
   readonly item: HTMLLIElement;
-  view: StepView;
+  view: Step;
 }
 
 /** What the worker reads, runs, edits and says, as it happens; and a field to say something to it. */
@@ -28,7 +29,7 @@ export class ActivityView {
   private readonly told = element('p', { class: 'quiet' });
   private readonly shown = new Map<string, Shown>();
   private readonly spoken: StepLog;
-  private waiting: StepView[] = [];
+  private waiting: Step[] = [];
 
   constructor(
     private readonly words: Words,
@@ -59,7 +60,7 @@ export class ActivityView {
   }
 
   /** Steps that are new, or other ones than before; drawn with the next frame. */
-  take(steps: readonly StepView[]): void {
+  take(steps: readonly Step[]): void {
     if (this.waiting.length === 0) {
       requestAnimationFrame(() => {
         this.draw();
@@ -110,7 +111,7 @@ export class ActivityView {
     }
   }
 
-  private put(view: StepView): void {
+  private put(view: Step): void {
     const known = this.shown.get(view.id);
     if (known !== undefined) {
       const opened = known.item.querySelector('details')?.open;
@@ -138,7 +139,7 @@ export class ActivityView {
   }
 
   /** What has the focus keeps it, though the step is drawn anew. */
-  private fill(item: HTMLElement, view: StepView, opened: boolean | undefined): void {
+  private fill(item: HTMLElement, view: Step, opened: boolean | undefined): void {
     const focusable = 'summary, button';
     const focused = [...item.querySelectorAll(focusable)].findIndex((one) => one === document.activeElement);
     item.className = `${view.kind} ${view.state}`;
@@ -148,10 +149,10 @@ export class ActivityView {
     }
   }
 
-  private parts(view: StepView, opened: boolean | undefined): (Node | string)[] {
+  private parts(view: Step, opened: boolean | undefined): (Node | string)[] {
     const head = this.head(view);
     const body = view.diff === '' ? textBody(view.text) : diffBody(view.diff);
-    const actions = view.actions.map((action) => this.link(action));
+    const actions = actionsOf(view).map((action) => this.link(action));
     if (body === undefined) {
       return [...head, ...actions];
     }
@@ -162,7 +163,8 @@ export class ActivityView {
     return [details, ...actions];
   }
 
-  private head({ state, lead, title, counts }: StepView): (Node | string)[] {
+  private head({ state, lead, title, ...step }: Step): (Node | string)[] {
+    const counts = countsOf(step);
     return [
       element('span', { class: 'sign', 'aria-hidden': 'true' }),
       ...(state === 'failed' ? [element('span', { class: 'spoken' }, `${this.words.failed}: `)] : []),
@@ -173,8 +175,8 @@ export class ActivityView {
   }
 
   /** A step as it is read out. What it says, reports or asks is all there is to it; of others, the title tells enough. */
-  private sentence({ kind, state, lead, title, counts, text }: StepView): string {
-    const words = SAID.has(kind) ? [title, text] : [title, counts];
+  private sentence({ kind, state, lead, title, text, ...step }: Step): string {
+    const words = SAID.has(kind) ? [title, text] : [title, countsOf(step)];
     return [state === 'failed' ? `${this.words.failed}:` : '', lead, ...words].filter((one) => one !== '').join(' ');
   }
 
@@ -188,8 +190,20 @@ export class ActivityView {
   }
 }
 
+function countsOf({ diff, added, removed }: Pick<Step, 'diff' | 'added' | 'removed'>): string {
+  return diff === '' ? '' : `+${added} −${removed}`;
+}
+
+function actionsOf({ id, cut, diff, uri, evidenceId }: Step): Action[] {
+  return [
+    ...(cut ? [{ kind: 'step', stepId: id, diff: diff !== '' } as const] : []),
+    ...(uri === null ? [] : [{ kind: 'file', uri } as const]),
+    ...(evidenceId === null ? [] : [{ kind: 'evidence', evidenceId } as const]),
+  ];
+}
+
 /** What it says stands there as it is; of the rest, what is short. */
-function isShort({ kind, diff, text }: StepView): boolean {
+function isShort({ kind, diff, text }: Step): boolean {
   if (kind === 'reads') {
     return false;
   }
@@ -197,7 +211,7 @@ function isShort({ kind, diff, text }: StepView): boolean {
 }
 
 /** An edit, what goes on and what failed is shown until somebody folds it. */
-function isOpen({ kind, diff, state }: StepView): boolean {
+function isOpen({ kind, diff, state }: Step): boolean {
   return kind !== 'reads' && (diff !== '' || state !== 'done');
 }
 

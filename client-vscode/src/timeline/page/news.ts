@@ -1,5 +1,4 @@
-import type { StepView } from '../messages';
-import { readAtOnce, type Said, saidOf } from '../spoken';
+import type { Step } from '../../protocol';
 import { element, setText } from './elements';
 
 /** However fast iterations end, somebody who listens hears of one and not of the next for this long. */
@@ -45,7 +44,7 @@ export class StepLog {
   }
 
   /** `sentence` says a step; one that is still going on is not said yet, unless it waits for an answer. */
-  take(steps: readonly StepView[], sentence: (step: StepView) => string): void {
+  take(steps: readonly Step[], sentence: (step: Step) => string): void {
     for (const step of steps) {
       const state = step.kind === 'asks' ? 'asked' : step.state;
       if (state !== 'running' && this.known.get(step.id) !== state && this.began) {
@@ -72,4 +71,24 @@ export class StepLog {
       this.read();
     }, REST_MS);
   }
+}
+
+/** What is said of a step to somebody who listens, and how much it matters. */
+interface Said {
+  readonly sentence: string;
+  readonly weight: number;
+}
+
+/** A question waits for an answer, and a report says what a whole turn came to. */
+const FIRST: ReadonlySet<string> = new Set(['asks', 'reports']);
+
+function saidOf(sentence: string, kind: string, state: string): Said {
+  return { sentence, weight: FIRST.has(kind) ? 2 : kind === 'says' || state === 'failed' ? 1 : 0 };
+}
+
+/** The sentences that are read out at once: those that matter most, of them the latest, in the order in which they happened. */
+function readAtOnce(waiting: readonly Said[], most: number): string[] {
+  const latest = waiting.map((said, at) => ({ said, at })).sort((a, b) => b.said.weight - a.said.weight || b.at - a.at);
+  const chosen = new Set(latest.slice(0, most).map(({ said }) => said));
+  return waiting.filter((said) => chosen.has(said)).map(({ sentence }) => sentence);
 }

@@ -1,6 +1,6 @@
-import type { Action, Row, Section, Words } from '../messages';
+import type { Line, Row, Section } from '../../protocol';
+import type { Action, Words } from '../messages';
 import { element } from './elements';
-import { sectionView } from './sectionView';
 
 const STEP = 100;
 /** An iteration under way changes all the time; its details are read this often. */
@@ -68,7 +68,7 @@ export class RowsView {
     if (shown !== undefined && shown.said !== said) {
       shown.said = said;
       const focused = [...shown.detail.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement);
-      shown.detail.replaceChildren(...sections.map((one) => sectionView(one, this.words, this.events.open)));
+      shown.detail.replaceChildren(...sections.map((one) => sectionView(number, one, this.words, this.events.open)));
       if (focused >= 0) {
         const links = shown.detail.querySelectorAll('button');
         (links[Math.min(focused, links.length - 1)] ?? shown.button).focus({ preventScroll: true });
@@ -166,4 +166,34 @@ export class RowsView {
     }
     this.events.changed();
   }
+}
+
+/** A titled list of lines, those with something to open as buttons. Text of others is only ever text. */
+function sectionView(number: number, { title, lines }: Section, words: Words, open: (action: Action) => void): Element {
+  const list = element('ul', {}, ...lines.map((line) => lineView(number, line, words, open)));
+  return title === '' ? list : element('div', {}, element('h4', {}, title), list);
+}
+
+function lineView(number: number, { lead, text, note, tone, evidenceId, uri }: Line, words: Words, open: (action: Action) => void): Element {
+  const leads = evidenceId === null ? uri && ({ kind: 'change', number, uri } as const) : ({ kind: 'evidence', evidenceId } as const);
+  const item = element('li', { class: tone }, element('span', { class: 'sign', 'aria-hidden': 'true' }));
+  if (lead !== '') {
+    item.append(element('span', { class: 'lead' }, lead), ' ');
+  }
+  if (lead !== '' && tone === 'bad') {
+    item.append(element('span', { class: 'spoken' }, `${words.failed}: `));
+  }
+  item.append(leads ? link(text, leads, open) : element('span', { class: 'text' }, text));
+  if (note !== '') {
+    item.append(' ', element('span', { class: 'note' }, note));
+  }
+  return item;
+}
+
+function link(text: string, action: Action, open: (action: Action) => void): Element {
+  const made = element('button', { type: 'button', class: 'link' }, text);
+  made.addEventListener('click', () => {
+    open(action);
+  });
+  return made;
 }

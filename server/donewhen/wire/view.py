@@ -1,0 +1,1296 @@
+"""A run as an editor shows it: the words, signs and order of what is seen, and what can be done now.
+
+Everything follows from the snapshot, so that a client draws what it is given and decides nothing. It goes to the
+clients that declare `clientFeatures.views`. Text of others (goals, workers, tools) stays text wherever Markdown, links
+or icons would be made of it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote
+
+from donewhen.core.verdict import RequirementView
+from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail
+from donewhen.wire.snapshot import (
+    Snapshot,
+    Wire,
+    WireIntegrity,
+    WireInterrupt,
+    WireIteration,
+    WireLocation,
+    WireRequirement,
+)
+
+SHOWN_ITERATIONS = 20
+CHUNK = 100
+"""Earlier iterations are listed by the hundred, and asked for when one is opened."""
+MAX_OPEN = 8
+"""Lines of what is open in a tooltip."""
+MAX_NOTICE = 400
+MAX_TITLE = 120
+MAX_SAID = 200
+MAX_REASON = 300
+COLUMNS = 100
+SUMMARY_LINES = 4
+"""The lines of a start's summary that say who works, who judges, and what it may take."""
+
+Opens = Literal["never", "collapsed", "expanded"]
+Clicked = Literal["goal", "place", "evidence", "interrupt", "choice", "words", "change"]
+Tone = Literal["plain", "good", "bad"]
+Standing = Literal["passed", "failed", "skipped", "queued", "unknown"]
+
+
+class WireNode(Wire):
+    """A row of a tree. `id` stays for the same thing; `spoken` is what a screen reader says in place of label, icon and
+    description; `tooltip` is Markdown; `about` is given to its menu, and to what `click` names; `later` is how many
+    children are to be asked for, with `allIterations` of `donewhen.run.status`."""
+
+    id: str
+    label: str
+    description: str
+    icon: str
+    color: str
+    spoken: str
+    context: str
+    opens: Opens
+    about: dict[str, Any]
+    click: Clicked | None
+    tooltip: str
+    later: int
+    children: list[WireNode]
+
+
+class WireStatusLine(Wire):
+    """One line for a status bar, its tooltip in Markdown, and what a screen reader says."""
+
+    icon: str
+    text: str
+    tooltip: str
+    spoken: str
+
+
+class WireRow(Wire):
+    """An iteration in a list: `point` is what its place in a chart stands for; `score` is null while it is under way;
+    `version` changes with whatever its details show."""
+
+    number: int
+    label: str
+    facts: str
+    summary: str
+    point: str
+    score: float | None
+    usd: float | None
+    tone: Tone
+    version: str
+
+
+class WireTimeline(Wire):
+    """`before` is how far the goal was before the first iteration, `under_way` the one that has not ended."""
+
+    facts: str
+    activity: str
+    before: WireRow | None
+    rows: list[WireRow]
+    under_way: WireRow | None
+
+
+class WireRaise(Wire):
+    """The limit that ended a run, what to ask for, what to propose, and what one of that is in the limit's own unit."""
+
+    limit: Literal["maxIterations", "timeoutSeconds", "budgetUsd", "tokenBudget"]
+    title: str
+    proposed: float
+    unit: float
+    whole: bool
+
+
+class WireChoice(Wire):
+    """A button: what is sent as the answer, or what is done instead of one."""
+
+    label: str
+    detail: str
+    response: Literal["approve", "deny", "end"] | None
+    remember: Literal["run", "workspace"] | None
+    instead: Literal["addCheck", "chooseJudge"] | None
+
+
+class WireAsked(Wire):
+    """A question. `notice` and `title` say it in a line, the first with what the worker said; `context` is what stands
+    around it. The first two `choices` are for a notification, all of them in the order of `listed`. `edits` names the
+    field of its input that can be edited; `words`: it is answered in words as well, `open`: best so. `document` is all
+    of it, a file of the kind that `extension` says; `path`: it is a change of that file."""
+
+    id: str
+    notice: str
+    title: str
+    context: list[str]
+    choices: list[WireChoice]
+    listed: list[int]
+    edits: str | None
+    words: bool
+    open: bool
+    document: str
+    extension: str
+    path: str | None
+    node: WireNode
+
+
+class WireRequirementShown(Wire):
+    """A requirement in a list: `standing` is how a test that stands for it would be, `why` its reason or what to say
+    without one; `row` is one line of Markdown."""
+
+    id: str
+    label: str
+    status: str
+    standing: Standing
+    why: str
+    row: str
+    disputable: bool
+
+
+class WireView(Wire):
+    """How a run is shown. `goal` is the same for runs and checks of one goal. `outcome` is said once it has ended; null
+    where a person ended it. `actions` are what can be done, the likeliest first; `lacks` is what keeps it from going
+    on."""
+
+    goal: str
+    title: str
+    state: str
+    tally: str
+    status: WireStatusLine
+    active: bool
+    asking: bool
+    halted: str | None
+    goes_on: bool
+    unfinished: bool
+    guardable: bool
+    hintable: bool
+    lacks: Literal["models"] | None
+    outcome: str | None
+    raises: WireRaise | None
+    actions: list[str]
+    node: WireNode
+    iterations: WireNode | None
+    timeline: WireTimeline
+    requirements: list[WireRequirementShown]
+    asked: list[WireAsked]
+
+
+class WireSnapshot(Snapshot):
+    """A snapshot with its view, as clients get it that declare `clientFeatures.views`."""
+
+    view: WireView
+
+
+def view_of(run: Snapshot) -> WireView:
+    """The view of a run, or of a bare check."""
+    return WireView(
+        goal=run.goal_uri or f"run:{run.run_id}",
+        title=unmarked(run.title),
+        state=run_status(run.status),
+        tally=tally(run.counts.met, run.counts.total, run.counts.waived),
+        status=_status_line(run),
+        active=_active(run),
+        asking=_asking(run),
+        halted=run.halt.reason if _halted(run) and run.halt is not None else None,
+        goes_on=_goes_on(run),
+        unfinished=run.status in ("running", "waiting", "paused", "interrupted"),
+        guardable=_guardable(run),
+        hintable=run.worker not in (None, "human") and (_active(run) or _resumable(run)),
+        lacks="models" if _lacks_models(run) else None,
+        outcome=_outcome(run),
+        raises=_raises(run),
+        actions=_actions(run),
+        node=_goal_node(run),
+        iterations=_iterations_node(run),
+        timeline=_timeline(run),
+        requirements=[_requirement_view(run, one) for one in run.requirements],
+        asked=[_asked(run, one) for one in run.interrupts],
+    )
+
+
+# ------------------------------------------------------------------------------------- how it is
+
+
+def _active(run: Snapshot) -> bool:
+    """It goes on, or may."""
+    return run.status in ("running", "waiting")
+
+
+def _halted(run: Snapshot) -> bool:
+    """A plugin stopped it, and may let it go on."""
+    return run.status == "waiting" and run.halt is not None and run.halt.resumable
+
+
+def _resumable(run: Snapshot) -> bool:
+    return run.status in ("paused", "interrupted") or _halted(run)
+
+
+def _goes_on(run: Snapshot) -> bool:
+    """It waits to be resumed, or ended in a way that a person can lift."""
+    return _resumable(run) or run.status in ("capped", "timed_out", "over_budget", "stalled", "blocked", "crashed")
+
+
+def _asking(run: Snapshot) -> bool:
+    """A person may answer: also while nobody goes on with the run."""
+    return bool(run.interrupts) and (_active(run) or _resumable(run))
+
+
+def _guardable(run: Snapshot) -> bool:
+    return run.status == "complete" and run.goal_uri is not None and run.guard is None
+
+
+def _lacks_models(run: Snapshot) -> bool:
+    """What calls models is not installed where the server runs."""
+    return _goes_on(run) and "donewhen[models]" in run.reason
+
+
+def _working(run: Snapshot) -> bool:
+    """The worker, a check or a judge is at it: not while a person is waited for."""
+    return run.status == "running" and (run.phase in ("checking", "judging") or run.worker != "human")
+
+
+def _disputable(run: Snapshot, one: WireRequirement) -> bool:
+    """A judge can be asked again about it."""
+    return run.judge is not None and (one.decided_by == "judge" or one.status == "unmet")
+
+
+def _open(one: WireRequirement) -> bool:
+    return one.status not in ("met", "waived")
+
+
+def _actions(run: Snapshot) -> list[str]:
+    """What can be done with the run, the likeliest first."""
+    goal = run.goal_uri is not None
+    guard = ["liftGuard"] if run.guard is not None else ["guard"] if _guardable(run) else []
+    return [
+        *(["answer"] if _asking(run) else []),
+        *_steering(run),
+        *guard,
+        *(["openGoal"] if goal else []),
+        "report",
+        "showTimeline",
+        *(["revertToIteration"] if run.iterations else []),
+        *(["waive"] if run.counts.unmet + run.counts.unverified + run.counts.stale else []),
+    ]
+
+
+def _steering(run: Snapshot) -> list[str]:
+    check = ["checkNow"] if run.goal_uri is not None else []
+    if _active(run) and run.halt is None:
+        return [*check, "pause", "stop"]
+    if _goes_on(run):
+        install = ["installModels"] if _lacks_models(run) else []
+        return [*install, "resume", *check, "stop" if _resumable(run) or run.halt is not None else "start"]
+    finishing = ["reviewChanges", "commit", "copyReceipt"] if run.status == "complete" else []
+    return [*finishing, *(["start", *check] if check else [])]
+
+
+def _raises(run: Snapshot) -> WireRaise | None:
+    limits = run.limits
+    if run.status == "capped":
+        proposed = (limits.max_iterations or 10) + 5
+        return WireRaise(limit="maxIterations", title="Iterations at most", proposed=proposed, unit=1, whole=True)
+    if run.status == "timed_out":
+        minutes = math.ceil((limits.timeout_seconds or 3_600) / 60) + 30
+        title = "Minutes at most, the ones before included"
+        return WireRaise(limit="timeoutSeconds", title=title, proposed=minutes, unit=60, whole=False)
+    if run.status != "over_budget":
+        return None
+    if limits.budget_usd is not None:
+        title = "US dollars at most"
+        return WireRaise(limit="budgetUsd", title=title, proposed=limits.budget_usd * 2, unit=1, whole=False)
+    tokens = (limits.token_budget or 100_000) * 2
+    return WireRaise(limit="tokenBudget", title="Tokens at most", proposed=tokens, unit=1, whole=True)
+
+
+def _outcome(run: Snapshot) -> str | None:
+    """What is said of a run that ended, or paused, by itself: what a person stopped is no news to them."""
+    title = harmless(run.title)
+    why = harmless(run.reason or run.missing)[:MAX_REASON]
+    if run.status == "paused":
+        return f"“{title}” is paused: {why}" if run.paused_by != "person" and run.reason else None
+    if run.status in (None, "cancelled") or _active(run) or _resumable(run):
+        return None
+    counts = run.counts
+    met = tally(counts.met, counts.total, counts.waived)
+    if run.status == "complete":
+        took = duration(run.elapsed_seconds)
+        # What a person waived is not proven, and never said to be.
+        if counts.waived:
+            return f"Complete: {met} in {took}. “{title}” is complete, but not all of it is proven."
+        return f"Proven: {counts.met} of {counts.total} in {took}. “{title}” is complete."
+    return f"“{title}” ended with {met} ({run_status(run.status)}): {why}"
+
+
+# ------------------------------------------------------------------------------------- words
+
+_RUN_STATUS: Mapping[str | None, str] = {
+    None: "checked",
+    "waiting": "waiting for you",
+    "timed_out": "timed out",
+    "over_budget": "over budget",
+}
+_RUN_ICONS: Mapping[str | None, str] = {
+    "running": "eye",
+    "waiting": "bell-dot",
+    "paused": "debug-pause",
+    "interrupted": "debug-disconnect",
+    "capped": "warning",
+    "timed_out": "warning",
+    "over_budget": "warning",
+    "stalled": "warning",
+    "blocked": "error",
+    "impossible": "error",
+    "crashed": "error",
+    "cancelled": "circle-slash",
+}
+_RUN_COLORS: Mapping[str, str] = {
+    "pass-filled": "testing.iconPassed",
+    "pass": "testing.iconPassed",
+    "error": "testing.iconFailed",
+    "warning": "list.warningForeground",
+    "bell-dot": "list.warningForeground",
+    "debug-disconnect": "list.warningForeground",
+}
+_REQUIREMENT: Mapping[str, tuple[str, str, str, Standing]] = {
+    "met": ("pass-filled", "testing.iconPassed", "✓", "passed"),
+    "unmet": ("error", "testing.iconFailed", "✗", "failed"),
+    "regressed": ("error", "testing.iconFailed", "✗", "failed"),
+    "unverified": ("question", "testing.iconUnset", "?", "unknown"),
+    "stale": ("history", "testing.iconQueued", "~", "unknown"),
+    "waived": ("circle-slash", "testing.iconSkipped", "!", "skipped"),
+}
+"""Icon, its color, a mark in text, and how a test would stand, by a requirement's status."""
+_DECIDED: Mapping[str | None, str] = {
+    "check": "decided by a check",
+    "judge": "decided by the judge",
+    "person": "decided by a person",
+}
+_GRADES: Mapping[str | None, str] = {
+    "own": "proven by your own proof",
+    "worker": "proven by what the worker wrote, which fails without the work",
+    "untried": "passes, and could not be tried",
+}
+"""What a proof is worth, where that says more than who decided."""
+NOTHING_KNOWN = "Nothing is known about it yet."
+
+
+def run_status(status: str | None) -> str:
+    """A run's status in words; that of a bare check where there is none."""
+    return _RUN_STATUS.get(status, status or "")
+
+
+def tally(met: int, total: int, waived: int = 0) -> str:
+    """`2 of 5 met, 1 waived`: what a person waived is not proven."""
+    return f"{met} of {total} met" + (f", {waived} waived" if waived else "")
+
+
+def duration(seconds: float) -> str:
+    """`1 h 02 min`, `3 min 20 s` or `41 s`."""
+    whole = math.floor(seconds + 0.5)
+    if whole < 60:
+        return f"{whole} s"
+    minutes = whole // 60
+    return f"{minutes} min {whole % 60:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def money(usd: float | None) -> str:
+    """US dollars; that a price is unknown is said, since it is not nothing."""
+    if usd is None:
+        return "cost unknown"
+    return f"${usd:.4f}" if usd != 0 and usd < 0.01 else f"${usd:.2f}"
+
+
+def _spent(usd: float | None) -> list[str]:
+    """For a list of facts: nothing where no model was asked."""
+    return [] if usd == 0 else [money(usd)]
+
+
+def _turn(run: Snapshot) -> str:
+    """`iteration 3/10`; empty before the first one, and where a person works: their edits come in no turns."""
+    if run.status is None or run.iteration == 0 or run.worker == "human":
+        return ""
+    return f"iteration {run.iteration}" + ("" if run.max_iterations is None else f"/{run.max_iterations}")
+
+
+def _phase(run: Snapshot) -> str:
+    """Nothing where a person works: what it waits for is said already."""
+    return "" if run.phase is None or (run.phase == "working" and run.worker == "human") else run.phase
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _joined(parts: Iterable[str], by: str = " · ") -> str:
+    return by.join(part for part in parts if part)
+
+
+# ------------------------------------------------------------------------------------- text of others
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+"""Control characters, what changes the direction of text, and what takes no room."""
+_MARKS = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>~$&:@/]")
+_SPAN = re.compile("`+([^`]*)`+")
+
+
+def visible(text: str) -> str:
+    return _HIDDEN.sub("\ufffd", text)
+
+
+def harmless(text: str) -> str:
+    """Text for a notification or a label: on one line, with the ends of lines and hidden characters to be seen, and
+    with no link, which notifications would make of it. A joiner without width keeps it text, and looks the same."""
+    line = re.sub(r"\s*[\r\n\u2028\u2029]+\s*", " ⏎ ", visible(text).strip())
+    return re.sub(r"\s+", " ", line).replace("](", "]\u2060(")
+
+
+def plain(text: str) -> str:
+    """Text as Markdown that shows just that text, in which `$(name)` is no icon."""
+    return re.sub(r"\r?\n", "  \n", _MARKS.sub(r"\\\g<0>", text))
+
+
+def fenced(text: str) -> str:
+    """A fenced block that its text can't leave."""
+    fence = "`" * (max([2, *(len(run) for run in re.findall("`+", text))]) + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def unmarked(text: str) -> str:
+    """Text of a goal file without the marks of code, which labels can't show."""
+    return _SPAN.sub(r"\1", text)
+
+
+def _first_line(text: str, most: int = 120) -> str:
+    """Labels and descriptions are one line."""
+    line = visible(text).strip().partition("\n")[0].rstrip("\r")
+    return f"{line[: most - 1]}…" if len(line) > most else line
+
+
+def _base_name(uri: str) -> str:
+    return unquote(uri.rsplit("/", 1)[-1])
+
+
+# ------------------------------------------------------------------------------------- the status bar
+
+
+def _status_icon(run: Snapshot) -> str:
+    """It says how it is without reading: a spinner only while somebody works."""
+    if run.interrupts or _halted(run):
+        return "bell-dot"
+    if _working(run):
+        return "loading~spin"
+    if run.complete:
+        # An override stood in for proof, or no run was: not the full mark.
+        return "pass" if run.status is None or run.counts.waived else "pass-filled"
+    if run.status == "complete":
+        # It was met: what an edit has broken since is told apart from what an edit may have broken.
+        return "error" if run.counts.unmet + run.counts.regressed else "history"
+    return _RUN_ICONS.get(run.status, "target")
+
+
+def _status_line(run: Snapshot) -> WireStatusLine:
+    """`Goal: iteration 3/10 · 2 of 5 met · $0.12`. What a person waived is said where the goal is complete, since the
+    numbers would belie it; else the tooltip says it. While anything is asked, it says that first."""
+    counts, turn = run.counts, _turn(run)
+    parts = [
+        f"Goal: {turn}" if turn else "Goal",
+        "waiting for you" if _asking(run) or _halted(run) else "",
+        tally(counts.met, counts.total, counts.waived if run.complete else 0),
+        f"{counts.regressed} regressed" if counts.regressed else "",
+        _ending(run),
+        "" if run.cost.usd is None else _joined(_spent(run.cost.usd)),
+    ]
+    asked = run.interrupts[0].title if run.interrupts else ""
+    facts = [
+        run_status(run.status),
+        turn,
+        tally(counts.met, counts.total, counts.waived),
+        f"it asks: {asked}" if asked else "",
+    ]
+    return WireStatusLine(
+        icon=_status_icon(run),
+        text=_joined(parts),
+        tooltip=_status_tooltip(run),
+        spoken=f"Goal {unmarked(run.title)}: {_joined(facts, ', ')}",
+    )
+
+
+def _ending(run: Snapshot) -> str:
+    """At the end of a run that proved everything: how long it took; later what of it has to be checked again."""
+    if run.status != "complete":
+        return ""
+    if run.counts.stale:
+        return f"{run.counts.stale} stale"
+    return f"proven in {duration(run.elapsed_seconds)}" if run.complete and not run.counts.waived else ""
+
+
+def _status_tooltip(run: Snapshot) -> str:
+    """Where it stands, what is asked, what is open, what a person waived, cost and time."""
+    first = run.interrupts[0] if run.interrupts else None
+    doing = run.activity or _phase(run)
+    detail = run.halt.reason if run.halt is not None else doing or run.reason
+    phase = f"Waiting for you: {first.title}" if first is not None else _joined([run_status(run.status), detail])
+    paragraphs = [
+        f"**{plain(unmarked(run.title))}**",
+        plain(phase),
+        plain(_joined([_turn(run), tally(run.counts.met, run.counts.total, run.counts.waived)])),
+        *([plain(one) for one in _context(first)] if first is not None else []),
+        _whats_open(run),
+        "" if run.guard is None else f"$(shield) {plain('On guard: the checks run again after each edit.')}",
+        plain(_joined([*_spent(run.cost.usd), duration(run.elapsed_seconds)])),
+    ]
+    return _joined(paragraphs, "\n\n")
+
+
+def _whats_open(run: Snapshot) -> str:
+    def line(one: WireRequirement) -> str:
+        return f"$({_REQUIREMENT[one.status][0]}) {plain(f'{unmarked(one.text)} (R{one.number})')}"
+
+    lines = [
+        *(line(one) for one in run.requirements if _open(one)),
+        *(f"$(shield) {plain(f'{one.id}: {one.message}')}" for one in run.integrity if not one.accepted),
+        *(f"{line(one)} · waived" for one in run.requirements if one.status == "waived"),
+    ]
+    more = len(lines) - MAX_OPEN
+    # Each on a line of its own, with its icon in place of a bullet.
+    return "  \n".join([*lines[:MAX_OPEN], f"and {more} more"] if more > 0 else lines)
+
+
+# ------------------------------------------------------------------------------------- the tree
+
+
+def _node(
+    identity: str,
+    label: str,
+    description: str = "",
+    *,
+    icon: str | tuple[str, str] = "",
+    spoken: str | None = None,
+    context: str = "",
+    opens: Opens | None = None,
+    about: Mapping[str, Any],
+    click: Clicked | None = None,
+    tooltip: str | None = None,
+    later: int = 0,
+    children: Sequence[WireNode] = (),
+) -> WireNode:
+    """What isn't said is filled in: it opens when it has children, and speaks its label and description."""
+    name, color = icon if isinstance(icon, tuple) else (icon, "")
+    return WireNode(
+        id=identity,
+        label=label,
+        description=description,
+        icon=name,
+        color=color,
+        spoken=spoken if spoken is not None else _joined([label, description], ", "),
+        context=context,
+        opens=opens or ("collapsed" if children or later else "never"),
+        about=dict(about),
+        click=click,
+        tooltip=plain(label) if tooltip is None else tooltip,
+        later=later,
+        children=list(children),
+    )
+
+
+def _about(run: Snapshot, **more: Any) -> dict[str, Any]:
+    goal = {} if run.goal_uri is None else {"goalUri": run.goal_uri}
+    return {"runId": run.run_id, **goal, **more}
+
+
+def _goal_node(run: Snapshot) -> WireNode:
+    """What is proven comes first: a narrow side bar cuts the rest."""
+    counts, state, title = run.counts, run_status(run.status), unmarked(run.title)
+    identity = f"goal/{run.goal_uri or f'run:{run.run_id}'}"
+    icon = _status_icon(run)
+    facts = [f"{counts.waived} waived" if counts.waived else "", state, _turn(run)]
+    said = [state, tally(counts.met, counts.total, counts.waived), _turn(run)]
+    how = f"goal.{run.status or 'checked'}{'.guarded' if run.guard is not None else ''}"
+    return _node(
+        identity,
+        f"{counts.met}/{counts.total} {title}",
+        _joined(facts),
+        icon=(icon, _RUN_COLORS.get(icon, "")),
+        spoken=f"Goal {title}: {_joined(said, ', ')}",
+        context=f"{how}{'.modelless' if _lacks_models(run) else ''}",
+        opens="expanded",
+        about=_about(run),
+        tooltip=_goal_tooltip(run, state),
+        children=[
+            *_activity_nodes(run, identity),
+            *(_finding_node(run, identity, one) for one in run.integrity),
+            *(_requirement_node(run, identity, one) for one in run.requirements),
+        ],
+    )
+
+
+def _activity_nodes(run: Snapshot, identity: str) -> list[WireNode]:
+    """What it does now, or why it stands still: a line of its own, so that no more is drawn again when it changes."""
+    halted = run.halt.reason if run.halt is not None else None
+    text = halted or (run.activity if run.status == "running" else run.reason)
+    if not text:
+        return []
+    icon = "pulse" if run.status == "running" else "info"
+    label = _first_line(text, 300)
+    return [_node(f"{identity}/activity", label, _phase(run), icon=icon, about=_about(run), tooltip=plain(text))]
+
+
+def _goal_tooltip(run: Snapshot, state: str) -> str:
+    counts = tally(run.counts.met, run.counts.total, run.counts.waived)
+    facts = [state, counts, *_spent(run.cost.usd), duration(run.elapsed_seconds)]
+    paragraphs = [
+        f"**{plain(run.title)}** · {_joined(map(plain, facts))}",
+        plain(run.objective),
+        plain(run.reason),
+        plain(f"Remaining: {run.missing}") if run.missing else "",
+        *(f"$(warning) {plain(one.message)}" for one in run.warnings),
+    ]
+    return _joined(paragraphs, "\n\n")
+
+
+def _finding_node(run: Snapshot, under: str, one: WireIntegrity) -> WireNode:
+    """What tampers with the proof: open findings keep a goal from being complete."""
+    kind = one.kind.replace("_", " ")
+    state = f"accepted: {one.reason}" if one.accepted else "not accepted"
+    return _node(
+        f"{under}/finding/{one.id}",
+        f"{one.id} {_first_line(one.message, 200)}",
+        f"{kind} · {state}" if one.accepted else kind,
+        icon="shield" if one.accepted else ("shield", "testing.iconFailed"),
+        spoken=f"Integrity finding {one.id}, {kind}, {state}: {one.message}",
+        context="finding.accepted" if one.accepted else "finding.open",
+        about=_about(run, findingId=one.id, uri=one.uri, range=one.range.model_dump(by_alias=True)),
+        click="place",
+        tooltip=f"**{plain(kind)}** · {plain(state)}\n\n{plain(one.message)}",
+    )
+
+
+def _requirement_node(run: Snapshot, under: str, one: WireRequirement) -> WireNode:
+    """Where it stands, and why, with the places and the evidence under it."""
+    identity, about = f"{under}/requirement/{one.id}", _about(run, requirementId=one.id)
+    text, why = unmarked(one.text), unmarked(one.reason)
+    doubts = [one.status, "being proven again" if one.renewing else "", "flaky" if one.flaky else ""]
+    state = _joined(doubts, ", ")
+    icon, color, _, _ = _REQUIREMENT[one.status]
+    return _node(
+        identity,
+        _first_line(text, 200),
+        _joined([state, "" if one.status == "met" else _first_line(why)]),
+        icon=("sync", "testing.iconQueued") if one.renewing else (icon, color),
+        spoken=f"Requirement {one.number}, {state}: {text}. {why}",
+        context=f"requirement.{one.status}{'.disputable' if _disputable(run, one) else ''}",
+        about=about,
+        tooltip=_requirement_tooltip(one, state),
+        children=[
+            *_reason_nodes(identity, one, about),
+            *(_place_node(f"{identity}/place/{at}", place, about) for at, place in enumerate(one.locations)),
+            *(_evidence_node(identity, name, about) for name in one.evidence_ids),
+        ],
+    )
+
+
+def _decider(one: WireRequirement) -> str:
+    return _joined([_DECIDED.get(one.decided_by, ""), _GRADES.get(one.grade, "") if one.status == "met" else ""])
+
+
+def _requirement_tooltip(one: WireRequirement, state: str) -> str:
+    messages = [place.message for place in one.locations if place.message]
+    paragraphs = [
+        _joined([f"**{plain(f'{state} · R{one.number}')}**", plain(_decider(one))]),
+        plain(one.text.replace("`", "")),
+        plain(one.reason.replace("`", "")),
+        *map(fenced, messages[:3]),
+        plain(f"Evidence: {', '.join(one.evidence_ids)}") if one.evidence_ids else "",
+    ]
+    return _joined(paragraphs, "\n\n")
+
+
+def _reason_nodes(under: str, one: WireRequirement, about: Mapping[str, Any]) -> list[WireNode]:
+    if not one.reason:
+        return []
+    why, decider = unmarked(one.reason), _decider(one)
+    spoken = f"Reason: {why}. {decider}"
+    label, tooltip = _first_line(why, 400), plain(one.reason)
+    node = _node(f"{under}/reason", label, decider, icon="comment", spoken=spoken, about=about, tooltip=tooltip)
+    return [node]
+
+
+def _place_node(identity: str, place: WireLocation, about: Mapping[str, Any]) -> WireNode:
+    name, line = _base_name(place.uri), place.range.start.line + 1
+    return _node(
+        identity,
+        f"{name}:{line}",
+        _first_line(place.message),
+        icon="location",
+        spoken=f"{name}, line {line}: {place.message}",
+        about={**about, "uri": place.uri, "range": place.range.model_dump(by_alias=True)},
+        click="place",
+        tooltip=fenced(place.message) if place.message else plain(name),
+    )
+
+
+def _evidence_node(under: str, evidence_id: str, about: Mapping[str, Any]) -> WireNode:
+    return _node(
+        f"{under}/evidence/{evidence_id}",
+        f"Evidence {evidence_id}",
+        icon="output",
+        context="evidence",
+        about={**about, "evidenceId": evidence_id},
+        click="evidence",
+        tooltip=plain("Evidence is what Done When observed itself. Click to read all of it."),
+    )
+
+
+def _requirement_view(run: Snapshot, one: WireRequirement) -> WireRequirementShown:
+    _, _, mark, standing = _REQUIREMENT[one.status]
+    text = unmarked(one.text)
+    return WireRequirementShown(
+        id=one.id,
+        label=f"R{one.number} {text}",
+        status=one.status,
+        standing="queued" if one.renewing else standing,
+        why=unmarked(one.reason) or NOTHING_KNOWN,
+        row=f"- {mark} R{one.number} {plain(' '.join(text.split())[:600])} ({one.status})",
+        disputable=_disputable(run, one),
+    )
+
+
+# ------------------------------------------------------------------------------------- iterations
+
+
+def _iterations_node(run: Snapshot) -> WireNode | None:
+    """The newest one by one, earlier ones in hundreds. What belongs to one run stays apart from the goal's next run."""
+    if run.iterations_total == 0:
+        return None
+    newest = list(reversed(run.iterations[-SHOWN_ITERATIONS:]))
+    earlier = {one.number: one for one in run.iterations[:-SHOWN_ITERATIONS]}
+    end = newest[-1].number - 1 if newest else run.iterations_total
+    chunks: list[WireNode] = []
+    while end >= 1:
+        first = (end - 1) // CHUNK * CHUNK + 1
+        chunks.append(_chunk(run, first, end, earlier))
+        end = first - 1
+    return _node(
+        f"run/{run.run_id}/iterations",
+        "Iterations",
+        str(run.iterations_total),
+        icon="history",
+        context="iterations",
+        about={"runId": run.run_id},
+        tooltip=plain("An iteration is one turn of the worker, followed by the checks."),
+        children=[*(_iteration_node(run, one) for one in newest), *chunks],
+    )
+
+
+def _chunk(run: Snapshot, first: int, last: int, earlier: Mapping[int, WireIteration]) -> WireNode:
+    known = [earlier[number] for number in range(last, first - 1, -1) if number in earlier]
+    whole = len(known) == last - first + 1
+    return _node(
+        f"run/{run.run_id}/iterations/{first}",
+        f"Iteration {last}" if first == last else f"Iterations {first} to {last}",
+        icon="history",
+        context="iterations",
+        about={"runId": run.run_id},
+        later=0 if whole else last - first + 1,
+        children=[_iteration_node(run, one) for one in known] if whole else [],
+    )
+
+
+def _iteration_node(run: Snapshot, one: WireIteration) -> WireNode:
+    """Score, cost and time; how it went and the changed files are under it."""
+    identity, about = f"run/{run.run_id}/iteration/{one.number}", {"runId": run.run_id, "iteration": one.number}
+    label = f"Iteration {one.number}"
+    facts = [tally(one.met, one.total), *_spent(one.usd), duration(one.seconds)]
+    files = _counted(len(one.changed_files), "file changed", "files changed")
+    failed = ("error", "testing.iconFailed")
+    proven = ("pass-filled", "testing.iconPassed") if one.score >= 1 else "git-commit"
+    told: list[WireNode] = []
+    if one.error is not None:
+        spoken, line = f"The turn failed: {one.error}", _first_line(one.error)
+        tip = plain(one.error)
+        told.append(_node(f"{identity}/error", line, icon=failed, spoken=spoken, about=about, tooltip=tip))
+    if one.summary:
+        spoken, line = f"The worker says: {one.summary}", _first_line(one.summary)
+        tip = plain(one.summary)
+        told.append(_node(f"{identity}/summary", line, icon="comment", spoken=spoken, about=about, tooltip=tip))
+    return _node(
+        identity,
+        label,
+        _joined(facts),
+        icon=proven if one.error is None else failed,
+        spoken=_joined([label, *facts, "" if one.error is None else "failed", files], ", "),
+        context="iteration.revertible" if one.number <= (run.last_revertible or -1) else "iteration",
+        about=about,
+        tooltip=_joined(
+            [f"**{label}** · {_joined(map(plain, facts))}", plain(one.summary), plain(one.error or "")], "\n\n"
+        ),
+        children=[*told, *(_file_node(identity, one.number, path, about) for path in one.changed_files)],
+    )
+
+
+def _file_node(under: str, number: int, path: str, about: Mapping[str, Any]) -> WireNode:
+    folder, _, name = path.rpartition("/")
+    return _node(
+        f"{under}/file/{path}",
+        name,
+        folder,
+        icon="diff",
+        spoken=f"{path}, changed in iteration {number}",
+        context="file",
+        about={**about, "path": path},
+        click="change",
+        tooltip=plain(f"{path}: what iteration {number} changed"),
+    )
+
+
+def _timeline(run: Snapshot) -> WireTimeline:
+    """What is under way is no row yet: it has no score."""
+    most = "" if run.max_iterations is None else f" of {run.max_iterations}"
+    worker, judge = run.cost.worker, run.cost.judge
+    tokens = worker.input_tokens + worker.output_tokens + judge.input_tokens + judge.output_tokens
+    state = run_status(run.status)
+    facts = [
+        state,
+        f"iteration {run.iteration}{most}",
+        tally(run.counts.met, run.counts.total, run.counts.waived),
+        *_spent(run.cost.usd),
+        f"{tokens:,} tokens" if tokens else "",
+        duration(run.elapsed_seconds),
+    ]
+    # That nothing has a price is said once, above the list.
+    priced = any(one.usd for one in run.iterations)
+    last = run.iterations[-1].number if run.iterations else 0
+    under_way = run.status in ("running", "waiting", "paused") and run.iteration > last
+    activity = run.activity or ""
+    return WireTimeline(
+        facts=_joined(facts),
+        activity=(activity if run.status == "running" else run.reason),
+        before=_before(run),
+        rows=[_row(one, priced=priced) for one in run.iterations],
+        under_way=WireRow(
+            number=run.iteration,
+            label=f"Iteration {run.iteration}",
+            facts=state,
+            summary=activity,
+            point="",
+            score=None,
+            usd=None,
+            tone="plain",
+            version=f"{run.sequence} {activity}",
+        )
+        if under_way
+        else None,
+    )
+
+
+def _row(one: WireIteration, *, priced: bool) -> WireRow:
+    met = tally(one.met, one.total)
+    facts = [
+        "" if one.error is None else "failed",
+        met,
+        *([] if one.usd is None and not priced else _spent(one.usd)),
+        duration(one.seconds),
+        _counted(len(one.changed_files), "file changed", "files changed"),
+    ]
+    return WireRow(
+        number=one.number,
+        label=f"Iteration {one.number}",
+        facts=_joined(facts),
+        summary=one.error if one.error is not None else one.summary,
+        point=f"{_percent(one.score)} · {met}",
+        score=one.score,
+        usd=one.usd,
+        tone="bad" if one.error is not None else "good" if one.score >= 1 else "plain",
+        version=f"{one.revision} {one.seconds} {one.met}",
+    )
+
+
+def _before(run: Snapshot) -> WireRow | None:
+    if run.baseline is None:
+        return None
+    met = tally(run.baseline.met, run.baseline.total)
+    return WireRow(
+        number=0,
+        label="Before the first iteration",
+        facts=met,
+        summary="",
+        point=f"{_percent(run.baseline.score)} · {met}",
+        score=run.baseline.score,
+        usd=0,
+        tone="plain",
+        version=met,
+    )
+
+
+def _percent(score: float) -> str:
+    return f"{math.floor(score * 100 + 0.5)} %"
+
+
+# ------------------------------------------------------------------------------------- one iteration in full
+
+MAX_LINES = 200
+"""More lines than these help nobody; how many are left out is said."""
+
+
+class WireLine(Wire):
+    """`lead` is what kind of thing `text` is about; `evidence_id` or `uri`, a file that the iteration changed, is what
+    it leads to."""
+
+    lead: str
+    text: str
+    note: str
+    tone: Tone
+    evidence_id: str | None
+    uri: str | None
+
+
+class WireSection(Wire):
+    title: str
+    lines: list[WireLine]
+
+
+def iteration_sections(detail: IterationDetail, root: Path) -> list[WireSection]:
+    """What the worker did and says, the checks, the verdict, the files, what it cost; nothing that is empty."""
+    claim = detail.claim
+    state = "a question" if claim.state == "question" else claim.state
+    # A worker that finished and said nothing more needs no line.
+    silent = claim.text == "" and claim.state == "finished"
+    work = [_line(one.summary, lead=one.kind, tone="plain" if one.ok else "bad") for one in detail.steps]
+    sections = [
+        ("What the worker did", [*work, *([_line(detail.error, tone="bad")] if detail.error is not None else [])]),
+        ("What the worker says", [] if silent else [_line(claim.text or state, state)]),
+        ("Checks", [_check_line(one) for one in detail.checks]),
+        ("Verdict", [_verdict_line(one) for one in detail.verdict]),
+        ("Changed files", [_line(path, uri=(root / path).as_uri()) for path in detail.changed]),
+        ("Calls to models", _call_lines(detail.calls)),
+    ]
+    return [WireSection(title=title, lines=_bounded(lines)) for title, lines in sections if lines]
+
+
+def _line(
+    text: str,
+    note: str = "",
+    *,
+    lead: str = "",
+    tone: Tone = "plain",
+    evidence_id: str | None = None,
+    uri: str | None = None,
+) -> WireLine:
+    return WireLine(lead=lead, text=text, note=note, tone=tone, evidence_id=evidence_id, uri=uri)
+
+
+def _check_line(one: CheckSummary) -> WireLine:
+    note = unmarked(one.reason) or ("passed" if one.passed else "not passed")
+    return _line(one.command, note, tone="good" if one.passed else "bad", evidence_id=one.evidence_id)
+
+
+def _verdict_line(one: RequirementView) -> WireLine:
+    tone: Tone = "good" if one.status in ("met", "waived") else "bad" if one.status == "unmet" else "plain"
+    cited = one.evidence_ids[0] if one.evidence_ids else None
+    return _line(f"R{one.number} {one.status}", unmarked(one.reason), tone=tone, evidence_id=cited)
+
+
+def _call_lines(calls: Sequence[CallSummary]) -> list[WireLine]:
+    """One line for each model in each role, with what all its calls took."""
+    groups: dict[tuple[str, str], list[CallSummary]] = {}
+    for call in calls:
+        groups.setdefault((call.role, call.model), []).append(call)
+    lines: list[WireLine] = []
+    for (role, model), group in groups.items():
+        usages = [one.usage for one in group if one.usage is not None]
+        prices = [one.usd for one in usages if one.usd is not None]
+        failed = sum(one.error is not None for one in group)
+        facts = [
+            _counted(len(group), "call", "calls"),
+            f"{sum(one.input_tokens + one.output_tokens for one in usages)} tokens",
+            money(sum(prices) if len(prices) == len(usages) else None),
+            f"{failed} failed" if failed else "",
+        ]
+        lines.append(_line(f"{role}: {model}", _joined(facts), tone="bad" if failed else "plain"))
+    return lines
+
+
+def _bounded(lines: Sequence[WireLine]) -> list[WireLine]:
+    left = len(lines) - MAX_LINES
+    return [*lines[:MAX_LINES], _line(f"… and {left} more")] if left > 0 else list(lines)
+
+
+# ------------------------------------------------------------------------------------- questions
+
+ENDS_RUN = ("claim:blocked", "claim:impossible")
+"""The worker has given up: to agree ends the run."""
+
+
+def _asked(run: Snapshot, one: WireInterrupt) -> WireAsked:
+    title = _asked_line(one, MAX_TITLE)
+    said = harmless(one.said)
+    said = f"{said[: MAX_SAID - 1]}…" if len(said) > MAX_SAID else said
+    choices, listed = _choices(one)
+    words = one.kind == "question" and one.about != "restore" and not one.about.startswith("requirement:")
+    edits = one.kind == "approval" and one.about != "start" and isinstance(one.input.get("command"), str)
+    path = one.input.get("path")
+    diff = _is_diff(one.preview)
+    best_in_words = words and one.about not in (*ENDS_RUN, "findings")
+    return WireAsked(
+        id=one.id,
+        notice=_joined([_asked_line(one, MAX_NOTICE), f"The worker says: {said}" if said else ""]),
+        title=title,
+        context=_context(one),
+        choices=choices,
+        listed=listed,
+        edits="command" if edits else None,
+        words=words,
+        open=best_in_words,
+        document=_document(run.title, one),
+        extension="diff" if diff else "sh" if one.input.get("command") == one.preview else "txt",
+        path=path if diff and isinstance(path, str) else None,
+        node=_asked_node(run, one, choices, listed, words=words, edits=edits, best_in_words=best_in_words),
+    )
+
+
+def _asked_line(one: WireInterrupt, most: int) -> str:
+    """What is asked, on one line; `most` characters of what it is about."""
+    title, shown = harmless(one.title), harmless(one.preview)
+    if one.about == "start":
+        lines = [harmless(line) for line in one.preview.split("\n")[:SUMMARY_LINES]]
+        return _joined([title, _joined(lines)], " ")
+    if _is_diff(one.preview):
+        added, removed = _changed_lines(one.preview)
+        return f"{title} ({added} lines added, {removed} removed)"
+    if _is_command(one):
+        # Said once, and with its lines: the title has them on one.
+        folder = harmless(one.folder.replace("\\", "/").rsplit("/", 1)[-1])
+        command = _cut(shown, most)
+        return f"Run this command in {folder}? {command}" if folder else f"Run this command? {command}"
+    return _cut(title if shown in title else f"{title} {shown}", most)
+
+
+def _is_command(one: WireInterrupt) -> bool:
+    """Whether it asks for no more than to run a command."""
+    return one.title.startswith("Run `") and one.input.get("command") == one.preview
+
+
+def _cut(text: str, most: int) -> str:
+    """What a long command does is often at its end: nobody approves it by its beginning, or unaware that there is
+    more."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} … ({len(text) - 2 * half} more characters) … {text[len(text) - half :]}"
+
+
+def _context(one: WireInterrupt) -> list[str]:
+    """What stands around it, a paragraph each: where a command would run, what the worker said, what it did before."""
+    return [
+        *([f"In {visible(one.folder)}"] if one.folder else []),
+        *([f"The worker says: {visible(one.said)}"] if one.said else []),
+        *([f"Just before, it {visible(one.before)}"] if one.before else []),
+    ]
+
+
+def _is_diff(preview: str) -> bool:
+    return all(re.search(mark, preview, re.MULTILINE) for mark in (r"^--- ", r"^\+\+\+ ", r"^@@ "))
+
+
+def _changed_lines(diff: str) -> tuple[int, int]:
+    lines = diff.split("\n")
+    first = next(at for at, line in enumerate(lines) if line.startswith("@@ "))
+    added, removed = (sum(line.startswith(sign) for line in lines[first:]) for sign in "+-")
+    return added, removed
+
+
+def _document(goal_title: str, one: WireInterrupt) -> str:
+    """All that is asked, with what stands around it. A command is as it is, between comments; words stand under their
+    title, on short lines."""
+    if _is_diff(one.preview):
+        return one.preview
+    around = [line for paragraph in _context(one) for line in ("", *paragraph.split("\n"))]
+    if one.input.get("command") == one.preview:
+        title = "Run this command?" if _is_command(one) else one.title
+        lines = [*_commented([title, goal_title]), "", one.preview, *_commented(around)]
+        return "\n".join(lines) + "\n"
+    words = ["", *one.preview.split("\n")] if one.preview else []
+    lines = [part for line in (one.title, goal_title, *words, *around) for part in _wrapped(line)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _commented(lines: Iterable[str]) -> list[str]:
+    return [f"# {part}" if part else "" for line in lines for part in _wrapped(line)]
+
+
+def _wrapped(line: str) -> list[str]:
+    lines: list[str] = []
+    while len(line) > COLUMNS:
+        at = line.rfind(" ", 0, COLUMNS + 1)
+        if at <= 1:
+            break
+        lines.append(line[:at])
+        line = f"  {line[at + 1 :]}"
+    return [*lines, line]
+
+
+def _choice(
+    label: str,
+    response: Literal["approve", "deny", "end"] | None = None,
+    detail: str = "",
+    *,
+    remember: Literal["run", "workspace"] | None = None,
+    instead: Literal["addCheck", "chooseJudge"] | None = None,
+) -> WireChoice:
+    return WireChoice(label=label, detail=detail, response=response, remember=remember, instead=instead)
+
+
+def _choices(one: WireInterrupt) -> tuple[list[WireChoice], list[int]]:
+    """Yes, no and what stands beside them; and their order in a list. What it is about decides what yes and no mean."""
+    if one.about.startswith("requirement:"):
+        # Nothing can decide it: what would comes first, a person's word that stands for proof last.
+        decides = "A command that decides it; the run goes on with it"
+        judges = "A model that decides it by the evidence; the run goes on with it"
+        return [
+            _choice("Add Check", None, decides, instead="addCheck"),
+            _choice("Choose Judge", None, judges, instead="chooseJudge"),
+            _choice("End Without Proof", "deny"),
+            _choice("Waive", "approve", "Your word takes the place of proof"),
+        ], [0, 1, 2, 3]
+    yes, no = _yes_and_no(one)
+    further: list[WireChoice] = []
+    if one.remembers:
+        kept = "You aren’t asked about exactly this again"
+        own = f"{kept} in this workspace; kept for you, not in its files"
+        further = [
+            _choice("Approve for This Run", "approve", f"{kept} until the run ends", remember="run"),
+            _choice("Always in This Workspace", "approve", own, remember="workspace"),
+        ]
+    elif one.about == "findings":
+        further = [_choice("End the Run", "end", "Nothing is accepted; the run can be resumed later")]
+    # What says no comes last in a list.
+    order = [0, *range(2, 2 + len(further)), 1]
+    return [_choice(yes, "approve"), _choice(no, "deny"), *further], order
+
+
+def _yes_and_no(one: WireInterrupt) -> tuple[str, str]:
+    if one.about == "start":
+        return "Start", "Don't Start"
+    if one.kind == "approval":
+        return "Approve", "Deny"
+    if one.about in ENDS_RUN:
+        return "End the Run", "Go On"
+    if one.about == "findings":
+        return "Accept All", "Have the Worker Undo It"
+    return ("Keep Them", "Discard Them") if one.about == "restore" else ("Yes", "No")
+
+
+def _asked_node(
+    run: Snapshot,
+    one: WireInterrupt,
+    choices: Sequence[WireChoice],
+    listed: Sequence[int],
+    *,
+    words: bool,
+    edits: bool,
+    best_in_words: bool,
+) -> WireNode:
+    """The question, and under it what can be answered with one click; what takes words or an edit is asked in full."""
+    identity, about = f"interrupt/{run.run_id}/{one.id}", _about(run, interruptId=one.id)
+    buttons = [
+        _node(
+            f"{identity}/{at}",
+            choices[index].label,
+            choices[index].detail,
+            icon="check" if at == 0 else "circle-small",
+            about={**about, "choice": index},
+            click="choice",
+        )
+        for at, index in enumerate(listed)
+    ]
+    label = "Answer…" if best_in_words else "More…"
+    more = _node(f"{identity}/more", label, icon="comment", about=about, click="words")
+    kind = one.kind if one.kind == "question" else "choice" if one.tool is None else "approval"
+    paragraphs = [f"**{plain(one.title)}**", plain(run.title), fenced(one.preview) if one.preview else ""]
+    return _node(
+        identity,
+        _first_line(unmarked(one.title), 200),
+        _first_line(one.preview or run.title),
+        icon=("shield" if one.kind == "approval" else "question", "list.warningForeground"),
+        spoken=f"{run.title} asks: {one.title}. {one.preview}",
+        # `question` has a yes and a no of its own, such as to discard what a person wrote: it is asked in full.
+        context=f"interrupt.{'start' if one.about == 'start' else kind}",
+        opens="expanded",
+        about=about,
+        click="interrupt",
+        tooltip=_joined([*paragraphs, *map(plain, _context(one))], "\n\n"),
+        children=[*([] if best_in_words else buttons), *([more] if words or edits else [])],
+    )
+
+
+# ------------------------------------------------------------------------------------- for a chat
+
+MAX_GOAL_TEXT = 2_000
+
+
+def chat_text(run: Snapshot) -> str:
+    """How far a goal is, for a model: what is still missing comes first. Text of the workspace stands in quotes: it
+    says what is, and asks for nothing."""
+    counts, left = run.counts, [one for one in run.requirements if _open(one)]
+    waived = f", {counts.waived} waived by a person" if counts.waived else ""
+    head = f"Goal {_quoted(run.title)}: {_standing(run)}. {counts.met} of {counts.total} requirements proven{waived}."
+    found = [one for one in run.integrity if not one.accepted]
+    return "\n".join(
+        [
+            head,
+            *(["Still missing:", *map(_missing_line, left)] if left else ["Nothing is missing."]),
+            *(f"- Integrity finding {one.id}: {_quoted(one.message)} in {_base_name(one.uri)}" for one in found),
+            *(f"The run waits for the person to answer: {_quoted(one.title)}" for one in run.interrupts),
+        ]
+    )
+
+
+def _standing(run: Snapshot) -> str:
+    if run.status is None:
+        return "checked, complete" if run.complete else "checked, not complete"
+    most = "" if run.max_iterations is None else f" of at most {run.max_iterations}"
+    return run.status if run.iteration == 0 else f"{run.status}, iteration {run.iteration}{most}"
+
+
+def _missing_line(one: WireRequirement) -> str:
+    evidence = f" (evidence {', '.join(one.evidence_ids)})" if one.evidence_ids else ""
+    places = [f"{_base_name(place.uri)}:{place.range.start.line + 1}" for place in one.locations[:3]]
+    at = f" at {', '.join(places)}" if places else ""
+    return f"- R{one.number} {_quoted(one.text)} is {one.status}: {_quoted(one.reason)}{at}{evidence}"
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(visible(text).split())
+    return json.dumps(f"{line[:MAX_GOAL_TEXT]}…" if len(line) > MAX_GOAL_TEXT else line, ensure_ascii=False)
+
+
+def chat_answer(run: Snapshot, *, why: bool, requirement: int | None = None) -> str:
+    """Where a goal stands, in Markdown for the person who asked; `why`: each requirement that is missing with its
+    reason, what was found and what is asked, or one requirement alone."""
+    facts = [run_status(run.status), tally(run.counts.met, run.counts.total, run.counts.waived), *_spent(run.cost.usd)]
+    head = f"**{_short(run.title)}**: {_joined(facts)}\n"
+    if not why:
+        return "\n".join([head, *(_requirement_view(run, one).row for one in run.requirements)])
+    named = [one for one in run.requirements if (_open(one) if requirement is None else one.number == requirement)]
+    said = [f"{_requirement_view(run, one).row}\n\n  {_short(one.reason) or NOTHING_KNOWN}" for one in named]
+    if requirement is None:
+        said += [f"- ✗ {one.id}: {_short(one.message)}" for one in run.integrity if not one.accepted]
+        said += [f"- Waiting for your answer: {_short(one.title)}" for one in run.interrupts]
+    ended = [] if run.complete or not run.reason else [_short(run.reason)]
+    return "\n\n".join([head, *ended, *(said or ["Nothing is missing."])])
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return plain(f"{line[:600]}…" if len(line) > 600 else line)
