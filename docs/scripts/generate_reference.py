@@ -55,7 +55,7 @@ def command_line() -> Iterator[str]:
     yield MARK.format(source="server/donewhen/cli/parser.py")
     yield "# Command line\n"
     yield "`donewhen COMMAND [options]`. Options of every command stand before or after it:\n"
-    common = [action for action in parser._actions if action.dest in ("workspace", "state_dir", "json", "version")]  # noqa: SLF001
+    common = [action for action in parser._actions if action.dest in ("workspace", "state_dir", "json", "version")]
     yield from _table(common)
     yield "What the commands promise, in full: [the protocol](../protocol.md#command-line).\n"
     known = {action.dest for action in common}
@@ -67,7 +67,7 @@ def command_line() -> Iterator[str]:
 
 
 def _command(name: str, parser: argparse.ArgumentParser, known: set[str]) -> Iterator[str]:
-    own = [one for one in parser._actions if one.dest not in {*known, "help"} and one.help != argparse.SUPPRESS]  # noqa: SLF001
+    own = [one for one in parser._actions if one.dest not in {*known, "help"} and one.help != argparse.SUPPRESS]
     arguments = [one for one in own if not one.option_strings]
     shown = " ".join(["donewhen", name, *(["[options]"] if len(own) > len(arguments) else []), *map(_usage, arguments)])
     meaning = COMMANDS[name]
@@ -125,8 +125,8 @@ def protocol_types() -> Iterator[str]:
 
     yield MARK.format(source="the server's wire types")
     yield "# Types of the protocol\n"
-    yield "What goes over the wire, as TypeScript. Readers accept fields and kinds that they don't know; what each means"
-    yield "in use: [the protocol](../protocol.md). Results are [snapshots](#snapshot) where nothing else is said.\n"
+    yield "What goes over the wire, as TypeScript. Readers accept fields and kinds that they don't know; what they"
+    yield "mean: [the protocol](../protocol.md). Results are [snapshots](#snapshot) where nothing else is said.\n"
     for title, sources in {
         "Results": (generator.Snapshot, generator.WireStep, generator.IterationDetail, generator.Evidence),
         "Notifications from the client": generator.PARAMS,
@@ -183,7 +183,7 @@ def library() -> Iterator[str]:
         raise SystemExit(f"say in NAMES where these belong: {sorted(set(named) ^ set(donewhen.__all__))}")
     yield MARK.format(source="the names that `donewhen` and `donewhen.plugins` export")
     yield "# Python library\n"
-    yield "Every name that `donewhen` exports, from its docstring. How it is used: [the Python library](../library.md).\n"
+    yield "Every name that `donewhen` exports, from its docstring. How they are used: [the guide](../library.md).\n"
     for title, names in NAMES.items():
         yield f"## {title}\n"
         for name in names:
