@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -196,6 +197,15 @@ def library() -> Iterator[str]:
 
 def _directive(package: ModuleType, name: str) -> Iterator[str]:
     yield f"::: {package.__name__}.{name}\n    options:\n      heading: {name}\n      toc_label: {name}\n"
+    # Keyword arguments that are written once for several functions, which the signature doesn't list.
+    packed = str(getattr(getattr(package, name), "__annotations__", {}).get("options", ""))
+    if found := re.fullmatch(r"Unpack\[(\w+)\]", packed):
+        yield "| by name | type |\n|---|---|"
+        for key, hint in getattr(package, name).__globals__[found[1]].__annotations__.items():
+            written = getattr(hint, "__forward_arg__", None) or getattr(hint, "__name__", str(hint))
+            shown = str(written).replace("|", "\\|")
+            yield f"| `{key}` | `{shown}` |"
+        yield ""
 
 
 # -------------------------------------------------------------------------------------------------------- pages
