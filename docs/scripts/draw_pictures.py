@@ -9,6 +9,7 @@ import ast
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from math import fsum
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1]
@@ -193,7 +194,7 @@ def _floors(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.5
+    return fsum(values) / len(values) if values else 0.5  # whatever order they come in
 
 
 def _direct(name: str, graph: Mapping[str, set[str]]) -> set[str]:

@@ -74,11 +74,19 @@ def _command(name: str, parser: argparse.ArgumentParser, known: set[str]) -> Ite
     meaning = COMMANDS[name]
     yield f"### {name}\n"
     yield f"{meaning[0].upper()}{meaning[1:]}.\n"
+    if f"`donewhen {name}`" in _not_yet():
+        yield "**Not in this version**, which refuses it.\n"
     yield f"```text\n{shown}\n```\n"
     if name == "run":
         missing = [f"{unavailable(one)}." for one in WORKERS.values() if not one.available]
         yield " ".join(missing[:1]).replace("worker ", "Worker ", 1) + "\n" if missing else ""
     yield from _table([one for one in own if one.option_strings or one.help])
+
+
+def _not_yet() -> str:
+    """What the contract names and this version refuses."""
+    protocol = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    return next((line for line in protocol.splitlines() if line.startswith("Not yet: ")), "")
 
 
 def _usage(action: argparse.Action) -> str:

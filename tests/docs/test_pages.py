@@ -59,6 +59,16 @@ def test_every_page_stands_in_the_navigation() -> None:
     assert not absent
 
 
+def test_each_walk_of_contributing_leads_to_files_that_are_there() -> None:
+    """ "Where to go" saves a newcomer's search only while it is true."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    walks = text.partition("## Where to go")[2].partition("## Words")[0]
+    named = set(re.findall(r"`((?:[\w-]+/)+[\w.*-]*)", walks))
+    assert len(named) > 20
+    roots = (ROOT / "server" / "donewhen", ROOT)
+    assert not [one for one in named if not any(list(root.glob(one.replace("NAME", "*"))) for root in roots)]
+
+
 # ------------------------------------------------------------------------------------------------- the tutorial
 
 
