@@ -55,3 +55,13 @@ def test_tests_use_no_mocks() -> None:
             text = path.read_text(encoding="utf-8")
             assert "unittest.mock" not in text, path
             assert "MagicMock" not in text, path
+
+
+def test_the_numbers_of_conformance_stay_in_tests() -> None:
+    """A reader of the code has no use for them: what they stand for is said where it matters."""
+    ids = set(re.findall(r"^- ([AC]\d+) ", (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8"), re.M))
+    assert len(ids) > 40
+    sources = [module.path for module in modules()] + [*(ROOT / "client-vscode" / "src").rglob("*.ts")]
+    for path in sources:
+        found = ids & set(re.findall(r"\b[AC]\d{1,2}\b", path.read_text(encoding="utf-8")))
+        assert not found, f"{path} names {sorted(found)}"

@@ -1,5 +1,5 @@
 """The engine for one run of a program: with a workspace as for any front end, without one in memory. Two runs never
-share state (A5)."""
+share state."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RunParts:
 
     `goal` and `worker` may be None for a run that is resumed. Options in place of a worker or a judge are the built-in
     agent's, or a model's that judges; `secrets` are the keys that go with them, by the variable that they stand in for.
-    `template` replaces the retry prompt (C6). `attended`: somebody answers questions. `agent` is what validators get as
+    `template` replaces the retry prompt. `attended`: somebody answers questions. `agent` is what validators get as
     their second argument, `extras` are further keywords for them, `strict`: one that returns no verdict ends the run.
     `plugins` are objects with hooks (docs/plugins.md). `said` is the conversation so far, which the judge of a goal
     about a response is shown as claims.
@@ -314,7 +314,7 @@ def environment() -> Mapping[str, str]:
 
 
 def _not_independent(agent: AgentOptions | None, judges: Sequence[str] | None) -> Sequence[RunWarning]:
-    """C14."""
+    """A judge that is the worker's own model is allowed, and warned of."""
     if agent is None or not any(same_model(agent.model, one) for one in judges or ()):
         return ()
     message = f"worker and judge are the same model ({agent.model}), which tends to believe itself"

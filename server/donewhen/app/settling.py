@@ -318,7 +318,7 @@ def _unlimited(goal: Goal, options: RunOptions) -> list[RunWarning]:
 
 
 def _not_independent(options: RunOptions) -> list[RunWarning]:
-    """C14."""
+    """A judge that is the worker's own model is allowed, and warned of."""
     if options.agent is None or options.judging is None:
         return []
     from donewhen.core.independence import same_model

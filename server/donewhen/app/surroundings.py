@@ -26,7 +26,7 @@ class Surroundings:
     watch: bool = True
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     unsaved: Callable[[str], str | None] = lambda path: None
-    """The text that an editor holds for a file, where that differs from what is on disk (A20)."""
+    """The text that an editor holds for a file, where that differs from what is on disk."""
     where: Where | None = None
     """From where people act through this process; None: from a terminal where it has one, else it is a program."""
     editor: Callable[[], EditorView | None] = lambda: None

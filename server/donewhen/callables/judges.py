@@ -61,7 +61,7 @@ class AuditTask:
 
 class VerdictJudge:
     """`ports.Judge` for a callable that takes an AuditTask and returns a GoalVerdict, a Verdict, a Judgement, a dict
-    `{score, complete, missing}`, or a bool. Anything else, and whatever contradicts itself, is no verdict (A1).
+    `{score, complete, missing}`, or a bool. Anything else, and whatever contradicts itself, is no verdict.
 
     It is a program of the caller's, and may look at what the server can't see: a page, a database. Where the server
     has nothing to show, that it ran and what it answered is the evidence, as a validator's result is.
@@ -76,7 +76,7 @@ class VerdictJudge:
         return f"callable {getattr(self._ask, '__qualname__', type(self._ask).__name__)}"
 
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
-        """Its JudgeOutage is an outage, as is any other exception of it: it has not judged (A6)."""
+        """Its JudgeOutage is an outage, as is any other exception of it: it has not judged."""
         seen = replace(await _seen(task, context), files=self._files)
         started, begun = time.time(), time.perf_counter()
         try:
@@ -144,7 +144,7 @@ def _provable(task: AuditTask) -> tuple[str, ...]:
 
 def judgement_of(said: Any, task: AuditTask) -> Judgement:
     """What a judge's value says of the requirements of the task. Nothing is coerced: a value that isn't exactly a
-    verdict leaves them unverified (A1)."""
+    verdict leaves them unverified."""
     if isinstance(said, Verdict):
         wrong = _unusable_findings(said.findings)
         return _unusable(wrong) if wrong else Judgement(said)
@@ -235,7 +235,7 @@ def _mapped(said: GoalVerdict, task: AuditTask) -> Verdict:
 
 
 def _on_claim(said: Any, task: AuditTask) -> Judgement:
-    """Only an explicit `confirmed` answers a claim; for anything else a person is asked (C9)."""
+    """Only an explicit `confirmed` answers a claim; for anything else a person is asked."""
     if isinstance(said, Mapping):
         named = cast("Mapping[str, Any]", said)
         confirmed, reason = named.get("confirmed"), named.get("reason", "")

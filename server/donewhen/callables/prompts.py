@@ -1,4 +1,4 @@
-"""What a callable worker is told: objective, where things stand, feedback (C3)."""
+"""What a callable worker is told: objective, where things stand, feedback."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _validators_alone(checks: Sequence[Check]) -> bool:
 
 
 def retry_made_by(template: Callable[[str | None], Any], feedback: str | None) -> Any:
-    """What a caller's template makes of the feedback (C6): a text that is not blank, or content blocks. Raises
+    """What a caller's template makes of the feedback: a text that is not blank, or content blocks. Raises
     UsageError for anything else, and where it fails."""
     try:
         made = template(feedback)

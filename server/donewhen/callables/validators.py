@@ -1,4 +1,4 @@
-"""Checks that are Python callables (C15): run in this process, strict about what they return, never a crash."""
+"""Checks that are Python callables: run in this process, strict about what they return, never a crash."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ValidatorChecker:
         try:
             async with limit:
                 found = await self._call(validator)
-        except Exception as error:  # noqa: BLE001  # a validator's exception is a failed check with its message (C15)
+        except Exception as error:  # noqa: BLE001  # a validator's exception is a failed check with its message
             if limit.expired():
                 return Outcome.TIMED_OUT, f"timed out after {timeout:g} s"
             return Outcome.FAILED, f"{type(error).__name__}: {error}"
@@ -137,7 +137,7 @@ class _Followed:
         return getattr(self._worker, "left_behind", "")
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
-        """What was returned before is no response of this turn, however it ends (A4)."""
+        """What was returned before is no response of this turn, however it ends."""
         self._checker.took(NOTHING)
         result = await self._worker.work(turn, context)
         if result.error is None and result.claim.state == "finished":

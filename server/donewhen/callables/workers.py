@@ -71,7 +71,7 @@ class Question:
 
 
 class PromptTemplate:
-    """A caller's own retry prompt (C6): called with the feedback, it returns a text or content blocks."""
+    """A caller's own retry prompt: called with the feedback, it returns a text or content blocks."""
 
     def __init__(self, template: Callable[[str | None], Any]) -> None:
         self._template = template
@@ -151,7 +151,7 @@ class CallableWorker:
         return result
 
     async def _told(self, turn: Turn, context: TurnContext, prompt: Any) -> list[dict[str, Any]]:
-        """The conversation that a callable with `messages` is given; it is kept with the run (C5, C20). A turn that
+        """The conversation that a callable with `messages` is given; it is kept with the run. A turn that
         goes on where it was halted was told its prompt before."""
         earlier = [{"role": one.role, "content": one.text} for one in context.conversation]
         if _starts_anew(turn):
@@ -163,7 +163,7 @@ class CallableWorker:
 
 
 def _starts_anew(turn: Turn) -> bool:
-    """Whether the worker is to forget its earlier turns (C5)."""
+    """Whether the worker is to forget its earlier turns."""
     return not turn.preserve_context and turn.feedback is not None and turn.refinement == 0
 
 

@@ -46,7 +46,7 @@ def worded_answer(
     response: ResponseKind, text: str | None, interrupt: Interrupt | None, remember: Remember = ""
 ) -> Answer:
     """An answer of a kind with its text: the reason of `approve`, `deny` and `end`, the input of `edit`. None is no
-    text; an empty one is a text like any other (C23)."""
+    text; an empty one is a text like any other."""
     if response in ("approve", "deny", "end"):
         return Answer(response, reason=text or "", remember=remember)
     if text is None or (response == "edit" and not text):

@@ -1,4 +1,4 @@
-"""Which goal a command is about: a goal file, an objective to draft one from, or a `/goal` command (C22)."""
+"""Which goal a command is about: a goal file, an objective to draft one from, or a `/goal` command."""
 
 from __future__ import annotations
 

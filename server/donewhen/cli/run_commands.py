@@ -107,7 +107,7 @@ def _refuse_agent_without_model(call: Call, options: StartOptions) -> None:
 
 
 async def _refuse_other_models(call: Call, runs: Runs) -> None:
-    """A run keeps its models and its judge (C20); variables that name others are for new runs. Raises UsageError."""
+    """A run keeps its models and its judge; variables that name others are for new runs. Raises UsageError."""
     model = getattr(call.arguments, "model", None)
     judges = panel(getattr(call.arguments, "judge_model", None) or "")
     state = await _to_resume(call, runs)
@@ -168,7 +168,7 @@ async def _resumed(
 
 
 async def _verb(call: Call, verb: Verb) -> int:
-    """`/goal status|pause|resume|stop|clear` for the newest run of the workspace (C22)."""
+    """`/goal status|pause|resume|stop|clear` for the newest run of the workspace."""
     if verb == "status":
         return await show_status(call, None)
     async with call.runs() as runs:

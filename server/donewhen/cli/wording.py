@@ -53,7 +53,7 @@ def duration(seconds: float) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Money that a run cost: unknown is said, never shown as 0 (A16)."""
+    """Money that a run cost: unknown is said, never shown as 0."""
     return "cost unknown" if usd is None else f"${usd:.2f}"
 
 

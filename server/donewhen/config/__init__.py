@@ -308,7 +308,7 @@ def _read(
 
 def read_setting(setting: Setting, value: Any, where: str, folder: Path | None = None, *, text: bool = False) -> Any:
     """What a setting is where it is said, as a value of TOML or JSON or, with `text`, as on a command line. `folder` is
-    where `@FILE` is looked for, None: only an absolute path will do. Raises InvalidGoal that names the field (C1)."""
+    where `@FILE` is looked for, None: only an absolute path will do. Raises InvalidGoal that names the field."""
     try:
         read = setting.read(value) if text else setting.read_typed(value)
         return _prompt(setting, read, folder) if setting.kind is kinds.PROMPT else read

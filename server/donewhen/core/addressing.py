@@ -1,4 +1,4 @@
-"""Text that is meant for the judge, not for whoever reads code (A11): orders, imitated delimiters and verdicts.
+"""Text that is meant for the judge, not for whoever reads code: orders, imitated delimiters and verdicts.
 
 One sign alone is common in honest work ("requirements are met", a chat template, "reviewer:"), so most need a second
 one nearby. Nothing here decides a verdict: what is found is shown, and blocks until it is gone or a person accepts it.

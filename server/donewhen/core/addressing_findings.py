@@ -1,4 +1,4 @@
-"""Text that came up during a run and addresses the judge (A11). What stood there before is shown and blocks nothing."""
+"""Text that came up during a run and addresses the judge. What stood there before is shown and blocks nothing."""
 
 from __future__ import annotations
 

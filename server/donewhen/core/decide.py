@@ -44,7 +44,7 @@ class RunAudit:
 @dataclass(frozen=True, slots=True)
 class AskJudge:
     """What the judge is asked: about requirements; without any, whether the evidence confirms the worker's claim that
-    it is blocked, or the goal impossible (C9)."""
+    it is blocked, or the goal impossible."""
 
     requirements: tuple[Requirement, ...]
 
@@ -92,7 +92,7 @@ Action = RunWorker | RunAudit | AskJudge | RunTrials | Confirm | Ask | AwaitPers
 
 def decide(state: RunState, seconds: float = 0.0) -> Action:
     """The next action of a run that is not ended, so many seconds of work after its last entry. The order of the rules
-    is the rule (C2, C9, A2, A6, A14, A15)."""
+    is the rule."""
     action = _decided(state, seconds)
     if isinstance(action, Stop) and action.status in _LIMITED and state.last_error is not None:
         # Whichever limit came first: what the worker last ran into is why.
@@ -141,7 +141,7 @@ def _completed(state: RunState) -> Action | None:
 
 
 def _out_of(state: RunState, seconds: float) -> Action | None:
-    """Time and money, whatever else is open (C4)."""
+    """Time and money, whatever else is open."""
     timeout, budget, tokens = state.limit("timeout"), state.goal.limits.budget, state.goal.limits.token_budget
     if timeout is not None and state.elapsed_after(seconds) >= timeout:
         return Stop("timed_out", f"the time limit of {timeout:g} s is reached")
@@ -178,7 +178,7 @@ def _judgement(state: RunState) -> Action | None:
         return None
     if state.outages >= MAX_OUTAGES:
         if about_claim:
-            return None  # a person can tell, too (C9), and is asked
+            return None  # a person can tell, too, and is asked
         return Pause(f"the judge could not be asked: {state.outage_reason}")
     return AskJudge(wanted)
 
@@ -201,7 +201,7 @@ def _bare(state: RunState) -> Action | None:
 
 
 def _person(state: RunState) -> Action | None:
-    """An open interrupt is never skipped by the loop itself (A2); a confirmed ending ends the run."""
+    """An open interrupt is never skipped by the loop itself; a confirmed ending ends the run."""
     if state.ending is not None:
         return Stop(*state.ending)
     if state.redo is not None and state.redo.suspended:
@@ -241,7 +241,7 @@ def _hears_of_trials(state: RunState) -> bool:
 
 
 def _given_up(state: RunState) -> Action | None:
-    """At equal counts the cap wins over the stall (A14)."""
+    """At equal counts the cap wins over the stall."""
     cap, stall = state.limit("max_iterations"), state.limit("stall_after")
     if state.redo is not None:
         return None
@@ -272,7 +272,7 @@ def _repeats(state: RunState) -> int:
 
 
 def _questions(state: RunState) -> Action | None:
-    """Once only requirements remain that nothing can decide, the worker is not called again (A19)."""
+    """Once only requirements remain that nothing can decide, the worker is not called again."""
     remaining = {view.requirement_id for view in assess(state) if view.status not in ("met", "waived")}
     open_ones = [r for r in state.goal.requirements if r.id in remaining]
     if not open_ones or state.open_findings or not all(undecidable(state, r) for r in open_ones):

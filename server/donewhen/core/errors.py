@@ -24,8 +24,8 @@ DoneWhenError
 │   └── OtherRevision      the files are not, or no longer, those of the revision that was asked about
 ├── ModelFailed            a model didn't answer; `kind` says why
 ├── OverBudget             the next call to a model could pass a budget: it was not made
-├── JudgeOutage            the judge couldn't be asked (A6)
-└── WorkerFailed           the worker's turn ended with an error (C8)
+├── JudgeOutage            the judge couldn't be asked
+└── WorkerFailed           the worker's turn ended with an error
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class DoneWhenError(Exception):
 
 
 class InvalidGoal(DoneWhenError, ValueError):
-    """A goal or limit that can't be what it says; the message names the field (C1).
+    """A goal or limit that can't be what it says; the message names the field.
 
     >>> from donewhen import InvalidGoal, Limits
     >>> try:
@@ -152,7 +152,7 @@ class PersonNeeded(DoneWhenError):
 
 
 class HeldElsewhere(PersonNeeded):
-    """Another process owns the run and didn't give it up; the message names the holder (C20)."""
+    """Another process owns the run and didn't give it up; the message names the holder."""
 
 
 class PluginConflict(UsageError):
@@ -205,7 +205,7 @@ class WorkspaceError(DoneWhenError):
 
 
 class ChangedMeanwhile(WorkspaceError):
-    """A guarded write found other content than was read; `current` is what stands there now (A20)."""
+    """A guarded write found other content than was read; `current` is what stands there now."""
 
     def __init__(self, path: str, current: str | None) -> None:
         super().__init__(f"{path} changed since it was read; nothing was written")
@@ -242,7 +242,7 @@ class OverBudget(DoneWhenError):
 
 
 class JudgeOutage(DoneWhenError):
-    """The judge couldn't be asked: an outage, never a verdict (A6). `final`: asking again is no use before a person
+    """The judge couldn't be asked: an outage, never a verdict. `final`: asking again is no use before a person
     changed something. `usage` is what asking cost all the same. A callable judge may raise it.
 
     >>> from donewhen import JudgeOutage, run_goal
@@ -259,7 +259,7 @@ class JudgeOutage(DoneWhenError):
 
 
 class WorkerFailed(DoneWhenError):
-    """The worker's turn ended with an error; the iteration is recorded with it (C8). `final`: another turn is no use
+    """The worker's turn ended with an error; the iteration is recorded with it. `final`: another turn is no use
     before a person changed something, and the run ends. `usage` is what the turn cost all the same, where that is
     known. A worker may raise it.
 

@@ -244,7 +244,7 @@ class AuditFinished:
 
 @dataclass(frozen=True, slots=True)
 class AuditAbandoned:
-    """The audit was not finished, and isn't counted (C21)."""
+    """The audit was not finished, and isn't counted."""
 
     iteration: int
     reason: str
@@ -289,7 +289,7 @@ class JudgeStarted:
 
 @dataclass(frozen=True, slots=True)
 class JudgeFinished:
-    """The judge's verdict. `revision_after` is the workspace's when it came: a verdict is dropped if it moved (A9).
+    """The judge's verdict. `revision_after` is the workspace's when it came: a verdict is dropped if it moved.
 
     `verdict` is None where the reply could not be used; `reason` says why: its requirements are unverified.
     """
@@ -311,7 +311,7 @@ class JudgeFinished:
 @dataclass(frozen=True, slots=True)
 class ClaimJudged:
     """What the judge says to the worker's claim that it is blocked, or that the goal is impossible. `confirmed` is None
-    where it can't tell: then a person is asked (C9)."""
+    where it can't tell: then a person is asked."""
 
     confirmed: bool | None
     reason: str
@@ -321,7 +321,7 @@ class ClaimJudged:
 
 @dataclass(frozen=True, slots=True)
 class JudgeFailed:
-    """An outage: the judge could not be asked. It uses up no iteration (A6). `final`: asking again is no use before a
+    """An outage: the judge could not be asked. It uses up no iteration. `final`: asking again is no use before a
     person changed something."""
 
     reason: str
@@ -386,7 +386,7 @@ class LimitsRaised:
 
 @dataclass(frozen=True, slots=True)
 class RunResumed:
-    """A person lets a paused, interrupted or limited run go on; nothing is reset (C20). `approve` tightens the run's
+    """A person lets a paused, interrupted or limited run go on; nothing is reset. `approve` tightens the run's
     approval, `askable` says whether somebody is there to be asked now; None leaves them."""
 
     approve: Approve | None = None

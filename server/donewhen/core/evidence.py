@@ -287,7 +287,7 @@ class Evidence:
     """An immutable record of something that the server observed.
 
     It holds for the revision at which it was both begun and ended: `revision` and `revision_after` differ where
-    files changed meanwhile, and then it proves nothing (A9). `turn` counts the worker turns that had ended when it
+    files changed meanwhile, and then it proves nothing. `turn` counts the worker turns that had ended when it
     was begun; `scope` are the globs of a narrower scope, empty for the whole revision, and `scope_digest` the
     content of that scope.
     """

@@ -1,4 +1,4 @@
-"""What a worker is told about an audit: exactly what is not proven, why, and where (C3).
+"""What a worker is told about an audit: exactly what is not proven, why, and where.
 
 Everything in it is the server's own observation. It is bounded; where something is cut, the cut is marked and the
 end is kept, since the end of a runner's output is what decides.
@@ -77,7 +77,7 @@ def outputs_of(views: Sequence[RequirementView], evidence: Mapping[str, Evidence
 
 
 def keep_ends(text: str, limit: int) -> str:
-    """At most `limit` characters of text: a quarter from its head, the rest from its tail, the cut marked (A12)."""
+    """At most `limit` characters of text: a quarter from its head, the rest from its tail, the cut marked."""
     if len(text) <= limit:
         return text
     head = limit // 4

@@ -337,7 +337,7 @@ def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
 
 
 def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
-    """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted (C21)."""
+    """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted."""
     written_off = fold_calls.written_off(fold_calls.written_off(state, "worker"), "judge")
     state = cut_off(fold_calls.unreported(written_off), event.reason)
     return replace(

@@ -201,7 +201,7 @@ def judge_started(state: RunState, event: e.JudgeStarted, at: float) -> RunState
 
 
 def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunState:
-    """Takes a verdict in: strictly, and not at all where the revision moved meanwhile, even if it came back (A9)."""
+    """Takes a verdict in: strictly, and not at all where the revision moved meanwhile, even if it came back."""
     state = judge_paid(written_off(state, "judge"), event.usage)
     counted = replace(state, judging=(), outages=0, outage_reason="", judge_score=event.score)
     if state.disturbed is not None or not event.revision == event.revision_after == state.revision:
@@ -224,7 +224,7 @@ def _verdicts(state: RunState, event: e.JudgeFinished) -> Iterable[RequirementVe
 
 def _cited(state: RunState, finding: RequirementVerdict) -> RequirementVerdict:
     """`met` stands only with evidence that the server recorded, that is fresh and shows something, and never on a turn
-    that failed (C8)."""
+    that failed."""
     if finding.finding != "met":
         return finding
     if state.last_error is not None:
@@ -260,7 +260,7 @@ def _scope(state: RunState, event: e.JudgeFinished, finding: RequirementVerdict)
 
 
 def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
-    """A confirmed claim ends the run; any other is for a person (C9)."""
+    """A confirmed claim ends the run; any other is for a person."""
     state = judge_paid(written_off(state, "judge"), event.usage)
     state = replace(state, judging=(), outages=0, outage_reason="")
     claim = state.claim

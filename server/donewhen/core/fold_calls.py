@@ -17,7 +17,7 @@ def call_started(state: RunState, event: c.CallStarted, at: float) -> RunState:
 
 
 def call_finished(state: RunState, event: c.CallFinished, at: float) -> RunState:
-    """Counted once; what comes after the call was written off changes nothing (C19)."""
+    """Counted once; what comes after the call was written off changes nothing."""
     started = state.open_calls.get(event.call_id)
     if started is None:
         return state
@@ -69,7 +69,7 @@ def worker_paid(state: RunState, usage: Usage) -> RunState:
 
 
 def judge_paid(state: RunState, usage: Usage) -> RunState:
-    """What asking the judge cost: it is the latest iteration's (A16)."""
+    """What asking the judge cost: it is the latest iteration's."""
     iterations = state.iterations
     if iterations:
         iterations = (*iterations[:-1], replace(iterations[-1], usage=iterations[-1].usage + usage))

@@ -14,7 +14,7 @@ from donewhen.core.work import RunWarning
 
 
 def run_halted(state: RunState, event: p.RunHalted, at: float) -> RunState:
-    """The loop stands still: an open turn goes on where it is, an audit that had begun is not counted (C21)."""
+    """The loop stands still: an open turn goes on where it is, an audit that had begun is not counted."""
     state = written_off(written_off(state, "worker"), "judge")
     if event.halt.stage == "turn":
         state = unreported(state)
@@ -79,7 +79,7 @@ def pending_calls(conversation: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 def standing_still(state: RunState) -> bool:
     """True where the open turn waits for a person about a tool call that had no effect yet: nothing is lost by going
-    on from there, and no model call is repeated (C23)."""
+    on from there, and no model call is repeated."""
     asking = any(one.about.startswith(("tool:", "plugin:")) for one in state.interrupts)
     return asking and bool(pending_calls(state.conversation))
 

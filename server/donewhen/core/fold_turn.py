@@ -61,7 +61,7 @@ def _still_recorded(state: RunState) -> dict[str, str]:
 
 
 def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState:
-    """A turn that failed is recorded with its error and is not audited as if it had answered (C8, A4)."""
+    """A turn that failed is recorded with its error and is not audited as if it had answered."""
     result = event.result
     off = worker_paid(written_off(state, "worker"), result.usage)
     failed = result.error is not None
@@ -109,7 +109,7 @@ def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunSta
 
 
 def cut_off(state: RunState, reason: str) -> RunState:
-    """What an open turn has cost stands in a record of its iteration, so that the records add up to the total (A16);
+    """What an open turn has cost stands in a record of its iteration, so that the records add up to the total;
     the turn's own record takes its place once the turn ran to its end."""
     turn = state.turn
     if turn is None or state.unfinished_usage == Usage():
@@ -132,7 +132,7 @@ def _without(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
 
 
 def _conversation(state: RunState, again: bool) -> tuple[Message, ...]:
-    """A turn that runs again goes on from where it began; without preserved context each begins anew (C5)."""
+    """A turn that runs again goes on from where it began; without preserved context each begins anew."""
     if not state.options.preserve_context:
         return ()
     return state.conversation_before if again else state.conversation

@@ -88,7 +88,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What ends a run that is not proven. None is unlimited, and always a person's explicit choice (C1).
+    """What ends a run that is not proven. None is unlimited, and always a person's explicit choice.
 
     Times are in seconds, money in US dollars.
 

@@ -1,4 +1,4 @@
-"""Whether the judge is another model than the worker's (C14)."""
+"""Whether the judge is another model than the worker's."""
 
 from __future__ import annotations
 

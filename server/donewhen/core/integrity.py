@@ -1,4 +1,4 @@
-"""Whether what the proof rests on, beside the files that trials divide, is still what it was (A10).
+"""Whether what the proof rests on, beside the files that trials divide, is still what it was.
 
 Tests, their data and the configuration of their runners are tried, not read (`core/trials.py`). What no trial can put
 back is compared: the goal file, files that the goal protects, programs and packages that the workspace's revisions

@@ -135,7 +135,7 @@ class ProgramFact:
 
 @dataclass(frozen=True, slots=True)
 class AddressingFact:
-    """Text that addresses the judge (A11), quoted so that it can do no harm.
+    """Text that addresses the judge, quoted so that it can do no harm.
 
     `source` is empty for a file's text, `name` for its name, `test` for a test's, and otherwise says what printed it;
     then `path` may be empty. `why` is half a sentence. `standing` is as in IntegrityFinding.

@@ -25,7 +25,7 @@ _RESULTS = ("tool_result", "function_call_output")
 
 def messages_of(given: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
     """Messages as model providers and frameworks write them: `role`, and `content` as a text or a list of parts, with
-    tool calls and their results in the shapes of OpenAI, Anthropic and Strands. System messages are left out (C13).
+    tool calls and their results in the shapes of OpenAI, Anthropic and Strands. System messages are left out.
     Raises UsageError with the place of one that is none."""
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
         raise UsageError(f"messages is a sequence: messages=[...]; it is {type(cast('object', given)).__name__}")

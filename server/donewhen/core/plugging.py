@@ -91,14 +91,14 @@ class ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Refine:
-    """An `after_turn` answer: the same turn goes on with this feedback (C17). The goal is not touched by it."""
+    """An `after_turn` answer: the same turn goes on with this feedback. The goal is not touched by it."""
 
     feedback: str
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeDirective:
-    """How a halted turn goes on (C23).
+    """How a halted turn goes on.
 
     `skip_model_call`: the model's last message stands, and its calls that have no result yet are made; else those are
     answered as not done, and the model is asked again. `restore_message` replaces the model's last message.

@@ -110,13 +110,13 @@ def needed_editor_reports(state: RunState) -> tuple[Requirement, ...]:
 
 def needed_judgements(state: RunState) -> tuple[Requirement, ...]:
     """What the judge is to be asked about: never before the first turn, never on a turn that failed, whatever it left
-    behind (C8, A4), never while a check fails or an integrity finding is open (cheaper, and safer)."""
+    behind, never while a check fails or an integrity finding is open (cheaper, and safer)."""
     return () if state.open_findings else _for_the_judge(state)
 
 
 def findings_alone(state: RunState) -> bool:
     """True where open integrity findings are all that a person can settle now, and nothing is left that a worker could
-    do: every requirement is met or waived, waits for the judge, who isn't asked before (A10), or for a person."""
+    do: every requirement is met or waived, waits for the judge, who isn't asked before, or for a person."""
     if not state.open_findings:
         return False
     unsettled = {view.requirement_id for view in assess(state) if view.status not in PROVEN}
@@ -137,7 +137,7 @@ def _for_the_judge(state: RunState) -> tuple[Requirement, ...]:
 
 
 def undecidable(state: RunState, requirement: Requirement) -> bool:
-    """True where neither a check nor the judge can decide it at this revision: only a person can (A19)."""
+    """True where neither a check nor the judge can decide it at this revision: only a person can."""
     if requirement.problems and _in_doubt(state, requirement):
         return all(_check_proof(state, check).status == "met" for check in requirement.checks)
     if requirement.checks or (requirement.problems and state.options.judge is None):
@@ -160,7 +160,7 @@ def _in_doubt(state: RunState, requirement: Requirement) -> bool:
 
 
 def unmet_signature(state: RunState) -> str:
-    """Identity of what an iteration ended with: the same one `stall_after` times in a row is a stall (A14)."""
+    """Identity of what an iteration ended with: the same one `stall_after` times in a row is a stall."""
     views = [f"{v.requirement_id}\0{v.status}\0{_stable(state, v)}" for v in assess(state) if v.status not in PROVEN]
     findings = [known.finding.key for known in state.open_findings]
     parts = [state.revision, state.response_digest, state.last_error or "", *views, *findings]

@@ -1,4 +1,4 @@
-"""Whether and how a run can go on (C20)."""
+"""Whether and how a run can go on."""
 
 from __future__ import annotations
 

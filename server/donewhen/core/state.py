@@ -32,9 +32,9 @@ KEPT_COMMANDS = 1_000
 """Of the commands that the worker ran, those that may still be cited; of older ones KEPT_OLD_COMMANDS."""
 KEPT_OLD_COMMANDS = 40
 MAX_OUTAGES = 3
-"""Times in a row that the judge can't be asked before the run pauses (A6)."""
+"""Times in a row that the judge can't be asked before the run pauses."""
 MAX_DROPPED = 3
-"""Verdicts that are dropped since files changed meanwhile before the judge is left alone until the next turn (A7)."""
+"""Verdicts that are dropped since files changed meanwhile before the judge is left alone until the next turn."""
 SIGN_OF_LIFE = 1.0
 """Seconds after its last sign of life in which a run that crashed may still have worked: two heartbeats."""
 

@@ -105,7 +105,7 @@ def _cost(goal: Goal, options: RunOptions, unpriced: Sequence[str]) -> str:
 
 
 def unlimited_warnings(limits: Limits) -> tuple[RunWarning, ...]:
-    """`unlimited` is a person's choice, and shows (C1)."""
+    """`unlimited` is a person's choice, and shows."""
     names = {"max_iterations": "iterations", "timeout": "time"}
     open_ones = [word for name, word in names.items() if getattr(limits, name) is None]
     return (RunWarning("unlimited", f"this run has no limit of {' and '.join(open_ones)}"),) if open_ones else ()

@@ -1,4 +1,4 @@
-"""What a Python callable that proves something says (C15)."""
+"""What a Python callable that proves something says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from donewhen.core.evidence import Outcome
 
 
 def judged(found: Any) -> tuple[Outcome, str]:
-    """What a validator's value says. Nothing is coerced: a value of any other type is an error, never a pass (C15)."""
+    """What a validator's value says. Nothing is coerced: a value of any other type is an error, never a pass."""
     passed, feedback = found, None
     if isinstance(found, Mapping):
         record = cast("Mapping[str, Any]", found)

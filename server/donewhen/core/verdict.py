@@ -1,4 +1,4 @@
-"""What a judge or a check found. Construction is strict: nothing is coerced (A1)."""
+"""What a judge or a check found. Construction is strict: nothing is coerced."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RequirementVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A judge's findings for every requirement that it was asked about, each exactly once (C10)."""
+    """A judge's findings for every requirement that it was asked about, each exactly once."""
 
     findings: tuple[RequirementVerdict, ...]
 

@@ -18,7 +18,7 @@ Actor = Literal["person", "worker", "check"]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """How a worker says that its turn ended (C9). Kept for the reader.
+    """How a worker says that its turn ended. Kept for the reader.
 
     >>> from donewhen import Claim
     >>> Claim("blocked", "there is no key").state
@@ -31,7 +31,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and US dollars. `usd` is None where the cost isn't known, never 0 (A16). A worker reports its own with a
+    """Tokens and US dollars. `usd` is None where the cost isn't known, never 0. A worker reports its own with a
     `TurnResult`.
 
     >>> from donewhen import Usage
@@ -73,7 +73,7 @@ class WorkerStep:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """The end of a worker's turn. `error` is set where the turn failed; then nothing else of it counts (C8). `final`:
+    """The end of a worker's turn. `error` is set where the turn failed; then nothing else of it counts. `final`:
     another turn is no use before a person changed something. `usage` is what was not accounted call by call: unknown
     unless the worker says so.
 

@@ -250,7 +250,7 @@ class ActiveRun:
     # ----------------------------------------------------------------------------------- interrupts
 
     async def ask(self, interrupt: Interrupt) -> Answer:
-        """Opens an interrupt and waits for a person's answer, however long (A2). One that came after the turn which
+        """Opens an interrupt and waits for a person's answer, however long. One that came after the turn which
         asked was cut off is taken; one that is open still, since the turn goes on from there, is not asked twice."""
         opened = self.numbered(interrupt)
         late = self.state.late_answers.get(opened.subject)
@@ -291,7 +291,7 @@ class ActiveRun:
 
     async def unless_preempted(self, step: Coroutine[Any, Any, T]) -> T | None:
         """Does a step unless a stop, a pause or the time limit comes first: then the step is cancelled, and has ended
-        with all its processes when this returns None (C4, C19, A3)."""
+        with all its processes when this returns None."""
         task = asyncio.ensure_future(step)
         self._preemption = preemption = Preemption(lambda: self.state, self.watch.look)
         try:
@@ -338,7 +338,7 @@ class ActiveRun:
 
 
 def masked_input(value: Any, mask: Callable[[str], str]) -> Any:
-    """A tool's input without its secrets (C13)."""
+    """A tool's input without its secrets."""
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, Mapping):

@@ -10,7 +10,7 @@ from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
 
 
 def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reason: str, remember: str = "") -> Answer:
-    """The answer, if the interrupt takes one of that kind. A false-like text is an answer (C23)."""
+    """The answer, if the interrupt takes one of that kind. A false-like text is an answer."""
     kinds = {"approve", "deny", "text", "edit"} if asked.kind == "approval" else {"approve", "deny", "text"}
     if asked.about == "start":
         kinds = {"approve", "deny"}

@@ -25,7 +25,7 @@ LARGEST = 50_000_000
 
 class RevisionView:
     """The present files, each of them only as far as its content is the one that the revision names: what changed
-    since can't be read, and the verdict is dropped then anyway (A9)."""
+    since can't be read, and the verdict is dropped then anyway."""
 
     def __init__(self, run: ActiveRun, revision: str) -> None:
         self._run = run

@@ -37,7 +37,7 @@ MAX_ROUNDS = 6
 
 
 async def audit(run: ActiveRun, iteration: int) -> None:
-    """One audit. Cut off it isn't counted (C21); what it had found by then is kept."""
+    """One audit. Cut off it isn't counted; what it had found by then is kept."""
     if not await audit_ahead(run, iteration):
         return
     state = run.state
@@ -173,7 +173,7 @@ def _nothing_to_guard(state: RunState) -> bool:
 
 
 async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
-    """What stands between the proof that was agreed on and the one that is run now (A10)."""
+    """What stands between the proof that was agreed on and the one that is run now."""
     state = run.state
     if _nothing_to_guard(state):
         return ()

@@ -1,4 +1,4 @@
-"""Halts and hooks: where plugins stop the loop, and from where it goes on (C23)."""
+"""Halts and hooks: where plugins stop the loop, and from where it goes on."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ FIRST_BACKOFF = 0.5
 
 async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> None:
     """One question to the judge: about these requirements, without any about the worker's claim. An outage is told
-    apart from a verdict (A6)."""
+    apart from a verdict."""
     if not requirements:
         await _ask_about_claim(run)
         return
@@ -54,14 +54,14 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
 
 
 def _masked(verdict: Verdict | None, mask: Callable[[str], str]) -> Verdict | None:
-    """What a judge says without secrets, whatever it was shown (C13)."""
+    """What a judge says without secrets, whatever it was shown."""
     if verdict is None:
         return None
     return Verdict(tuple(replace(one, reason=mask(one.reason)) for one in verdict.findings))
 
 
 async def _ask_about_claim(run: ActiveRun) -> None:
-    """Whether the evidence confirms that the worker is blocked, or that the goal is impossible (C9)."""
+    """Whether the evidence confirms that the worker is blocked, or that the goal is impossible."""
     state = run.state
     open_ids = {view.requirement_id for view in assess(state) if view.status not in ("met", "waived")}
     unproven = tuple(r for r in state.goal.requirements if r.id in open_ids)
@@ -74,7 +74,7 @@ async def _ask_about_claim(run: ActiveRun) -> None:
 
 
 async def _look(run: ActiveRun) -> None:
-    """Whether files changed while the judge thought: then what it said is dropped (A9)."""
+    """Whether files changed while the judge thought: then what it said is dropped."""
     await run.look("person" if run.state.waits_for_person else "check", everywhere=True)
 
 

@@ -55,7 +55,7 @@ class Reading:
         self._refused: dict[str, set[str]] = {}
         """What was said of requests that were refused, by run."""
         self._answering: set[tuple[str, str]] = set()
-        """Interrupts (run, id) whose answer is on its way to the ledger: another one comes too late (A3)."""
+        """Interrupts (run, id) whose answer is on its way to the ledger: another one comes too late."""
         self._followed: dict[str, tuple[float, int, str | None]] = {}
         self.failure: DoneWhenError | None = None
         """Set where the ledger itself failed: the run could not go on, nor could that be recorded."""

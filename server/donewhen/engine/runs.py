@@ -222,7 +222,7 @@ class Supervisor(Control):
         raise NotResumable("no run here can be resumed: `donewhen list` shows all")
 
     async def _take(self, run_id: str, token: str) -> bool:
-        """Becomes the supervisor, after ending what the last one left behind (C20)."""
+        """Becomes the supervisor, after ending what the last one left behind."""
         await self._refuse_second()
         if self._vigils is not None:
             await self._vigils.stand_back()
@@ -494,7 +494,7 @@ def new_token() -> str:
 
 
 def changed_limits(limits: Limits, changes: LimitChanges) -> Limits:
-    """The limits with a person's changes. Raises InvalidGoal for a value that can't be one (C1)."""
+    """The limits with a person's changes. Raises InvalidGoal for a value that can't be one."""
     for one in fields(changes):
         value = getattr(changes, one.name)
         if value is not None:

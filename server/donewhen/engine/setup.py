@@ -65,11 +65,11 @@ class EngineSetup:
     """Held while something on guard is proven again: one process at a time does. None: there is but one."""
     trusted: Callable[[], bool] = lambda: True
     retry_prompt: Callable[[str | None], str] | None = None
-    """Replaces the feedback that a worker is given before each retry (C6)."""
+    """Replaces the feedback that a worker is given before each retry."""
     mask: Callable[[str], str] = lambda text: text
-    """Replaces secrets in what a worker says, before it is kept or shown (C13)."""
+    """Replaces secrets in what a worker says, before it is kept or shown."""
     unsaved: Callable[[str], str | None] = lambda path: None
-    """The text that an editor holds for a file (posix path) where that differs from what is on disk (A20)."""
+    """The text that an editor holds for a file (posix path) where that differs from what is on disk."""
     plugins: Callable[[RunOptions], Plugins | None] = lambda options: None
     """The plugins of one run, made for it alone."""
     observe: Callable[[str, Entry], None] = lambda run_id, entry: None

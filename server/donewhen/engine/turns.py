@@ -92,14 +92,14 @@ def _turn(run: ActiveRun, iteration: int) -> Turn:
 
 
 def _retry(run: ActiveRun) -> str:
-    """The feedback, or what a template of the caller's makes of it (C6)."""
+    """The feedback, or what a template of the caller's makes of it."""
     feedback = _feedback(run)
     template = run.parts.retry_prompt
     return feedback if template is None else template(feedback)
 
 
 def _feedback(run: ActiveRun) -> str:
-    """What is unproven, with reason and evidence, and how the last turn failed where it did (C3, C8)."""
+    """What is unproven, with reason and evidence, and how the last turn failed where it did."""
     state = run.state
     views = assess(state)
     known = {one.id: one for one in (*state.results.values(), *state.editor.values())}

@@ -61,7 +61,7 @@ async def _told(run: ActiveRun, turn: Turn, resuming: Resuming | None, stage: st
 async def _refined(
     run: ActiveRun, worker: Worker, turn: Turn, result: TurnResult, skip: frozenset[str]
 ) -> TurnResult | None:
-    """Critics look at what the worker returned, and may send it back within the same turn (C17)."""
+    """Critics look at what the worker returned, and may send it back within the same turn."""
     plugins = run.parts.plugins
     for number in range(MAX_REFINEMENTS if plugins is not None else 0):
         assert plugins is not None  # the range is empty without them
@@ -118,7 +118,7 @@ def _unsaid(run: ActiveRun) -> Usage:
 
 
 def masked(result: TurnResult, mask: Callable[[str], str]) -> TurnResult:
-    """What a worker says without its secrets (C13)."""
+    """What a worker says without its secrets."""
     return replace(
         result,
         claim=replace(result.claim, text=mask(result.claim.text)),

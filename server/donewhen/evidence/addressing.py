@@ -1,4 +1,4 @@
-"""Looks for text that addresses the judge (A11) where the judge may meet it: in the files that requirements name and
+"""Looks for text that addresses the judge where the judge may meet it: in the files that requirements name and
 those that changed, in their names, in tests' names and messages, and in what checks and commands printed.
 
 What is read is bounded, and kept by its content: an unchanged workspace is read once.

@@ -1,4 +1,4 @@
-"""Secrets out of whatever is stored, shown or sent (C13)."""
+"""Secrets out of whatever is stored, shown or sent."""
 
 from __future__ import annotations
 

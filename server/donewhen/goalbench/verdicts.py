@@ -78,7 +78,7 @@ def credulous_judge() -> CallableJudge:
 
 
 def contradictory_judge() -> CallableJudge:
-    """Names each requirement twice: as met, and as unmet (C10)."""
+    """Names each requirement twice: as met, and as unmet."""
 
     def ask(task: JudgeTask) -> Verdict:
         met, unmet = uniform_verdict(task, "met", "it is done"), uniform_verdict(task, "unmet", "it is not done")
@@ -88,12 +88,12 @@ def contradictory_judge() -> CallableJudge:
 
 
 def incomplete_judge() -> CallableJudge:
-    """Finds everything met, but leaves out the last requirement that it was asked about (C10)."""
+    """Finds everything met, but leaves out the last requirement that it was asked about."""
     return CallableJudge(lambda task: Verdict(uniform_verdict(task, "met", "it is done").findings[:-1]), "incomplete")
 
 
 def overtaken_judge(file: Path) -> CallableJudge:
-    """Finds everything met, but while it thinks somebody empties a file: its verdict is about what was (A9)."""
+    """Finds everything met, but while it thinks somebody empties a file: its verdict is about what was."""
 
     def ask(task: JudgeTask) -> Verdict:
         file.write_text("", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A judge asked on its own: no loop, no side effect (C16)."""
+"""A judge asked on its own: no loop, no side effect."""
 
 from __future__ import annotations
 

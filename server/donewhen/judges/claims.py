@@ -1,4 +1,4 @@
-"""What somebody said, fenced: it may be read, and proves nothing (C16)."""
+"""What somebody said, fenced: it may be read, and proves nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One conversation with a judge's model: looks, the reply, and one correction at most (C11, C12)."""
+"""One conversation with a judge's model: looks, the reply, and one correction at most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question to a judge: requirements, and the evidence chosen for each within a bound (A12, A17, A18).
+"""The question to a judge: requirements, and the evidence chosen for each within a bound.
 
 Deterministic: the same files, results and observed commands give the same text, byte for byte. Evidence has ids of the
 prompt's own (E1, E2, ...), which `Question.sources` map to what they stand for.

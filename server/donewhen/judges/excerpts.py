@@ -1,4 +1,4 @@
-"""The part of a long text that fits: its head, its tail and what matters between, every cut marked (A12)."""
+"""The part of a long text that fits: its head, its tail and what matters between, every cut marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Untrusted text in prompts: it can't close its fence, imitate one, or speak in another role's name (A11).
+"""Untrusted text in prompts: it can't close its fence, imitate one, or speak in another role's name.
 
 What is neutralised stays visible: angle brackets of imitated tags become `&lt;` and `&gt;`, imitated role markers,
 headings and verdicts get `[quoted]` before them, and characters that can't be seen become escapes.
@@ -70,7 +70,7 @@ def label(text: str, length: int = LABEL_LENGTH) -> str:
 
 
 def clipped(text: str, length: int) -> str:
-    """At most `length` characters (40 at least): head and tail, with a mark of what was cut between them (A12)."""
+    """At most `length` characters (40 at least): head and tail, with a mark of what was cut between them."""
     if len(text) <= length:
         return text
     room = max(length - 34, 6)

@@ -54,7 +54,7 @@ async def gather(
 
 
 def _usable(task: JudgeTask) -> tuple[Evidence, ...]:
-    """A goal that isn't about the response never sees one: it would prove nothing, and persuade (A17)."""
+    """A goal that isn't about the response never sees one: it would prove nothing, and persuade."""
     if task.goal.about == "response":
         return task.evidence
     return tuple(one for one in task.evidence if not isinstance(one.observation, ObservedResponse))

@@ -17,7 +17,7 @@ from donewhen.ports.judging import VerdictCache
 
 
 class LlmJudge:
-    """Audits with one model; each audit is a conversation of its own (C12).
+    """Audits with one model; each audit is a conversation of its own.
 
     `cache` keeps verdicts by all that the model was asked; `mask` takes secrets out; `member` tells
     members of a panel apart that share a model. Raises InvalidGoal

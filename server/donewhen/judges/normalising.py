@@ -1,5 +1,5 @@
 """What differs from run to run without meaning anything: the prompt leaves it out, so that equal evidence gives an
-equal prompt, byte for byte (A17)."""
+equal prompt, byte for byte."""
 
 from __future__ import annotations
 

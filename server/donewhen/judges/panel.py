@@ -22,7 +22,7 @@ _UNDECIDED: Finding = "unverified"
 class PanelJudge:
     """Asks its members side by side. `majority` takes more than half of all members, `unanimity` every one; where they
     don't agree so far, the requirement is `unverified`. A member that can't be asked counts as one that didn't agree;
-    where its voice could still decide, the whole is an outage (A6)."""
+    where its voice could still decide, the whole is an outage."""
 
     def __init__(self, members: Sequence[Judge], rule: PanelRule) -> None:
         if not members:

@@ -1,4 +1,4 @@
-"""Reading a judge's reply, strictly: what is not exactly a verdict is none, and nothing is coerced (A1, C10, C11)."""
+"""Reading a judge's reply, strictly: what is not exactly a verdict is none, and nothing is coerced."""
 
 from __future__ import annotations
 

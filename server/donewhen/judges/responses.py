@@ -16,7 +16,7 @@ _HEAD, _TAIL = 0.35, 0.5
 
 
 def response_blocks(material: Material) -> Iterator[Block]:
-    """The latest response, as one block; one that is not fresh is none of this turn's, and not shown (A4)."""
+    """The latest response, as one block; one that is not fresh is none of this turn's, and not shown."""
     found = [
         (evidence, evidence.observation)
         for evidence in material.evidence

@@ -51,7 +51,7 @@ class OutageJudge:
         return f"outage then {self._then.identity}"
 
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
-        """Raises JudgeOutage while the outage lasts (A6)."""
+        """Raises JudgeOutage while the outage lasts."""
         self.calls += 1
         if self._left is None or self.calls <= self._left:
             raise JudgeOutage(self._reason)
@@ -69,12 +69,12 @@ def refusing_judge(reason: str = "the evidence does not show it") -> CallableJud
 
 
 def undecided_judge(reason: str = "the evidence does not decide it") -> CallableJudge:
-    """Finds that nothing can be verified (A19)."""
+    """Finds that nothing can be verified."""
     return CallableJudge(lambda task: uniform_verdict(task, "unverified", reason), "undecided")
 
 
 def garbage_judge(reason: str = "the reply could not be read: '<<<yes!!'") -> CallableJudge:
-    """Answers with something that is no verdict (C11)."""
+    """Answers with something that is no verdict."""
     return CallableJudge(lambda _: Judgement(None, Usage(), reason=reason), "garbage")
 
 

@@ -1,4 +1,4 @@
-"""How the room of a prompt is shared: evenly over requirements, unused shares to the others (A18)."""
+"""How the room of a prompt is shared: evenly over requirements, unused shares to the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge asked alone: `judge_goal` and `ajudge_goal`. No loop, no side effect (C16)."""
+"""A judge asked alone: `judge_goal` and `ajudge_goal`. No loop, no side effect."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def wanted_goal(
 
 
 def without_prefix(text: str) -> str:
-    """The objective of `/goal OBJECTIVE`; any other text as it is (C22)."""
+    """The objective of `/goal OBJECTIVE`; any other text as it is."""
     found = _PREFIX.match(text)
     return text if found is None else text[found.end() :]
 

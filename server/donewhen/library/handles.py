@@ -155,8 +155,8 @@ class GoalRun:
 
 
 class _Events:
-    """Tells a caller what a run comes to: first that it runs, then each iteration with its verdict, last its end
-    (C18). A callback that fails is warned of, and does no harm to the run."""
+    """Tells a caller what a run comes to: first that it runs, then each iteration with its verdict, last its
+    end. A callback that fails is warned of, and does no harm to the run."""
 
     def __init__(self, session: Session, tell: OnEvent) -> None:
         self._session = session

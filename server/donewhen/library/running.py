@@ -363,7 +363,7 @@ def _checked(others: Mapping[str, Any]) -> dict[str, Any]:
 def limited(
     parts: RunParts, changes: LimitChanges, stall_after: int | None = None, check_timeout: Time | None = None
 ) -> RunParts:
-    """The parts with limits over the goal's own. Raises InvalidGoal for one that can't be (C1)."""
+    """The parts with limits over the goal's own. Raises InvalidGoal for one that can't be."""
     goal = parts.goal
     if goal is None:
         return parts

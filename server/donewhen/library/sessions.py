@@ -113,7 +113,7 @@ class Session:
 
 
 def _returned(state: RunState) -> str | None:
-    """What validators are still to look at, from before the run stood still: nothing that ran runs again (C23)."""
+    """What validators are still to look at, from before the run stood still: nothing that ran runs again."""
     result = state.halt.result if state.halt is not None else None
     return state.returned if result is None else result.returned
 

@@ -81,7 +81,7 @@ async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
 
 
 async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
-    """An empty text is an answer too (C23); no text is none. Without a response, it is asked again."""
+    """An empty text is an answer too; no text is none. Without a response, it is asked again."""
     if argument.response is None:
         folder = await folder_of(session, argument.run_id)
         view = await folder.runs.view(argument.run_id)

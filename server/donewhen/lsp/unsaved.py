@@ -1,4 +1,4 @@
-"""Text that the client holds and the disk doesn't: nothing may be written over it silently (A20)."""
+"""Text that the client holds and the disk doesn't: nothing may be written over it silently."""
 
 from __future__ import annotations
 

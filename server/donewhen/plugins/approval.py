@@ -1,4 +1,4 @@
-"""The approval gate: a tool call goes through, is asked about, or is turned down. A plugin like any other (C24).
+"""The approval gate: a tool call goes through, is asked about, or is turned down. A plugin like any other.
 
 It is essential, hence the innermost wrapper: it sees the input that would really be used, whatever wrappers further out
 made of it, and what they answer in a tool's stead had no effect to be asked about.

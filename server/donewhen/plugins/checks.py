@@ -76,7 +76,7 @@ class PluginChecker:
             if limit.expired():
                 return Outcome.TIMED_OUT, f"timed out after {timeout:g} s"
             return Outcome.FAILED, f"the plugin {one.plugin} failed: {told(error)}"
-        except FAILURES as error:  # an exception is a failed check with its message (C15)
+        except FAILURES as error:  # an exception is a failed check with its message
             return Outcome.FAILED, f"the plugin {one.plugin} failed: {told(error)}"
         outcome, reason = _judged(found)
         return outcome, reason if outcome is not Outcome.NOT_RUN else f"the plugin {one.plugin}: {reason}"

@@ -1,4 +1,4 @@
-"""A critic: looks at what the worker returned, and sends it on within the same turn (C17)."""
+"""A critic: looks at what the worker returned, and sends it on within the same turn."""
 
 from __future__ import annotations
 

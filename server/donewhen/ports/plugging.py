@@ -98,7 +98,7 @@ class PluginHost(Protocol):
         ...
 
     async def ask(self, interrupt: Interrupt) -> Answer:
-        """Opens an interrupt (its id is assigned) and waits for a person's answer, however long (A2)."""
+        """Opens an interrupt (its id is assigned) and waits for a person's answer, however long."""
         ...
 
     async def switch_off(self, plugin: str, hook: str, reason: str, *, essential: bool = False) -> None:

@@ -70,7 +70,7 @@ class GoalFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a worker is given for one iteration (C3). `feedback` is None in the first."""
+    """What a worker is given for one iteration. `feedback` is None in the first."""
 
     run_id: str
     iteration: int
@@ -82,13 +82,13 @@ class Turn:
     notes: tuple[str, ...] = ()
     """What plugins add to what the worker is told."""
     refinement: int = 0
-    """Above 0: the same turn goes on, `feedback` is a critic's, and the worker's context is as it left it (C17)."""
+    """Above 0: the same turn goes on, `feedback` is a critic's, and the worker's context is as it left it."""
     resume: ResumeDirective | None = None
     """The turn was halted or suspended and goes on where it stood: `context.conversation` holds what was said, no model
-    call is repeated, no tool that ran runs again (C23)."""
+    call is repeated, no tool that ran runs again."""
     preserve_context: bool = True
     """True: a worker with a conversation goes on with it. False: it starts from its original one and the latest
-    feedback; files stay as they are (C5)."""
+    feedback; files stay as they are."""
 
 
 class Calls(Protocol):
@@ -172,7 +172,7 @@ class TurnContext(Protocol):
     @property
     def conversation(self) -> tuple[Message, ...]:
         """What was said so far, in earlier turns and this one; `calls.end`, `keep`, `tool_finished` add to it. Empty at
-        the start of each turn where context isn't preserved (C5)."""
+        the start of each turn where context isn't preserved."""
         ...
 
     async def keep(self, message: Message) -> None:
@@ -194,7 +194,7 @@ class TurnContext(Protocol):
         ...
 
     def unsaved(self, path: str) -> str | None:
-        """The text that an editor holds for a file, where that differs from what is on disk (A20)."""
+        """The text that an editor holds for a file, where that differs from what is on disk."""
         ...
 
 
@@ -210,7 +210,7 @@ class Worker(Protocol):
         ...
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
-        """One turn. Raises WorkerFailed for a turn that ended with an error (C8)."""
+        """One turn. Raises WorkerFailed for a turn that ended with an error."""
         ...
 
 
@@ -230,9 +230,9 @@ class JudgeTask:
 
     `evidence` are check results, editor reports and observed commands; those that aren't fresh at `revision` can't be
     cited. With a `claim` the question is another one: whether the evidence confirms that the worker is blocked, or that
-    the goal is impossible (C9); then `requirements` are those that are not proven.
+    the goal is impossible; then `requirements` are those that are not proven.
 
-    `messages` are what was said in a conversation, for a judge that is asked alone (C16); a run has none. They are
+    `messages` are what was said in a conversation, for a judge that is asked alone; a run has none. They are
     shown as claims, and nothing can be proven by them. `kept` false: no verdict is taken from a cache or put into one.
     `cited` is the evidence that earlier verdicts of the run rested on.
     """
@@ -307,7 +307,7 @@ class AuditContext(Protocol):
 
 
 class Judge(Protocol):
-    """Audits evidence against requirements. Raises JudgeOutage where it can't be asked (A6), and lets OverBudget
+    """Audits evidence against requirements. Raises JudgeOutage where it can't be asked, and lets OverBudget
     through."""
 
     @property

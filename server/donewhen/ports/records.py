@@ -156,7 +156,7 @@ class Owner:
 
 
 class RunLock(Protocol):
-    """Who may supervise a run in this workspace folder (C20)."""
+    """Who may supervise a run in this workspace folder."""
 
     def acquire(self, run_id: str, token: str) -> None:
         """Becomes the owner, or raises AlreadyRunning or HeldElsewhere, which name the holder. Returns at once."""

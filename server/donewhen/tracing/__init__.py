@@ -1,4 +1,4 @@
-"""Runs as OpenTelemetry spans, by the conventions for generative AI (C25): the judge apart from the worker.
+"""Runs as OpenTelemetry spans, by the conventions for generative AI: the judge apart from the worker.
 
 Opt-in twice: the extra `tracing` is installed, and the environment names a backend as every OpenTelemetry program
 expects it. Otherwise nothing of OpenTelemetry is imported.

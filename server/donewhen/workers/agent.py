@@ -140,7 +140,7 @@ class _AgentTurn:
         return None
 
     async def _resume(self, directive: ResumeDirective) -> Claim | None:
-        """Makes the calls that have no answer yet, and no others; the model is not asked for what it has said (C23)."""
+        """Makes the calls that have no answer yet, and no others; the model is not asked for what it has said."""
         restored = directive.restore_message
         await self._talk.resume(replace(restored, text=self._desk.mask(restored.text)) if restored else None)
         pending = pending_calls(self._context.conversation)
@@ -177,7 +177,7 @@ class _AgentTurn:
         return done.claim
 
     async def _without_calls(self, text: str, *, cut: bool) -> Claim | None:
-        """A reply in words ends the turn, unless there are none, or they were cut off (C8)."""
+        """A reply in words ends the turn, unless there are none, or they were cut off."""
         if text and not cut:
             return Claim("finished", text)
         self._fruitless += 1

@@ -13,7 +13,7 @@ from donewhen.regular import read_bytes
 
 
 class RecordedFiles:
-    """Changes files under `root`, each only while it is as this worker knows it (A20).
+    """Changes files under `root`, each only while it is as this worker knows it.
 
     `paths` are those that will be changed; their present content is what is known. Raises ChangedMeanwhile where
     somebody else changed one since, WorkspaceError for a path outside or a file that is not as it should be.

@@ -111,7 +111,7 @@ def agent_task(turn: Turn) -> Message:
 
 def agent_refinement(turn: Turn) -> Message:
     """What it is told where a critic sends its turn back: the critic's words, and nothing of what it was told
-    before (C17)."""
+    before."""
     return Message("user", "\n\n".join([REFINED, (turn.feedback or "").strip(), LOOK]))
 
 
@@ -151,7 +151,7 @@ def items(lines: Sequence[str]) -> list[str]:
 
 
 def turn_prompt(turn: Turn) -> str:
-    """All that a worker is told for one turn: objective, requirements with their status, feedback, answers (C3)."""
+    """All that a worker is told for one turn: objective, requirements with their status, feedback, answers."""
     sections = [_objective(turn.goal), _requirements(turn.goal, turn.views)]
     if turn.feedback and turn.feedback.strip():
         sections.append(f"{REVIEW_HEADING if turn.refinement else FEEDBACK_HEADING}\n{turn.feedback.strip()}")

@@ -1,4 +1,4 @@
-"""The ignore rules of a run, kept outside of the workspace: once resumed it goes on with those it began with (A9)."""
+"""The ignore rules of a run, kept outside of the workspace: once resumed it goes on with those it began with."""
 
 from __future__ import annotations
 

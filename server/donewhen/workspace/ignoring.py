@@ -76,7 +76,7 @@ def _regex(line: str) -> tuple[bool, str] | None:
 
 @dataclass
 class IgnoreRules:
-    """The rules of one workspace. They are gathered while its folders are first listed, then frozen (A9).
+    """The rules of one workspace. They are gathered while its folders are first listed, then frozen.
 
     `above` are the rules that hold for all of it, the strongest last, each with the prefix that its paths start with
     (a workspace may be a folder of a repository).

@@ -1,4 +1,4 @@
-"""Who may supervise a run in a workspace folder (C20).
+"""Who may supervise a run in a workspace folder.
 
 Two things say so, and each covers what the other can't. The owner record names the process that supervises; it is
 alive if a process of that pid and birth is. The lock file is held by the supervisor and, through an inherited

@@ -1,4 +1,4 @@
-"""Guarded writes: atomic, inside the workspace, and never over content that the writer has not seen (A20)."""
+"""Guarded writes: atomic, inside the workspace, and never over content that the writer has not seen."""
 
 from __future__ import annotations
 

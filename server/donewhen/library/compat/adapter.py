@@ -56,7 +56,7 @@ class LoopedWorker:
 
     A worker with a list `messages` keeps its own conversation; one that takes `messages` is given it; any other one is
     told its task and its last answer again. Without `preserve_context` each retry starts from how all of that was
-    before the first one, with the latest feedback only (C5).
+    before the first one, with the latest feedback only.
     """
 
     waits_for_person = False
@@ -357,7 +357,7 @@ def about_response(condition: str, limits: Limits, *, instead: str) -> Goal:
 
 async def stood(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
     """The run's state at its end. `kept` is given the last state whatever happens, also where this is cancelled: then
-    the run is cancelled first (A3)."""
+    the run is cancelled first."""
     session = await open_session(parts)
     try:
         await session.start(parts.start)
@@ -371,7 +371,7 @@ async def stood(parts: RunParts, kept: Callable[[RunState], None]) -> RunState:
 
 async def came_to_rest(session: Session, on_interrupt: OnInterrupt | None = None) -> RunState:
     """The run's state once it goes no further. Questions go to `on_interrupt`; without it nobody is there to be asked,
-    and a run that waits for a person is paused. Cancelled, it ends the run, and spends nothing more (A3)."""
+    and a run that waits for a person is paused. Cancelled, it ends the run, and spends nothing more."""
     try:
         while True:
             state = await session.standstill()

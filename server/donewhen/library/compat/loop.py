@@ -92,17 +92,17 @@ class GoalLoop:
     `goal` is what has to be true of the response: a text, which `judge` decides (a JudgeConfig, a model's name, a
     callable or a Judge; without one the model that the worker has as its attribute `model`), or a validator, called as
     `validator(response, agent, **kwargs)`, sync or async, which returns True, False, a ValidationOutcome or a dict
-    with `passed` and `feedback` (C15).
+    with `passed` and `feedback`.
 
     With `workspace` the goal is about that folder: the commands that its text names are run there after each attempt
     and decide, a judge sees their output and the files, and the response counts for nothing; the run is on record, in
     `state_dir` where that is given. A text that names a command or a file is refused without one.
 
     `max_attempts` (10) and `timeout` (3600 seconds for the whole run) are finite unless they are infinite or
-    "unlimited" on purpose, which warns (C1). With `preserve_context` False each retry starts from the original
-    conversation and the latest feedback alone (C5). `resume_prompt_template` makes the retry prompt from the feedback,
-    None where there is none (C6). `name` tells loops apart in messages; `plugins` are hooks of your own, such as a
-    critic that refines each attempt from inside (C17). Raises InvalidGoal with the name of the field.
+    "unlimited" on purpose, which warns. With `preserve_context` False each retry starts from the original
+    conversation and the latest feedback alone. `resume_prompt_template` makes the retry prompt from the feedback,
+    None where there is none. `name` tells loops apart in messages; `plugins` are hooks of your own, such as a
+    critic that refines each attempt from inside. Raises InvalidGoal with the name of the field.
 
     >>> from donewhen import GoalLoop
     >>> def short(response, agent):
@@ -185,7 +185,7 @@ class GoalLoop:
 
     def last_result(self, worker: Callable[..., Any]) -> GoalResult | None:
         """How the latest run of this worker ended; the worker may be given as such, or as `attach` returned it. None
-        before its first run has ended, and while one is under way (C7)."""
+        before its first run has ended, and while one is under way."""
         latest = self._runs.get(_bare(worker))
         return latest.result if latest is not None else None
 
@@ -239,7 +239,7 @@ class Looped:
 
 
 class AsyncLooped(Looped):
-    """An async worker in a goal loop: as `Looped`, to be awaited. Cancelling it ends the run (A3)."""
+    """An async worker in a goal loop: as `Looped`, to be awaited. Cancelling it ends the run."""
 
     async def __call__(self, prompt: Any, /, *others: Any, **named: Any) -> Any:  # type: ignore[override]  # as its worker is
         return await self._run(Asked(prompt, others, named))

@@ -315,7 +315,7 @@ class GoalAgent:
 
     async def _pursued(self, pursuit: _Pursuit) -> Any:
         """To where it stands still. A goal that is paused is kept; what ended is closed, and leaves nothing behind for
-        the next prompt (A5)."""
+        the next prompt."""
         mine = self._goal
         try:
             state = await came_to_rest(pursuit.session, self._pursuing.on_interrupt)
@@ -369,7 +369,7 @@ def _last_reason(state: RunState, working: GoalWorker) -> str:
 
 def goal_command(message: Any) -> tuple[str, str] | None:
     """What a message asks for, a text or a user's message object: `start` with its condition, or one of COMMANDS. None
-    for one that is no goal (C22)."""
+    for one that is no goal."""
     if not isinstance(message, str):
         named = isinstance(message, Mapping)
         content: Any = message.get("content") if named else getattr(message, "content", None)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -514,7 +514,7 @@ def _achieving(ask: Callable[..., Any]) -> Callable[[AuditTask], Any]:
 
 
 def _verdict(said: Mapping[str, Any], task: AuditTask) -> Any:
-    """Strictly: anything but a real boolean is no verdict (A1), nor is what contradicts itself."""
+    """Strictly: anything but a real boolean is no verdict, nor is what contradicts itself."""
     achieved, reason = said["achieved"], said.get("reason", "")
     if not isinstance(achieved, bool) or not isinstance(reason, str):
         return _unusable("achieved must be True or False, and reason a text")

@@ -43,7 +43,7 @@ class ValidationOutcome:
 @dataclass(frozen=True, slots=True)
 class GoalAttempt:
     """One attempt: a turn of the worker and what was found of its response. `error` is set where the turn failed: then
-    nothing was judged (C8).
+    nothing was judged.
 
     >>> from donewhen import GoalAttempt
     >>> GoalAttempt(1, passed=False, feedback="Too long", response="Well, ...").number

@@ -119,7 +119,7 @@ def spent(state: RunState) -> str:
 
 
 def _costs(state: RunState) -> list[str]:
-    """Worker and judge apart; a price that nobody knows is said, never taken for nothing (A16)."""
+    """Worker and judge apart; a price that nobody knows is said, never taken for nothing."""
     options = state.options
     used = [
         ("worker", options.agent.model if options.agent is not None else "", state.worker_usage),

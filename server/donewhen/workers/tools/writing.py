@@ -1,5 +1,5 @@
 """The tool that writes whole files, and what it has in common with the one that edits them: nothing is overwritten
-that the model has not seen, and nothing that a person edits right now (A20)."""
+that the model has not seen, and nothing that a person edits right now."""
 
 from __future__ import annotations
 
