@@ -41,7 +41,7 @@ class Room:
         self.editor = self._opened()
 
     def _opened(self) -> Editor:
-        command = None if self._home is None else ["env", f"XDG_CONFIG_HOME={self._home}", *SERVE]
+        command = SERVE if self._home is None else ["env", f"XDG_CONFIG_HOME={self._home}", *SERVE]
         editor = Editor(self.state, command=command)
         options = {"settings": self.settings, "clientFeatures": {"interrupts": True}}
         editor.start(root=self.root, options=options)

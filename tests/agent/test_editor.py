@@ -11,7 +11,7 @@ import pytest
 from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, calls_all, fails, hangs, says, tool
 from tests.agent.room import JUDGE_KEY, KEY, Room, tool_results
 from tests.agent.site import judge_says
-from tests.lsp.editor import Editor, wait_until
+from tests.lsp.editor import SERVE, Editor, wait_until
 
 
 def test_what_the_model_says_is_streamed_as_it_comes(room: Room) -> None:
@@ -117,7 +117,7 @@ def kept(state: Path) -> list[Path]:
 
 def test_an_untrusted_workspace_starts_nothing(tmp_path: Path) -> None:
     (tmp_path / "GOAL.md").write_text("# A note\n\n- [ ] `true` passes\n")
-    editor = Editor(tmp_path / "state")
+    editor = Editor(tmp_path / "state", command=SERVE)
     settings = {"worker": "agent", "model": "openai/worker", "apiBase": "http://127.0.0.1:9/v1"}
     try:
         editor.start(root=tmp_path, trusted=False, options={"settings": settings})
@@ -250,7 +250,7 @@ def test_runs_in_two_folders_at_once_are_kept_apart(tmp_path: Path) -> None:
 
     with ScriptedModels({"worker": worker, "judge": judge_says()}) as models:
         settings = {"worker": "agent", "model": "openai/worker", "apiBase": models.base_url, "approve": "auto"}
-        editor = Editor(tmp_path / "state")
+        editor = Editor(tmp_path / "state", command=SERVE)
         try:
             folders: list[dict[str, str]] = []
             for root in roots:

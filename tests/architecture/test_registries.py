@@ -7,14 +7,13 @@ from typing import get_args
 
 import pytest
 
-from donewhen.config import BY_NAME
 from donewhen.core.workers import WORKERS, unavailable
-from donewhen.goalfile.settings import BY_NAME as KEYS
+from donewhen.settings.table import BY_NAME
 from donewhen.wire.reports import FORMATS, ReportFormat
 
 
 def test_settings_and_goal_files_offer_every_worker() -> None:
-    assert BY_NAME["worker"].choices == KEYS["worker"].examples == tuple(WORKERS)
+    assert BY_NAME["worker"].kind.choices == tuple(WORKERS)
 
 
 @pytest.mark.parametrize("name", [one.name for one in WORKERS.values() if one.available])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.lsp.rawclient import RawClient
+from tests.lsp.rawclient import Process, RawClient
 
 SECONDS = 20.0
 """How long each is watched; the figures are of a minute."""
@@ -36,7 +36,7 @@ def _watched(folder: Path, name: str, seconds: float) -> tuple[float, float]:
     text = "---\nworker: human\n---\n# Values\n\n- [ ] `grep -q yes value.txt` passes\n"
     (root / "GOAL.md").write_text(text, encoding="utf-8")
     goal = (root / "GOAL.md").as_uri()
-    client = RawClient([sys.executable, "-m", "donewhen", "serve", "--stdio"], cwd=root)
+    client = RawClient(Process([sys.executable, "-m", "donewhen", "serve", "--stdio"], cwd=root))
     client.ignored |= {"textDocument/publishDiagnostics", "donewhen/snapshot"}
     client.initialize(
         rootUri=root.as_uri(),

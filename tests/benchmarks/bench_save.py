@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.bench_revision import make_files
-from tests.lsp.rawclient import RawClient
+from tests.lsp.rawclient import Process, RawClient
 
 SAVES = 40
 
@@ -30,7 +30,7 @@ def measure(size: int = 10_000, saves: int = SAVES) -> dict[str, float]:
 
 
 def _measure(root: Path, state: Path, saves: int) -> dict[str, float]:
-    client = RawClient([sys.executable, "-m", "donewhen", "serve", "--stdio"], cwd=root)
+    client = RawClient(Process([sys.executable, "-m", "donewhen", "serve", "--stdio"], cwd=root))
     goal = (root / "GOAL.md").as_uri()
     client.initialize(
         rootUri=root.as_uri(),

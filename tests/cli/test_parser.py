@@ -8,9 +8,9 @@ import pytest
 
 from donewhen.cli.calling import workspace_of
 from donewhen.cli.parser import COMMANDS, build, parse
-from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
 from donewhen.engine.api import StartOptions
+from donewhen.settings.table import SETTINGS
 from tests.cli.fakes import complete, desk
 
 ALL = [
@@ -42,7 +42,7 @@ def test_run_has_every_option_with_its_variable(tmp_path: Path, capsys: pytest.C
     desk(tmp_path)("run", "--help")
     shown = " ".join(capsys.readouterr().out.split())
     for setting in SETTINGS:
-        if setting.flag:
+        if "run" in setting.commands:
             assert setting.option in shown
             assert setting.variable in shown.replace(" ", "") or setting.variable in shown
 

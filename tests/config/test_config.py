@@ -9,20 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from donewhen.config import (
-    BY_NAME,
-    LIMITS,
-    SETTINGS,
-    Choices,
-    Setting,
-    Settings,
-    goal_with_settings,
-    load_settings,
-    parse_duration,
-    read_value,
-)
+from donewhen.config import LIMITS, Choices, Settings, goal_with_settings, load_settings
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits, Requirement
+from donewhen.settings.kinds import parse_duration
+from donewhen.settings.table import BY_NAME, CEILING, OWN, Setting
+
+SAMPLES = {
+    "whole number": "7", "number": "1", "time": "7m", "US dollars": "7.50", "size": "7GB", "choice": "", "name": "",
+    "address": "http://localhost:7/v1", "model": "openai/m", "models": "2*openai/m", "text": "x", "text, or @FILE": "x",
+    "globs": "tests/**", "folder": "here", "folders": "here", "names of variables": "OPENAI_API_KEY",
+    "true or false": "true",
+}  # fmt: skip
+"""A value of each kind, as text."""
 
 GOAL = Goal("T", "text", (Requirement("r-1", 1, "holds"),))
 
@@ -67,15 +66,12 @@ def test_each_source_wins_over_the_next(tmp_path: Path) -> None:
     assert cap(load(tmp_path)) == 10
 
 
-@pytest.mark.parametrize("setting", [s for s in SETTINGS if s.flag], ids=lambda s: s.name)
-def test_every_option_has_its_variable(setting: Setting, tmp_path: Path) -> None:
-    one, name = setting, setting.name
-    whole = str(max(7, one.least))
-    texts = {"choice": one.choices[-1:], "whole": (whole,), "number": ("1",), "duration": ("7m",), "money": ("7",)}
-    texts["url"] = ("http://localhost:7/v1",)
-    text = texts.get(one.kind, ("x",))[0]
+@pytest.mark.parametrize("setting", OWN.values(), ids=lambda s: s.name)
+def test_every_setting_has_its_variable(setting: Setting, tmp_path: Path) -> None:
+    name, text = setting.name, SAMPLES[setting.kind.name]
+    text = setting.kind.choices[-1] if setting.kind.choices else text if text != "7" else str(setting.kind.least or 1)
     settings = load(tmp_path, environ={f"DONEWHEN_{name.upper()}": text})
-    assert getattr(settings.given, name) == read_value(BY_NAME[name], text, "")
+    assert getattr(settings.given, name) == setting.read(text)
     assert getattr(load(tmp_path, environ={f"DONEWHEN_{name.upper()}": ""}).given, name) is None
 
 
@@ -142,7 +138,7 @@ def test_a_workspace_file_only_tightens(
 def test_no_workspace_file_loosens_approval(user: str, project: str, terminal: bool) -> None:
     import tempfile
 
-    order = BY_NAME["approve"].choices
+    order = BY_NAME["approve"].kind.choices
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         alone = load(root, user=f'approve = "{user}"', terminal=terminal).approve
@@ -266,3 +262,4 @@ def test_durations_are_those_of_goal_files(text: str, seconds: float | None) -> 
 
 def test_every_limit_can_be_set() -> None:
     assert set(LIMITS) <= set(BY_NAME)
+    assert set(LIMITS) <= set(CEILING)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.config import BY_NAME, CAPS, Settings, load_settings, read_value
+from donewhen.config import Settings, load_settings, read_setting
 from donewhen.config.prices import ModelPrice
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.panel import panel
+from donewhen.settings.table import BY_NAME, CEILING
 from tests.config.test_config import load
 
 
@@ -63,8 +64,8 @@ def test_what_the_agent_and_the_judge_may_use_stays_under_the_ceiling(tmp_path: 
 
 
 def test_nothing_unbounded_hides_from_the_ceiling() -> None:
-    bounded = {name for name, one in BY_NAME.items() if one.kind == "whole" and one.workspace == "may"}
-    assert bounded - set(CAPS) == {"window"}
+    bounded = {name for name, one in BY_NAME.items() if one.kind.name == "whole number" and one.of_workspace == "may"}
+    assert bounded - set(CEILING) == {"window"}
 
 
 def test_zero_is_a_number_of_calls_and_a_temperature(tmp_path: Path) -> None:
@@ -121,8 +122,8 @@ def test_without_a_folder_only_an_absolute_file_will_do(tmp_path: Path) -> None:
     """An editor's settings have no folder of their own: it could be the workspace's."""
     (tmp_path / "p.md").write_text("P", encoding="utf-8")
     with pytest.raises(InvalidGoal):
-        read_value(BY_NAME["judge_prompt"], "@p.md", "the editor's settings")
-    assert read_value(BY_NAME["judge_prompt"], f"@{tmp_path / 'p.md'}", "the editor's settings") == "P"
+        read_setting(BY_NAME["judge_prompt"], "@p.md", "the editor's settings")
+    assert read_setting(BY_NAME["judge_prompt"], f"@{tmp_path / 'p.md'}", "the editor's settings") == "P"
 
 
 # -------------------------------------------------------------------------------------------------- prices

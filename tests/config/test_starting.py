@@ -15,7 +15,7 @@ from donewhen.app.settling import Knowledge, Plugged, settle
 from donewhen.app.surroundings import Surroundings
 from donewhen.config import Approvals, Choices, ModelPrice, Settings
 from donewhen.core.approval import ApprovalRule
-from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.core.errors import GoalFileError, InvalidGoal, UsageError
 from donewhen.core.evidence import Outcome
 from donewhen.core.goal import Check, Goal, Limits, Requirement
 from donewhen.core.summary import start_summary
@@ -239,6 +239,20 @@ async def test_what_plugins_register_can_be_named(place: Path) -> None:
     assert "Worker: robot, which a plugin brings" in start.options.summary
     assert setup.worker(start.options).name == "robot"
     assert setup.judge(start.options) is not None
+
+
+async def test_a_goal_file_names_the_worker_of_a_plugin(place: Path) -> None:
+    path = place / "workspace" / "GOAL.md"
+    path.write_text("---\nworker: robot\n---\n- [ ] `make` passes\n", encoding="utf-8")
+    setup = setup_in(place, with_plugin(place))
+    goal = setup.goal_files.load("GOAL.md")
+    assert setup.settle(goal, StartOptions(approve="ask")).options.worker == "robot"
+    assert setup.settle(goal, StartOptions(audit=True)).options.worker is None
+    path.write_text("---\nworker: other\n---\n- [ ] `make` passes\n", encoding="utf-8")
+    with pytest.raises(InvalidGoal, match="worker can't be 'other'"):
+        setup.settle(setup.goal_files.load("GOAL.md"), StartOptions())
+    with pytest.raises(GoalFileError, match=r"GOAL.md, line 2: worker can't be 'other'"):
+        setup_in(place, Settings()).goal_files.load("GOAL.md")
 
 
 async def test_each_run_has_plugins_of_its_own(place: Path) -> None:

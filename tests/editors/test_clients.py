@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.lsp.editor import Editor
+from tests.lsp.editor import SERVE, Editor
 
 GOAL = "# Note\n\n- [ ] `test -f note.txt` passes\n- [ ] It reads well\n"
 
@@ -100,7 +100,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def editor(tmp_path: Path) -> Iterator[Editor]:
-    client = Editor(tmp_path / "state")
+    client = Editor(tmp_path / "state", command=SERVE)
     yield client
     client.close()
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import ast
 import asyncio
-from collections.abc import Coroutine, Mapping
+import json
+from collections.abc import Coroutine
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from lsprotocol import types
 
 import donewhen
 from donewhen.core.events import RunOptions
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
 from donewhen.engine.clock import SystemClock
-from donewhen.lsp.hardening_requests import ServerRequests
+from donewhen.lsp.protocol import Server
 from donewhen.workspace.manifest import Manifest
 from donewhen.workspace.settling import Pulse, Quiet, wait_settled
 from tests.core.builders import goal, requirement
@@ -68,15 +70,19 @@ async def test_while_a_run_changes(steps: int) -> None:
 
 @pytest.mark.parametrize("steps", STEPS)
 async def test_while_a_client_is_asked(steps: int) -> None:
-    sent: list[Mapping[str, Any]] = []
-    requests = ServerRequests(sent.append)
+    sent: list[bytes] = []
+    protocol = Server().protocol
+    protocol.set_writer(cast("Any", SimpleNamespace(write=sent.append)))
+
+    question = types.ShowMessageRequestParams(types.MessageType.Info, "?")
 
     async def for_ever() -> None:
         while True:
-            await requests.ask("window/showMessageRequest", None)
+            await protocol.send_request_async("window/showMessageRequest", question)
 
     task = await waiting(for_ever())
-    requests.take_reply({"id": sent[0]["id"], "result": None})
+    number = json.loads(sent[0].partition(b"\r\n\r\n")[2])["id"]
+    protocol.handle_message({"jsonrpc": "2.0", "id": number, "result": None})
     assert await ends_when_cancelled(task, steps)
 
 

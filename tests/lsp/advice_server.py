@@ -1,9 +1,9 @@
-"""The real server with a model that knows its answers, or never gives one; run as a process by the advice tests."""
+"""The real server with a model that knows its answers, or never gives one."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +15,8 @@ from donewhen.config import Settings
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.work import Usage
 from donewhen.goalfile.preflight import GoalHint
-from donewhen.lsp.server import serve
+from donewhen.lsp.host import Host
+from donewhen.lsp.server import Connect, serve_streams
 
 
 class Scripted:
@@ -47,13 +48,15 @@ async def open_adviser(root: Path, settings: Settings, around: Surroundings) -> 
     try:
         yield Scripted(model) if model else None
     finally:
-        sys.stderr.write("adviser closed\n")
-        sys.stderr.flush()
+        logging.getLogger(__name__).warning("adviser closed")
 
 
 async def _no_workspace(*_: object) -> Any:
     raise RuntimeError("no workspace is opened here")
 
 
-if __name__ == "__main__":
-    sys.exit(asyncio.run(serve(Services(open_runs=_no_workspace, open_adviser=open_adviser))))
+SERVICES = Services(open_runs=_no_workspace, open_adviser=open_adviser)
+
+
+async def advised(connect: Connect) -> int:
+    return await serve_streams(Host(SERVICES), connect)

@@ -1,4 +1,4 @@
-"""A server process per test, ended with it."""
+"""Servers for tests: in this process unless the test, its class or its module is marked `process`."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from .editor import GOAL, Editor
-from .rawclient import RawClient
+from .editor import GOAL, SERVE, Editor
+from .probe_server import probe as serve_probe
+from .rawclient import InProcess, Process, RawClient
 
 PROBE = Path(__file__).with_name("probe_server.py")
 
 
 @pytest.fixture
-def probe() -> Iterator[RawClient]:
-    """The probe server over standard streams, not yet initialized."""
-    client = RawClient([sys.executable, str(PROBE)])
+def probe(request: pytest.FixtureRequest) -> Iterator[RawClient]:
+    """The probe server, not yet initialized."""
+    own = request.node.get_closest_marker("process") is not None
+    client = RawClient(Process([sys.executable, str(PROBE)]) if own else InProcess(serve_probe))
     yield client
     client.close()
 
 
 @pytest.fixture(scope="module")
-def _one_process() -> Iterator[RawClient]:
-    client = RawClient([sys.executable, str(PROBE)])
+def _one_server() -> Iterator[RawClient]:
+    client = RawClient(InProcess(serve_probe))
     client.initialize()
     yield client
     assert client.goodbye() == 0
@@ -32,11 +34,11 @@ def _one_process() -> Iterator[RawClient]:
 
 
 @pytest.fixture
-def shared(_one_process: RawClient) -> Iterator[RawClient]:
+def shared(_one_server: RawClient) -> Iterator[RawClient]:
     """A server that several tests use one after the other; none may leave a message unread."""
-    yield _one_process
-    assert _one_process.result("probe/echo") == {"params": None}
-    assert not _one_process.unread()
+    yield _one_server
+    assert _one_server.result("probe/echo") == {"params": None}
+    assert not _one_server.unread()
 
 
 @pytest.fixture
@@ -68,9 +70,10 @@ def editor(_editor: Editor) -> Iterator[Editor]:
 
 
 @pytest.fixture
-def own_editor(tmp_path: Path) -> Iterator[Editor]:
+def own_editor(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Editor]:
     """A server of the test's own, not yet started, for one that ends it or looks at its whole life."""
-    client = Editor(tmp_path / "state")
+    own = request.node.get_closest_marker("process") is not None
+    client = Editor(tmp_path / "state", command=SERVE if own else None)
     yield client
     client.close()
 

@@ -8,7 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .rawclient import DEADLINE, Message, RawClient
+from donewhen.app.services import Services
+from donewhen.lsp.host import Host
+from donewhen.lsp.server import Connect, serve_streams
+
+from .rawclient import DEADLINE, InProcess, Message, Process, RawClient, Serve
 
 SERVE = [sys.executable, "-m", "donewhen", "serve", "--stdio"]
 NOISE = {"donewhen/snapshot", "textDocument/publishDiagnostics"}
@@ -24,11 +28,19 @@ GOAL = """\
 Diagnostics = list[dict[str, Any]]
 
 
-class Editor(RawClient):
-    """A client that keeps up with diagnostics and snapshots, and fails on everything else that nobody reads."""
+async def served(connect: Connect) -> int:
+    """The whole server, as `donewhen serve` has it."""
+    return await serve_streams(Host(Services()), connect)
 
-    def __init__(self, state: Path, *, cwd: Path | None = None, command: list[str] | None = None) -> None:
-        super().__init__(command or SERVE, cwd=cwd)
+
+class Editor(RawClient):
+    """A client that keeps up with diagnostics and snapshots, and fails on everything else that nobody reads.
+
+    Its server runs in this process; with a `command` (`SERVE`) in one of its own.
+    """
+
+    def __init__(self, state: Path, *, command: list[str] | None = None, serve: Serve = served) -> None:
+        super().__init__(InProcess(serve) if command is None else Process(command))
         self.ignored = set(NOISE)
         self.state = state
         self._versions: dict[str, int] = {}

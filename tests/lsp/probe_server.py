@@ -1,4 +1,4 @@
-"""The real server, with a few methods that misbehave on purpose; run as a process by the hardening tests."""
+"""The real server, with a few methods that misbehave on purpose; in the tests' process, or one of its own."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lsprotocol import types
+
 from donewhen.app.services import Services
-from donewhen.lsp import registry
-from donewhen.lsp.hardening import Route
-from donewhen.lsp.server import serve
+from donewhen.lsp import features
+from donewhen.lsp.host import Host
+from donewhen.lsp.server import Connect, serve, serve_streams
 from donewhen.lsp.session import Session
 
 
@@ -18,35 +20,51 @@ async def _no_workspace(*_: object) -> Any:
     raise RuntimeError("the probe opens no workspace")
 
 
-def probes(session: Session) -> dict[str, Route]:
-    protocol = session.protocol
+SERVICES = Services(open_runs=_no_workspace)
 
-    async def slow(_: object) -> str:
-        protocol.notify("probe/started", {})
+
+def register(session: Session) -> None:
+    features.register(session)
+    server = session.server
+    notify = server.protocol.notify
+
+    @server.feature("probe/slow")
+    async def slow(_: Any) -> str:
+        notify("probe/started", {})
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
-            protocol.notify("probe/cancelled", {})
+            notify("probe/cancelled", {})
             raise
         return "not cancelled"
 
-    def fail(_: object) -> None:
+    @server.feature("probe/fail")
+    def fail(_: Any) -> None:
         raise ZeroDivisionError(f"a secret of {Path(__file__)}")
 
+    @server.feature("probe/ask")
     async def ask(params: Any) -> Any:
-        return await protocol.ask("window/showMessageRequest", {"type": 3, "message": "?"}, timeout=params["timeout"])
+        question = types.ShowMessageRequestParams(types.MessageType.Info, "?")
+        method = types.WINDOW_SHOW_MESSAGE_REQUEST
+        return await server.protocol.send_request_async(method, question, timeout=params["timeout"])
 
-    return registry.routes(session) | {
-        "probe/slow": Route(slow, raw=True),
-        "probe/fail": Route(fail, raw=True),
-        "probe/ask": Route(ask, raw=True),
-        "probe/echo": Route(lambda params: {"params": params}, raw=True),
-        "probe/print": Route(lambda _: print("stray output"), raw=True),
-        "probe/unwritable": Route(lambda _: {"it": object()}, raw=True),
-    }
+    @server.feature("probe/echo")
+    def echo(params: Any) -> Any:
+        return {"params": params}
+
+    @server.feature("probe/print")
+    def stray(_: Any) -> None:
+        print("stray output")
+
+    @server.feature("probe/unwritable")
+    def unwritable(_: Any) -> Any:
+        return {"it": object()}
+
+
+async def probe(connect: Connect) -> int:
+    return await serve_streams(Host(SERVICES), connect, register)
 
 
 if __name__ == "__main__":
     port = int(sys.argv[1]) if len(sys.argv) > 1 else None
-    services = Services(open_runs=_no_workspace)
-    sys.exit(asyncio.run(serve(services, tcp_port=port, routes=probes)))
+    sys.exit(asyncio.run(serve(SERVICES, tcp_port=port, register=register)))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from .advice_server import advised
 from .editor import Editor
 from .rawclient import Message
 
-SERVER = Path(__file__).with_name("advice_server.py")
 PROGRESS = {"window": {"workDoneProgress": True}}
 COST = {"inputTokens": 1_200, "outputTokens": 34, "cachedTokens": 100, "usd": None}
 SET = {"command": "donewhen.goal.set", "arguments": [{"objective": "Ship it"}]}
@@ -20,7 +19,7 @@ SET = {"command": "donewhen.goal.set", "arguments": [{"objective": "Ship it"}]}
 
 @pytest.fixture
 def editor(tmp_path: Path) -> Iterator[Editor]:
-    client = Editor(tmp_path / "state", command=[sys.executable, str(SERVER)])
+    client = Editor(tmp_path / "state", serve=advised)
     yield client
     client.close()
 

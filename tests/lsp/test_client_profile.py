@@ -8,15 +8,22 @@ import attrs
 import pytest
 from lsprotocol import types
 from pydantic.alias_generators import to_camel
+from pygls.exceptions import JsonRpcInvalidParams
 
-from donewhen.lsp.capabilities import COMMANDS, initialize_result
-from donewhen.lsp.client_profile import read_profile
+from donewhen.lsp import client_profile
+from donewhen.lsp.client_profile import ClientProfile
 from donewhen.lsp.commands import COMMANDS as HANDLED
-from donewhen.lsp.failures import InvalidParams
-from donewhen.lsp.hardening_params import strict_converter
-from donewhen.lsp.registry import EARLY_IMPORTS, FEATURES, SHOWING
+from donewhen.lsp.converter import initialize_params, strict_converter
+from donewhen.lsp.features import COMMANDS, EARLY_IMPORTS, FEATURES, SHOWING
 
+from .rawclient import RawClient
+
+CONVERTER = strict_converter()
 FOLDER = {"uri": "file:///a", "name": "a"}
+
+
+def read_profile(params: object) -> ClientProfile:
+    return client_profile.read_profile(initialize_params(params, CONVERTER))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +69,7 @@ def test_odd_capabilities_count_as_absent(capabilities: Any) -> None:
     ],
 )
 def test_what_must_be_understood_and_is_malformed_is_refused(params: Any) -> None:
-    with pytest.raises(InvalidParams, match="initialize: "):
+    with pytest.raises(JsonRpcInvalidParams, match="initialize: "):
         read_profile(params)
 
 
@@ -96,15 +103,34 @@ def test_what_the_client_can_show_is_understood(able: Any, expected: tuple[bool,
     assert (profile.markdown, profile.related_information) == expected
 
 
-def test_what_the_server_offers_is_valid_lsp() -> None:
-    result = initialize_result("utf-8")
-    typed = strict_converter().structure(result, types.InitializeResult)
+def test_one_odd_capability_does_not_hide_the_others() -> None:
+    known = {"window": {"workDoneProgress": True, "showDocument": 7}, "workspace": {"applyEdit": True}}
+    newer = {
+        "textDocument": {
+            "completion": {"completionItemKind": {"valueSet": [1, 999]}},
+            "hover": {"contentFormat": ["markdown"]},
+        }
+    }
+    profile = read_profile({"capabilities": {**known, **newer}})
+    assert (profile.progress, profile.show_document, profile.apply_edit, profile.markdown) == (True, False, True, True)
+
+
+@pytest.mark.parametrize("refreshes", [True, False])
+def test_what_the_server_offers_is_valid_lsp(probe: RawClient, refreshes: bool) -> None:
+    able = {"general": {"positionEncodings": ["utf-8"]}, "workspace": {"diagnostics": {"refreshSupport": refreshes}}}
+    result = probe.initialize(capabilities=able)
+    typed = CONVERTER.structure(result, types.InitializeResult)
     known = {to_camel(field.name) for field in attrs.fields(types.ServerCapabilities)}
     assert set(result["capabilities"]) <= known
+    assert typed.server_info is not None
+    assert typed.server_info.name == "donewhen"
     assert typed.capabilities.position_encoding == types.PositionEncodingKind.Utf8
+    assert result["capabilities"]["textDocumentSync"]["save"] == {"includeText": True}
+    assert result["capabilities"]["textDocumentSync"]["change"] == 2
     assert isinstance(typed.capabilities.code_lens_provider, types.CodeLensOptions)
-    assert isinstance(typed.capabilities.diagnostic_provider, types.DiagnosticOptions)
-    assert isinstance(typed.capabilities.execute_command_provider, types.ExecuteCommandOptions)
+    assert (typed.capabilities.diagnostic_provider is not None) is refreshes
+    assert result["capabilities"]["executeCommandProvider"] == {"commands": list(COMMANDS)}
+    assert probe.goodbye() == 0
 
 
 def test_every_offered_command_and_method_has_what_handles_it() -> None:

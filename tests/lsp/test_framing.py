@@ -4,27 +4,50 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from donewhen.lsp.framing import MAX_HEADER, BrokenFrame, FrameReader, frame
-from donewhen.lsp.hardening import Conversation, Route
+from donewhen.lsp.protocol import Server
+from donewhen.lsp.transport import MAX_HEADER, BrokenFrame, Reader
+
+
+def frame(body: bytes) -> bytes:
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+async def bodies_of(pieces: Iterable[bytes], *, strict: bool = False) -> list[bytes]:
+    """What pygls' reading loop takes for the bodies."""
+    stream = asyncio.StreamReader(MAX_HEADER)
+    reader, found = Reader(stream, strict=strict), list[bytes]()
+
+    async def feed() -> None:
+        for piece in pieces:
+            stream.feed_data(piece)
+            await asyncio.sleep(0)
+        stream.feed_eof()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(feed())
+        while header := await reader.readline():
+            assert await reader.readline() == b"\r\n"
+            found.append(await reader.readexactly(int(header.removeprefix(b"Content-Length: "))))
+    return found
 
 
 @settings(max_examples=60)
-@given(st.lists(st.binary(max_size=40), max_size=5), st.data())
+@given(st.lists(st.binary(min_size=1, max_size=40), max_size=5), st.data())
 def test_bodies_come_out_as_they_went_in_however_the_stream_is_cut(bodies: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(frame(body) for body in bodies)
-    reader, found, at = FrameReader(strict=True), [], 0
+    pieces, at = list[bytes](), 0
     while at < len(stream):
         step = data.draw(st.integers(1, len(stream) - at))
-        found += reader.feed(stream[at : at + step])
+        pieces.append(stream[at : at + step])
         at += step
-    assert found == bodies
+    assert asyncio.run(bodies_of(pieces, strict=True)) == bodies
 
 
 @pytest.mark.parametrize(
@@ -41,27 +64,29 @@ def test_bodies_come_out_as_they_went_in_however_the_stream_is_cut(bodies: list[
         (b"\n", True),
     ],
 )
-def test_what_can_not_be_a_message_is_refused(stream: bytes, strict: bool) -> None:
-    with pytest.raises(BrokenFrame):
-        FrameReader(strict=strict).feed(stream)
+async def test_what_can_not_be_a_message_is_refused(stream: bytes, strict: bool) -> None:
+    with pytest.raises(ExceptionGroup) as caught:
+        await bodies_of([stream], strict=strict)
+    assert isinstance(caught.value.exceptions[0], BrokenFrame)
 
 
-def test_other_headers_and_bare_newlines_are_read_where_nothing_is_at_stake() -> None:
+async def test_other_headers_and_bare_newlines_are_read_where_nothing_is_at_stake() -> None:
     stream = b"\r\nX-Other: 1\ncontent-length:2\nContent-Type: application/vscode-jsonrpc; charset=utf-8\n\n{}"
-    assert FrameReader().feed(stream) == [b"{}"]
+    assert await bodies_of([stream]) == [b"{}"]
 
 
-class MemoryLink:
-    """A link that keeps what was sent."""
+async def test_a_body_cut_off_by_the_end_of_input_is_none() -> None:
+    assert await bodies_of([frame(b"{}"), b"Content-Length: 9\r\n\r\n{"]) == [b"{}", b""]
+
+
+class MemoryWriter:
+    """Keeps what was sent."""
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
 
-    def start(self, receive: Callable[[bytes], None], ended: Callable[[], None]) -> None:
-        raise NotImplementedError("the test delivers the messages")
-
-    def send(self, body: bytes) -> None:
-        self.sent.append(json.loads(body))
+    def write(self, data: bytes) -> None:
+        self.sent.append(json.loads(data.partition(b"\r\n\r\n")[2]))
 
     async def close(self) -> None:
         return None
@@ -87,20 +112,21 @@ def test_every_request_is_answered_exactly_once(messages: list[Any]) -> None:
 
 
 async def _converse(messages: list[Any]) -> None:
-    link = MemoryLink()
-    conversation = Conversation(link)
-    conversation.routes = {
-        name: Route(lambda params: params, raw=True) for name in ("initialize", "initialized", "shutdown", "echo")
-    } | {"fail": Route(lambda _: 1 / 0, raw=True), "textDocument/hover": Route(lambda _: None)}
+    writer, server = MemoryWriter(), Server()
+    for method in ("initialize", "initialized", "shutdown", "echo"):
+        server.feature(method)(lambda params=None: params)
+    server.feature("fail")(lambda _: 1 / 0)
+    server.feature("textDocument/hover")(lambda _: None)
+    server.protocol.set_writer(cast("Any", writer))
     expected = 0
     for message in messages:
-        conversation.receive(json.dumps(message).encode())
+        server.protocol.handle_message(message)
         said = message if isinstance(message, dict) else {}
         is_reply = "method" not in said and ("result" in said or "error" in said)
         is_notification = isinstance(said.get("method"), str) and "id" not in said
         expected += not (is_reply or is_notification)
-    await conversation.settled()
-    assert len(link.sent) == expected
-    for answer in link.sent:
+    await server.protocol.settled()
+    assert len(writer.sent) == expected
+    for answer in writer.sent:
         assert ("result" in answer) is not ("error" in answer)
         assert answer["jsonrpc"] == "2.0"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .editor import Editor
+from .editor import SERVE, Editor
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_a_full_disk_interrupts_the_run_and_leaves_the_server_up(small_disk: Pat
     root.mkdir()
     goal = root / "GOAL.md"
     goal.write_text("# G\n\n- [ ] `test -f done.txt` passes\n")
-    editor = Editor(small_disk / "state")
+    editor = Editor(small_disk / "state", command=SERVE)
     try:
         editor.start(root=root)
         uri = editor.open(goal)

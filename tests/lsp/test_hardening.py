@@ -1,4 +1,4 @@
-"""Each known defect of the underlying library, held against a real process over its standard streams."""
+"""Each known defect of pygls (docs/upstream.md), held against raw JSON-RPC."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from .rawclient import RawClient
+from .rawclient import Process, RawClient
 
 URI = "file:///w/GOAL.md"
 
@@ -84,8 +84,7 @@ def test_end_of_input_is_code_1_and_quick(ready: RawClient) -> None:
     begun = ready.begin("probe/slow")
     ready.expect("probe/started")
     started = time.monotonic()
-    assert ready.process.stdin is not None
-    ready.process.stdin.close()
+    ready.connection.end_input()
     assert ready.wait_exit() == 1
     assert time.monotonic() - started < 30  # the request alone takes 60
     assert begun
@@ -93,8 +92,7 @@ def test_end_of_input_is_code_1_and_quick(ready: RawClient) -> None:
 
 def test_end_of_input_after_shutdown_is_code_0(ready: RawClient) -> None:
     assert ready.result("shutdown") is None
-    assert ready.process.stdin is not None
-    ready.process.stdin.close()
+    ready.connection.end_input()
     assert ready.wait_exit() == 0
 
 
@@ -164,6 +162,7 @@ def test_many_slow_requests_do_not_freeze_the_server(ready: RawClient) -> None:
     assert ready.wait_exit() == 0
 
 
+@pytest.mark.process
 def test_a_closed_stdout_ends_the_server_quietly(ready: RawClient) -> None:
     client = ready
     try:
@@ -199,9 +198,11 @@ def test_internal_errors_carry_neither_trace_nor_path(shared: RawClient) -> None
     shared.wait_for_stderr("secret")
 
 
-def test_stray_output_does_not_corrupt_the_protocol(shared: RawClient) -> None:
-    assert shared.result("probe/print") is None
-    shared.wait_for_stderr("stray output")
+@pytest.mark.process
+def test_stray_output_does_not_corrupt_the_protocol(ready: RawClient) -> None:
+    assert ready.result("probe/print") is None
+    ready.wait_for_stderr("stray output")
+    assert ready.goodbye() == 0
 
 
 @pytest.mark.parametrize(
@@ -273,7 +274,9 @@ def test_the_server_ends_with_the_process_that_started_it(probe: RawClient) -> N
 
 def test_the_process_of_the_command_line_is_watched_where_initialize_names_none() -> None:
     parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    client = RawClient([sys.executable, "-m", "donewhen", "serve", "--stdio", f"--clientProcessId={parent.pid}"])
+    client = RawClient(
+        Process([sys.executable, "-m", "donewhen", "serve", "--stdio", f"--clientProcessId={parent.pid}"])
+    )
     try:
         client.initialize(processId=None)
         parent.kill()

@@ -1,4 +1,4 @@
-"""Trust, interrupts, progress, and how runs fare when clients or folders go away; one process per test."""
+"""Trust, interrupts, progress, and how runs fare when clients or folders go away; one server per test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from .editor import Editor, codes, wait_until
+from .editor import SERVE, Editor, codes, wait_until
 from .rawclient import Message, read_message
 
 CHECKED = "# G\n\n- [ ] `test -f done.txt` passes\n"
@@ -185,7 +185,7 @@ SELDOM = [pytest.param(way, marks=pytest.mark.slow) for way in ("exit", "termina
 def test_when_the_client_is_gone_children_end_and_the_run_is_interrupted(tmp_path: Path, root: Path, way: str) -> None:
     started = tmp_path / "pid"
     (root / "GOAL.md").write_text(SLOW.format(started))
-    editor = Editor(tmp_path / "state")
+    editor = Editor(tmp_path / "state", command=SERVE)
     try:
         editor.start(root=root)
         run_id = start(editor, root)

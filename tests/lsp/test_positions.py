@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from donewhen.lsp.documents import Documents
+from donewhen.lsp.documents import OpenDocuments
 from donewhen.lsp.positions import Encoding, choose_encoding, from_client, offset_of, split_lines, to_client
 
 LINE = "aé🎯b\u0301z"
@@ -57,13 +57,34 @@ def test_an_offset_is_always_inside_the_text(text: str, line: int, character: in
 
 
 def test_incremental_changes_land_behind_astral_characters() -> None:
-    documents = Documents()
-    documents.opened(types.TextDocumentItem("file:///GOAL.md", types.LanguageKind.Markdown, 1, "# 🎯🎯 x\r\nb\r\n"))
-    change = types.TextDocumentContentChangePartial(
-        range=types.Range(types.Position(0, 7), types.Position(1, 1)), text="yes\n- 🎯"
+    after = changed("# 🎯🎯 x\r\nb\r\n", types.Position(0, 7), types.Position(1, 1), "yes\n- 🎯")
+    assert after == "# 🎯🎯 yes\n- 🎯\r\n"
+
+
+def test_incremental_changes_count_lines_as_lsp_does() -> None:
+    text = "a\x0cb\u2028c\nd\n"
+    assert changed(text, types.Position(1, 0), types.Position(1, 1), "x") == "a\x0cb\u2028c\nx\n"
+
+
+def test_what_is_past_the_end_of_a_line_or_of_the_text_is_its_end() -> None:
+    assert changed("abc", types.Position(0, 99), types.Position(0, 99), "!") == "abc!"
+    assert changed("abc\nd", types.Position(0, 99), types.Position(9, 0), "!") == "abc!"
+
+
+def test_a_change_of_what_is_not_open_says_nothing() -> None:
+    documents = OpenDocuments(None)
+    documents.update_text_document(
+        types.VersionedTextDocumentIdentifier(2, "file:///x"), types.TextDocumentContentChangeWholeDocument("y")
     )
-    params = types.DidChangeTextDocumentParams(types.VersionedTextDocumentIdentifier(2, "file:///GOAL.md"), [change])
-    after = documents.changed(params)
+    assert documents.open("file:///x") is None
+
+
+def changed(text: str, start: types.Position, end: types.Position, new: str) -> str:
+    documents = OpenDocuments(None)
+    documents.put_text_document(types.TextDocumentItem("file:///GOAL.md", types.LanguageKind.Markdown, 1, text))
+    change = types.TextDocumentContentChangePartial(types.Range(start, end), new)
+    documents.update_text_document(types.VersionedTextDocumentIdentifier(2, "file:///GOAL.md"), change)
+    after = documents.open("file:///GOAL.md")
     assert after is not None
-    assert after.text == "# 🎯🎯 yes\n- 🎯\r\n"
     assert after.version == 2
+    return after.source

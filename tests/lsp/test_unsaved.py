@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from donewhen.lsp.documents import Documents
+from donewhen.lsp.documents import OpenDocuments
 from donewhen.lsp.texts import Texts
 from donewhen.lsp.unsaved import MAX_BYTES, Unsaved
 
@@ -17,27 +17,27 @@ class Client:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.documents = Documents()
-        texts = Texts(self.documents)
+        self.documents = OpenDocuments(None)
+        texts = Texts(lambda: self.documents)
         self.unsaved = Unsaved(texts)
         texts.named(path.as_uri())
 
     def open(self, text: str | None = None) -> None:
         text = self.path.read_text(encoding="utf-8") if text is None else text
-        self.documents.opened(types.TextDocumentItem(self.path.as_uri(), types.LanguageKind.Python, 1, text))
+        self.documents.put_text_document(types.TextDocumentItem(self.path.as_uri(), types.LanguageKind.Python, 1, text))
         self.unsaved.opened(self.path, text)
 
     def edit(self, text: str) -> None:
         named = types.VersionedTextDocumentIdentifier(2, self.path.as_uri())
         change = types.TextDocumentContentChangeWholeDocument(text)
-        self.documents.changed(types.DidChangeTextDocumentParams(named, [change]))
+        self.documents.update_text_document(named, change)
 
     def save(self, text: str) -> None:
         self.path.write_text(text, encoding="utf-8")
         self.unsaved.saved(self.path, text)
 
     def close(self) -> None:
-        self.documents.closed(self.path.as_uri())
+        self.documents.remove_text_document(self.path.as_uri())
         self.unsaved.closed(self.path)
 
     @property

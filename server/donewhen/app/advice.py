@@ -10,7 +10,7 @@ from pathlib import Path
 
 from donewhen.app.engine import open_models
 from donewhen.app.settling import INSTALL, Knowledge
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.surroundings import Surroundings, plugins_there
 from donewhen.config import Settings
 from donewhen.core.errors import GoalFileError, UsageError
 from donewhen.core.work import Usage
@@ -47,7 +47,7 @@ class ModelAdviser:
         return await propose_requirements(self.asked, objective, files, checks, self.account, self.mask)
 
     async def hints(self, text: str) -> Sequence[GoalHint]:
-        parsed = parse(text)
+        parsed = parse(text, plugged=plugins_there)
         if parsed.goal is None:
             raise GoalFileError(parsed.errors[0].message)
         places = {one.id: one for one in parsed.requirements}

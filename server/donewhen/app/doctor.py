@@ -17,6 +17,7 @@ import watchfiles
 
 from donewhen.app.keys import key_variables
 from donewhen.app.plugins import GATE, approval_gate
+from donewhen.app.surroundings import plugins_there
 from donewhen.config import Settings, user_settings_file
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import DoneWhenError
@@ -176,7 +177,7 @@ def _goals(root: Path) -> tuple[tuple[str, ...], int]:
 
 
 def _checks(root: Path, goals: Sequence[str], checker: CommandChecker) -> tuple[tuple[CheckProgram, ...], list[str]]:
-    files = WorkspaceGoalFiles(root)
+    files = WorkspaceGoalFiles(root, plugins_there)
     found: dict[str, CheckProgram] = {}
     problems: list[str] = []
     for goal_path in goals:

@@ -164,7 +164,7 @@ def engine_setup(
         rooms=_rooms(folder, processes, checker, around, bytecode, runtime, network=_network_of_trials(current())),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
-        goal_files=WorkspaceGoalFiles(root),
+        goal_files=WorkspaceGoalFiles(root, lambda: plugins().there()),
         settle=_settling(checker, current, around, folder_models, plugins, masking.mask, contained),
         worker=worker,
         judge=judge,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from donewhen.app.surroundings import any_plugins
 from donewhen.callables.judges import judge_of
 from donewhen.callables.workers import worker_of
 from donewhen.config import Settings
@@ -40,6 +41,10 @@ class FolderPlugins:
         self._settings = settings
         self._opened: tuple[RunOptions, PluggyPlugins] | None = None
         self._checks: PluggyPlugins | None = None
+
+    def there(self) -> bool:
+        """Whether there are plugins at all. Nothing of them is loaded."""
+        return any_plugins(self._settings().approvals, self._root)
 
     def survey(self) -> PluggyPlugins:
         """The plugins as a run that starts now would have them. Raises UsageError, PluginConflict."""

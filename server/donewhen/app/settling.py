@@ -6,12 +6,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from typing import Any, Literal, TypeVar
 
-from donewhen.config import BY_NAME, ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
+from donewhen.config import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
 from donewhen.core.agents import NOTHING, agents_in, held_back, passed_names, variables_of
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.errors import InvalidGoal, UsageError
@@ -27,6 +26,8 @@ from donewhen.engine.runs import changed_limits
 from donewhen.engine.setup import Start
 from donewhen.evidence.masking import is_sensitive
 from donewhen.ports import ModelFacts, Price
+from donewhen.settings.kinds import BadValue, refused_choice
+from donewhen.settings.table import BY_NAME
 
 INSTALL = "pip install 'donewhen[models]'"
 EXAMPLE = "--model provider/name, such as --model anthropic/claude-sonnet-4-5"
@@ -130,7 +131,8 @@ def _chosen(
     # The goal holds what is configured where its file is silent.
     model = options.model or given.model or goal.model
     worker = options.worker or given.worker or goal.worker or ("agent" if model else "human")
-    _refuse_unknown_worker(worker, plugged)
+    if not options.audit:  # nobody works then, and plugins were not asked
+        _refuse_unknown_worker(worker, plugged)
     judge = options.judge_model or given.judge_model or goal.judge_model
     judging = _judging(judge, options, settings) if judge not in plugged.judges else None
     command = options.worker_command or given.worker_command or configured.worker_command
@@ -177,19 +179,23 @@ def _contained(
 
 
 def _refuse_unknown_worker(worker: str, plugged: Plugged) -> None:
-    choices = (*BY_NAME["worker"].choices, *sorted(plugged.workers))
-    if worker in choices:
-        return
-    near = get_close_matches(worker.casefold(), choices, n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
-    raise InvalidGoal(f"worker can't be {worker!r}: {meant}use one of {', '.join(choices)}")
+    choices = (*BY_NAME["worker"].kind.choices, *sorted(plugged.workers))
+    if worker not in choices:
+        raise InvalidGoal(f"worker {refused_choice(worker, choices)}")
+
+
+def _refuse_unreadable(name: str, text: str) -> None:
+    """What a caller gave was read by nobody yet."""
+    try:
+        BY_NAME[name].read(text)
+    except BadValue as bad:
+        raise InvalidGoal(f"{name} {bad}") from None
 
 
 def _agent(model: str | None, options: StartOptions, settings: Settings) -> AgentOptions:
     if model is None:
         raise UsageError(f"worker agent needs a model: {EXAMPLE} (or DONEWHEN_MODEL)")
-    if panel(model) != (model,):
-        raise InvalidGoal(f"model must be the name of one model without spaces; it is {model!r}")
+    _refuse_unreadable("model", model)
     price = settings.prices.get(model)
     agent = AgentOptions(model, options.api_base or settings.pick("api_base"), settings.pick("temperature"))
     return _with(
@@ -203,11 +209,9 @@ def _agent(model: str | None, options: StartOptions, settings: Settings) -> Agen
 def _judging(text: str | None, options: StartOptions, settings: Settings) -> JudgeOptions | None:
     if text is None:
         return None
-    models = panel(text)
-    if not models:
-        raise InvalidGoal(f"judge_model must be a model, or several such as A,B,C or 3*A; it is {text!r}")
+    _refuse_unreadable("judge_model", text)
     return _with(
-        JudgeOptions(models, options.judge_api_base or settings.pick("judge_api_base")),
+        JudgeOptions(panel(text) or (), options.judge_api_base or settings.pick("judge_api_base")),
         rule=settings.pick("judge_rule"),
         temperature=settings.pick("judge_temperature"),
         prompt=settings.pick("judge_prompt"),
@@ -305,8 +309,7 @@ def _unpriced(options: RunOptions, settings: Settings, known: Knowledge) -> tupl
 
 
 def _named(changes: LimitChanges) -> frozenset[str]:
-    names = ("max_iterations", "timeout", "budget", "token_budget")
-    return frozenset(name for name in names if getattr(changes, name) is not None)
+    return frozenset(one.name for one in fields(changes) if getattr(changes, one.name) is not None)
 
 
 def _unlimited(goal: Goal, options: RunOptions) -> list[RunWarning]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from donewhen.config import Approvals
     from donewhen.core.acts import Where
     from donewhen.ports import EditorView
 
@@ -30,3 +31,23 @@ class Surroundings:
     """From where people act through this process; None: from a terminal where it has one, else it is a program."""
     editor: Callable[[], EditorView | None] = lambda: None
     """What an editor shows of the folder now; None where no client forwards its diagnostics."""
+
+
+def plugins_there() -> bool:
+    """Whether there are plugins at all, by what is installed and the person's settings: where those are wrong, it says
+    no. Nothing of them is loaded."""
+    from donewhen.config import load_settings  # lazy, as below: start-up time
+    from donewhen.core.errors import InvalidGoal
+
+    try:
+        return any_plugins(load_settings({}, {}, None).approvals)
+    except InvalidGoal:
+        return False
+
+
+def any_plugins(approvals: Approvals, root: Path | None = None) -> bool:
+    """Whether these settings name plugins, or leave any on that is installed for the folder."""
+    from donewhen.plugins.loading import installed_points
+
+    installed = (point.name not in approvals.plugins_off for point in installed_points(root))
+    return bool(approvals.plugins) or any(installed)

@@ -17,6 +17,7 @@ from donewhen.goalbench.playing import OWN, JudgeOf, Laboratory, Played, play_al
 from donewhen.goalbench.scoring import Row, broken_bars, document, failed, judge_table, rows, table
 from donewhen.goalbench.selecting import missing, with_any_judge
 from donewhen.goalbench.verdicts import scripted_judge
+from donewhen.settings.table import BY_NAME, JUDGE
 
 SCRIPTED: tuple[JudgeName, ...] = ("honest", "gullible", "hostile", "garbage")
 """The judges whose rates are printed where no model is named."""
@@ -24,9 +25,6 @@ HOW = (
     "No model was asked. To measure one: donewhen bench --judge-model PROVIDER/NAME\n"
     "(any model that litellm knows; its key comes from the environment, as for `run`)."
 )
-_OF_THE_JUDGE = (
-    "judge_model", "judge_api_base", "judge_rule", "judge_temperature", "judge_prompt", "judge_calls", "judge_tokens",
-)  # fmt: skip
 
 
 async def bench(call: Call) -> int:
@@ -79,7 +77,10 @@ def _none(case: Case, root: Path) -> None:
 
 def _judging(settings: Settings) -> Settings:
     """What is set for the judge, and nothing that is set for the person's own runs."""
-    return Settings(Choices(**{name: settings.pick(name) for name in _OF_THE_JUDGE}), prices=settings.prices)
+    return Settings(
+        Choices(**{name: settings.pick(name) for name, one in BY_NAME.items() if one.group == JUDGE}),
+        prices=settings.prices,
+    )
 
 
 async def _with_scripted_judges(call: Call, cases: Sequence[Case]) -> int:

@@ -6,15 +6,16 @@ import argparse
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donewhen.app.services import Services
 from donewhen.app.surroundings import Surroundings
 from donewhen.cli.terminal import Terminal
-from donewhen.config import BY_NAME, Settings, load_settings
+from donewhen.config import Settings, load_settings
 from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.settings.table import OWN
 
 if TYPE_CHECKING:  # the engine's records cost start-up time, which `serve` must not pay
     from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
@@ -101,7 +102,7 @@ def call_of(
 ) -> Call:
     """Finds the workspace and reads all settings. Raises UsageError and InvalidGoal."""
     root = workspace_of(getattr(arguments, "workspace", None), terminal.environ)
-    flags = {name: _one_text(value) for name, value in vars(arguments).items() if name in BY_NAME}
+    flags = {name: _one_text(value) for name, value in vars(arguments).items() if name in OWN}
     asked = terminal.interactive and not getattr(arguments, "json", False)
     if arguments.command == "serve":
         settings = _server_settings(flags, terminal, user_file)
@@ -185,6 +186,5 @@ def limit_changes(settings: Settings) -> LimitChanges:
     """The limits that flags and the environment set."""
     from donewhen.engine.api import LimitChanges
 
-    names: tuple[str, ...] = ("max_iterations", "timeout", "budget", "token_budget")
-    values: dict[str, Any] = {name: getattr(settings.given, name) for name in names}
+    values: dict[str, Any] = {one.name: getattr(settings.given, one.name) for one in fields(LimitChanges)}
     return LimitChanges(**values)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from donewhen.app.services import Look
+from donewhen.app.surroundings import plugins_there
 from donewhen.cli.calling import Call
 from donewhen.cli.wording import count, one_line, shown_path
 from donewhen.core.errors import GoalFileError, UsageError
@@ -152,7 +153,7 @@ def write_draft(
 
 def read_goal(path: Path) -> ParsedGoalFile:
     """A goal file as it is. Raises OSError."""
-    return parse(read_bytes(path), path=path.name, name=path.stem)
+    return parse(read_bytes(path), path=path.name, name=path.stem, plugged=plugins_there)
 
 
 def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
-from donewhen.config import SETTINGS
 from donewhen.core.errors import UsageError
+from donewhen.settings.kinds import VARIABLES, nearest
+from donewhen.settings.table import BY_NAME, JUDGE, LIMITS, SAFETY, SETTINGS, WORK
 from donewhen.version import __version__
 from donewhen.wire.reports import FORMATS
 
@@ -38,26 +38,6 @@ COMMANDS = {
     "demo": "show a run on a sample project; needs no model and no network",
     "doctor": "show what is installed and available here",
     "bench": "measure judges: how often they accept what isn't done, and reject what is",
-}
-NOT_RESUMED = (
-    "worker", "worker_command", "pass_env", "script", "network", "temperature", "window", "judge_rule",
-    "judge_temperature", "judge_prompt", "judge_calls", "judge_tokens",
-)  # fmt: skip
-"""A run keeps its worker and how it is judged: these options of `run` are none of `resume`."""
-
-ADVISING = ("model", "judge_model", "api_base", "judge_api_base")
-"""The options of `run` that say which model helps with writing a goal."""
-
-JUDGING: tuple[str, ...] = tuple(
-    setting.name for setting in SETTINGS if setting.flag and setting.name.startswith("judge_")
-)
-
-_WORKING = ("worker", "worker_command", "pass_env", "script", "model", "api_base", "temperature", "window")
-GROUPS = {
-    "who works": _WORKING,
-    "who judges": JUDGING,
-    "limits": ("max_iterations", "timeout", "budget", "token_budget"),
-    "safety": ("approve", "sandbox", "network"),
 }
 
 
@@ -99,7 +79,7 @@ def _common(parser: Parser) -> None:
     """Options that stand before or after the command: no default, so that one place doesn't undo the other."""
     absent = argparse.SUPPRESS
     parser.add_argument("--workspace", metavar="DIR", default=absent, help="the folder to work on (this one)")
-    parser.add_argument("--state-dir", metavar="DIR", default=absent, help="where runs are recorded")
+    parser.add_argument("--state-dir", metavar="DIR", default=absent, help=BY_NAME["state_dir"].meaning)
     parser.add_argument("--json", action="store_true", default=absent, help="JSON on standard output, nothing else")
 
 
@@ -108,17 +88,12 @@ def _arguments(commands: dict[str, Parser]) -> None:
     for name in ("init", "run"):
         declined = "draft without running the checks that are found"
         commands[name].add_argument("--no-try", action="store_true", help=declined)
-    _run_options(commands["init"], ADVISING)
     commands["preflight"].add_argument("goal", nargs="?", metavar="GOAL")
-    _run_options(commands["preflight"], ADVISING)
     commands["check"].add_argument("goal", nargs="?", metavar="GOAL")
     explained = "list what the proof rests on, and execute nothing"
     commands["check"].add_argument("--explain", action="store_true", help=explained)
-    _run_options(commands["check"], JUDGING)
     commands["run"].add_argument("goal", nargs="*", metavar="GOAL or OBJECTIVE")
-    _run_options(commands["run"], [setting.name for setting in SETTINGS])
     _resume_arguments(commands["resume"])
-    _run_options(commands["resume"], [setting.name for setting in SETTINGS if setting.name not in NOT_RESUMED])
     commands["status"].add_argument("run_id", nargs="?", metavar="RUN_ID")
     commands["status"].add_argument("--follow", action="store_true", help="follow it live until it ends or pauses")
     commands["report"].add_argument("run_id", nargs="?", metavar="RUN_ID")
@@ -133,6 +108,8 @@ def _arguments(commands: dict[str, Parser]) -> None:
     commands["mcp"].add_argument("--allow-write", action="store_true")
     commands["demo"].add_argument("--keep", action="store_true", help="keep the sample's folder")
     _bench_arguments(commands["bench"])
+    for name, parser in commands.items():
+        _settings(name, parser)
 
 
 def _formats() -> str:
@@ -148,16 +125,17 @@ def _resume_arguments(parser: Parser) -> None:
     halted.add_argument("--plugin", metavar="NAME", help="the plugin that it is for; refused where another one halted")
 
 
-def _run_options(parser: Parser, names: Collection[str]) -> None:
-    """The settings of these names that are options, by what they are about."""
-    for title, members in GROUPS.items():
-        shown = [setting for setting in SETTINGS if setting.flag and setting.name in members and setting.name in names]
-        group = parser.add_argument_group(title) if shown else parser
-        for setting in shown:
-            values = "|".join(setting.choices) or setting.name.rpartition("_")[2].upper()
-            values += "|NAME" if setting.kind == "name" else ""
-            described = f"{setting.meaning} [{setting.variable}]"
-            repeated = "append" if setting.kind == "variables" else "store"
+def _settings(command: str, parser: Parser) -> None:
+    """The settings that are options of a command, by what they are about."""
+    for title in (WORK, JUDGE, LIMITS, SAFETY):
+        taken = [setting for setting in SETTINGS if setting.group == title and command in setting.commands]
+        group = parser.add_argument_group(title) if taken else parser
+        for setting in taken:
+            values = "|".join(setting.kind.choices) or setting.name.rpartition("_")[2].upper()
+            values += "|NAME" if setting.kind.name == "name" else ""
+            default = f" ({setting.default})" if setting.default else ""
+            described = f"{setting.meaning}{default} [{setting.variable}]"
+            repeated = "append" if setting.kind is VARIABLES else "store"
             group.add_argument(setting.option, metavar=values, dest=setting.name, help=described, action=repeated)
 
 
@@ -237,5 +215,5 @@ def _option_strings(parser: argparse.ArgumentParser) -> set[str]:
 def _nearest(word: str, known: Sequence[str]) -> str:
     """Nothing is better than something that nobody meant. Dashes, which all options share, make nothing near."""
     named = {name.lstrip("-"): name for name in known}
-    near = difflib.get_close_matches(word.lstrip("-"), tuple(named), n=1, cutoff=0.65)
-    return f": did you mean {named[near[0]]!r}?" if near else ""
+    near = nearest(word.lstrip("-"), tuple(named), cutoff=0.65)
+    return f": did you mean {named[near]!r}?" if near else ""

@@ -7,98 +7,40 @@ holds is ignored with a warning that names the key (invariant 10).
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from donewhen.config.approvals import KEYS as APPROVAL_KEYS
 from donewhen.config.approvals import Approvals, take_approvals
-from donewhen.config.hidden import KEY as HIDDEN_KEY
 from donewhen.config.hidden import HiddenCheck, take_hidden
 from donewhen.config.prices import ModelPrice, price_example, read_prices
-from donewhen.config.values import (
-    BY_NAME,
-    CAPPED,
-    LIMITS,
-    SETTINGS,
-    UNLIMITED,
-    Setting,
-    Unlimited,
-    parse_duration,
-    read_value,
-    written,
-)
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits
 from donewhen.core.panel import panel
-from donewhen.regular import read_text
+from donewhen.regular import read_bytes, read_text
+from donewhen.settings import kinds
+from donewhen.settings.kinds import UNLIMITED, BadValue
+from donewhen.settings.table import (
+    BY_NAME,
+    CEILING,
+    KEYS,
+    OWN,
+    Choices,
+    Setting,
+    choices_of,
+    nearest_name,
+    out_of_reach,
+    plain,
+)
 
 if TYPE_CHECKING:
     from donewhen.core.approval import ApprovalRule
 
-_OUT_OF_REACH = frozenset({
-    "api_key", "judge_api_key", "prompt", "prompts", "price", "prices", "plugins", "validators", "server_path",
-    "interpreter", "python", "allow", "allow_list", "allowlist", "environment", "env", "state_folder",
-    "ceiling", "approvals", HIDDEN_KEY, *APPROVAL_KEYS,
-})  # fmt: skip
-"""What a workspace file must not hold, beyond the settings that say `never` themselves."""
-
 PROJECT_TABLE = "[tool.donewhen] of pyproject.toml"
-CAPS = (*LIMITS, *CAPPED)
-"""What `[ceiling]` of the user's settings may hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What one source says; None is silence. Times are seconds, money US dollars.
-
-    `judge_model` is a panel as it is written, `judge_prompt` a text: what was a file is read.
-    """
-
-    worker: str | None = None
-    worker_command: str | None = None
-    pass_env: tuple[str, ...] | None = None
-    script: str | None = None
-    model: str | None = None
-    judge_model: str | None = None
-    api_base: str | None = None
-    judge_api_base: str | None = None
-    max_iterations: int | Unlimited | None = None
-    timeout: float | Unlimited | None = None
-    budget: float | Unlimited | None = None
-    token_budget: int | Unlimited | None = None
-    approve: Literal["auto", "ask", "deny"] | None = None
-    sandbox: Literal["off", "auto", "on"] | None = None
-    network: Literal["on", "off"] | None = None
-    sandbox_checks: Literal["off", "on"] | None = None
-    room_writes: tuple[str, ...] | None = None
-    room_reads: tuple[str, ...] | None = None
-    room_processes: int | None = None
-    room_memory: int | None = None
-    room_disk: int | None = None
-    temperature: float | None = None
-    window: int | None = None
-    judge_rule: Literal["majority", "unanimity"] | None = None
-    judge_temperature: float | None = None
-    judge_prompt: str | None = None
-    judge_calls: int | None = None
-    judge_tokens: int | None = None
-    max_tool_calls: int | None = None
-    max_turn_tokens: int | None = None
-    check_timeout: float | None = None
-    stall_after: int | Unlimited | None = None
-    protect: tuple[str, ...] | None = None
-    state_dir: Path | None = None
-
-    def over(self, lower: Choices) -> Choices:
-        """These choices, and those of `lower` where these say nothing; what either protects is protected."""
-        unsaid = {name: getattr(lower, name) for name in BY_NAME if getattr(self, name) is None}
-        protect = dict.fromkeys((*(lower.protect or ()), *(self.protect or ())))
-        return replace(self, **{**unsaid, "protect": tuple(protect) or None})
+LIMITS = tuple(each.name for each in fields(Limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +122,9 @@ def load_settings(
     where it stands.
     """
     warnings: list[SettingWarning] = []
-    flag = _from_texts({n: (v, BY_NAME[n].option) for n, v in flags.items() if v is not None}, warnings)
-    variables = {s.name: (environ[s.variable], s.variable) for s in SETTINGS if environ.get(s.variable)}
-    environment = _from_texts(variables, warnings)
+    flag = _read([(OWN[n], v, OWN[n].option) for n, v in flags.items() if v is not None], warnings, Path(), text=True)
+    variables = [(one, environ[one.variable], one.variable) for one in OWN.values() if environ.get(one.variable)]
+    environment = _read(variables, warnings, Path(), text=True)
     own = _from_user(user_file or user_settings_file(), root, warnings)
     user = own.choices.over(Choices(approve="ask" if terminal else "deny", sandbox="auto", network="off"))
     workspace = Choices()
@@ -202,24 +144,19 @@ def user_settings_file() -> Path:
 
 def goal_with_settings(goal: Goal, settings: Settings) -> tuple[Goal, tuple[SettingWarning, ...]]:
     """The goal with what is configured where its file is silent, its limits within the user's ceiling."""
-    limits, explicit = goal.limits, set(goal.explicit_limits)
-    for name in LIMITS:
+    limits, others, explicit = goal.limits, dict[str, Any](), set(goal.explicit_limits)
+    for name, setting in KEYS.items():
         configured = getattr(settings.configured, name)
-        if configured is not None and name not in goal.explicit_limits:
+        if configured is None:
+            continue
+        if name not in LIMITS:
+            own = getattr(goal, name)
+            others[name] = tuple(dict.fromkeys((*own, *configured))) if setting.adds else own or configured
+        elif name not in goal.explicit_limits:
             limits = replace(limits, **{name: _plain(configured)})
             explicit.add(name)
     limits, warnings = _within(limits, settings.ceiling)
-    protect = dict.fromkeys((*goal.protect, *(settings.configured.protect or ())))
-    configured_goal = replace(
-        goal,
-        limits=limits,
-        explicit_limits=frozenset(explicit),
-        worker=goal.worker or settings.configured.worker,
-        model=goal.model or settings.configured.model,
-        judge_model=goal.judge_model or settings.configured.judge_model,
-        protect=tuple(protect),
-    )
-    return configured_goal, warnings
+    return replace(goal, limits=limits, explicit_limits=frozenset(explicit), **others), warnings
 
 
 def _within(limits: Limits, ceiling: Choices) -> tuple[Limits, tuple[SettingWarning, ...]]:
@@ -236,7 +173,7 @@ def _within(limits: Limits, ceiling: Choices) -> tuple[Limits, tuple[SettingWarn
 
 def capped(workspace: Choices, ceiling: Choices, warnings: list[SettingWarning]) -> Choices:
     """What a workspace file sets that is no limit of a goal, within the user's ceiling too."""
-    for name in CAPPED:
+    for name in (name for name in CEILING if name not in LIMITS):
         top, value = getattr(ceiling, name), getattr(workspace, name)
         if top is not None and value is not None and value > top:
             workspace = replace(workspace, **{name: top})
@@ -250,19 +187,6 @@ def _plain(value: object) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ sources
-
-
-def _from_texts(texts: Mapping[str, tuple[str, str]], warnings: list[SettingWarning]) -> Choices:
-    values: dict[str, object] = {}
-    for name, (text, where) in texts.items():
-        values[name] = read_value(BY_NAME[name], text, where, Path())
-        _warn_unlimited(name, values[name], where, warnings)
-    return _choices(values)
-
-
-def _choices(values: Mapping[str, object]) -> Choices:
-    """Values are read by kind, so that their types follow from SETTINGS."""
-    return Choices(**cast(dict[str, Any], values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,12 +208,10 @@ def _from_user(path: Path, root: Path | None, warnings: list[SettingWarning]) ->
     ceiling = table.pop("ceiling", {})
     if not isinstance(ceiling, dict):
         raise InvalidGoal(f"[ceiling] must be a table of limits (in {path})")
-    values = _read_table(table, str(path), warnings, path.parent)
-    limits = {n: v for n, v in cast(dict[str, object], ceiling).items() if n in CAPS}
-    for name in sorted(set(cast(dict[str, object], ceiling)) - set(limits)):
-        warnings.append(_unknown(name, f"[ceiling] of {path}", CAPS))
-    highest = _choices(_read_table(limits, f"[ceiling] of {path}", warnings))
-    return _UserFile(_choices(values), highest, prices, approvals, hidden)
+    said = _of_table(table, str(path), OWN, warnings)
+    highest = _of_table(cast(dict[str, object], ceiling), f"[ceiling] of {path}", CEILING, warnings)
+    choices = _read(said, warnings, path.parent)
+    return _UserFile(choices, _read(highest, warnings), prices, approvals, hidden)
 
 
 def _from_workspace(path: Path, user: Choices, warnings: list[SettingWarning]) -> Choices:
@@ -309,40 +231,26 @@ def workspace_choices(
     table: Mapping[str, object], where: str, user: Choices, warnings: list[SettingWarning]
 ) -> Choices:
     """What a file of the workspace says, but for what is out of its reach; `user` is what it may only tighten."""
-    allowed: dict[str, object] = {}
+    reached: dict[str, object] = {}
     for name, value in table.items():
-        if _reaches(name):
-            allowed[name] = value
+        if out_of_reach(name):
+            advice = "a workspace file can't set it; use your own settings or the command line"
+            warnings.append(_ignored(name, where, advice))
         else:
-            warnings.append(_ignored(name, where))
-    values = _read_table(allowed, where, warnings)
-    return _choices({n: v for n, v in values.items() if _tightens(n, v, user, where, warnings)})
+            reached[name] = value
+    choices = _read(_of_table(reached, where, OWN, warnings), warnings)
+    for name, setting in OWN.items():
+        value = getattr(choices, name)
+        if setting.of_workspace == "tighten" and value is not None:
+            order = setting.kind.choices
+            if order.index(value) < order.index(getattr(user, name) or order[0]):
+                warnings.append(_ignored(name, where, "a workspace file may only make it stricter"))
+                choices = replace(choices, **{name: None})
+    return choices
 
 
-def _reaches(name: str) -> bool:
-    """False for what a workspace file must not set."""
-    plain = name.strip().casefold().replace("-", "_")
-    setting = BY_NAME.get(plain)
-    return plain not in _OUT_OF_REACH and (setting is None or setting.workspace != "never")
-
-
-def _tightens(name: str, value: object, user: Choices, where: str, warnings: list[SettingWarning]) -> bool:
-    setting = BY_NAME[name]
-    if setting.workspace != "tighten":
-        return True
-    order = setting.choices
-    if order.index(str(value)) >= order.index(str(getattr(user, name) or order[0])):
-        return True
-    message = f"`{name}` of {where} is ignored: a workspace file may only make it stricter"
-    warnings.append(SettingWarning("ignored_setting", message))
-    return False
-
-
-def _ignored(name: str, where: str) -> SettingWarning:
-    message = (
-        f"`{name}` of {where} is ignored: a workspace file can't set it; use your own settings or the command line"
-    )
-    return SettingWarning("ignored_setting", message)
+def _ignored(name: str, where: str, why: str) -> SettingWarning:
+    return SettingWarning("ignored_setting", f"`{name}` of {where} is ignored: {why}")
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -356,49 +264,86 @@ def _toml(path: Path) -> dict[str, Any]:
         raise InvalidGoal(f"{path} can't be read: {problem}") from problem
 
 
-def _read_table(
-    table: Mapping[str, object], where: str, warnings: list[SettingWarning], folder: Path | None = None
-) -> dict[str, object]:
-    values: dict[str, object] = {}
+def _of_table(
+    table: Mapping[str, object], where: str, known: Mapping[str, Setting], warnings: list[SettingWarning]
+) -> list[tuple[Setting, object, str]]:
+    """What a table says of the settings that are `known` there; what else it holds is warned of."""
+    found: list[tuple[Setting, object, str]] = []
     for name, value in table.items():
-        setting = BY_NAME.get(name.replace("-", "_"))
+        setting = known.get(name.replace("-", "_"))
         if setting is None:
-            warnings.append(_unknown(name, where, tuple(BY_NAME)))
-            continue
-        values[setting.name] = read_value(setting, written(setting, value, where), where, folder)
-        _warn_unlimited(setting.name, values[setting.name], where, warnings)
-    return values
+            warnings.append(_unknown(name, where, known))
+        else:
+            found.append((setting, value, where))
+    return found
 
 
-def _unknown(name: str, where: str, known: Sequence[str]) -> SettingWarning:
-    if name.replace("-", "_") in _OUT_OF_REACH:
-        return SettingWarning("unknown_setting", f"`{name}` in {where} has no effect in this version")
-    near = difflib.get_close_matches(name.replace("-", "_"), known, n=1)
-    advice = f"did you mean `{near[0]}`?" if near else "it is ignored"
-    return SettingWarning("unknown_setting", f"unknown setting `{name}` in {where}: {advice}")
+def _unknown(name: str, where: str, known: Mapping[str, Setting]) -> SettingWarning:
+    other = BY_NAME.get(plain(name))
+    if other is not None and not other.own:
+        said = f"`{name}` in {where} has no effect: it is a key of goal files"
+    elif other is None and out_of_reach(name):
+        said = f"`{name}` in {where} has no effect in this version"
+    else:
+        near = nearest_name(name, known)
+        said = f"unknown setting `{name}` in {where}: " + (f"did you mean `{near}`?" if near else "it is ignored")
+    return SettingWarning("unknown_setting", said)
 
 
-def _warn_unlimited(name: str, value: object, where: str, warnings: list[SettingWarning]) -> None:
-    if value == UNLIMITED:
-        warnings.append(SettingWarning("unlimited", f"{name} is unlimited ({where}): nothing but you ends it there"))
+def _read(
+    said: Sequence[tuple[Setting, Any, str]],
+    warnings: list[SettingWarning],
+    folder: Path | None = None,
+    *,
+    text: bool = False,
+) -> Choices:
+    values: dict[str, object] = {}
+    for setting, value, where in said:
+        values[setting.name] = read_setting(setting, value, where, folder, text=text)
+        if values[setting.name] == UNLIMITED:
+            message = f"{setting.name} is unlimited ({where}): nothing but you ends it there"
+            warnings.append(SettingWarning("unlimited", message))
+    return choices_of(values)
+
+
+def read_setting(setting: Setting, value: Any, where: str, folder: Path | None = None, *, text: bool = False) -> Any:
+    """What a setting is where it is said, as a value of TOML or JSON or, with `text`, as on a command line. `folder` is
+    where `@FILE` is looked for, None: only an absolute path will do. Raises InvalidGoal that names the field (C1)."""
+    try:
+        read = setting.read(value) if text else setting.read_typed(value)
+        return _prompt(setting, read, folder) if setting.kind is kinds.PROMPT else read
+    except BadValue as bad:
+        raise InvalidGoal(f"{setting.name} {bad} ({where})") from None
+
+
+def _prompt(setting: Setting, text: str, folder: Path | None) -> str:
+    """Raises BadValue for a file that can't be read."""
+    if not text.startswith("@"):
+        return text
+    path = Path(text[1:]).expanduser()
+    try:
+        within_reach = folder is not None or path.is_absolute()
+        content = read_bytes((folder or Path()) / path) if within_reach else b""
+        prompt = content.decode("utf-8") if len(content) <= 100_000 else ""
+    except (OSError, ValueError):
+        prompt = ""
+    if not prompt.strip():
+        raise BadValue(f"must be {setting.expected}; it is {text!r}")
+    return prompt
 
 
 __all__ = [
-    "BY_NAME",
     "LIMITS",
-    "SETTINGS",
     "Approvals",
     "Choices",
     "ModelPrice",
-    "Setting",
     "SettingWarning",
     "Settings",
     "capped",
     "goal_with_settings",
     "load_settings",
-    "parse_duration",
     "price_example",
-    "read_value",
+    "read_setting",
     "user_settings_file",
     "workspace_choices",
 ]

@@ -1,9 +1,9 @@
-"""Glob matching over workspace paths: `*` and `?` within a folder, `**` over folders, `[...]`."""
+"""Globs over workspace paths: `*` and `?` within a folder, `**` over folders, `[...]`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 
@@ -46,3 +46,59 @@ def _piece(text: str, at: int) -> tuple[str, int]:
         body = text[at + 1 : end].replace("\\", r"\\").replace("[", r"\[")
         return f"[{'^' + body[1:] if body[0] == '!' else body}]", end + 1
     return re.escape(char), at + 1
+
+
+# --------------------------------------------------------------------------- globs that people write
+
+_DRIVE = re.compile(r"^[A-Za-z]:")
+_BRACES = re.compile(r"\{[^{}]*,[^{}]*\}")
+
+
+def glob_problem(glob: str) -> str | None:
+    """Why a glob of a goal file or a setting can't be used and what to do, None where it can: it is relative to the
+    workspace, in the syntax of .gitignore, and never negated."""
+    if not glob.strip():
+        return "the glob is empty: name a file or a pattern such as `src/**`"
+    for wrong, why in _FAULTS:
+        if wrong(glob):
+            return f"the glob `{glob[:80]}` {why}"
+    return None
+
+
+def plain_glob(glob: str) -> str:
+    """The glob as it is matched: no leading `./`, no space around it."""
+    bare = glob.strip()
+    while bare.startswith("./"):
+        bare = bare[2:].lstrip("/")
+    return bare
+
+
+def _unbalanced(glob: str) -> bool:
+    """True where a bracket that opens a set of characters is never closed."""
+    position = 0
+    while (position := glob.find("[", position)) >= 0:
+        # A bracket right after the opening one (or after its negation) belongs to the set.
+        first = position + 2 if glob[position + 1 : position + 2] in ("!", "^") else position + 1
+        closing = glob.find("]", first + 1)
+        if closing < 0:
+            return True
+        position = closing + 1
+    return False
+
+
+_FAULTS: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (
+        lambda glob: any(ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 for character in glob),
+        "holds a control character: remove it",
+    ),
+    (
+        lambda glob: glob.startswith(("/", "~")) or bool(_DRIVE.match(glob)),
+        "is absolute: write it relative to the workspace folder",
+    ),
+    (lambda glob: "\\" in glob, "holds a backslash: separate folders with `/`"),
+    (lambda glob: ".." in glob.split("/"), "leads out of the workspace: remove `..`"),
+    (lambda glob: glob.startswith("!"), "starts with `!`: globs can't be negated here"),
+    (_unbalanced, "has a `[` that is never closed: add `]`"),
+    (lambda glob: bool(_BRACES.search(glob)), "uses braces, which are not expanded: write one glob for each"),
+    (lambda glob: plain_glob(glob) in ("", "."), "names the workspace folder itself: write `**` for all files"),
+)

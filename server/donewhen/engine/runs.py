@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from donewhen.core import events as e
 from donewhen.core.errors import (
@@ -495,8 +495,8 @@ def new_token() -> str:
 
 def changed_limits(limits: Limits, changes: LimitChanges) -> Limits:
     """The limits with a person's changes. Raises InvalidGoal for a value that can't be one (C1)."""
-    for name in ("max_iterations", "timeout", "budget", "token_budget"):
-        value = getattr(changes, name)
+    for one in fields(changes):
+        value = getattr(changes, one.name)
         if value is not None:
-            limits = replace(limits, **{name: None if value == "unlimited" else value})
+            limits = replace(limits, **{one.name: None if value == "unlimited" else value})
     return limits

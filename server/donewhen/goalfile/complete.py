@@ -11,8 +11,9 @@ from typing import Literal
 from donewhen.goalfile.backticks import code_span
 from donewhen.goalfile.detect import DetectedCheck
 from donewhen.goalfile.layout import LINE_BREAK
-from donewhen.goalfile.settings import BY_NAME, KEYS, UNLIMITED, Key
 from donewhen.goalfile.source import Span
+from donewhen.settings.kinds import GLOBS, UNLIMITED
+from donewhen.settings.table import KEYS, Setting
 
 ChoiceKind = Literal["key", "value", "label", "command", "file"]
 _MOST_FILES = 200
@@ -90,8 +91,8 @@ def _in_front_matter(place: _Place, files: Iterable[str]) -> Iterator[Completion
     if _KEY_TYPED.match(place.before):
         yield from _keys(place)
     elif value := _VALUE_TYPED.match(place.before):
-        key = BY_NAME.get(value[1])
-        if key is not None and key.kind == "globs" and (member := _FLOW_TYPED.search(place.before)):
+        key = KEYS.get(value[1])
+        if key is not None and key.kind is GLOBS and (member := _FLOW_TYPED.search(place.before)):
             yield from _yaml_globs(place, member, files)
         elif key is not None:
             yield from _values(place, key, value[2])
@@ -102,22 +103,21 @@ def _in_front_matter(place: _Place, files: Iterable[str]) -> Iterator[Completion
 def _keys(place: _Place) -> Iterator[CompletionChoice]:
     used = {found[1] for row in place.lines[1:] if (found := _VALUE_TYPED.match(row))}
     colon = "" if place.after.lstrip().startswith(":") else ": "
-    for key in KEYS:
-        if key.name not in used:
-            yield CompletionChoice(key.name, key.name + colon, place.typed(len(place.before)), "key", key.meaning)
+    for name, key in KEYS.items():
+        if name not in used:
+            yield CompletionChoice(name, name + colon, place.typed(len(place.before)), "key", key.sentence)
 
 
-def _values(place: _Place, key: Key, typed: str) -> Iterator[CompletionChoice]:
+def _values(place: _Place, key: Setting, typed: str) -> Iterator[CompletionChoice]:
     span = place.typed(len(typed))
-    for example in key.examples:
-        yield CompletionChoice(example, example, span, "value", key.meaning)
-    if key.unlimited:
-        yield CompletionChoice(UNLIMITED, UNLIMITED, span, "value", "No limit, which shows a warning.")
+    for value in key.offered:
+        meaning = "No limit, which shows a warning." if value == UNLIMITED else key.sentence
+        yield CompletionChoice(value, value, span, "value", meaning)
 
 
 def _takes_globs(name: str | None) -> bool:
-    key = BY_NAME.get(name or "")
-    return key is not None and key.kind == "globs"
+    key = KEYS.get(name or "")
+    return key is not None and key.kind is GLOBS
 
 
 def _key_above(place: _Place) -> str | None:

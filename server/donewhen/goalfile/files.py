@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from donewhen.core.errors import GoalFileError
@@ -19,9 +20,11 @@ _MOST_GOALS = 200
 
 
 class WorkspaceGoalFiles:
-    """Goal files of the workspace at `root` (ports.GoalFiles). Nothing outside of it is ever read."""
+    """Goal files of the workspace at `root` (ports.GoalFiles). Nothing outside of it is ever read. `plugged`: as for
+    `parse`."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, plugged: Callable[[], bool] = lambda: False) -> None:
+        self._plugged = plugged
         self._root = Path(os.path.abspath(root))  # noqa: PTH100  # resolve() would follow links: the given name counts
 
     def load(self, path: str) -> Goal:
@@ -38,7 +41,7 @@ class WorkspaceGoalFiles:
         from donewhen.goalfile.parse import parse  # lazy: Markdown and YAML take 3 MB, which an idle server needs not
 
         content = _content(self._real(relative), relative)
-        return parse(content, path=relative, name=goal_name(relative))
+        return parse(content, path=relative, name=goal_name(relative), plugged=self._plugged)
 
     def relative(self, path: str) -> str:
         """The path relative to the root, with `/`; raises GoalFileError for one outside of it."""

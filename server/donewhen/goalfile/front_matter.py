@@ -1,15 +1,21 @@
-"""The YAML front matter of a goal file: where its keys and values stand, and what is wrong with it as YAML."""
+"""The YAML front matter of a goal file: where its keys and values stand, what they say, and what is wrong with them.
+
+What keys there are, and how their values are written, is in the table of settings (`donewhen.settings`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import yaml
 
 from donewhen.goalfile.layout import Layout
-from donewhen.goalfile.source import FileProblem, FrontMatter, FrontMatterEntry, Span, Value
+from donewhen.goalfile.source import FileProblem, FrontMatter, FrontMatterEntry, ProblemSeverity, Span, Value
+from donewhen.settings import kinds
+from donewhen.settings.kinds import UNLIMITED, BadValue, refused_choice
+from donewhen.settings.table import KEYS, Choices, Setting, choices_of, nearest_name, not_for_goal_files
 
 LIMIT = 16_384
 """Characters that a front matter may have: a dozen keys need a few hundred."""
@@ -145,3 +151,92 @@ def _position(text: str, index: int) -> tuple[int, int]:
 
 def _error(span: Span, code: str, message: str) -> FileProblem:
     return FileProblem(span, "error", code, message)
+
+
+# ------------------------------------------------------------------------------------- what the keys say
+
+
+def read_settings(entries: Sequence[RawEntry], plugged: Callable[[], bool]) -> tuple[Choices, tuple[FileProblem, ...]]:
+    """What the file says, and every problem with keys and values; a bad value says nothing. `plugged`: there are
+    plugins, which may bring a worker of a name that isn't built in."""
+    values: dict[str, object] = {}
+    problems: list[FileProblem] = []
+    lines: dict[str, int] = {}
+    for raw in entries:
+        name, setting = raw.entry.key.text, KEYS.get(raw.entry.key.text)
+        if name in lines:
+            message = f"`{name}` is set twice, first on line {lines[name] + 1}: remove one"
+            problems.append(_at_key(raw, "duplicate-key", message))
+            continue
+        lines[name] = raw.entry.key.span.start_line
+        if setting is None:
+            problems.append(_unknown_key(raw))
+            continue
+        try:
+            values[name] = _read(setting, raw)
+            problems += _unsure(setting, values[name], raw, plugged)
+        except BadValue as bad:
+            problems.append(_at_value(raw, "error", "bad-value", f"{name} {bad}", bad.item))
+    return choices_of(values), tuple(problems)
+
+
+def _read(setting: Setting, raw: RawEntry) -> object:
+    """Raises BadValue."""
+    kind = setting.kind
+    if kind.members is not None:
+        items = raw.value if isinstance(raw.value, tuple) else (raw.value,)
+        for number, item in enumerate(items):
+            if item is None:
+                raise BadValue(f"must be {setting.expected}", number)
+        return kind.members([item.text for item in items if item is not None])
+    scalar = raw.value
+    if not isinstance(scalar, Scalar):
+        raise BadValue(f"must be {setting.expected}, not a list or a mapping")
+    if scalar.kind == "null" or not scalar.text.strip():
+        raise BadValue(f"has no value: give {setting.expected}, or remove the line")
+    if scalar.quoted and (kind.number or kind is kinds.FLAG) and scalar.text != UNLIMITED:
+        raise BadValue(f"must be {setting.expected}, not text: remove the quotes")
+    # A time may look like another type of YAML's, and is read as it is written, as numbers are.
+    as_written = kind.number or kind in (kinds.FLAG, kinds.DURATION)
+    if scalar.kind != "str" and not as_written:
+        raise BadValue(f"must be {setting.expected}; it is {scalar.text:.60}: put it in quotes if that is meant")
+    return setting.read(scalar.text)
+
+
+def _unsure(setting: Setting, value: object, raw: RawEntry, plugged: Callable[[], bool]) -> list[FileProblem]:
+    """What can be meant, and may be a mistake. Raises BadValue for a name that nobody can bring."""
+    if value == UNLIMITED and setting.unlimited:
+        message = f"`{setting.name}` is unlimited: nothing but you ends it there"
+        return [_at_value(raw, "warning", "unlimited", message)]
+    known = setting.kind.choices
+    if not known or value in known:
+        return []
+    unknown = refused_choice(str(value), known, "`")
+    if not plugged():
+        raise unknown
+    message = f"{setting.name} {unknown}, unless a plugin brings it"
+    return [_at_value(raw, "warning", "unknown-name", message)]
+
+
+def _unknown_key(raw: RawEntry) -> FileProblem:
+    name = raw.entry.key.text
+    if not_for_goal_files(name):
+        message = f"`{name}` can't be set in a goal file: set it in your settings or on the command line"
+        return _at_key(raw, "unknown-key", message)
+    near = nearest_name(name, KEYS)
+    advice = f"did you mean `{near}`?" if near else f"the keys are {', '.join(KEYS)}"
+    return _at_key(raw, "unknown-key", f"unknown key `{name[:80]}`: {advice}", near)
+
+
+def _at_key(raw: RawEntry, code: str, message: str, suggestion: str | None = None) -> FileProblem:
+    return FileProblem(raw.entry.key.span, "error", code, message, suggestion)
+
+
+def _at_value(
+    raw: RawEntry, severity: ProblemSeverity, code: str, message: str, item: int | None = None
+) -> FileProblem:
+    items = raw.entry.items
+    value = items[item].span if item is not None and item < len(items) else raw.entry.value.span
+    # An absent value has no width: its key is what can be underlined.
+    empty = (value.start_line, value.start_column) == (value.end_line, value.end_column)
+    return FileProblem(raw.entry.key.span if empty else value, severity, code, message)

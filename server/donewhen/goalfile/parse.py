@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any
 
-from donewhen.core.goal import Goal
+from donewhen.core.goal import Goal, Limits
 from donewhen.goalfile.decode import decode
-from donewhen.goalfile.front_matter import read_front_matter
+from donewhen.goalfile.front_matter import read_front_matter, read_settings
 from donewhen.goalfile.layout import Layout
 from donewhen.goalfile.markdown import read_blocks
 from donewhen.goalfile.objective import Objective, read_objective, whole_objective
 from donewhen.goalfile.preflight import preflight
 from donewhen.goalfile.requirements import near_tasks, read_requirements, task_items
-from donewhen.goalfile.settings import Settings, read_settings
 from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource
+from donewhen.settings.kinds import UNLIMITED
+from donewhen.settings.table import KEYS, Choices
 
 EMPTY = "the goal is empty: write a title, some text, or a task list of requirements"
 _TITLE_LENGTH = 80
 
 
-def parse(text: str | bytes, *, path: str | None = None, name: str = "Goal") -> ParsedGoalFile:
+def parse(
+    text: str | bytes, *, path: str | None = None, name: str = "Goal", plugged: Callable[[], bool] = lambda: False
+) -> ParsedGoalFile:
     """Parses a goal file; whatever is wrong with it is a problem, never an exception.
 
     `path` is the file relative to the workspace, `name` the title of a goal without heading or prose. Bytes must be
-    UTF-8, with or without a byte-order mark. `goal` is None where any problem is an error.
+    UTF-8, with or without a byte-order mark. `goal` is None where any problem is an error. `plugged` says whether there
+    are plugins, which may bring a worker that the file names; it is asked only where a name isn't built in.
     """
     decoded = decode(text)
     if not decoded.readable:
         return ParsedGoalFile(decoded.original, None, decoded.problems, path=path)
     layout = Layout.of(decoded.text)
     front = read_front_matter(layout)
-    settings, setting_problems = read_settings(front.entries)
+    said, setting_problems = read_settings(front.entries, plugged)
     body = _read_body(layout, front.body_line)
     problems = [*decoded.problems, *front.problems, *setting_problems, *body.problems]
     broken = any(problem.severity == "error" for problem in problems)
     return ParsedGoalFile(
         text=decoded.original,
-        goal=None if broken else _goal(body, settings, path, name),
+        goal=None if broken else _goal(body, said, path, name),
         problems=_in_order([*problems, *preflight(body.requirements)]),
         requirements=body.requirements,
         front_matter=front.located,
@@ -67,23 +72,24 @@ def _read_body(layout: Layout, first_line: int) -> _Body:
     return _Body(objective, requirements, (*problems, *near_tasks(blocks.items)))
 
 
-def _goal(body: _Body, settings: Settings, path: str | None, name: str) -> Goal:
+def _goal(body: _Body, said: Choices, path: str | None, name: str) -> Goal:
     first_line = body.objective.prose.split("\n", 1)[0].strip()
     return Goal(
         title=body.objective.title or _shortened(first_line) or name.strip() or "Goal",
         objective=body.objective.text,
         requirements=tuple(source.requirement for source in body.requirements),
-        limits=settings.limits,
         path=path,
-        worker=settings.worker,
-        model=settings.model,
-        judge_model=settings.judge_model,
-        protect=settings.protect,
-        proof=settings.proof,
-        may_change=settings.may_change,
-        guard=settings.guard,
-        explicit_limits=settings.explicit_limits,
+        **_front(said),
     )
+
+
+def _front(said: Choices) -> dict[str, Any]:
+    """What front matter says of a goal: its limits, and what has the name of a key."""
+    values: dict[str, Any] = {name: value for name in KEYS if (value := getattr(said, name)) is not None}
+    limits: dict[str, Any] = {one.name: values.pop(one.name) for one in fields(Limits) if one.name in values}
+    explicit = frozenset(limits)
+    limits.update({name: None for name, value in limits.items() if value == UNLIMITED})
+    return {"limits": Limits(**limits), "explicit_limits": explicit, **values}
 
 
 def _shortened(line: str) -> str:

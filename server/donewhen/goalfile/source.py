@@ -122,5 +122,10 @@ class ParsedGoalFile:
         """The requirement whose item covers that line."""
         return next((s for s in self.requirements if s.span.start_line <= line <= s.span.end_line), None)
 
+    def key_at(self, line: int) -> Value | None:
+        """The key of the front matter that this line is about."""
+        entries = self.front_matter.entries if self.front_matter is not None else ()
+        return next((e.key for e in entries if e.key.span.start_line <= line <= e.value.span.end_line), None)
+
     def source_of(self, requirement_id: str) -> RequirementSource | None:
         return next((s for s in self.requirements if s.id == requirement_id), None)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from donewhen.core.globs import glob_problem, plain_glob
 from donewhen.core.goal import Check
-from donewhen.goalfile.globs import glob_problem, plain_glob
 from donewhen.goalfile.layout import Passage
 from donewhen.goalfile.source import FileProblem, ProblemSeverity, Span, Value
 

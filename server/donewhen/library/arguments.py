@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.core.goal import Limits
 
 Time = float | str
 """Seconds, or a text such as "90s", "30m" or "1h30m"."""
 
 
-def duration(name: str, value: Any) -> Any:
-    """A time as seconds; what is no text, and `unlimited`, as it is. Raises InvalidGoal for any other text."""
-    if not isinstance(value, str) or value == "unlimited":
-        return value
-    from donewhen.config.values import parse_duration  # lazy: most callers give numbers
+def checked(label: str, setting: str, value: Any) -> Any:
+    """The value as the setting of that name has it; times may be seconds. Raises InvalidGoal, or UsageError for a
+    choice, that names it by `label`."""
+    from donewhen.settings.kinds import DURATION, BadValue  # lazy: start-up time, as the table
+    from donewhen.settings.table import BY_NAME
 
-    found = parse_duration(value)
-    if found is None:
-        raise InvalidGoal(
-            f'{name} must be a number of seconds greater than 0, a time such as "90s" or "30m", or unlimited; it is '
-            f"{_shown(value)}"
-        )
-    return found
+    row = BY_NAME[setting]
+    if row.kind.choices and value not in row.kind.choices:
+        raise UsageError(f"{label} must be one of {', '.join(sorted(row.kind.choices))}; it is {_shown(value)}")
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if row.kind is DURATION and number and value > 0 and value != math.inf:
+        return float(value)
+    try:
+        return row.read_typed(value)
+    except BadValue as bad:
+        what = str(bad).replace("a time such", "a number of seconds greater than 0, or a time such")
+        raise InvalidGoal(f"{label} {what}") from None
+
+
+def duration(name: str, value: Any) -> Any:
+    """A time as seconds, or `unlimited`; None as it is. Raises InvalidGoal."""
+    return None if value is None else checked(name, name, value)
 
 
 def several(name: str, value: Any) -> tuple[Any, ...]:
@@ -66,26 +77,6 @@ def callback(name: str, value: Any) -> Callable[..., Any] | None:
     return value
 
 
-def choice(name: str, value: Any, choices: Sequence[str]) -> Any:
-    """One of these texts."""
-    if not isinstance(value, str) or value not in choices:
-        raise UsageError(f"{name} must be one of {', '.join(choices)}; it is {_shown(value)}")
-    return value
-
-
-def whole(name: str, value: Any, least: int) -> None:
-    """A whole number."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidGoal(f"{name} must be a whole number of at least {least}; it is {_shown(value)}")
-
-
-def temperature(name: str, value: Any) -> None:
-    """A finite number, or None."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value is not None and not (number and math.isfinite(value)):
-        raise InvalidGoal(f"{name} must be a number; it is {_shown(value)}")
-
-
 def text_or_none(name: str, value: Any) -> None:
     """A text, or None. It may be a secret: it isn't shown."""
     if value is not None and not isinstance(value, str):
@@ -94,3 +85,22 @@ def text_or_none(name: str, value: Any) -> None:
 
 def _shown(value: Any) -> str:
     return f"{value!r:.80}" if isinstance(value, str | int | float | None) else type(value).__name__
+
+
+_LONGEST_CHECK = 86_400.0
+
+
+def finite(name: str, setting: str, value: Any) -> Any:
+    """A limit of a goal loop, by the setting that it is; None where it is unlimited or infinite on purpose, which warns
+    (C1). Raises InvalidGoal that names it."""
+    if value != "unlimited" and not (isinstance(value, float) and value == math.inf):
+        return checked(name, setting, value)
+    # The caller of the constructor that was given the value.
+    warnings.warn(f"there is no limit of {name}: this may go on for ever", UserWarning, stacklevel=3)
+    return None
+
+
+def limits(rounds: int | None, timeout: float | None) -> Limits:
+    """The limits of one run. An answer that stays the same is no reason to stop asking (A14: off in the library), and a
+    validator may take as long as the run."""
+    return Limits(rounds, timeout, check_timeout=timeout or _LONGEST_CHECK, stall_after=None)

@@ -217,7 +217,8 @@ def _from_file(path: Path, root: Path | None) -> Goal:
     if root is None:
         raise UsageError(f"the goal file {path} is in no workspace: give workspace=FOLDER")
     inside = path if not path.is_absolute() else _relative(path, root)
-    return WorkspaceGoalFiles(root).load(inside.as_posix())
+    # The program gives the worker: what the file names is left.
+    return WorkspaceGoalFiles(root, lambda: True).load(inside.as_posix())
 
 
 def _relative(path: Path, root: Path) -> Path:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from donewhen.callables import judges
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, PanelRule
 from donewhen.core.panel import panel
-from donewhen.library.arguments import choice, temperature, text_or_none, whole
+from donewhen.library.arguments import checked, text_or_none
 from donewhen.ports import Judge, Worker
+
+_SETTINGS = {
+    "temperature": "temperature", "window": "window", "tool_calls": "max_tool_calls", "turn_tokens": "max_turn_tokens",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,9 @@ class AgentConfig:
             )
         if not self.model.strip():
             raise UsageError("the agent's model must not be blank: AgentConfig('provider/name')")
-        temperature("the agent's temperature", self.temperature)
-        for name in ("tool_calls", "turn_tokens"):
-            whole(f"the agent's {name}", getattr(self, name), 1)
+        for name, setting in _SETTINGS.items():
+            if getattr(self, name) is not None:
+                checked(f"the agent's {name}", setting, getattr(self, name))
         for name in ("api_base", "api_key"):
             text_or_none(f"the agent's {name}", getattr(self, name))
 
@@ -81,10 +85,9 @@ class JudgeConfig:
             raise InvalidGoal(
                 f"the judge's model must be a model, or several such as A,B,C or 3*A; it is {self.model!r}"
             )
-        temperature("the judge's temperature", self.temperature)
-        choice("the judge's rule", self.rule, get_args(PanelRule))
-        whole("the judge's calls", self.calls, 0)
-        whole("the judge's tokens", self.tokens, 1)
+        for name in ("temperature", "rule", "calls", "tokens"):
+            if name != "temperature" or self.temperature is not None:
+                checked(f"the judge's {name}", f"judge_{name}", getattr(self, name))
         for name in ("system_prompt", "api_base", "api_key"):
             text_or_none(f"the judge's {name}", getattr(self, name))
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, get_args
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from donewhen.app.program import RunParts, judge_name
 from donewhen.callables.threads import run_sync
@@ -356,7 +356,7 @@ def _checked(others: Mapping[str, Any]) -> dict[str, Any]:
     found = {**others, "plugins": arguments.several("plugins", others.get("plugins", ()))}
     for name in ("preserve_context", "durable"):
         arguments.flag(name, others.get(name, True))
-    arguments.choice("approve", others.get("approve", "deny"), get_args(Approve))
+    arguments.checked("approve", "approve", others.get("approve", "deny"))
     return found
 
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from lsprotocol import types
+
+from donewhen.app.surroundings import plugins_there
 from donewhen.core.errors import DoneWhenError, GoalFileError, UsageError
 from donewhen.goalfile.files import goal_name
 from donewhen.goalfile.parse import parse
@@ -14,6 +17,7 @@ from donewhen.goalfile.preflight import hints_of
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.markup import MARKDOWN
 from donewhen.lsp.opening import open_adviser
+from donewhen.lsp.progress import with_progress
 from donewhen.wire.spent import spent_json
 
 if TYPE_CHECKING:
@@ -50,7 +54,7 @@ async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     text = session.texts.text(place.absolute)
     if text is None:
         raise UsageError(f"{place.path} can't be read")
-    parsed = parse(text, path=place.path, name=goal_name(place.path))
+    parsed = parse(text, path=place.path, name=goal_name(place.path), plugged=plugins_there)
     if parsed.errors:
         raise GoalFileError(parsed.errors[0].message)
     advice = await _asked(session, place.root, "Asking {model} for hints", lambda adviser: adviser.hints(text))
@@ -88,7 +92,7 @@ async def _asked(
                 return advice
             advice.model = adviser.model
             try:
-                advice.said = await session.errands.run(title.format(model=adviser.model), ask(adviser)) or ()
+                advice.said = await with_progress(session, title.format(model=adviser.model), ask(adviser)) or ()
             finally:
                 advice.spent = adviser.spent
     except DoneWhenError as failed:
@@ -98,4 +102,4 @@ async def _asked(
 
 def _say(session: Session, message: str) -> None:
     # A provider's words are in it, of which VS Code would make links.
-    session.protocol.notify("window/showMessage", {"type": 2, "message": MARKDOWN.prose(message)})
+    session.say(types.MessageType.Warning, MARKDOWN.prose(message))

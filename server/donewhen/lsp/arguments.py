@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
+from pydantic.alias_generators import to_snake
 
-from donewhen.lsp.strictness import Strict, Unlimited
+from donewhen.engine.api import LimitChanges
+from donewhen.lsp.strictness import Strict
+from donewhen.settings.table import LIMITS as GROUP_LIMITS
+from donewhen.settings.table import SETTINGS, Setting, Unlimited
 from donewhen.wire.reports import ReportFormat
 
 
@@ -44,20 +48,26 @@ class GoalUri(Strict):
 
 Whole = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+WholeLimit = Whole | Unlimited | None
+AmountLimit = Amount | Unlimited | None
+LIMITS = {setting.argument: setting for setting in SETTINGS if setting.argument and setting.group == GROUP_LIMITS}
+"""The limits that a command takes, by their names there."""
 
 
-class Limits(Strict):
+class LimitsBase(Strict):
     """Times are seconds, money US dollars; `unlimited` takes a limit away."""
 
-    max_iterations: Whole | Unlimited | None = None
-    timeout_seconds: Amount | Unlimited | None = None
-    budget_usd: Amount | Unlimited | None = None
-    token_budget: Whole | Unlimited | None = None
-
     @property
-    def changes_limits(self) -> bool:
-        given = (self.max_iterations, self.timeout_seconds, self.budget_usd, self.token_budget)
-        return any(value is not None for value in given)
+    def changes(self) -> LimitChanges:
+        return LimitChanges(**{setting.name: getattr(self, to_snake(name)) for name, setting in LIMITS.items()})
+
+
+def _limit(setting: Setting) -> Any:
+    """A field that may be left out. Times are numbers here."""
+    return (WholeLimit if setting.kind.name == "whole number" else AmountLimit), None
+
+
+Limits = create_model("Limits", __base__=LimitsBase, **{to_snake(name): _limit(one) for name, one in LIMITS.items()})
 
 
 class RunStart(Limits):

@@ -1,17 +1,19 @@
-"""What the client said about itself in `initialize`.
-
-It is read from the JSON as it came, field by field: a capability that is absent or odd counts as absent, so that no
-client is refused for it, and nothing of lsprotocol's hundred capability classes has to be built to answer.
-"""
+"""What the client said about itself in `initialize`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from donewhen.lsp.failures import InvalidParams
+from pygls.capabilities import get_capability
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.uris import from_fs_path
+
 from donewhen.lsp.positions import DEFAULT_ENCODING, Encoding, choose_encoding
+
+if TYPE_CHECKING:
+    from lsprotocol import types
 
 JsonObject = Mapping[str, Any]
 
@@ -48,109 +50,63 @@ class ClientProfile:
     """The process that started the server: it ends with it."""
 
 
-def read_profile(params: object) -> ClientProfile:
-    """Reads the params of `initialize`. Raises InvalidParams where what we must understand is malformed."""
-    if not isinstance(params, dict):
-        raise InvalidParams("initialize: params must be an object")
-    params = cast("JsonObject", params)
-    options = _options(params)
-    has = _Capabilities(params.get("capabilities"))
+def read_profile(params: types.InitializeParams) -> ClientProfile:
+    """Raises JsonRpcInvalidParams where `initializationOptions` hold what can't be."""
+    options = _options(cast("JsonObject", params.initialization_options))
+    features = _object(options.get("clientFeatures"))
+    pid = params.process_id
+
+    def has(path: str) -> bool:
+        return get_capability(params.capabilities, path) is True
+
+    def among(name: str, path: str) -> bool:
+        return name in (get_capability(params.capabilities, path) or ())
+
     return ClientProfile(
         folders=_folders(params),
-        process_id=_process_id(params),
-        encoding=choose_encoding(has.sequence("general", "positionEncodings")),
+        process_id=pid if pid is not None and 0 < pid < 2**31 else None,
+        encoding=choose_encoding(get_capability(params.capabilities, "general.position_encodings") or ()),
         trusted=options.get("trusted") is True,
         token=options.get("token"),
-        state_dir=_text(options.get("stateDir")),
+        state_dir=options.get("stateDir") or None,
         settings=_object(options.get("settings")),
-        interrupts=_object(options.get("clientFeatures")).get("interrupts") is True,
-        reasons=_object(options.get("clientFeatures")).get("reasons") is True,
-        editor_diagnostics=_object(options.get("clientFeatures")).get("editorDiagnostics") is True,
-        progress=has("window", "workDoneProgress"),
-        lens_refresh=has("workspace", "codeLens", "refreshSupport"),
-        hint_refresh=has("workspace", "inlayHint", "refreshSupport"),
-        diagnostic_refresh=has("workspace", "diagnostics", "refreshSupport"),
-        apply_edit=has("workspace", "applyEdit"),
-        create_files="create" in has.sequence("workspace", "workspaceEdit", "resourceOperations"),
-        configuration=has("workspace", "configuration"),
-        watched_files=has("workspace", "didChangeWatchedFiles", "dynamicRegistration"),
-        show_document=has("window", "showDocument", "support"),
-        hierarchical_symbols=has("textDocument", "documentSymbol", "hierarchicalDocumentSymbolSupport"),
-        action_literals=has.given("textDocument", "codeAction", "codeActionLiteralSupport"),
-        markdown="markdown" in has.sequence("textDocument", "hover", "contentFormat"),
-        related_information=has("textDocument", "publishDiagnostics", "relatedInformation")
-        or has("textDocument", "diagnostic", "relatedInformation"),
+        interrupts=features.get("interrupts") is True,
+        reasons=features.get("reasons") is True,
+        editor_diagnostics=features.get("editorDiagnostics") is True,
+        progress=has("window.work_done_progress"),
+        lens_refresh=has("workspace.code_lens.refresh_support"),
+        hint_refresh=has("workspace.inlay_hint.refresh_support"),
+        diagnostic_refresh=has("workspace.diagnostics.refresh_support"),
+        apply_edit=has("workspace.apply_edit"),
+        create_files=among("create", "workspace.workspace_edit.resource_operations"),
+        configuration=has("workspace.configuration"),
+        watched_files=has("workspace.did_change_watched_files.dynamic_registration"),
+        show_document=has("window.show_document.support"),
+        hierarchical_symbols=has("text_document.document_symbol.hierarchical_document_symbol_support"),
+        action_literals=get_capability(params.capabilities, "text_document.code_action.code_action_literal_support")
+        is not None,
+        markdown=among("markdown", "text_document.hover.content_format"),
+        related_information=has("text_document.publish_diagnostics.related_information")
+        or has("text_document.diagnostic.related_information"),
     )
 
 
-class _Capabilities:
-    """Looks into nested objects of which any part may be missing."""
-
-    def __init__(self, root: object) -> None:
-        if root is not None and not isinstance(root, dict):
-            raise InvalidParams("initialize: capabilities must be an object")
-        self._root: object = cast("object", root)
-
-    def _at(self, *path: str) -> object:
-        value: object = self._root
-        for name in path:
-            value = _object(value).get(name)
-        return value
-
-    def __call__(self, *path: str) -> bool:
-        return self._at(*path) is True
-
-    def given(self, *path: str) -> bool:
-        return isinstance(self._at(*path), dict)
-
-    def sequence(self, *path: str) -> list[object]:
-        value = self._at(*path)
-        return cast("list[object]", value) if isinstance(value, list) else []
-
-
-def _options(params: JsonObject) -> JsonObject:
-    given = params.get("initializationOptions")
-    if given is not None and not isinstance(given, dict):
-        raise InvalidParams("initialize: initializationOptions must be an object")
-    options = _object(cast("object", given))
+def _options(options: JsonObject) -> JsonObject:
     state_dir, trusted = options.get("stateDir"), options.get("trusted")
     if state_dir is not None and not isinstance(state_dir, str):
-        raise InvalidParams("initialize: initializationOptions.stateDir must be a path or null")
+        raise JsonRpcInvalidParams("initialize: initializationOptions.stateDir must be a path or null")
     if trusted is not None and not isinstance(trusted, bool):
-        raise InvalidParams("initialize: initializationOptions.trusted must be true or false")
+        raise JsonRpcInvalidParams("initialize: initializationOptions.trusted must be true or false")
     return options
 
 
-def _process_id(params: JsonObject) -> int | None:
-    pid = params.get("processId")
-    if pid is not None and (not isinstance(pid, int) or isinstance(pid, bool)):
-        raise InvalidParams("initialize: processId must be a whole number or null")
-    return pid if pid is not None and 0 < pid < 2**31 else None
-
-
-def _folders(params: JsonObject) -> tuple[str, ...]:
+def _folders(params: types.InitializeParams) -> tuple[str, ...]:
     """workspaceFolders, else rootUri (all that lsp-mode sends), else rootPath."""
-    folders = params.get("workspaceFolders")
-    if folders is not None and not isinstance(folders, list):
-        raise InvalidParams("initialize: workspaceFolders must be a list or null")
-    uris = [uri for folder in cast("list[object]", folders or []) if (uri := _text(_object(folder).get("uri")))]
-    if uris:
-        return tuple(uris)
-    for name in ("rootUri", "rootPath"):
-        if params.get(name) is not None and not isinstance(params[name], str):
-            raise InvalidParams(f"initialize: {name} must be text or null")
-    if root := _text(params.get("rootUri")):
-        return (root,)
-    if path := _text(params.get("rootPath")):
-        from pygls.uris import from_fs_path
-
-        return (uri,) if (uri := from_fs_path(path)) else ()
-    return ()
+    if params.workspace_folders:
+        return tuple(folder.uri for folder in params.workspace_folders)
+    root = params.root_uri or (from_fs_path(params.root_path) if params.root_path else None)
+    return (root,) if root else ()
 
 
 def _object(value: object) -> JsonObject:
     return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pygls.exceptions import JsonRpcInvalidParams
 
 from donewhen.core.errors import UsageError
 from donewhen.core.work import Answer
 from donewhen.engine.api import HaltAnswer, LimitChanges, RevertOutcome, RunView, StartOptions
 from donewhen.lsp import arguments as a
 from donewhen.lsp.advice import preflight
-from donewhen.lsp.failures import InvalidParams
 from donewhen.lsp.goal_commands import amend_goal, check_goal, clear_goal, detect_checks, set_goal
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.places import locate, required_path
@@ -42,20 +43,9 @@ class Command(Generic[ArgumentT]):
         return await self.perform(session, argument)
 
 
-async def execute(session: Session, params: Any) -> Any:
-    """Finds the command and its argument. Raises InvalidParams for what is neither."""
-    if not isinstance(params, dict):
-        raise InvalidParams("a command and its arguments are required")
-    given = cast("Mapping[str, Any]", params)
-    name: object = given.get("command")
-    values: object = given.get("arguments")
-    command = COMMANDS.get(name) if isinstance(name, str) else None
-    if command is None:
-        raise InvalidParams(f"there is no command {name!r}")
-    listed = cast("list[Any]", [] if values is None else values)
-    if not isinstance(values, list | None) or len(listed) > 1:
-        raise InvalidParams(f"{name} takes one object as its argument")
-    return await command.call(session, listed[0] if listed else {})
+async def execute(session: Session, name: str, given: Any) -> Any:
+    """Performs a command with its argument as it came. Raises JsonRpcInvalidParams."""
+    return await COMMANDS[name].call(session, given)
 
 
 # ----------------------------------------------------------------------------------------- steering
@@ -64,12 +54,8 @@ async def execute(session: Session, params: Any) -> Any:
 async def start(session: Session, argument: a.RunStart) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder(place.root)
-    view = await folder.runs.start(place.path, StartOptions(worker=argument.worker, limits=_limits(argument)))
+    view = await folder.runs.start(place.path, StartOptions(worker=argument.worker, limits=argument.changes))
     return {"runId": view.state.run_id}
-
-
-def _limits(argument: a.Limits) -> LimitChanges:
-    return LimitChanges(argument.max_iterations, argument.timeout_seconds, argument.budget_usd, argument.token_budget)
 
 
 async def pause(session: Session, argument: a.RunLimits) -> dict[str, Any]:
@@ -87,7 +73,7 @@ async def stop(session: Session, argument: a.RunLimits) -> dict[str, Any]:
 async def resume(session: Session, argument: a.RunResume) -> dict[str, Any]:
     """Lets it go on; what a plugin is told goes to the one that halted it."""
     folder = await folder_of(session, argument.run_id)
-    limits = _limits(argument)
+    limits = argument.changes
     told = argument.plugin is not None or argument.data is not None
     halt = HaltAnswer(argument.plugin, argument.data) if told else None
     options = StartOptions(limits=limits, askable=True)  # whoever resumes it in an editor is there
@@ -102,7 +88,7 @@ async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
         session.showing.interrupts.ask_again(folder, view, argument.interrupt_id)
         return shown(session, folder, view)
     if argument.response == "text" and argument.text is None:
-        raise InvalidParams("text: it is required where the response is text; it may be empty")
+        raise JsonRpcInvalidParams("text: it is required where the response is text; it may be empty")
     folder = await folder_of(session, argument.run_id)
     remember = argument.remember or ""
     given = Answer(argument.response, argument.text or "", argument.input, argument.reason or "", remember)
@@ -129,7 +115,7 @@ async def hint(session: Session, argument: a.RunHint) -> dict[str, Any]:
 
 async def accept_integrity(session: Session, argument: a.RunAcceptIntegrity) -> dict[str, Any]:
     if (argument.finding_id is None) != argument.all:
-        raise InvalidParams("findingId: it is required, unless all is true")
+        raise JsonRpcInvalidParams("findingId: it is required, unless all is true")
     folder = await folder_of(session, argument.run_id)
     view = await folder.runs.accept(argument.run_id, argument.finding_id, argument.reason, undo=argument.undo)
     return shown(session, folder, view)
@@ -140,13 +126,13 @@ async def revert(session: Session, argument: a.RunRevert) -> dict[str, Any]:
     folder = await folder_of(session, argument.run_id)
     if argument.finding_id is not None:
         if argument.iteration is not None or argument.uris is not None:
-            raise InvalidParams("findingId goes with runId and force alone")
+            raise JsonRpcInvalidParams("findingId goes with runId and force alone")
         outcome = await folder.runs.revert_finding(argument.run_id, argument.finding_id, force=argument.force)
         if outcome.kept:
             session.showing.interrupts.offer_overwrite(folder, argument.run_id, argument.finding_id, outcome.kept)
         return _outcome(folder, outcome)
     if argument.iteration is None:
-        raise InvalidParams("iteration: it is required, unless findingId is given")
+        raise JsonRpcInvalidParams("iteration: it is required, unless findingId is given")
     paths = None if argument.uris is None else [_relative(folder, uri) for uri in argument.uris]
     outcome = await folder.runs.revert(argument.run_id, argument.iteration, paths, force=argument.force)
     return _outcome(folder, outcome)
@@ -157,7 +143,7 @@ async def guard(session: Session, argument: a.RunGuard) -> dict[str, Any]:
     if argument.on:
         session.require_trust()
     if (argument.run_id is None) == (argument.goal_uri is None):
-        raise InvalidParams("one of runId and goalUri is required")
+        raise JsonRpcInvalidParams("one of runId and goalUri is required")
     if argument.run_id is not None:
         folder, goal_path = await folder_of(session, argument.run_id), None
     else:
@@ -204,14 +190,14 @@ def shown(session: Session, folder: Folder, view: RunView) -> dict[str, Any]:
 
 
 def _refuse_limits(argument: a.RunLimits) -> None:
-    if argument.changes_limits:
+    if argument.changes != LimitChanges():
         raise UsageError("limits change when a run is resumed: pause it, then resume it with the new ones")
 
 
 def _relative(folder: Folder, uri: str) -> str:
     place = locate(required_path(uri, "uris"), (folder.root,))
     if place is None:
-        raise InvalidParams(f"uris: {uri!r} is not in the workspace folder of the run")
+        raise JsonRpcInvalidParams(f"uris: {uri!r} is not in the workspace folder of the run")
     return place.path
 
 

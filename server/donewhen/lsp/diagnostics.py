@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -74,7 +74,7 @@ class Diagnostics:
         root, path = goal
         folder = self._session.host.folder_if_open(root)
         view = None if folder is None else folder.board.of_goal(path)
-        is_open = self._session.documents.get(self._session.texts.uri(root / path)) is not None
+        is_open = self._session.documents.open(self._session.texts.uri(root / path)) is not None
         if not is_open and (view is None or not shown(view)):
             return ()
         parsed = await self._session.parsed(root / path, path)
@@ -124,10 +124,10 @@ class Diagnostics:
 
     def _send(self, path: Path, diagnostics: list[types.Diagnostic]) -> None:
         uri = self._session.texts.uri(path)
-        document = self._session.documents.get(uri)
+        document = self._session.documents.open(uri)
         version = None if document is None else document.version
         params = types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=version)
-        self._session.protocol.notify("textDocument/publishDiagnostics", params)
+        self._session.server.text_document_publish_diagnostics(params)
 
 
 async def _write_evidence(folder: Folder, run_id: str, names: list[str]) -> None:
@@ -170,8 +170,8 @@ def _related(mark: Mark, root: Path) -> list[types.DiagnosticRelatedInformation]
     ]
 
 
-async def pull(session: Session, params: types.DocumentDiagnosticParams) -> dict[str, Any]:
+async def pull(session: Session, params: types.DocumentDiagnosticParams) -> types.RelatedFullDocumentDiagnosticReport:
     """`textDocument/diagnostic`: always the full report."""
     path = file_path(params.text_document.uri)
     items = [] if path is None else await session.diagnostics.pull(path)
-    return {"kind": "full", "items": items}
+    return types.RelatedFullDocumentDiagnosticReport(items)

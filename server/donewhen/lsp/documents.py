@@ -1,64 +1,59 @@
-"""The texts that the client has open: what a person sees, saved or not."""
+"""The texts that the client has open: what a person sees, saved or not.
+
+pygls keeps them; how changes are applied is mended. pygls cuts lines at form feeds and the like, where LSP knows
+line feeds and carriage returns only, and puts what is past the end of a line before its last character.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
-from donewhen.lsp.positions import DEFAULT_ENCODING, Encoding, offset_of
+from lsprotocol import types
+from pygls.workspace import TextDocument, Workspace
+
+from donewhen.lsp.positions import Encoding, choose_encoding, offset_of
 
 if TYPE_CHECKING:
-    from lsprotocol import types
+    from typing import Self
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class OpenDocument(TextDocument):
     """One open document at one version."""
 
-    uri: str
-    version: int
-    text: str
-    language: str = ""
+    def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
+        text, start, end = self.source, change.range.start, change.range.end
+        encoding = choose_encoding([self.position_codec.encoding])
+        first = offset_of(text, start.line, start.character, encoding)
+        last = max(first, offset_of(text, end.line, end.character, encoding))
+        self._source = text[:first] + change.text + text[last:]
 
 
-class Documents:
-    """The open documents of one client, by uri as the client writes it."""
+class OpenDocuments(Workspace):
+    """The open documents of one client, by uri however the client escapes it."""
 
-    def __init__(self) -> None:
-        self.encoding: Encoding = DEFAULT_ENCODING
-        self._open: dict[str, Document] = {}
+    @classmethod
+    def of(cls, workspace: Workspace) -> Self:
+        """In place of the workspace that pygls made in `initialize`, when nothing is open yet."""
+        folders = list(workspace.folders.values())
+        return cls(workspace.root_uri, types.TextDocumentSyncKind.Incremental, folders, workspace.position_encoding)
 
-    def get(self, uri: str) -> Document | None:
-        return self._open.get(uri)
+    @property
+    def encoding(self) -> Encoding:
+        return choose_encoding([self.position_encoding])
 
-    def all(self) -> tuple[Document, ...]:
-        return tuple(self._open.values())
+    def open(self, uri: str) -> TextDocument | None:
+        return self.text_documents.get(unquote(uri))
 
-    def opened(self, item: types.TextDocumentItem) -> Document:
-        document = Document(item.uri, item.version, item.text, str(item.language_id))
-        self._open[item.uri] = document
-        return document
+    def update_text_document(
+        self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
+    ) -> None:
+        """A change of what was never opened says nothing."""
+        if self.open(text_doc.uri) is not None:
+            super().update_text_document(text_doc, change)
 
-    def changed(self, params: types.DidChangeTextDocumentParams) -> Document | None:
-        """The document after these changes; None where it was never opened."""
-        before = self._open.get(params.text_document.uri)
-        if before is None:
-            return None
-        text = before.text
-        for change in params.content_changes:
-            text = self._apply(text, change)
-        after = Document(before.uri, params.text_document.version, text, before.language)
-        self._open[before.uri] = after
-        return after
-
-    def closed(self, uri: str) -> None:
-        self._open.pop(uri, None)
-
-    def _apply(self, text: str, change: types.TextDocumentContentChangeEvent) -> str:
-        where: types.Range | None = getattr(change, "range", None)
-        if where is None:
-            return change.text
-        start, end = where.start, where.end
-        first = offset_of(text, start.line, start.character, self.encoding)
-        last = max(first, offset_of(text, end.line, end.character, self.encoding))
-        return text[:first] + change.text + text[last:]
+    def _create_text_document(
+        self, doc_uri: str, source: str | None = None, version: int | None = None, language_id: str | None = None
+    ) -> TextDocument:
+        codec = self.position_codec
+        return OpenDocument(doc_uri, source, version, language_id, sync_kind=self._sync_kind, position_codec=codec)

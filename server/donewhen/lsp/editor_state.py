@@ -11,7 +11,7 @@ from donewhen.lsp.places import Place, file_path, is_goal_file
 
 if TYPE_CHECKING:
     from donewhen.core.evidence import Problem
-    from donewhen.lsp.documents import Documents
+    from donewhen.lsp.documents import OpenDocuments
     from donewhen.lsp.unsaved import Unsaved
     from donewhen.ports import EditorView
 
@@ -27,12 +27,14 @@ class _Said:
 class EditorState:
     """Of one client, for all its folders: what comes before a folder is opened counts, and all goes with the client."""
 
-    def __init__(self, documents: Documents, unsaved: Unsaved, place: Callable[[Path], Place]) -> None:
+    def __init__(
+        self, documents: Callable[[], OpenDocuments], unsaved: Unsaved, place: Callable[[Path], Place]
+    ) -> None:
         self.forwarded = False
         """Whether the client forwards diagnostics: it says so when it starts, or has forwarded some."""
         self._documents = documents
-        self._unsaved = unsaved
         self._place = place
+        self._unsaved = unsaved
         self._said: dict[Path, _Said] = {}
         self._openings: dict[Path, int] = {}
 
@@ -74,7 +76,7 @@ class EditorState:
 
     def _open(self, root: Path) -> tuple[set[str], set[str], set[str]]:
         opened, unsaved, outdated = set[str](), set[str](), set[str]()
-        for document in self._documents.all():
+        for document in self._documents().text_documents.values():
             path = file_path(document.uri)
             place = self._place(path) if path is not None and not is_goal_file(path) else None
             if path is None or place is None or place.root != root:
@@ -83,6 +85,6 @@ class EditorState:
             if self._unsaved.text(path) is not None:
                 unsaved.add(place.path)
             said = self._said.get(path)
-            if said is not None and said.version is not None and said.version < document.version:
+            if said is not None and said.version is not None and said.version < (document.version or 0):
                 outdated.add(place.path)
         return opened, unsaved, outdated

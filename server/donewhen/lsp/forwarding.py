@@ -19,7 +19,6 @@ SEVERITIES: dict[int, Severity] = {1: "error", 2: "warning"}
 
 async def editor_diagnostics(session: Session, params: Any) -> None:
     """`donewhen/editorDiagnostics`: what the editor's other tools say about one file; ours are left out."""
-    await session.protocol.types()  # in the order in which files are opened and closed
     uri: object = cast("dict[str, object]", params).get("uri") if isinstance(params, dict) else None
     known = file_path(uri) if isinstance(uri, str) else None
     opened = session.editor.openings(known)

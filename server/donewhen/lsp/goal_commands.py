@@ -7,15 +7,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
 from donewhen.core.errors import UsageError, WorkspaceError
 from donewhen.engine.api import StartOptions
 from donewhen.goalfile.amend import add_check, name_judge
 from donewhen.goalfile.draft import draft, draft_path
 from donewhen.lsp.advice import Proposal, cost_of, proposed
-from donewhen.lsp.failures import ClientSilent, InvalidParams
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.opening import survey
 from donewhen.lsp.places import is_goal_file, required_path
+from donewhen.lsp.progress import with_progress
+from donewhen.lsp.protocol import ClientSilent
 from donewhen.lsp.snapshots import snapshot_json
 
 _RECENT = 120.0
@@ -32,12 +36,12 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
     if argument.start:
         session.require_trust()
     if not argument.objective.strip():
-        raise InvalidParams("objective: say what is wanted")
+        raise JsonRpcInvalidParams("objective: say what is wanted")
     root = _root(session, argument.workspace_uri, argument.goal_uri)
     if argument.goal_uri is not None:
         path = required_path(argument.goal_uri, "goalUri")
         if not is_goal_file(path):
-            raise InvalidParams("goalUri: a goal file is named GOAL.md or *.goal.md")
+            raise JsonRpcInvalidParams("goalUri: a goal file is named GOAL.md or *.goal.md")
     else:
         path = await asyncio.to_thread(draft_path, root, argument.objective)
     if await asyncio.to_thread(path.exists):
@@ -107,14 +111,15 @@ async def _surveyed(session: Session, root: Path, *, tries: bool) -> Survey:
     untried = await survey(services, wanted, tries=False)
     if not tries or not session.host.trusted or not untried.commands:
         return untried
-    return await session.errands.run("Trying the checks of the draft", survey(services, wanted, tries=True)) or untried
+    title = "Trying the checks of the draft"
+    return await with_progress(session, title, survey(services, wanted, tries=True)) or untried
 
 
 async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
     """Adds a check or names a judge in the goal file, in the editor. A run that is pursued takes it up once the file is
     saved."""
     if (argument.check is None) == (argument.judge_model is None):
-        raise InvalidParams("one of check and judgeModel is required")
+        raise JsonRpcInvalidParams("one of check and judgeModel is required")
     place = goal_place(session, argument.goal_uri)
     parsed = await session.parsed(place.absolute, place.path)
     text = session.texts.text(place.absolute)
@@ -128,9 +133,9 @@ async def amend_goal(session: Session, argument: a.GoalAmend) -> dict[str, Any]:
     start = (span.start_line, texts.character(place.absolute, span.start_line, span.start_column))
     end = (span.end_line, texts.character(place.absolute, span.end_line, span.end_column))
     uri = texts.uri(place.absolute)
-    where = {name: {"line": at[0], "character": at[1]} for name, at in (("start", start), ("end", end))}
-    params = {"label": "Amend goal", "edit": {"changes": {uri: [{"range": where, "newText": edit.text}]}}}
-    result = await session.protocol.ask("workspace/applyEdit", params) if session.profile.apply_edit else None
+    changed = types.TextEdit(types.Range(types.Position(*start), types.Position(*end)), edit.text)
+    params = types.ApplyWorkspaceEditParams(types.WorkspaceEdit(changes={uri: [changed]}), "Amend goal")
+    result = await session.server.workspace_apply_edit_async(params) if session.profile.apply_edit else None
     if result is None or not result.applied:
         raise UsageError(f"the editor did not change {place.path}: write the line yourself: {edit.text.strip()}")
     return {"goalUri": uri}
@@ -180,19 +185,16 @@ async def _create(session: Session, path: Path, text: str, *, on_disk: bool) -> 
 
 
 async def _by_editor(session: Session, path: Path, text: str) -> bool:
-    start = {"line": 0, "character": 0}
-    uri = path.as_uri()
-    insert = {
-        "textDocument": {"uri": uri, "version": None},
-        "edits": [{"range": {"start": start, "end": start}, "newText": text}],
-    }
-    create = {"kind": "create", "uri": uri, "options": {"ignoreIfExists": True}}
-    params = {"label": "Set goal", "edit": {"documentChanges": [create, insert]}}
+    start, uri = types.Position(0, 0), path.as_uri()
+    create = types.CreateFile(uri, options=types.CreateFileOptions(ignore_if_exists=True))
+    document = types.OptionalVersionedTextDocumentIdentifier(uri)
+    insert = types.TextDocumentEdit(document, [types.TextEdit(types.Range(start, start), text)])
+    edit = types.WorkspaceEdit(document_changes=[create, insert])
     try:
-        result = await session.protocol.ask("workspace/applyEdit", params)
+        result = await session.server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "Set goal"))
     except ClientSilent:
         return False
-    return result is not None and result.applied
+    return result.applied
 
 
 def _write_new(path: Path, text: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from donewhen.lsp.failures import InvalidParams
+from pygls.exceptions import JsonRpcInvalidParams
+
 from donewhen.lsp.places import Place, required_path
 
 if TYPE_CHECKING:
@@ -12,9 +13,11 @@ if TYPE_CHECKING:
 
 
 def goal_place(session: Session, uri: str) -> Place:
-    """The goal file that a command names: any `.md`. Raises InvalidParams for what can't be one."""
+    """The goal file that a command names: any `.md`. Raises JsonRpcInvalidParams for what can't be one."""
     path = required_path(uri, "goalUri")
     if path.suffix.lower() != ".md":
-        raise InvalidParams(f"goalUri: {path.name} is not a goal file: name a GOAL.md, a *.goal.md or another .md file")
+        raise JsonRpcInvalidParams(
+            f"goalUri: {path.name} is not a goal file: name a GOAL.md, a *.goal.md or another .md file"
+        )
     session.texts.named(uri)
     return session.place(path)

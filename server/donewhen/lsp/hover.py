@@ -1,4 +1,4 @@
-"""Hover on a requirement: verdict, reason, evidence, cost."""
+"""Hover on a requirement: verdict, reason, evidence, cost. On a key of the front matter: what it says."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from donewhen.lsp.evidence_files import evidence_files
 from donewhen.lsp.goal_view import GoalView, goal_view
 from donewhen.lsp.markup import MARKDOWN, PLAIN, Markup
 from donewhen.lsp.resting import resting_text
+from donewhen.settings.table import KEYS, Setting
 from donewhen.wire.halt import halt_text, shown_halt
 
 if TYPE_CHECKING:
@@ -61,16 +62,25 @@ def goal_hover(
     uris: Mapping[str, str] = NOWHERE,
     resting: Resting | None = None,
 ) -> types.Hover | None:
-    """What is known of the requirement on this line; of the whole run on the title's. `uris` are where evidence can
-    be read, by id; `resting` is what the goal's proof rests on."""
-    source = goal.requirement_at(line)
-    if source is not None:
+    """What is known of the requirement on this line; of the whole run on the title's; what a key of the front matter
+    says. `uris` are where evidence can be read, by id; `resting` is what the goal's proof rests on."""
+    source, key = goal.requirement_at(line), goal.parsed.key_at(line)
+    if key is not None and (setting := KEYS.get(key.text)) is not None:
+        text, span = _setting_text(setting, markup), key.span
+    elif source is not None:
         text, span = requirement_text(goal, source, markup, uris, resting), source.text_span
     elif goal.parsed.title_span is not None and goal.parsed.title_span.start_line == line and goal.view is not None:
         text, span = _run_text(goal.view, markup), goal.parsed.title_span
     else:
         return None
     return types.Hover(types.MarkupContent(markup.kind, text), goal.range(span))
+
+
+def _setting_text(setting: Setting, markup: Markup) -> str:
+    said = [setting.sentence, f"Write {setting.expected}.", setting.more]
+    # The table is in Markdown, and ours.
+    text = "\n\n".join(one if markup is MARKDOWN else one.replace("`", "") for one in said if one)
+    return f"{markup.code(setting.name)}\n\n{text}"
 
 
 def requirement_text(

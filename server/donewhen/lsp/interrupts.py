@@ -11,11 +11,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lsprotocol import types
+
 from donewhen.core.asking import context_lines
 from donewhen.core.errors import DoneWhenError, UnknownInterrupt
 from donewhen.core.feedback import keep_ends
 from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
-from donewhen.lsp.failures import ClientSilent
+from donewhen.lsp.protocol import ClientSilent
 from donewhen.wire.halt import halt_text
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ class Interrupts:
         elif self._halted.get(run_id) != halt:
             self._halted[run_id] = halt
             said = _CONTROL.sub("�", f"“{view.state.goal.title}” {halt_text(halt)}")
-            self._session.protocol.notify("window/showMessage", {"type": 3, "message": said})
+            self._session.say(types.MessageType.Info, said)
 
     def offer_resume(self, folder: Folder, view: RunView) -> None:
         """An interrupted run was found: the person may let it go on."""
@@ -133,12 +135,15 @@ class Interrupts:
             try:
                 await folder.runs.revert_finding(run_id, finding_id, force=True)
             except DoneWhenError as problem:
-                self._session.protocol.notify("window/showMessage", {"type": 1, "message": str(problem)})
+                self._session.say(types.MessageType.Error, str(problem))
 
     async def _message(self, message: str, buttons: list[str]) -> str | None:
-        params = {"type": 3, "message": message, "actions": [{"title": title} for title in buttons]}
+        actions = [types.MessageActionItem(title) for title in buttons]
+        params = types.ShowMessageRequestParams(types.MessageType.Info, message, actions)
         try:
-            item = await self._session.protocol.ask("window/showMessageRequest", params, timeout=PERSON_SECONDS)
+            item = await self._session.server.protocol.send_request_async(
+                types.WINDOW_SHOW_MESSAGE_REQUEST, params, timeout=PERSON_SECONDS
+            )
         except ClientSilent as problem:
             logger.info("%s", problem)
             return None

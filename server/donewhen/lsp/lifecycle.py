@@ -1,43 +1,42 @@
-"""The beginning and the end of a conversation."""
+"""`initialize`, `initialized` and `shutdown`: the beginning and the end of a session."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING
 
-from donewhen.lsp import failures
-from donewhen.lsp.capabilities import initialize_result
+from pygls.exceptions import JsonRpcInvalidRequest
+
 from donewhen.lsp.client_profile import read_profile
-from donewhen.lsp.failures import Refused
 
 if TYPE_CHECKING:
+    from lsprotocol import types
+
     from donewhen.lsp.session import Session
 
+EVERY = 2.0
+"""Seconds between two looks at a process where the system can't tell of its end by itself."""
 
-def initialize(session: Session, params: object) -> dict[str, Any]:
+
+def initialize(session: Session, params: types.InitializeParams) -> None:
     """Answers at once; nothing of the engine is imported for it."""
     profile = read_profile(params)
-    if session.doorkeeper is not None and not session.doorkeeper.admits(profile.token):
-        session.dismiss()
-        raise Refused(failures.INVALID_REQUEST, "initializationOptions.token is not the token that was printed")
+    if session.guard is not None and not session.guard.admits(profile.token):
+        # The answer goes out first.
+        asyncio.get_running_loop().call_later(0.05, session.server.shutdown)
+        raise JsonRpcInvalidRequest("initializationOptions.token is not the token that was printed")
     session.introduce(profile)
     pid = profile.process_id or session.host.client_process_id
-    if pid is not None and session.doorkeeper is None:  # over TCP runs outlive the client
+    if pid is not None and session.guard is None:  # over TCP runs outlive the client
         session.later(_end_with(session, pid), f"process {pid}")
-    return initialize_result(profile.encoding, pull=profile.diagnostic_refresh)
-
-
-async def _end_with(session: Session, pid: int) -> None:
-    """As if the client's end of the streams had closed, which a child of it may keep open."""
-    from donewhen.lsp.parent import gone
-
-    await gone(pid)
-    session.protocol.lost()
 
 
 async def initialized(session: Session, _: object) -> None:
     """The client is ready to be told things."""
     await session.begin()
-    from donewhen.lsp.workspaces import begin
+    from donewhen.lsp.workspaces import begin  # lazy, as every handler
 
     await begin(session)
 
@@ -47,5 +46,52 @@ async def shutdown(session: Session, _: object) -> None:
     await session.leave("the editor was closed, or restarted the server")
 
 
-def ignore(_session: Session, _params: object) -> None:
-    """Known, and of no consequence here."""
+async def _end_with(session: Session, pid: int) -> None:
+    """As if the client's end of the streams had closed, which a child of it may keep open."""
+    await _gone(pid)
+    session.server.shutdown()
+
+
+async def _gone(pid: int) -> None:
+    """Returns once no process has this pid, at once where none has; on Windows never. On Linux nothing is polled."""
+    try:
+        descriptor = _opened(pid)
+    except ProcessLookupError:
+        return
+    if descriptor is None:
+        while _exists(pid):  # noqa: ASYNC110  # nothing tells
+            await asyncio.sleep(EVERY)
+        return
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(descriptor, lambda: ended.done() or ended.set_result(None))
+    try:
+        await ended
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+def _opened(pid: int) -> int | None:
+    """A descriptor that can be read once the process has ended; None where there is no such thing. Raises
+    ProcessLookupError."""
+    if sys.platform != "linux":
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise
+    except OSError:
+        return None
+
+
+def _exists(pid: int) -> bool:
+    if sys.platform == "win32":
+        return True  # asking would end it: there the end of input has to tell
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

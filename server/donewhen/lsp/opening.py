@@ -12,11 +12,12 @@ from typing import Any, cast
 
 from donewhen.app.services import Adviser, Look, Services
 from donewhen.app.surroundings import Surroundings
-from donewhen.config import BY_NAME, Choices, Setting, Settings, capped, load_settings, read_value, workspace_choices
+from donewhen.config import Settings, capped, load_settings, read_setting, workspace_choices
 from donewhen.core.survey import Survey
 from donewhen.engine.api import Runs
 from donewhen.lsp.places import file_path
 from donewhen.ports import EditorView
+from donewhen.settings.table import OWN, choices_of
 
 PATIENCE = 20.0
 """Seconds that one check is given when it is tried for a draft: a person waits at an editor."""
@@ -96,15 +97,14 @@ def editor_settings(root: Path, editor: Mapping[str, Any]) -> Settings:
     settings = load_settings({}, os.environ, root, terminal=True)
     values: dict[str, Any] = {}
     for name, value in _said(editor).items():
-        setting = BY_NAME.get(name)
-        if setting is not None:
-            values[name] = read_value(setting, _written(setting, value), "the editor's settings")
-    for name in ("approve", "sandbox", "network"):
-        tightened = getattr(settings.configured, name)
-        order = BY_NAME[name].choices
-        if name in values and tightened != getattr(user.configured, name):
-            values[name] = max(values[name], tightened, key=order.index)
-    editors = Choices(**values)
+        if (setting := OWN.get(name)) is not None:
+            # Numbers may come as text, too: editors that have no settings page take what a person types.
+            values[name] = read_setting(setting, value, "the editor's settings", text=isinstance(value, str))
+    for name, setting in OWN.items():
+        tightened = getattr(settings.configured, name) if setting.of_workspace == "tighten" else None
+        if name in values and tightened not in (None, getattr(user.configured, name)):
+            values[name] = max(values[name], tightened, key=setting.kind.choices.index)
+    editors = choices_of(values)
     configured, warnings = editors.over(settings.configured), list(settings.warnings)
     workspace = workspace_choices(_said(editor.get("workspace")), EDITORS_WORKSPACE, configured, warnings)
     return replace(
@@ -120,9 +120,3 @@ def _said(editor: Any) -> dict[str, Any]:
     table = cast("dict[str, Any]", editor) if isinstance(editor, dict) else {}
     named = {re.sub(r"(?<=[a-z])([A-Z])", r"_\1", key).casefold(): value for key, value in table.items()}
     return {name: value for name, value in named.items() if value is not None and value != "" and value != []}
-
-
-def _written(setting: Setting, value: object) -> str:
-    """A JSON value as it would be written on the command line."""
-    between = "," if setting.kind in ("panel", "variables") else "\n"
-    return between.join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)

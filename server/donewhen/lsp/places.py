@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import to_fs_path
-
-from donewhen.lsp.failures import InvalidParams
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +34,10 @@ def file_path(uri: str) -> Path | None:
 
 
 def required_path(uri: str, field: str) -> Path:
-    """The file of a uri that a command was given. Raises InvalidParams."""
+    """The file of a uri that a command was given. Raises JsonRpcInvalidParams."""
     path = file_path(uri)
     if path is None or not path.is_absolute():
-        raise InvalidParams(f"{field}: {uri!r} is not the uri of a file")
+        raise JsonRpcInvalidParams(f"{field}: {uri!r} is not the uri of a file")
     return path
 
 

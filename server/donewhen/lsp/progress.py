@@ -1,105 +1,147 @@
-"""Work-done progress for clients that show it: one per run, and cancelling it pauses the run."""
+"""Work-done progress for clients that show it: one per run, and one for work that a request waits for."""
 
 from __future__ import annotations
 
+import asyncio
 import uuid
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from lsprotocol import types
 
 from donewhen.core.errors import DoneWhenError
-from donewhen.lsp.failures import ClientSilent
+from donewhen.lsp.protocol import ClientSilent
 from donewhen.wire.halt import halt_text, shown_halt
 
 if TYPE_CHECKING:
-    from lsprotocol import types
+    from concurrent.futures import Future
 
     from donewhen.engine.api import RunView
     from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
+
+ResultT = TypeVar("ResultT")
+
+
+class WorkDone:
+    """One progress in the editor, through pygls. `cancelled` is called once where the person cancels it."""
+
+    def __init__(self, session: Session, cancelled: Callable[[], object]) -> None:
+        self._progress = session.server.work_done_progress
+        self._tokens = cast("dict[str | int, Future[Any]]", self._progress.tokens)  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
+        self._cancelled = cancelled
+        self._token = f"donewhen-{uuid.uuid4()}"
+        self.begun = self._over = False
+
+    async def begin(self, value: Callable[[], types.WorkDoneProgressBegin]) -> bool:
+        """False where the client doesn't want it or never answers, and where it has ended meanwhile."""
+        try:
+            await self._progress.create_async(self._token)  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
+        except ClientSilent:
+            return False
+        if self._over:
+            self._tokens.pop(self._token, None)
+            return False
+        self._tokens[self._token].add_done_callback(self._done)
+        self._progress.begin(self._token, value())
+        self.begun = True
+        return True
+
+    def report(self, message: str, percentage: int) -> None:
+        if self.begun:
+            self._progress.report(self._token, types.WorkDoneProgressReport(message=message, percentage=percentage))
+
+    def end(self, message: str | None = None) -> None:
+        self._over = True
+        # pygls keeps the token for ever.
+        self._tokens.pop(self._token, None)
+        if self.begun:
+            self.begun = False
+            self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
+
+    def _done(self, token: Future[Any]) -> None:
+        if token.cancelled():
+            self._cancelled()
+
+
+async def with_progress(session: Session, title: str, work: Coroutine[Any, Any, ResultT]) -> ResultT | None:
+    """The result of work that a person may cut short; None where they did. Cancelling the request cancels it too."""
+    task = asyncio.ensure_future(work)
+    shown = WorkDone(session, task.cancel)
+    if session.profile.progress:
+        beginning = shown.begin(lambda: types.WorkDoneProgressBegin(title=title, cancellable=True))
+        session.later(beginning, types.WINDOW_WORK_DONE_PROGRESS_CREATE)
+    try:
+        await asyncio.wait({task})
+        return None if task.cancelled() else task.result()
+    finally:
+        task.cancel()
+        shown.end()
 
 
 @dataclass(slots=True)
 class _Shown:
     folder: Folder
     run_id: str
-    created: bool = False
-    ended: bool = False
+    work: WorkDone
     last: tuple[str, int] | None = None
 
 
 class Progress:
-    """The progress reports of one session, by token."""
+    """The progress reports of runs in one session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._by_run: dict[str, str] = {}
-        self._by_token: dict[str, _Shown] = {}
+        self._shown: dict[str, _Shown] = {}
 
     def show(self, folder: Folder, view: RunView) -> None:
         """Begins, reports or ends as the run's state asks for."""
         if not self._session.profile.progress:
             return
         run_id = view.state.run_id
-        token = self._by_run.get(run_id)
-        if token is None:
-            if view.state.active and not view.state.ended:
-                self._create(folder, view)
-            return
-        shown = self._by_token[token]
-        if shown.created:
-            self._update(token, shown, view)
+        shown = self._shown.get(run_id)
+        if shown is not None:
+            if shown.work.begun or not view.state.active:
+                self._update(shown, view)
+        elif view.state.active and not view.state.ended:
+            work = WorkDone(self._session, lambda: self._session.later(self._pause(run_id), f"pausing {run_id}"))
+            self._shown[run_id] = shown = _Shown(folder, run_id, work)
+            self._session.later(self._begin(shown), types.WINDOW_WORK_DONE_PROGRESS_CREATE)
 
-    async def cancel(self, token: object) -> None:
+    async def _begin(self, shown: _Shown) -> None:
+        def value() -> types.WorkDoneProgressBegin:
+            view = shown.folder.board.of_run(shown.run_id)
+            text = None if view is None else message(view)
+            title = "" if view is None else view.state.goal.title
+            return types.WorkDoneProgressBegin(title=title, cancellable=True, message=text, percentage=0)
+
+        if await shown.work.begin(value) and (view := shown.folder.board.of_run(shown.run_id)) is not None:
+            self._update(shown, view)
+
+    async def _pause(self, run_id: str) -> None:
         """The person cancelled it: the run is paused, not stopped."""
-        shown = self._by_token.get(str(token))
+        shown = self._shown.get(run_id)
         if shown is None:
             return
         try:
-            await shown.folder.runs.pause(shown.run_id, "paused from the editor's progress")
+            await shown.folder.runs.pause(run_id, "paused from the editor's progress")
         except DoneWhenError:
-            self._end(str(token), shown, "ended")
+            self._end(shown, "ended")
 
-    def _create(self, folder: Folder, view: RunView) -> None:
-        token = f"donewhen-{uuid.uuid4()}"
-        self._by_run[view.state.run_id] = token
-        self._by_token[token] = _Shown(folder, view.state.run_id)
-        self._session.later(self._begin(token), "window/workDoneProgress/create")
-
-    async def _begin(self, token: str) -> None:
-        shown = self._by_token[token]
-        try:
-            await self._session.protocol.ask("window/workDoneProgress/create", {"token": token})
-        except ClientSilent:
-            # The client does not want it, or never answers: without a token there is nothing to report to.
-            return
-        view = shown.folder.board.of_run(shown.run_id)
-        if view is None:
-            return
-        shown.created = True
-        title = view.state.goal.title
-        value = {"kind": "begin", "title": title, "cancellable": True, "message": message(view), "percentage": 0}
-        self._notify(token, value)
-        self._update(token, shown, view)
-
-    def _update(self, token: str, shown: _Shown, view: RunView) -> None:
+    def _update(self, shown: _Shown, view: RunView) -> None:
         if not view.state.active:
             halt = shown_halt(view.state)
-            self._end(token, shown, halt_text(halt) if halt is not None else view.state.status or "ended")
+            self._end(shown, halt_text(halt) if halt is not None else view.state.status or "ended")
             return
         now = (message(view), percentage(view))
         if now != shown.last:
             shown.last = now
-            self._notify(token, {"kind": "report", "message": now[0], "percentage": now[1]})
+            shown.work.report(*now)
 
-    def _end(self, token: str, shown: _Shown, last: str) -> None:
-        self._by_run.pop(shown.run_id, None)
-        self._by_token.pop(token, None)
-        if shown.created and not shown.ended:
-            shown.ended = True
-            self._notify(token, {"kind": "end", "message": last})
-
-    def _notify(self, token: str, value: dict[str, Any]) -> None:
-        self._session.protocol.notify("$/progress", {"token": token, "value": value})
+    def _end(self, shown: _Shown, last: str) -> None:
+        self._shown.pop(shown.run_id, None)
+        shown.work.end(last)
 
 
 def message(view: RunView) -> str:
@@ -117,9 +159,3 @@ def percentage(view: RunView) -> int:
     """The score, 0 to 100."""
     met = sum(one.status in ("met", "waived") for one in view.views)
     return 100 * met // len(view.views) if view.views else 0
-
-
-async def cancelled(session: Session, params: types.WorkDoneProgressCancelParams) -> None:
-    """`window/workDoneProgress/cancel`."""
-    if not session.errands.cancel(params.token):
-        await session.showing.progress.cancel(params.token)

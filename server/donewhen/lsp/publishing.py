@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lsprotocol import types
+
 from donewhen.lsp.diagnostics import Diagnostics, Goal
 from donewhen.lsp.interrupts import Interrupts
 from donewhen.lsp.progress import Progress
@@ -102,7 +104,7 @@ class Publisher:
         view = folder.board.of_run(run_id)
         if view is None:
             return
-        self._session.protocol.notify("donewhen/snapshot", snapshot_json(view, folder.root, self._session.texts))
+        self._session.server.protocol.notify("donewhen/snapshot", snapshot_json(view, folder.root, self._session.texts))
         self.progress.show(folder, view)
         self.interrupts.show(folder, view)
         self._ticking.show(folder, view)
@@ -116,7 +118,7 @@ class Publisher:
         told.version = found.version
         if found.steps:
             steps = [step_json(step, told.folder.root) for step in found.steps]
-            self._session.protocol.notify("donewhen/activity", {"runId": told.run_id, "steps": steps})
+            self._session.server.protocol.notify("donewhen/activity", {"runId": told.run_id, "steps": steps})
 
     async def _publish_diagnostics(self) -> None:
         goals, self._goals = self._goals, set()
@@ -124,13 +126,12 @@ class Publisher:
 
     async def _ask_to_refresh(self) -> None:
         """Lenses and hints are pulled: the client is asked to, if it can be."""
-        profile = self._session.profile
-        for wanted, method in (
-            (profile.lens_refresh, "workspace/codeLens/refresh"),
-            (profile.hint_refresh, "workspace/inlayHint/refresh"),
-        ):
-            if wanted:
-                self._session.later(self._session.protocol.ask(method), method)
+        profile, server = self._session.profile, self._session.server
+        if profile.lens_refresh:
+            self._session.later(server.workspace_code_lens_refresh_async(None), types.WORKSPACE_CODE_LENS_REFRESH)
+        if profile.hint_refresh:
+            self._session.later(server.workspace_inlay_hint_refresh_async(None), types.WORKSPACE_INLAY_HINT_REFRESH)
 
     async def _ask_to_pull(self) -> None:
-        self._session.later(self._session.protocol.ask("workspace/diagnostic/refresh"), "workspace/diagnostic/refresh")
+        asking = self._session.server.workspace_diagnostic_refresh_async(None)
+        self._session.later(asking, types.WORKSPACE_DIAGNOSTIC_REFRESH)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
 from donewhen.core.errors import UnknownName, UsageError
-from donewhen.lsp.failures import ClientSilent, InvalidParams
 from donewhen.lsp.places import locate, required_path
+from donewhen.lsp.protocol import ClientSilent
 from donewhen.lsp.run_folders import folder_of
 from donewhen.wire.plain import plain_evidence, plain_iteration
 from donewhen.wire.reports import cited, render
@@ -28,7 +31,7 @@ async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
     folder = await folder_of(session, argument.run_id)
     place = locate(required_path(argument.uri, "uri"), (folder.root,))
     if place is None:
-        raise InvalidParams("uri: the file is not in the workspace folder of the run")
+        raise JsonRpcInvalidParams("uri: the file is not in the workspace folder of the run")
     return {"text": await folder.runs.file_at(argument.run_id, argument.iteration, place.path)}
 
 
@@ -42,9 +45,8 @@ async def evidence(session: Session, argument: a.RunEvidence) -> dict[str, Any]:
     document = plain_evidence(found)
     document["uri"] = None if file is None else file.as_uri()
     if argument.show and file is not None and session.profile.show_document:
-        params = {"uri": file.as_uri(), "takeFocus": True}
         try:
-            await session.protocol.ask("window/showDocument", params)
+            await session.server.window_show_document_async(types.ShowDocumentParams(file.as_uri(), take_focus=True))
         except ClientSilent as problem:
             raise UsageError(f"the evidence is in {file}, but the editor did not open it: {problem}") from problem
     return document

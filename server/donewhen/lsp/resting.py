@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donewhen.core.errors import DoneWhenError
-from donewhen.core.resting import Group, Resting
-from donewhen.lsp.markup import Markup
 
 if TYPE_CHECKING:
+    from donewhen.core.resting import Group, Resting
     from donewhen.engine.api import Runs
+    from donewhen.lsp.markup import Markup
 
 WAIT = 0.3
 """Seconds that a hover waits for a look at a large workspace; it is there for the next one."""

@@ -1,4 +1,4 @@
-"""The language server: one conversation over standard streams, or one after the other over a loopback port."""
+"""The language server: pygls over standard streams, or for one client after the other over a loopback port."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from donewhen.lsp import registry
-from donewhen.lsp.hardening import Conversation, Route
+from donewhen.lsp import features
 from donewhen.lsp.host import Host
+from donewhen.lsp.protocol import Server
 from donewhen.lsp.session import Session
-from donewhen.lsp.transport import GREETING_SECONDS, Doorkeeper, Link, listen, own_stdio
+from donewhen.lsp.transport import Reader, TokenGuard, Writer, listen, stdio
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from donewhen.app.services import Services
 
-logger = logging.getLogger(__name__)
+GREETING_SECONDS = 10.0
 
-RouteTable = Callable[[Session], dict[str, Route]]
+
+Register = Callable[[Session], None]
+Connect = Callable[[Callable[[], None]], tuple[Reader, Writer]]
+"""Opens the streams of a client, which call the function once nobody reads any more."""
 
 
 async def serve(
@@ -32,7 +35,7 @@ async def serve(
     state_dir: Path | None = None,
     client_process_id: int | None = None,
     tcp_port: int | None = None,
-    routes: RouteTable = registry.routes,
+    register: Register = features.register,
 ) -> int:
     """Serves until the client is gone (stdio) or the process is told to end (TCP). `state_dir` and `client_process_id`
     are what the command line says of them; a client may name its own.
@@ -42,49 +45,60 @@ async def serve(
     _log_to_stderr()
     host = Host(services, state_dir, client_process_id)
     stop = _stop_signal()
+    if tcp_port is not None:
+        return await _serve_tcp(host, register, stop, tcp_port)
+    serving = asyncio.ensure_future(serve_streams(host, stdio, register))
+    await asyncio.wait((serving, stop), return_when=asyncio.FIRST_COMPLETED)
+    if not serving.done():
+        serving.cancel()
+        await asyncio.wait((serving,))
+    return 1 if serving.cancelled() else serving.result()
+
+
+async def serve_streams(host: Host, connect: Connect, register: Register = features.register) -> int:
+    """Serves one client, whose runs end with it; returns the exit code."""
+    server = Server()
+    session = Session(server, host, features.make_showing)
     try:
-        if tcp_port is None:
-            return await _serve_stdio(host, routes, stop)
-        return await _serve_tcp(host, routes, stop, tcp_port)
+        return await _serve_one(session, register, *connect(server.shutdown))
     finally:
         await host.close("the language server ended")
 
 
-async def _serve_stdio(host: Host, routes: RouteTable, stop: asyncio.Future[None]) -> int:
-    talk = asyncio.ensure_future(converse(own_stdio(), host, routes))
-    await asyncio.wait((talk, stop), return_when=asyncio.FIRST_COMPLETED)
-    if talk.done():
-        return talk.result()
-    talk.cancel()
-    return 1
-
-
-async def _serve_tcp(host: Host, routes: RouteTable, stop: asyncio.Future[None], port: int) -> int:
-    doorkeeper = Doorkeeper()
-
-    async def talk(link: Link) -> None:
-        await converse(link, host, routes, doorkeeper)
-
-    server = await listen(port, doorkeeper, talk)
-    await stop
-    server.close()
-    return 0
-
-
-async def converse(link: Link, host: Host, routes: RouteTable, doorkeeper: Doorkeeper | None = None) -> int:
-    """One conversation, until the client says `exit` or is gone; returns the exit code."""
-    protocol = Conversation(link)
-    session = Session(protocol, host, registry.make_showing, doorkeeper)
-    protocol.routes = routes(session)
-    link.start(protocol.receive, protocol.lost)
-    if doorkeeper is not None:
-        asyncio.get_running_loop().call_later(GREETING_SECONDS, protocol.expect_greeting)
+async def _serve_one(session: Session, register: Register, reader: Reader, writer: Writer) -> int:
+    """Serves until the client says `exit` or is gone; returns the exit code."""
+    server = session.server
+    register(session)
+    if session.guard is not None:
+        asyncio.get_running_loop().call_later(GREETING_SECONDS, _expect_greeting, server)
     try:
-        code = await asyncio.shield(protocol.exit_code)
+        await server.read(reader, writer)
         await session.leave("the editor is gone")
-        return code
+        return server.protocol.exit_code
     finally:
-        await link.close()
+        await writer.close()
+
+
+def _expect_greeting(server: Server) -> None:
+    """Ends the session where nobody introduced themselves."""
+    if not server.protocol.initialized:
+        server.shutdown()
+
+
+async def _serve_tcp(host: Host, register: Register, stop: asyncio.Future[None], port: int) -> int:
+    """One client after the other; runs outlive them."""
+    guard = TokenGuard()
+
+    async def one_client(reader: Reader, writer: Writer) -> None:
+        await _serve_one(Session(Server(), host, features.make_showing, guard), register, reader, writer)
+
+    try:
+        listening = await listen(port, guard, one_client)
+        await stop
+        listening.close()
+        return 0
+    finally:
+        await host.close("the language server ended")
 
 
 def _stop_signal() -> asyncio.Future[None]:

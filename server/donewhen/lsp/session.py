@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lsprotocol import types
+
+from donewhen.app.surroundings import plugins_there
 from donewhen.core.errors import NotTrusted
 from donewhen.goalfile.files import goal_name
 from donewhen.lsp.client_profile import ClientProfile
-from donewhen.lsp.documents import Documents
 from donewhen.lsp.editor_state import EditorState
-from donewhen.lsp.errands import Errands
 from donewhen.lsp.host import no_editor, nothing_unsaved
 from donewhen.lsp.places import Place, file_path, is_goal_file, locate
 from donewhen.lsp.resting import Restings
@@ -25,11 +26,12 @@ from donewhen.lsp.unsaved import Unsaved
 if TYPE_CHECKING:
     from donewhen.core.survey import Survey
     from donewhen.goalfile.source import ParsedGoalFile
-    from donewhen.lsp.hardening import Conversation
+    from donewhen.lsp.documents import OpenDocuments
     from donewhen.lsp.host import Folder, Host
     from donewhen.lsp.opening import OpenWorkspace
+    from donewhen.lsp.protocol import Server
     from donewhen.lsp.showing import Showing, ShownDiagnostics
-    from donewhen.lsp.transport import Doorkeeper
+    from donewhen.lsp.transport import TokenGuard
 
 logger = logging.getLogger(__name__)
 
@@ -38,26 +40,24 @@ LONG_TEXT = 20_000
 
 
 class Session:
-    """The state of one conversation. Everything that outlives it is in the host."""
+    """The state of one client. Everything that outlives it is in the host."""
 
     def __init__(
         self,
-        protocol: Conversation,
+        server: Server,
         host: Host,
         make_showing: Callable[[Session], Showing],
-        doorkeeper: Doorkeeper | None = None,
+        guard: TokenGuard | None = None,
     ) -> None:
         self._make_showing = make_showing
-        self.protocol = protocol
+        self.server = server
         self.host = host
-        self.doorkeeper = doorkeeper
+        self.guard = guard
         self.profile = ClientProfile()
         self.roots: tuple[Path, ...] = ()
-        self.documents = Documents()
-        self.texts = Texts(self.documents)
+        self.texts = Texts(lambda: self.documents)
         self.unsaved = Unsaved(self.texts)
-        self.editor = EditorState(self.documents, self.unsaved, self.place)
-        self.errands = Errands(protocol, lambda: self.profile.progress, self.later)
+        self.editor = EditorState(lambda: self.documents, self.unsaved, self.place)
         self.background: set[asyncio.Task[Any]] = set()
         self.told: set[str] = set()
         """Messages that were shown, and need not be shown again."""
@@ -79,16 +79,16 @@ class Session:
         self.host.editor = self.editor.view
         self.editor.forwarded = profile.editor_diagnostics
         self.host.trusted = profile.trusted
-        self.documents.encoding = profile.encoding
         self.set_roots(profile.folders)
 
     def set_roots(self, uris: Iterable[str]) -> None:
         paths = (file_path(uri) for uri in uris)
         self.roots = tuple(path for path in paths if path is not None)
 
-    def dismiss(self) -> None:
-        """Ends the conversation once what was answered is sent."""
-        self.protocol.dismiss()
+    @property
+    def documents(self) -> OpenDocuments:
+        """Only there once the client has introduced itself."""
+        return self.server.workspace
 
     @property
     def showing(self) -> Showing:
@@ -107,7 +107,6 @@ class Session:
         await asyncio.shield(self._beginning)
 
     async def _begin(self) -> None:
-        await self.protocol.types()
         self._showing = await asyncio.to_thread(self._make_showing, self)
         self.host.listener = self._showing.run_changed
         pending, self._changed_early = self._changed_early, set()
@@ -132,11 +131,11 @@ class Session:
             task.cancel()
         if self._showing is not None:
             await self._showing.close()
-        if self.doorkeeper is None:
+        if self.guard is None:
             await self.host.close(reason)
 
     def later(self, work: Any, name: str) -> asyncio.Task[Any]:
-        """Runs a coroutine beside the conversation; what goes wrong with it is logged."""
+        """Runs a coroutine beside what the client asks for; what goes wrong with it is logged."""
         task: asyncio.Task[Any] = asyncio.get_running_loop().create_task(work, name=name)
         self.background.add(task)
         task.add_done_callback(self._over)
@@ -146,6 +145,10 @@ class Session:
         self.background.discard(task)
         if not task.cancelled() and (problem := task.exception()) is not None:
             logger.warning("%s: %s", task.get_name(), problem, exc_info=problem)
+
+    def say(self, kind: types.MessageType, message: str) -> None:
+        """Shows a message to the person."""
+        self.server.window_show_message(types.ShowMessageParams(kind, message))
 
     def require_trust(self) -> None:
         """Raises NotTrusted: an untrusted workspace executes nothing."""
@@ -187,10 +190,11 @@ class Session:
         await self.begin()
         from donewhen.goalfile.parse import parse  # lazy: `begin` has imported it beside the loop
 
+        name = goal_name(relative)
         if len(text) > LONG_TEXT:
-            parsed = await asyncio.to_thread(parse, text, path=relative, name=goal_name(relative))
+            parsed = await asyncio.to_thread(parse, text, path=relative, name=name, plugged=plugins_there)
         else:
-            parsed = parse(text, path=relative, name=goal_name(relative))
+            parsed = parse(text, path=relative, name=name, plugged=plugins_there)
         if len(self._parsed) > 32:
             self._parsed.clear()
         self._parsed[path] = (text, parsed)

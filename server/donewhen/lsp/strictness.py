@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
-
-from donewhen.lsp.failures import InvalidParams
-
-Unlimited = Literal["unlimited"]
+from pygls.exceptions import JsonRpcInvalidParams
 
 
 class Strict(BaseModel):
@@ -22,13 +19,15 @@ ModelT = TypeVar("ModelT", bound=Strict)
 
 
 def read(model: type[ModelT], value: Any) -> ModelT:
-    """The parameters, or InvalidParams that names the first field that is wrong."""
+    """The parameters, or JsonRpcInvalidParams that names the first field that is wrong."""
     try:
         return model.model_validate({} if value is None else value)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"] if not _is_branch(part))
-        raise InvalidParams(f"{where}: {_said(first['type'], first['msg'])}" if where else first["msg"]) from None
+        raise JsonRpcInvalidParams(
+            f"{where}: {_said(first['type'], first['msg'])}" if where else first["msg"]
+        ) from None
 
 
 def _is_branch(part: int | str) -> bool:
@@ -39,10 +38,6 @@ def _is_branch(part: int | str) -> bool:
 def _said(kind: str, message: str) -> str:
     known = {"extra_forbidden": "there is no such field", "missing": "it is required"}
     return known.get(kind, message)
-
-
-class ConfigurationParams(Strict):
-    settings: Any = None
 
 
 class TrustParams(Strict):

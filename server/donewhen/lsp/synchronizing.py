@@ -1,4 +1,4 @@
-"""Open documents, kept as the client has them, and what their changes mean for what is shown."""
+"""What it means for what is shown that documents are opened, changed, saved and closed; pygls keeps their texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     """A goal file that is opened shows its diagnostics, and its folder's runs."""
-    session.documents.opened(params.text_document)
     path = _named(session, params.text_document.uri)
     if path is not None:
         session.unsaved.opened(path, params.text_document.text)
@@ -31,7 +30,6 @@ def opened(session: Session, params: types.DidOpenTextDocumentParams) -> None:
 
 def changed(session: Session, params: types.DidChangeTextDocumentParams) -> None:
     """What code lines were said of goes when their file changes."""
-    session.documents.changed(params)
     path = _named(session, params.text_document.uri)
     if path is not None:
         session.edited(path)
@@ -42,8 +40,8 @@ def changed(session: Session, params: types.DidChangeTextDocumentParams) -> None
 async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> None:
     """A save by a person: the engine learns the text, and a goal that is pursued is amended."""
     path = _named(session, params.text_document.uri)
-    document = session.documents.get(params.text_document.uri)
-    text = params.text if params.text is not None else None if document is None else document.text
+    document = session.documents.open(params.text_document.uri)
+    text = params.text if params.text is not None else None if document is None else document.source
     if path is None:
         return
     session.discarded(path)
@@ -61,7 +59,6 @@ async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> No
 
 def closed(session: Session, params: types.DidCloseTextDocumentParams) -> None:
     """From now on the disk says what the file holds."""
-    session.documents.closed(params.text_document.uri)
     path = _named(session, params.text_document.uri)
     if path is None:
         return

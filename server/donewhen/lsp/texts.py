@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from donewhen.lsp.positions import Encoding, split_lines, to_client
 from donewhen.regular import read_bytes
 
 if TYPE_CHECKING:
-    from donewhen.lsp.documents import Documents
+    from donewhen.lsp.documents import OpenDocuments
 
 MAX_BYTES = 4 * 1024 * 1024
 
@@ -18,19 +19,19 @@ MAX_BYTES = 4 * 1024 * 1024
 class Texts:
     """Reads lines for the conversion of columns; a file that can't be read has none."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: Callable[[], OpenDocuments]) -> None:
         self._documents = documents
         self._uris: dict[Path, str] = {}
         self._cache: dict[Path, tuple[tuple[int, int], list[str]]] = {}
 
     @property
     def encoding(self) -> Encoding:
-        return self._documents.encoding
+        return self._documents().encoding
 
     def uri(self, path: Path) -> str:
         """The uri by which the client knows the file: clients escape differently."""
         known = self._uris.get(path)
-        return known if known is not None and self._documents.get(known) is not None else path.as_uri()
+        return known if known is not None and self._documents().open(known) is not None else path.as_uri()
 
     def named(self, uri: str) -> None:
         """The client opened a document by this uri."""
@@ -40,18 +41,18 @@ class Texts:
 
     def text(self, path: Path) -> str | None:
         """What the client shows of the file, or the disk has; None where neither can be had."""
-        document = self._documents.get(self.uri(path))
-        return document.text if document is not None else _read(path)
+        document = self._documents().open(self.uri(path))
+        return document.source if document is not None else _read(path)
 
     def open_text(self, path: Path) -> str | None:
         """What the client shows of the file; None where it isn't open."""
-        document = self._documents.get(self.uri(path))
-        return None if document is None else document.text
+        document = self._documents().open(self.uri(path))
+        return None if document is None else document.source
 
     def lines(self, path: Path) -> list[str]:
-        document = self._documents.get(self.uri(path))
+        document = self._documents().open(self.uri(path))
         if document is not None:
-            return split_lines(document.text)
+            return split_lines(document.source)
         return self._from_disk(path)
 
     def character(self, path: Path, line: int, column: int) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
 
 from donewhen.lsp.actions import ticks
-from donewhen.lsp.failures import ClientSilent
 from donewhen.lsp.goal_view import goal_view
+from donewhen.lsp.protocol import ClientSilent
 
 if TYPE_CHECKING:
-    from lsprotocol import types
-
     from donewhen.engine.api import RunView
     from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
@@ -44,20 +44,14 @@ class Ticking:
 
     async def _tick(self, uri: str) -> None:
         goal = await goal_view(self._session, uri)
-        edits = [] if goal is None else [_plain(edit) for edit in ticks(goal)]
+        edits = [] if goal is None else ticks(goal)
         if not edits:
             return
-        params = {"label": "Tick what is proven", "edit": {"changes": {uri: edits}}}
+        params = types.ApplyWorkspaceEditParams(types.WorkspaceEdit(changes={uri: edits}), "Tick what is proven")
         try:
-            result = await self._session.protocol.ask("workspace/applyEdit", params)
+            result = await self._session.server.workspace_apply_edit_async(params)
         except ClientSilent as problem:
             logger.info("%s", problem)
             return
-        if result is None or not result.applied:
+        if not result.applied:
             logger.info("the editor did not tick the boxes of %s", uri)
-
-
-def _plain(edit: types.TextEdit) -> dict[str, Any]:
-    ends = (("start", edit.range.start), ("end", edit.range.end))
-    places = {name: {"line": at.line, "character": at.character} for name, at in ends}
-    return {"range": places, "newText": edit.new_text}

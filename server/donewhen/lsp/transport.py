@@ -1,8 +1,8 @@
 """How messages travel: standard streams, or one client at a time on a loopback port.
 
-The standard streams are read and written by one thread each, because no event loop can wait for a pipe, a file and a
-console alike on every platform. The threads touch nothing but their descriptor, their queue and the loop's
-thread-safe entry; neither shares a pool with any other work.
+pygls reads and writes through the classes of this module. The standard streams are read and written by one thread each,
+because no event loop can wait for a pipe, a file and a console alike on every platform. The threads touch nothing but
+their descriptor, their queue and the loop's thread-safe entry; neither shares a pool with any other work.
 """
 
 from __future__ import annotations
@@ -13,30 +13,102 @@ import io
 import logging
 import os
 import queue
+import secrets
 import sys
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from donewhen.lsp.framing import BrokenFrame, FrameReader, frame
-
 logger = logging.getLogger(__name__)
 
 CHUNK = 64 * 1024
+MAX_HEADER = 8 * 1024
+MAX_BODY = 256 * 1024 * 1024
 MAX_QUEUED = 128 * 1024 * 1024
+MAX_DIGITS = 20
+KNOWN_HEADERS = frozenset({b"content-length", b"content-type"})
 LOOPBACK = "127.0.0.1"
-GREETING_SECONDS = 10.0
 RECONNECT_SECONDS = 0.5
 
 
-class Link(Protocol):
-    """A connection to one client."""
+class BrokenFrame(Exception):
+    """The bytes are not an LSP message; nothing after them can be understood."""
 
-    def start(self, receive: Callable[[bytes], None], ended: Callable[[], None]) -> None:
-        """Begins to deliver message bodies; `ended` is called once, when the client is gone."""
-        ...
 
-    def send(self, body: bytes) -> None:
+class Reader:
+    """A client's bytes as pygls takes them: a line `Content-Length`, an empty line, a body.
+
+    pygls knows this header in this one spelling, and no limits: other headers, other cases and bare newlines, which LSP
+    allows or clients send, are read here. `strict` refuses every header but Content-Length and Content-Type as soon as
+    its line is complete: what a browser sends to a loopback port is never taken for a message.
+    """
+
+    def __init__(self, stream: asyncio.StreamReader, *, strict: bool = False) -> None:
+        self._stream = stream
+        self._strict = strict
+        self._length = 0
+        self._in_header = False
+
+    async def readline(self) -> bytes:
+        """The next line of a header; empty at the end of input. Raises BrokenFrame."""
+        if self._in_header:
+            self._in_header = False
+            return b"\r\n"
+        # What the last message began goes on first: many messages that came at once must not hold the loop.
+        await asyncio.sleep(0)
+        length = await self._header()
+        if length is None:
+            return b""
+        self._length, self._in_header = length, True
+        return b"Content-Length: %d\r\n" % (length or 1)
+
+    async def readexactly(self, n: int) -> bytes:
+        """A body; empty where the input ends within it. One without length is a space: pygls passes over length 0."""
+        if self._length == 0:
+            return b" "
+        try:
+            return await self._stream.readexactly(n)
+        except asyncio.IncompleteReadError:
+            return b""
+
+    async def _header(self) -> int | None:
+        length: int | None = None
+        while line := await self._line():
+            if text := line.rstrip(b"\r\n"):
+                length = self._content_length(text, length)
+            elif length is not None:
+                return length
+            elif self._strict:
+                raise BrokenFrame("no Content-Length header")
+        return None
+
+    async def _line(self) -> bytes:
+        try:
+            return await self._stream.readline()
+        except ValueError:
+            raise BrokenFrame("a header line is too long") from None
+        except OSError:
+            logger.info("the client's input broke")
+            return b""
+
+    def _content_length(self, line: bytes, known: int | None) -> int | None:
+        name, colon, value = line.partition(b":")
+        name = name.strip().lower()
+        if self._strict and (not colon or name not in KNOWN_HEADERS):
+            raise BrokenFrame("a header that no language client sends")
+        if name != b"content-length":
+            return known
+        text = value.strip()
+        # Python itself refuses to read numbers of thousands of digits.
+        if not text.isdigit() or len(text) > MAX_DIGITS or int(text) > MAX_BODY:
+            raise BrokenFrame("Content-Length is not a usable number")
+        return int(text)
+
+
+class Writer(Protocol):
+    """Where a server writes: pygls calls `write` with whole messages."""
+
+    def write(self, data: bytes) -> None:
         """Queues a message; never blocks and never raises, also when the client is gone."""
         ...
 
@@ -45,34 +117,28 @@ class Link(Protocol):
         ...
 
 
-class StdioLink:
-    """The standard streams of this process."""
+class StdoutWriter:
+    """Standard output, written by a thread. `lost` is called on the loop, once, when nobody reads any more."""
 
-    def __init__(self, read_fd: int, write_fd: int) -> None:
-        self._read_fd = read_fd
-        self._write_fd = write_fd
+    def __init__(self, fd: int, lost: Callable[[], None]) -> None:
+        self._fd = fd
+        self._lost = lost
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._queued = 0
         self._broken = False
         self._drained = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._ended: Callable[[], None] | None = None
-
-    def start(self, receive: Callable[[bytes], None], ended: Callable[[], None]) -> None:
-        self._ended = ended
-        threading.Thread(target=self._read, args=(receive,), name="stdin", daemon=True).start()
         threading.Thread(target=self._write, name="stdout", daemon=True).start()
 
-    def send(self, body: bytes) -> None:
+    def write(self, data: bytes) -> None:
         if self._broken:
             return
-        self._queued += len(body)
+        self._queued += len(data)
         if self._queued > MAX_QUEUED:
             logger.error("the client stopped reading; the connection is given up")
-            self._broken = True
-            self._lost()
+            self._break()
             return
-        self._queue.put(frame(body))
+        self._queue.put(data)
 
     async def close(self) -> None:
         self._queue.put(None)
@@ -80,44 +146,21 @@ class StdioLink:
             async with asyncio.timeout(1.0):
                 await self._drained.wait()
 
-    def _lost(self) -> None:
-        ended, self._ended = self._ended, None
-        if ended is not None:
-            ended()
-
-    def _on_loop(self, callback: Callable[..., None], *arguments: object) -> bool:
-        """Hands over to the loop's thread; false when the loop has ended."""
-        try:
-            self._loop.call_soon_threadsafe(callback, *arguments)
-        except RuntimeError:
-            return False
-        return True
-
-    def _read(self, receive: Callable[[bytes], None]) -> None:
-        """Runs in the thread `stdin`: nothing but this thread reads the descriptor."""
-        reader = FrameReader()
-        try:
-            while data := os.read(self._read_fd, CHUNK):
-                if not all(self._on_loop(receive, body) for body in reader.feed(data)):
-                    return
-        except BrokenFrame as problem:
-            logger.error("the client's input is not an LSP message: %s", problem)
-        except OSError:
-            logger.info("the client's input broke")
-        finally:
-            self._on_loop(self._lost)
+    def _break(self) -> None:
+        if not self._broken:
+            self._broken = True
+            self._lost()
 
     def _write(self) -> None:
         """Runs in the thread `stdout`: nothing but this thread writes the descriptor."""
         while (data := self._queue.get()) is not None:
             try:
-                _write_all(self._write_fd, data)
+                _write_all(self._fd, data)
             except OSError:
-                self._broken = True
-                self._on_loop(self._lost)
+                on_loop(self._loop, self._break)
                 break
-            self._on_loop(self._sent, len(data))
-        self._on_loop(self._drained.set)
+            on_loop(self._loop, self._sent, len(data))
+        on_loop(self._loop, self._drained.set)
 
     def _sent(self, size: int) -> None:
         self._queued = max(0, self._queued - size)
@@ -129,7 +172,16 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def own_stdio() -> StdioLink:
+def on_loop(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *arguments: object) -> bool:
+    """Hands over to the loop's thread; false when the loop has ended."""
+    try:
+        loop.call_soon_threadsafe(callback, *arguments)
+    except RuntimeError:
+        return False
+    return True
+
+
+def stdio(lost: Callable[[], None]) -> tuple[Reader, StdoutWriter]:
     """Takes the standard streams for the protocol alone.
 
     Whatever else reads or writes them afterwards, a library or a child process, gets an empty input, and has its
@@ -147,89 +199,79 @@ def own_stdio() -> StdioLink:
 
         msvcrt.setmode(read_fd, os.O_BINARY)
         msvcrt.setmode(write_fd, os.O_BINARY)
-    return StdioLink(read_fd, write_fd)
+    stream, loop = asyncio.StreamReader(MAX_HEADER), asyncio.get_running_loop()
+    threading.Thread(target=_read, args=(read_fd, stream, loop), name="stdin", daemon=True).start()
+    return Reader(stream), StdoutWriter(write_fd, lost)
 
 
-class TcpLink:
-    """One accepted connection."""
+def _read(fd: int, stream: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
+    """Runs in the thread `stdin`: nothing but this thread reads the descriptor."""
+    try:
+        while data := os.read(fd, CHUNK):
+            if not on_loop(loop, stream.feed_data, data):
+                return
+    except OSError:
+        logger.info("the client's input broke")
+    finally:
+        on_loop(loop, stream.feed_eof)
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
+
+class TcpWriter:
+    """The output of one accepted connection."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
-        self._task: asyncio.Task[None] | None = None
 
-    def start(self, receive: Callable[[bytes], None], ended: Callable[[], None]) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._read(receive, ended))
-
-    def send(self, body: bytes) -> None:
+    def write(self, data: bytes) -> None:
         if self._writer.is_closing():
             return
         if self._writer.transport.get_write_buffer_size() > MAX_QUEUED:
             logger.error("the client stopped reading; the connection is given up")
             self._writer.transport.abort()
             return
-        self._writer.write(frame(body))
+        self._writer.write(data)
 
     async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
         self._writer.close()
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(1.0):
                 await self._writer.wait_closed()
 
-    async def _read(self, receive: Callable[[bytes], None], ended: Callable[[], None]) -> None:
-        frames = FrameReader(strict=True)
-        try:
-            while data := await self._reader.read(CHUNK):
-                for body in frames.feed(data):
-                    receive(body)
-        except BrokenFrame as problem:
-            logger.warning("a connection was dropped: %s", problem)
-        except OSError:
-            logger.info("the connection to the client broke")
-        finally:
-            ended()
 
-
-class Doorkeeper:
+class TokenGuard:
     """The one-time secret that a TCP client must show; printed on stderr, never stored."""
 
     def __init__(self) -> None:
-        import secrets  # lazy: only TCP needs it
-
         self.token = secrets.token_urlsafe(32)
 
     def admits(self, shown: object) -> bool:
-        import hmac  # lazy: only TCP needs it
-
-        return isinstance(shown, str) and hmac.compare_digest(shown.encode(), self.token.encode())
+        return isinstance(shown, str) and secrets.compare_digest(shown.encode(), self.token.encode())
 
 
-Converse = Callable[[Link], Awaitable[object]]
+Serve = Callable[[Reader, Writer], Awaitable[object]]
 
 
-async def listen(port: int, doorkeeper: Doorkeeper, converse: Converse) -> asyncio.Server:
-    """Listens on loopback and holds one conversation at a time; a second client is turned away."""
+async def listen(port: int, guard: TokenGuard, serve: Serve) -> asyncio.Server:
+    """Listens on loopback and serves one client at a time; a second one is turned away."""
     free = asyncio.Event()
     free.set()
 
-    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def accept(stream: asyncio.StreamReader, output: asyncio.StreamWriter) -> None:
         # A client that reconnects may come before the end of its last connection was noticed.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(RECONNECT_SECONDS):
                 await free.wait()
         if not free.is_set():
             logger.warning("a second client was turned away: one is connected")
-            writer.close()
+            output.close()
             return
         free.clear()
         try:
-            await converse(TcpLink(reader, writer))
+            await serve(Reader(stream, strict=True), TcpWriter(output))
         finally:
             free.set()
 
-    server = await asyncio.start_server(accept, LOOPBACK, port)
+    server = await asyncio.start_server(accept, LOOPBACK, port, limit=MAX_HEADER)
     actual = server.sockets[0].getsockname()[1]
-    print(f"listening on {LOOPBACK}:{actual} token {doorkeeper.token}", file=sys.stderr, flush=True)
+    print(f"listening on {LOOPBACK}:{actual} token {guard.token}", file=sys.stderr, flush=True)
     return server

@@ -8,18 +8,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from donewhen.lsp.failures import ClientSilent
+from lsprotocol import types
+
 from donewhen.lsp.places import file_path, is_goal_file
+from donewhen.lsp.protocol import ClientSilent
 
 if TYPE_CHECKING:
-    from lsprotocol import types
-
     from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
 
 logger = logging.getLogger(__name__)
 
-WATCHED = {"watchers": [{"globPattern": "**/GOAL.md"}, {"globPattern": "**/*.goal.md"}]}
+WATCHED = ("**/GOAL.md", "**/*.goal.md")
 
 
 async def begin(session: Session) -> None:
@@ -46,7 +46,7 @@ async def show_folder(session: Session, root: Path) -> None:
         said = f"Done When can't keep runs for {root.name}: {problem}"
         if said not in session.told:
             session.told.add(said)
-            session.protocol.notify("window/showMessage", {"type": 2, "message": said})
+            session.say(types.MessageType.Warning, said)
         return
     for view in reversed(folder.board.newest_first()):
         session.showing.run_changed(folder, view)
@@ -60,7 +60,7 @@ async def _tell_unreadable(session: Session, folder: Folder) -> None:
     for summary in found[:1]:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         said = f"Done When can't read run {summary.run_id} of {folder.root.name}{more}: {summary.unreadable}"
-        session.protocol.notify("window/showMessage", {"type": 2, "message": said})
+        session.say(types.MessageType.Warning, said)
 
 
 def offer_to_resume(session: Session, folder: Folder) -> None:
@@ -72,11 +72,9 @@ def offer_to_resume(session: Session, folder: Folder) -> None:
             session.showing.interrupts.offer_resume(folder, view)
 
 
-async def configured(session: Session, params: Any) -> None:
+async def configured(session: Session, params: types.DidChangeConfigurationParams) -> None:
     """`workspace/didChangeConfiguration`: the settings of section `donewhen`, pushed or to be fetched."""
-    from donewhen.lsp.strictness import ConfigurationParams, read
-
-    settings = _object(read(ConfigurationParams, params).settings)
+    settings = _object(params.settings)
     if "donewhen" in settings:
         session.host.settings = _object(settings["donewhen"])
     elif settings:
@@ -105,22 +103,24 @@ def files_changed(session: Session, params: types.DidChangeWatchedFilesParams) -
 
 
 async def _register(session: Session) -> None:
-    method = "workspace/didChangeWatchedFiles"
-    registration = {"id": "donewhen-goals", "method": method, "registerOptions": WATCHED}
+    watchers = [types.FileSystemWatcher(pattern) for pattern in WATCHED]
+    options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+    registration = types.Registration("donewhen-goals", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
     try:
-        await session.protocol.ask("client/registerCapability", {"registrations": [registration]})
+        await session.server.client_register_capability_async(types.RegistrationParams([registration]))
     except ClientSilent as problem:
         logger.info("%s", problem)
 
 
 async def _fetch_settings(session: Session) -> None:
     try:
-        items = await session.protocol.ask("workspace/configuration", {"items": [{"section": "donewhen"}]})
+        wanted = types.ConfigurationParams([types.ConfigurationItem(section="donewhen")])
+        items = await session.server.workspace_configuration_async(wanted)
     except ClientSilent as problem:
         logger.info("%s", problem)
         return
-    first = cast("list[object]", items)[:1] if isinstance(items, list) else []
-    session.host.settings = _object(first[0]) if first else session.host.settings
+    if items:
+        session.host.settings = _object(items[0])
 
 
 def _object(value: object) -> Mapping[str, Any]:

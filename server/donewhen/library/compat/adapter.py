@@ -7,8 +7,6 @@ import asyncio
 import contextlib
 import copy
 import inspect
-import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -19,13 +17,12 @@ from donewhen.callables.agents import AgentCall
 from donewhen.callables.prompts import retry_made_by
 from donewhen.callables.workers import as_text, left_behind_by, response_in, result_of, tracked, worker_called
 from donewhen.core.calls import Message
-from donewhen.core.errors import DoneWhenError, InvalidGoal, UsageError, WorkerFailed
+from donewhen.core.errors import DoneWhenError, UsageError, WorkerFailed
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
 from donewhen.core.messages import messages_of
 from donewhen.core.plugging import Halt
 from donewhen.core.state import RunState
 from donewhen.core.work import TurnResult
-from donewhen.library.arguments import duration
 from donewhen.library.compat.response import (
     GoalAttempt,
     RetryPrompt,
@@ -41,7 +38,6 @@ from donewhen.ports import Turn, TurnContext
 
 MAX_ROUNDS = 10
 TIMEOUT = 3600.0
-_LONGEST_CHECK = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,40 +350,6 @@ def about_response(condition: str, limits: Limits, *, instead: str) -> Goal:
     refuse_without_workspace(condition, instead=instead)
     said = " ".join(condition.split())
     return Goal("", condition, (Requirement(requirement_id(said), 1, said),), limits, about="response")
-
-
-def attempts(name: str, value: Any) -> int | None:
-    """How often, None where it is unlimited, which warns. Raises InvalidGoal that names the field."""
-    if _is_open(name, value):
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidGoal(f"{name} must be a whole number of at least 1, or unlimited; it is {value!r}")
-    return value
-
-
-def seconds(name: str, value: Any) -> float | None:
-    """How long, None where it is unlimited, which warns. Raises InvalidGoal that names the field."""
-    if _is_open(name, value):
-        return None
-    value = duration(name, value)
-    # `not value > 0` also refuses NaN.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise InvalidGoal(f"{name} must be a number of seconds greater than 0, or unlimited; it is {value!r}")
-    return float(value)
-
-
-def limits(rounds: int | None, timeout: float | None) -> Limits:
-    """The limits of one run. An answer that stays the same is no reason to stop asking (A14: off in the library), and a
-    validator may take as long as the run."""
-    return Limits(rounds, timeout, check_timeout=timeout or _LONGEST_CHECK, stall_after=None)
-
-
-def _is_open(name: str, value: Any) -> bool:
-    if value != "unlimited" and not (isinstance(value, float) and value == math.inf):
-        return False
-    # The caller of the constructor that was given the value.
-    warnings.warn(f"there is no limit of {name}: this may go on for ever", UserWarning, stacklevel=4)
-    return True
 
 
 # ----------------------------------------------------------------------------------------------- one run

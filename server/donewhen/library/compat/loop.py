@@ -18,17 +18,14 @@ from donewhen.core.goal import Check, Goal, Requirement, requirement_id
 from donewhen.core.proof import assess
 from donewhen.core.state import RunState
 from donewhen.goalfile.stated import stated_commands
-from donewhen.library.arguments import callback, flag, folder, resolved, several
+from donewhen.library.arguments import callback, finite, flag, folder, limits, resolved, several
 from donewhen.library.compat.adapter import (
     MAX_ROUNDS,
     TIMEOUT,
     Asked,
     LoopedWorker,
-    attempts,
     host_of,
-    limits,
     name_of,
-    seconds,
     stood,
 )
 from donewhen.library.compat.response import (
@@ -140,7 +137,9 @@ class GoalLoop:
         self.goal = _checked_goal(goal, self.workspace)
         judging = _checked_judge(judge)
         self.judge = judging if isinstance(goal, str) else None
-        self.limits = limits(attempts("max_attempts", max_attempts), seconds("timeout", timeout))
+        self.limits = limits(
+            finite("max_attempts", "max_iterations", max_attempts), finite("timeout", "timeout", timeout)
+        )
         self.name = _checked_name(name)
         self.preserve_context = flag("preserve_context", preserve_context)
         self.template = callback("resume_prompt_template", resume_prompt_template)

@@ -21,19 +21,16 @@ from donewhen.core.state import RunState
 from donewhen.core.verdict import RequirementVerdict, RequirementView, Verdict
 from donewhen.core.work import TurnResult
 from donewhen.engine.api import LimitChanges
-from donewhen.library.arguments import callback, folder, resolved, several
+from donewhen.library.arguments import callback, finite, folder, limits, resolved, several
 from donewhen.library.compat.adapter import (
     MAX_ROUNDS,
     TIMEOUT,
     Asked,
     LoopedWorker,
     about_response,
-    attempts,
     came_to_rest,
     host_of,
-    limits,
     name_of,
-    seconds,
 )
 from donewhen.library.compat.response import feedback_of
 from donewhen.library.goals import wanted_goal
@@ -97,8 +94,8 @@ class GoalMiddleware:
     ) -> None:
         self.pursuing = Pursuing(
             evaluator_of(evaluator),
-            attempts("max_evaluations", max_evaluations),
-            seconds("timeout", timeout),
+            finite("max_evaluations", "max_iterations", max_evaluations),
+            finite("timeout", "timeout", timeout),
             resolved("workspace", workspace),
             several("plugins", plugins),
             folder("state_dir", state_dir),

@@ -1,0 +1,139 @@
+"""What the server offers: the one place where methods and commands are registered with pygls.
+
+A handler is a function `(session, params)`, named here by module and function, and imported when it is first needed:
+what handlers use of the engine would make `initialize` wait for half as long again.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from lsprotocol import types
+
+if TYPE_CHECKING:
+    from donewhen.lsp.session import Session
+    from donewhen.lsp.showing import Showing
+
+Handler = Callable[["Session", Any], Awaitable[Any] | Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One method: the module of this package, the function in it, and what `initialize` says of it."""
+
+    module: str
+    function: str
+    options: Any = None
+    early: bool = False
+    """True for what is handled before the server has imported what it shows things with."""
+
+    def load(self) -> Handler:
+        return cast("Handler", getattr(import_module(f"donewhen.lsp.{self.module}"), self.function))
+
+
+FEATURES: dict[str, Feature] = {
+    types.INITIALIZE: Feature("lifecycle", "initialize", early=True),
+    types.INITIALIZED: Feature("lifecycle", "initialized", early=True),
+    types.SHUTDOWN: Feature("lifecycle", "shutdown", early=True),
+    types.TEXT_DOCUMENT_DID_OPEN: Feature("synchronizing", "opened", early=True),
+    types.TEXT_DOCUMENT_DID_CHANGE: Feature("synchronizing", "changed", early=True),
+    types.TEXT_DOCUMENT_DID_SAVE: Feature("synchronizing", "saved", types.SaveOptions(include_text=True), early=True),
+    types.TEXT_DOCUMENT_DID_CLOSE: Feature("synchronizing", "closed", early=True),
+    types.TEXT_DOCUMENT_DIAGNOSTIC: Feature(
+        "diagnostics", "pull", types.DiagnosticOptions(True, False, identifier="donewhen")
+    ),
+    types.TEXT_DOCUMENT_CODE_LENS: Feature("lenses", "lenses"),
+    types.TEXT_DOCUMENT_HOVER: Feature("hover", "hover"),
+    types.TEXT_DOCUMENT_INLAY_HINT: Feature("hints", "hints"),
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: Feature("symbols", "symbols"),
+    types.TEXT_DOCUMENT_DEFINITION: Feature("definition", "definition"),
+    types.TEXT_DOCUMENT_CODE_ACTION: Feature(
+        "actions", "actions", types.CodeActionOptions(["quickfix", "refactor", "source.donewhen"])
+    ),
+    types.TEXT_DOCUMENT_COMPLETION: Feature("completion", "completion", types.CompletionOptions(["`", ":", " ", "/"])),
+    types.TEXT_DOCUMENT_DOCUMENT_LINK: Feature("links", "links"),
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: Feature("workspaces", "configured"),
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: Feature("workspaces", "folders_changed"),
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: Feature("workspaces", "files_changed"),
+    "donewhen/didChangeTrust": Feature("trust", "changed"),
+    "donewhen/setSecret": Feature("trust", "secret"),
+    "donewhen/editorDiagnostics": Feature("forwarding", "editor_diagnostics", early=True),
+}
+
+COMMANDS = (
+    "donewhen.goal.set",
+    "donewhen.goal.detect",
+    "donewhen.goal.preflight",
+    "donewhen.goal.amend",
+    "donewhen.goal.check",
+    "donewhen.goal.clear",
+    "donewhen.run.start",
+    "donewhen.run.pause",
+    "donewhen.run.resume",
+    "donewhen.run.stop",
+    "donewhen.run.answer",
+    "donewhen.run.override",
+    "donewhen.run.dispute",
+    "donewhen.run.acceptIntegrity",
+    "donewhen.run.guard",
+    "donewhen.run.revert",
+    "donewhen.run.status",
+    "donewhen.run.iteration",
+    "donewhen.run.file",
+    "donewhen.run.evidence",
+    "donewhen.run.report",
+    "donewhen.run.activity",
+    "donewhen.run.hint",
+)
+
+SHOWING = Feature("publishing", "Publisher")
+EARLY_IMPORTS = (
+    Feature("commands", "execute"),
+    Feature("goal_view", "goal_view"),
+    Feature("completion", "completion"),
+)
+
+
+def make_showing(session: Session) -> Showing:
+    """What shows things to the client. Called in a thread: its imports would hold the loop for too long."""
+    for feature in EARLY_IMPORTS:
+        feature.load()
+    return cast("Callable[[Session], Showing]", SHOWING.load())(session)
+
+
+def register(session: Session) -> None:
+    """Registers everything with the session's server."""
+    for method, feature in FEATURES.items():
+        session.server.feature(method, feature.options)(_handler(session, feature))
+    for name in COMMANDS:
+        session.server.command(name)(_command(session, name))
+
+
+def _handler(session: Session, feature: Feature) -> Callable[..., Any]:
+    if feature.early:
+
+        def at_once(params: Any = None) -> Any:
+            return feature.load()(session, params)
+
+        return at_once
+
+    async def when_begun(params: Any) -> Any:
+        await session.begin()
+        result = feature.load()(session, params)
+        return await result if inspect.isawaitable(result) else result
+
+    return when_begun
+
+
+def _command(session: Session, name: str) -> Callable[[Any], Awaitable[Any]]:
+    async def execute(argument: Any) -> Any:
+        await session.begin()
+        from donewhen.lsp.commands import execute  # lazy, as every handler
+
+        return await execute(session, name, argument)
+
+    return execute

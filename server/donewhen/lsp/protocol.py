@@ -1,0 +1,426 @@
+"""pygls' protocol, mended: every request is answered once, by a code and a message.
+
+Each override here stands for a defect of pygls 2.1; docs/upstream.md says of each what happens, how to see it, and what
+pygls could change. What is not overridden is pygls' own: registry, typed messages, documents, progress, cancellation.
+Each message becomes a task; tasks begin in the order in which their messages came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import itertools
+import json
+import logging
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future
+from threading import Event
+from typing import TYPE_CHECKING, Any, cast
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.constants import ATTR_REGISTERED_NAME
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcParseError,
+    JsonRpcServerNotInitialized,
+)
+from pygls.io_ import run_async
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+from donewhen.core.errors import (
+    DoneWhenError,
+    GoalFileError,
+    InvalidGoal,
+    UnknownInterrupt,
+    UnknownName,
+    UnknownRun,
+    WrongAnswer,
+)
+from donewhen.lsp.converter import initialize_params, refuse_unusable, strict_converter, where
+from donewhen.lsp.documents import OpenDocuments
+from donewhen.lsp.transport import BrokenFrame
+from donewhen.version import __version__
+
+if TYPE_CHECKING:
+    from cattrs import Converter
+    from pygls.server import ServerErrors
+
+    from donewhen.lsp.transport import Reader, Writer
+
+logger = logging.getLogger(__name__)
+
+JsonObject = Mapping[str, Any]
+MsgId = int | str
+ASK_SECONDS = 10.0
+REQUEST_FAILED = -32803
+BAD_VALUES = (UnknownRun, UnknownName, UnknownInterrupt, WrongAnswer, InvalidGoal)
+"""What a request names and there isn't: its parameters are wrong. A goal file's own errors are no parameter's."""
+
+
+class ClientSilent(Exception):
+    """The client did not answer a request of ours in time, refused it, or is gone."""
+
+
+class Protocol(LanguageServerProtocol):
+    """The protocol of one client, from `initialize` to `exit` or the end of input."""
+
+    _server: Server  # pyright: ignore[reportIncompatibleVariableOverride]  # set once, in __init__
+    _initialized = False
+    """On the class: pygls reads every property of the protocol before `__init__` is over."""
+
+    def __init__(self, server: Server, converter: Converter) -> None:
+        super().__init__(server, converter)
+        self._numbers = itertools.count(1)
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # ------------------------------------------------------------------------------------ inbound
+
+    def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
+        """As it is: pygls calls this for every object within a message, and takes one with a key `jsonrpc` for a
+        message of its own. `handle_message` structures the whole."""
+        return data
+
+    def refuse_unreadable(self, problem: Exception, _: object) -> None:
+        """Answers what is not JSON, as pygls' reading loop reports it."""
+        self._refuse(None, JsonRpcParseError("the message is not JSON"))
+        if not isinstance(problem, ValueError | RecursionError):
+            logger.error("a message could not be handled", exc_info=problem)
+
+    def handle_message(self, message: object) -> None:
+        """Takes one message; never raises. pygls drops what it can't structure, serves requests before `initialize`,
+        and leaves those after `shutdown` without an answer."""
+        if not isinstance(message, dict):
+            self._refuse(None, JsonRpcInvalidRequest("a message is one JSON object"))
+            return
+        given = cast("JsonObject", message)
+        if "method" not in given and ("result" in given or "error" in given):
+            self._take_reply(given)
+        elif "id" in given:
+            self._take_request(given)
+        elif isinstance(given.get("method"), str):
+            self._take_notification(given)
+        else:
+            self._refuse(None, JsonRpcInvalidRequest("a notification has a method, which is text"))
+
+    def _take_request(self, message: JsonObject) -> None:
+        number, method = message["id"], cast("str", message.get("method"))
+        try:
+            self._admit(number, method, message)
+            params = self._params(message)
+        except JsonRpcException as refusal:
+            self._refuse(number if _is_id(number) else None, refusal)
+            return
+        if method == types.INITIALIZE:
+            self._initialized = True
+        elif method == types.SHUTDOWN:
+            self._shutdown = True
+            self._cancel_requests()
+        contextvars.copy_context().run(self._handle_request, number, method, params)
+
+    def _admit(self, number: object, method: object, message: JsonObject) -> None:
+        """Raises JsonRpcException where the request may not be made, or not now."""
+        if (
+            not _is_id(number)
+            or not isinstance(method, str)
+            or message.get("jsonrpc") != self.VERSION
+            or number in self._request_futures
+        ):
+            raise JsonRpcInvalidRequest("a request has jsonrpc 2.0, a method and an id not in use")
+        if self._shutdown:
+            raise JsonRpcInvalidRequest("the server is shutting down")
+        if (method == types.INITIALIZE) is self._initialized:
+            if self._initialized:
+                raise JsonRpcInvalidRequest("the server is initialized already")
+            raise JsonRpcServerNotInitialized("the server is not initialized")
+        self._get_handler(method)
+
+    def _take_notification(self, message: JsonObject) -> None:
+        method = message["method"]
+        if method == types.CANCEL_REQUEST:
+            self._cancel(message.get("params"))
+        elif method == types.EXIT:
+            self._handle_notification(method, None)
+        elif self._initialized and not self._shutdown:
+            try:
+                self._get_handler(method)
+                params = self._params(message)
+            except JsonRpcException as problem:
+                logger.warning("%s: %s", method, problem)
+                return
+            contextvars.copy_context().run(self._handle_notification, method, params)
+
+    def _params(self, message: JsonObject) -> Any:
+        """The params, typed where LSP knows the method, else as they came: pygls needs them to be there, makes named
+        tuples of them, and answers nothing where they are wrong. Raises JsonRpcInvalidParams."""
+        method, params = message["method"], message.get("params")
+        refuse_unusable(params)
+        if method == types.INITIALIZE:
+            return initialize_params(params, self._converter)
+        known = self.get_message_type(method)
+        if known is None:
+            return params
+        try:
+            return self._converter.structure({**message, "params": params}, known).params
+        except Exception as problem:
+            raise JsonRpcInvalidParams(f"{method}: {where(problem)}") from problem
+
+    # ------------------------------------------------------------------------- handlers as tasks
+
+    def _execute_handler(
+        self,
+        msg_id: MsgId,
+        handler: Callable[..., Any],
+        callback: Callable[[Any], None],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """Every handler is one task, so that cancelling its request cancels whatever it awaits. pygls runs generators,
+        and so every command, beside the future that it cancels, and calls what is not a coroutine at once, before
+        handlers of messages that came earlier."""
+        name = getattr(handler, "method_name", None) or getattr(handler, ATTR_REGISTERED_NAME, None)
+        task = asyncio.get_running_loop().create_task(_performed(handler, args or (), kwargs or {}), name=name)
+        self._request_futures[msg_id] = cast("Future[Any]", task)
+        self._tasks.add(task)
+
+        def over(done: asyncio.Task[Any]) -> None:
+            self._tasks.discard(done)
+            if self._request_futures.get(msg_id) is cast("object", done):
+                del self._request_futures[msg_id]
+            callback(done)
+
+        task.add_done_callback(over)
+
+    async def settled(self) -> None:
+        """Returns when nothing that the client sent is being handled any more."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _cancel(self, params: object) -> None:
+        number = cast("JsonObject", params).get("id") if isinstance(params, dict) else None
+        # Our own requests are in the same table; a client can't cancel those.
+        if _is_id(number) and isinstance(self._request_futures.get(cast("MsgId", number)), asyncio.Task):
+            self._handle_cancel_notification(cast("MsgId", number))
+
+    def _cancel_requests(self) -> None:
+        for future in list(self._request_futures.values()):
+            if isinstance(future, asyncio.Task):
+                future.cancel()
+
+    def _send_handler_result(self, future: Any, *, msg_id: MsgId) -> None:
+        """Expected failures are answered in their own words, defects without a trace or a path."""
+        problem = None if future.cancelled() else future.exception()
+        if problem is None:
+            super()._send_handler_result(future, msg_id=msg_id)
+            return
+        if future.get_name() == types.INITIALIZE:
+            self._initialized = False
+        self._refuse(msg_id, _refusal(future.get_name(), problem))
+
+    def _check_handler_result(self, future: Any) -> None:
+        """A notification has no answer: what went wrong with it goes to the log, not into the user's face."""
+        if not future.cancelled() and (problem := future.exception()) is not None:
+            expected = isinstance(problem, JsonRpcException | DoneWhenError | ClientSilent)
+            logger.warning("%s: %s", future.get_name(), problem, exc_info=None if expected else problem)
+
+    # ----------------------------------------------------------------------------------- lifecycle
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        result = yield from super().lsp_initialize(params)
+        self._workspace = OpenDocuments.of(self.workspace)
+        if not get_capability(params.capabilities, "workspace.diagnostics.refresh_support"):
+            # A client that can't be told to pull again (Neovim 0.11) would keep what it pulled beside what is pushed.
+            result.capabilities.diagnostic_provider = None
+        return result
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_: object) -> Generator[Any, Any, None]:
+        """Ends the reading loop: pygls calls `sys.exit` in the middle of a loop that still has work to do."""
+        self._server.shutdown()
+        yield from ()
+
+    @property
+    def exit_code(self) -> int:
+        """What the process returns, also at the end of input: 0 once the client said `shutdown`."""
+        return 0 if self._shutdown else 1
+
+    @property
+    def initialized(self) -> bool:
+        return self._initialized
+
+    def lost(self) -> None:
+        """The client is gone: nobody waits for answers, and nobody gives any."""
+        for future in list(self._request_futures.values()):
+            if not isinstance(future, asyncio.Task) and not future.done():
+                future.set_exception(ClientSilent("the client is gone"))
+        for task in list(self._tasks):
+            task.cancel()
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
+        """Each command takes one object, which it reads itself: pygls drops misspelt fields, and coerces types."""
+        commands = cast("Mapping[str, Callable[..., Any]]", self.fm.commands)  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
+        command = commands.get(params.command)
+        if command is None:
+            raise JsonRpcInvalidParams(f"there is no command {params.command!r}")
+        if len(params.arguments or ()) > 1:
+            raise JsonRpcInvalidParams(f"{params.command} takes one object as its argument")
+        return (yield command, tuple(params.arguments or ({},)), None)
+
+    # ------------------------------------------------------------------------------------ outbound
+
+    def _send_data(self, data: Any) -> None:
+        """Writes one message. A result that can't be written is an error of its request; pygls leaves it unanswered."""
+        try:
+            body = json.dumps(data, default=self._serialize_message, separators=(",", ":")).encode()
+        except Exception as problem:
+            logger.error("a message could not be written", exc_info=problem)
+            if isinstance(data, dict) and "result" in data:
+                self._refuse(data["id"], JsonRpcInternalError("the result could not be written"))  # pyright: ignore[reportUnknownArgumentType]  # our own
+            return
+        if self.writer is not None:
+            self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    def _send_response(
+        self, msg_id: MsgId | None, result: Any | None = None, error: types.ResponseError | None = None
+    ) -> None:
+        """Code and message only: the data of pygls' internal errors are tracebacks."""
+        answer = {"jsonrpc": self.VERSION, "id": msg_id}
+        if error is None:
+            self._send_data({**answer, "result": result})
+        else:
+            self._send_data({**answer, "error": {"code": error.code, "message": error.message}})
+
+    def _refuse(self, msg_id: MsgId | None, refusal: JsonRpcException) -> None:
+        self._send_response(msg_id, error=refusal.to_response_error())
+
+    async def send_request_async(  # pyright: ignore[reportIncompatibleMethodOverride]  # both are awaited alone
+        self,
+        method: str,
+        params: Any | None = None,
+        msg_id: MsgId | None = None,
+        *,
+        timeout: float | None = ASK_SECONDS,
+    ) -> Any:
+        """The client's typed result. A client may never answer; in pygls one waits for ever. Raises ClientSilent;
+        cancelling withdraws the question."""
+        number = f"donewhen-{next(self._numbers)}" if msg_id is None else msg_id
+        future = self.send_request(method, params, msg_id=number)
+        try:
+            async with asyncio.timeout(timeout):
+                return await asyncio.wrap_future(future)
+        except TimeoutError:
+            self._withdraw(number)
+            raise ClientSilent(f"the client did not answer {method} within {timeout} s") from None
+        except asyncio.CancelledError:
+            self._withdraw(number)
+            raise
+        finally:
+            self._request_futures.pop(number, None)
+            self._result_types.pop(number, None)
+
+    def _withdraw(self, number: MsgId) -> None:
+        # After `shutdown` a client needs no telling that nobody waits for its answers.
+        if not self._shutdown:
+            self.notify(types.CANCEL_REQUEST, types.CancelParams(number))
+
+    def _take_reply(self, message: JsonObject) -> None:
+        """Ends the request that it answers, if anybody still waits: in pygls a late reply raises InvalidStateError."""
+        number = message.get("id")
+        future = self._request_futures.get(cast("MsgId", number)) if _is_id(number) else None
+        if future is None or isinstance(future, asyncio.Task) or future.done():
+            logger.info("a reply came that nobody waits for")
+        elif "error" in message:
+            error = message["error"]
+            text = cast("JsonObject", error).get("message") if isinstance(error, dict) else error
+            future.set_exception(ClientSilent(f"the client refused: {text}"))
+        else:
+            self._settle(cast("MsgId", number), future, message)
+
+    def _settle(self, number: MsgId, future: Future[Any], message: JsonObject) -> None:
+        wanted = self._result_types.get(number)
+        try:
+            typed = None if wanted is None else self._converter.structure({**message, "jsonrpc": self.VERSION}, wanted)
+        except Exception:  # noqa: BLE001 - whatever is wrong with it, the asker hears that it is
+            future.set_exception(ClientSilent("the client's answer makes no sense"))
+            return
+        future.set_result(message.get("result") if typed is None else typed.result)
+
+
+class Server(LanguageServer):
+    """pygls' server of one client, with the mended protocol."""
+
+    protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]  # set once, in __init__
+
+    def __init__(self) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
+            "donewhen", __version__, protocol_cls=Protocol, converter_factory=strict_converter
+        )
+        self._over = asyncio.Event()
+
+    @property
+    def workspace(self) -> OpenDocuments:
+        return cast("OpenDocuments", super().workspace)
+
+    async def read(self, reader: Reader, writer: Writer) -> None:
+        """Takes what the client sends until it says `exit` or is gone, or `shutdown` is called."""
+        self.protocol.set_writer(cast("Any", writer))
+        reading, over = (asyncio.ensure_future(work) for work in (self._read(reader), self._over.wait()))
+        try:
+            await asyncio.wait((reading, over), return_when=asyncio.FIRST_COMPLETED)
+            self.protocol.lost()
+        finally:
+            reading.cancel()
+            over.cancel()
+
+    async def _read(self, reader: Reader) -> None:
+        try:
+            await run_async(Event(), cast("Any", reader), self.protocol, logger, self.protocol.refuse_unreadable)
+        except BrokenFrame as problem:
+            logger.error("the client's input is not an LSP message: %s", problem)
+
+    def shutdown(self) -> None:
+        """Ends the session: pygls would read until the next message comes."""
+        self._over.set()
+
+    def report_server_error(self, error: Exception, source: ServerErrors) -> None:
+        """To the log: pygls opens a message in the editor."""
+        logger.warning("%s", error)
+
+
+async def _performed(handler: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of a handler of any kind; a generator's handlers are performed one after the other within it."""
+    result = handler(*args, **kwargs)
+    if not inspect.isgenerator(result):
+        return await result if inspect.isawaitable(result) else result
+    generator = cast("Generator[Any, Any, Any]", result)
+    value: Any = None
+    while True:
+        try:
+            inner, inner_args, inner_kwargs = generator.send(value)
+        except StopIteration as end:
+            return end.value
+        value = await _performed(inner, inner_args, inner_kwargs or {})
+
+
+def _is_id(number: object) -> bool:
+    return isinstance(number, int | str) and not isinstance(number, bool)
+
+
+def _refusal(method: str, problem: BaseException) -> JsonRpcException:
+    """What the client hears of a failed request."""
+    if isinstance(problem, JsonRpcException):
+        return problem
+    if isinstance(problem, BAD_VALUES) and not isinstance(problem, GoalFileError):
+        return JsonRpcInvalidParams(str(problem))
+    if isinstance(problem, DoneWhenError | ClientSilent):
+        return JsonRpcException(str(problem), REQUEST_FAILED)
+    logger.error("%s failed", method, exc_info=problem)
+    name = type(problem).__name__
+    return JsonRpcInternalError(f"{method} failed with {name}; the server's log has the details")
