@@ -1,5 +1,5 @@
-"""A workspace of its own for each test, one model host for all commands, and one language server for the tests that
-need none of their own."""
+"""A workspace of its own for each test, one model host for all commands, and one language server, on that host too, for
+the tests that need none of their own."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def site(tmp_path: Path, host: SharedHost) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="session")
-def shared_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
-    room = Room(tmp_path_factory.mktemp("room"))
+def shared_room(tmp_path_factory: pytest.TempPathFactory, host: SharedHost) -> Iterator[Room]:
+    room = Room(tmp_path_factory.mktemp("room"), host=host)
     yield room
     room.close()
 

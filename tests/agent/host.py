@@ -1,4 +1,4 @@
-"""One model host for all commands that tests call in this process: importing litellm takes seconds of CPU."""
+"""One model host for all commands and servers that tests run in this process: importing litellm takes seconds of CPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from donewhen.workspace.companions import SystemCompanions
 
 
 class SharedHost:
-    """A `ModelHost` in a loop of its own, which commands use from theirs; it outlives them."""
+    """A `ModelHost` in a loop of its own, which commands and servers use from theirs; it outlives them."""
 
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
@@ -54,13 +54,14 @@ class SharedHost:
         asked = asyncio.run_coroutine_threadsafe(self._host.ask(call, hears), self._loop)
         return await asyncio.wrap_future(asked)
 
-    def services(self, environment: dict[str, str]) -> Services:
-        """The command line's, with this host for the models of every run, and these variables around them."""
+    def services(self, environment: dict[str, str] | None = None) -> Services:
+        """Those of a front end, with this host for the models of every run, and these variables around them."""
 
         async def open_runs(
             root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: Surroundings
         ) -> Runs:
-            everything, around = state_folder(state_dir), replace(around, environment=lambda: environment)
+            around = around if environment is None else replace(around, environment=lambda: environment)
+            everything = state_folder(state_dir)
             folder = workspace_folder(everything, root)
             mask = Masking(around.environment, around.secrets).mask
             current = settings if callable(settings) else lambda: settings
