@@ -1,4 +1,4 @@
-"""One model host for all commands and servers that tests run in this process: importing litellm takes seconds of CPU."""
+"""One model host for the commands and servers that tests run in this process: litellm takes long to import."""
 
 from __future__ import annotations
 

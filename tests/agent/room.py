@@ -25,9 +25,9 @@ Snapshot = dict[str, Any]
 
 
 class Room:
-    """A workspace in an editor. With a `host` its server runs in this process and asks the models through that; without,
-    it is a process of its own, for which `home` has the user's settings. `play` says what the models answer from now on;
-    each test takes files of its own."""
+    """A workspace in an editor. With a `host` its server runs in this process and asks the models through that; without
+    one it is a process of its own, for which `home` has the user's settings. `play` says what the models answer from
+    now on; each test takes files of its own."""
 
     def __init__(
         self, folder: Path, home: Path | None = None, *, host: SharedHost | None = None, **settings: Any
