@@ -13,22 +13,16 @@ from tests.agent.room import Room
 from tests.agent.site import Site
 
 
-@pytest.fixture(scope="session")
-def host() -> Iterator[SharedHost]:
-    with SharedHost() as host:
-        yield host
-
-
 @pytest.fixture
-def site(tmp_path: Path, host: SharedHost) -> Iterator[Site]:
-    made = Site(tmp_path, host=host)
+def site(tmp_path: Path, shared_host: SharedHost) -> Iterator[Site]:
+    made = Site(tmp_path, host=shared_host)
     yield made
     made.clean_up()
 
 
 @pytest.fixture(scope="session")
-def shared_room(tmp_path_factory: pytest.TempPathFactory, host: SharedHost) -> Iterator[Room]:
-    room = Room(tmp_path_factory.mktemp("room"), host=host)
+def shared_room(tmp_path_factory: pytest.TempPathFactory, shared_host: SharedHost) -> Iterator[Room]:
+    room = Room(tmp_path_factory.mktemp("room"), host=shared_host)
     yield room
     room.close()
 

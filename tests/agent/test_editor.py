@@ -182,6 +182,7 @@ def test_a_server_that_ends_in_the_middle_of_a_call_leaves_no_model_host(
         room.close()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A6")
 def test_a_model_host_that_dies_is_started_again(room: Room) -> None:
     """For the worker it costs the turn at most; for the judge nothing but the wait."""

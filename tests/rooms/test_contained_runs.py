@@ -19,15 +19,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for comma
 GOAL = "# A note\n\n- [ ] `test -f note.txt` passes\n"
 
 
-@pytest.fixture(scope="module")
-def host() -> Iterator[SharedHost]:
-    with SharedHost() as host:
-        yield host
-
-
 @pytest.fixture
-def site(tmp_path: Path, host: SharedHost) -> Iterator[Site]:
-    made = Site(tmp_path, host=host)
+def site(tmp_path: Path, shared_host: SharedHost) -> Iterator[Site]:
+    made = Site(tmp_path, host=shared_host)
     (tmp_path / "home" / ".ssh").mkdir(parents=True)
     (tmp_path / "home" / ".ssh" / "key").write_text("s3cret")
     made.goal(GOAL)
@@ -55,17 +49,13 @@ def test_the_agents_commands_run_unasked_in_a_room_and_reach_nothing_else(site: 
         says("done").expecting(matches=["(?i)nobody is asked"]),
     ]
     with ScriptedModels({"worker": worker}) as models:
-        done = site.process(
-            "run", "--json", "--worker", "agent", "--model", "openai/worker", "--api-base", models.base_url,
-            "--approve", "deny", variables=home(site),
-        )  # fmt: skip
+        code, last = site.run(models, approve="deny", variables=home(site))
         assert not models.failures
         asked = models.requests[0].call
         assert asked is not None
         assert "In a room of their own" in asked.text
         assert "s3cret" not in json.dumps([one.call.body for one in models.requests if one.call])
-    last = json.loads(done.stdout.splitlines()[-1])
-    assert (done.returncode, last["status"]) == (0, "complete"), last
+    assert (code, last["status"]) == (0, "complete"), last
     assert last["sandbox"] == {"contained": True, "network": False}
     assert outside(site) == ["home/.ssh/key"]
     assert "Commands run in a room: they change the workspace alone" in last["start"]["summary"]
