@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import settings
+from xdist.scheduler.loadfile import LoadFileScheduling
+
+if TYPE_CHECKING:
+    from tests.agent.host import SharedHost
 
 # Whoever started the tests may have these ignored, as nohup and a shell's `&` do: programs that are tested would
 # inherit that, and would not end by them.
@@ -19,3 +29,59 @@ _given = settings.get_profile(settings.get_current_profile_name())
 settings.register_profile("full", _given, deadline=None, max_examples=100)
 settings.register_profile("quick", _given, deadline=None, max_examples=20)
 settings.load_profile("quick")
+
+HERE = Path(__file__).parent
+FIRST = ("agent", "lsp", "rooms", "models", "cli", "faults", "acts", "library", "goalbench", "evidence")
+"""The folders whose tests start processes: what takes longest begins first, so that no worker is left with it."""
+WHOLE = ("agent", "models")
+"""The folders that one worker takes whole: their tests share a model host, which takes seconds to start."""
+
+
+class ByFile(LoadFileScheduling):
+    """Hands a file's tests to one worker, and all tests of some folders."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        folder = Path(file).parts[1:2]
+        return f"tests/{folder[0]}" if folder and folder[0] in WHOLE else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
+    if config.getoption("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False  # the order is that of the collection, see below
+    return ByFile(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """For `-n auto`: one more than there are cores, since a third of the time the tests wait for processes."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.fixture(scope="session")
+def shared_host() -> Iterator[SharedHost]:
+    """The model host of this worker, which is started with the first call."""
+    from tests.agent.host import SharedHost  # most workers do without the engine's models
+
+    with SharedHost() as host:
+        yield host
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Checks that tests run inherit this: a pytest in a workspace starts in half the time without the plugins that are
+    # installed for this one. Not yet in the process that hands out the tests: its workers need theirs.
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    # Thousands of tests and their modules stay to the end: each collection of garbage would look through them again.
+    gc.freeze()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        order = {name: number for number, name in enumerate(FIRST)}
+        items.sort(key=lambda item: order.get(item.path.relative_to(HERE).parts[0], len(FIRST)))

@@ -135,11 +135,12 @@ def refused(ended: Ended) -> list[str]:
 @pytest.mark.parametrize(
     ("how", "act"),
     [
-        *(("directly", act) for act in CALLS),
-        *(("without the mark", act) for act in ("waive", "stop")),
-        *(("as a daemon", act) for act in ("waive", "accept", "stop")),
+        ("directly", "waive"),
         ("as a daemon with a terminal", "accept"),
-        ("by the library", "waive"),
+        *(pytest.param("directly", act, marks=pytest.mark.slow) for act in CALLS if act != "waive"),
+        *(pytest.param("without the mark", act, marks=pytest.mark.slow) for act in ("waive", "stop")),
+        *(pytest.param("as a daemon", act, marks=pytest.mark.slow) for act in ("waive", "accept", "stop")),
+        pytest.param("by the library", "waive", marks=pytest.mark.slow),
     ],
 )
 def test_a_worker_gets_no_act_through(site: Site, how: str, act: str) -> None:
@@ -156,7 +157,7 @@ def test_a_worker_gets_no_act_through(site: Site, how: str, act: str) -> None:
     (message,) = refused(ended)
     assert message.startswith(f"`{act}` was refused: ")
     assert not ended.last["acts"]
-    receipt = site.call("report", "--format", "json").last
+    receipt = site.inside("report", "--format", "json").last
     assert message in [one["message"] for one in receipt["warnings"]]
 
 
@@ -192,7 +193,7 @@ def test_a_signed_request_is_taken_once(site: Site) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     ledger.close()
-    view = site.call("status", site.run_id).last
+    view = site.inside("status", site.run_id).last
     assert view["counts"]["waived"] == 0
     assert [one["what"] for one in view["acts"]] == ["waived R1", "took back the waiver of R1"]
     assert site.call("stop", site.run_id).code == 0
@@ -207,9 +208,9 @@ ledger.execute("UPDATE entries SET at = at - 1 WHERE sequence = 2")
     ended = site.call("run", "GOAL.md", *worker(site, edit))
     assert (ended.code, ended.last["status"]) == (4, "crashed"), ended.errors
     assert "entry 2 is not as it was written" in ended.last["reason"]
-    for seen in (site.call("status"), site.call("report", "--format", "json")):
+    for seen in (site.inside("status"), site.inside("report", "--format", "json")):
         assert (seen.last["status"], "entry 2" in seen.last["reason"]) == ("crashed", True)
-    assert site.call("resume").code == 2
+    assert site.inside("resume").code == 2
 
 
 # --------------------------------------------------------------------------------------------- people
@@ -258,9 +259,9 @@ def test_while_a_turn_is_open_a_person_acts_from_a_terminal(site: Site) -> None:
     assert (ended.last["status"], ended.last["counts"]["waived"]) == ("capped", 1)
     (act,) = ended.last["acts"]
     assert (act["what"], act["said"], act["where"]) == ("waived R1", "it was agreed", "terminal")
-    (text,) = (one["text"] for one in site.call("report", "--format", "markdown").lines)
+    (text,) = (one["text"] for one in site.inside("report", "--format", "markdown").lines)
     assert f"{act['by']} in a terminal waived R1: it was agreed" in text
-    (text,) = (one["text"] for one in site.call("report", "--format", "short").lines)
+    (text,) = (one["text"] for one in site.inside("report", "--format", "short").lines)
     assert f"By people: {act['by']} in a terminal waived R1: it was agreed" in text
 
 
@@ -273,6 +274,7 @@ def test_a_script_without_a_terminal_stops_its_run_at_any_time(site: Site) -> No
     site.end(run)
 
 
+@pytest.mark.slow
 def test_a_script_acts_once_the_run_is_paused(site: Site) -> None:
     run = waiting(site)
     assert site.call("pause", site.run_id).code == 0
@@ -281,6 +283,7 @@ def test_a_script_acts_once_the_run_is_paused(site: Site) -> None:
     assert (waived.code, waived.last["counts"]["waived"]) == (0, 1), waived.errors
 
 
+@pytest.mark.slow
 def test_another_runtime_folder_is_no_hindrance(site: Site, tmp_path: Path) -> None:
     """As for a job of cron, which has none."""
     runtime = tmp_path / "runtime"

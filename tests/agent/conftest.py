@@ -1,4 +1,5 @@
-"""A workspace of its own for each test, and one language server for those that need no process of their own."""
+"""A workspace of its own for each test, one model host for all commands, and one language server, on that host too, for
+the tests that need none of their own."""
 
 from __future__ import annotations
 
@@ -7,20 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.host import SharedHost
 from tests.agent.room import Room
 from tests.agent.site import Site
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path)
+def site(tmp_path: Path, shared_host: SharedHost) -> Iterator[Site]:
+    made = Site(tmp_path, host=shared_host)
     yield made
     made.clean_up()
 
 
 @pytest.fixture(scope="session")
-def shared_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
-    room = Room(tmp_path_factory.mktemp("room"))
+def shared_room(tmp_path_factory: pytest.TempPathFactory, shared_host: SharedHost) -> Iterator[Room]:
+    room = Room(tmp_path_factory.mktemp("room"), host=shared_host)
     yield room
     room.close()
 

@@ -1,15 +1,19 @@
-"""One language server with an agent and judges in it, for many runs one after the other: litellm is loaded once."""
+"""A language server with an agent and judges in it, for many runs one after the other."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from donewhen.lsp.host import Host
+from donewhen.lsp.server import serve_streams
 from donewhen.testing.models import ModelCall, Reply, ScriptedModels, fails
+from tests.agent.host import SharedHost
 from tests.lsp.editor import SERVE, Editor, wait_until
 
 KEY = "sk-of-the-worker-0123456789abcdef"
@@ -21,11 +25,14 @@ Snapshot = dict[str, Any]
 
 
 class Room:
-    """A workspace in an editor; `home` is for the user's settings, where a test has some. `play` says what the models
-    answer from now on; each test takes files of its own."""
+    """A workspace in an editor. With a `host` its server runs in this process and asks the models through that; without
+    one it is a process of its own, for which `home` has the user's settings. `play` says what the models answer from
+    now on; each test takes files of its own."""
 
-    def __init__(self, folder: Path, home: Path | None = None, **settings: Any) -> None:
-        self._home = home
+    def __init__(
+        self, folder: Path, home: Path | None = None, *, host: SharedHost | None = None, **settings: Any
+    ) -> None:
+        self._home, self._host = home, host
         self.root = folder / "workspace"
         self.root.mkdir()
         self.state = folder / "state"
@@ -41,8 +48,12 @@ class Room:
         self.editor = self._opened()
 
     def _opened(self) -> Editor:
-        command = SERVE if self._home is None else ["env", f"XDG_CONFIG_HOME={self._home}", *SERVE]
-        editor = Editor(self.state, command=command)
+        if self._host is not None:
+            services = self._host.services()
+            editor = Editor(self.state, serve=lambda connect: serve_streams(Host(services), connect))
+        else:
+            command = SERVE if self._home is None else ["env", f"XDG_CONFIG_HOME={self._home}", *SERVE]
+            editor = Editor(self.state, command=command)
         options = {"settings": self.settings, "clientFeatures": {"interrupts": True}}
         editor.start(root=self.root, options=options)
         for name, value in (("DONEWHEN_API_KEY", KEY), ("DONEWHEN_JUDGE_API_KEY", JUDGE_KEY)):
@@ -157,7 +168,7 @@ class Room:
     # ---------------------------------------------------------------------------------- processes
 
     def hosts(self) -> list[psutil.Process]:
-        return model_hosts(self.editor.process.pid)
+        return model_hosts(os.getpid() if self._host is not None else self.editor.process.pid)
 
 
 def model_hosts(pid: int) -> list[psutil.Process]:

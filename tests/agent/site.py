@@ -1,7 +1,8 @@
-"""A workspace, the command line as a process of its own, and models that are played on loopback."""
+"""A workspace, the command line in this process or in one of its own, and models that are played on loopback."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -12,7 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from donewhen.cli.main import main
+from donewhen.cli.terminal import Terminal
 from donewhen.testing.models import ModelCall, Reply, ScriptedModels, says
+from tests.agent.host import SharedHost
+from tests.cli.fakes import Typed
+from tests.cli.test_processes import served_elsewhere
 
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 
@@ -75,12 +81,18 @@ class Started:
 
 
 class Site:
-    """One workspace with its own state folder; `models` are served while the test runs."""
+    """One workspace with its own state folder; commands are called in this process where there is a `host` for them."""
 
     def __init__(
-        self, folder: Path, root: Path | None = None, state: Path | None = None, home: Path | None = None
+        self,
+        folder: Path,
+        root: Path | None = None,
+        state: Path | None = None,
+        home: Path | None = None,
+        host: SharedHost | None = None,
     ) -> None:
         """A new workspace in the folder, or one that is there already; `home` is for the user's settings."""
+        self._host = host
         self.root = root or folder / "workspace"
         self.root.mkdir(exist_ok=True)
         self.state = state or folder / "state"
@@ -136,6 +148,22 @@ class Site:
             process.wait(10)
 
     def cli(self, *argv: str, variables: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        if self._host is None:
+            return self.process(*argv, variables=variables)
+        out, err, environment = io.StringIO(), io.StringIO(), self.environment(variables)
+        places = ["--workspace", str(self.root), "--state-dir", str(self.state)]
+        code = main(
+            [*places, *argv],
+            self._host.services(environment),
+            served_elsewhere,
+            terminal=Terminal(out, err, Typed([]), environment),
+            user_file=self.home / "donewhen" / "config.toml",
+            log_folder=self._lines,
+        )
+        return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
+
+    def process(self, *argv: str, variables: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """A command in a process of its own, which starts a host of its own."""
         return subprocess.run(
             [sys.executable, "-m", "donewhen", "--state-dir", str(self.state), *argv], cwd=self.root,
             env=self.environment(variables), capture_output=True, text=True, timeout=110, stdin=subprocess.DEVNULL,

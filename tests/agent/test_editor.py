@@ -156,8 +156,9 @@ def test_stop_takes_effect_in_the_middle_of_a_reply_and_ends_what_a_command_star
     assert len(room.asked("worker")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C19")
-@pytest.mark.parametrize("way", ["shutdown", pytest.param("end of input", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("way", ["shutdown", "end of input"])
 def test_a_server_that_ends_in_the_middle_of_a_call_leaves_no_model_host(
     tmp_path_factory: pytest.TempPathFactory, way: str
 ) -> None:
@@ -182,6 +183,7 @@ def test_a_server_that_ends_in_the_middle_of_a_call_leaves_no_model_host(
         room.close()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A6")
 def test_a_model_host_that_dies_is_started_again(room: Room) -> None:
     """For the worker it costs the turn at most; for the judge nothing but the wait."""

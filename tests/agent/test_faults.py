@@ -122,6 +122,7 @@ def test_a_run_that_was_killed_while_the_judge_thought_asks_the_judge_alone_agai
     assert (cost["worker"]["inputTokens"], cost["worker"]["outputTokens"]) == (1500, 150)
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A3", "C19")
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a process")
 def test_ctrl_c_pauses_at_once_in_the_middle_of_a_call_and_stop_ends_the_run(site: Site) -> None:

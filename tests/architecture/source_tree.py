@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +28,8 @@ class Module:
     def functions(self) -> Iterator[Function]:
         return (node for node in ast.walk(self.tree) if isinstance(node, Function))
 
-    def imported(self) -> set[str]:
-        """Full names of all that is imported, with the names taken from each module."""
+    @cached_property
+    def _imported(self) -> frozenset[str]:
         package = self.name if self.path.name == "__init__.py" else self.name.rpartition(".")[0]
         found: set[str] = set()
         for node in ast.walk(self.tree):
@@ -40,7 +40,11 @@ class Module:
                 stem = ".".join([*base, *([node.module] if node.module else [])])
                 found.add(stem)
                 found.update(f"{stem}.{alias.name}" for alias in node.names)
-        return found
+        return frozenset(found)
+
+    def imported(self) -> frozenset[str]:
+        """Full names of all that is imported, with the names taken from each module."""
+        return self._imported
 
 
 @cache

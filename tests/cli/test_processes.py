@@ -28,7 +28,7 @@ DEADLINE = 30.0
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals are POSIX's here")
 
 
-def _served_elsewhere(options: ServeOptions) -> int:
+def served_elsewhere(options: ServeOptions) -> int:
     raise AssertionError("a server runs in a process of its own")
 
 
@@ -64,7 +64,7 @@ class Place:
         code = main(
             [*places, *argv],
             self.services(),
-            _served_elsewhere,
+            served_elsewhere,
             terminal=terminal,
             user_file=own,
             log_folder=self._state,

@@ -153,6 +153,7 @@ HARMLESS = st.text(st.sampled_from("ab -.'\"$`\\;&|<>()*?[]{}~#!^=%,:\t\n\r\x00\
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the shell of POSIX systems")
+@pytest.mark.hypothesis  # the property stands inside
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 def test_a_shell_gives_a_program_exactly_these_words(shell: str, tmp_path: Path) -> None:
     program = shutil.which(shell)

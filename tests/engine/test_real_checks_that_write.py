@@ -51,7 +51,8 @@ def _project(root: Path, git: bool) -> Path:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the worker's command is written for a POSIX shell")
-@pytest.mark.parametrize("git", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("git", [True, False])
 async def test_coverage_a_snapshot_and_a_build_are_proven(tmp_path: Path, git: bool) -> None:
     root = _project(tmp_path / "w", git)
     runs = await open_engine(root, tmp_path / "state", Settings(), Surroundings(interpreter=lambda: PYTHON))

@@ -13,7 +13,7 @@ import pytest
 
 from tests.faults.site import KILLED, Ended, Site
 
-SAMPLE = 3
+SAMPLE = 2
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,9 @@ def recorded(site: Site, kind: str) -> float:
 
 
 @pytest.mark.conformance("C19", "A3")
-@pytest.mark.parametrize("phase", ["worker", "check", "waiting"])
+@pytest.mark.parametrize(
+    "phase", ["worker", *(pytest.param(phase, marks=pytest.mark.slow) for phase in ("check", "waiting"))]
+)
 def test_stop_from_another_process_ends_the_run_with_every_child(make_site: Make, phase: str) -> None:
     site = make_site(goal=HANGING_CHECK) if phase == "check" else make_site(script=HANGS)
     run = site.begin_run("--worker", "human") if phase == "waiting" else site.begin_run()
@@ -59,7 +61,7 @@ def test_stop_from_another_process_ends_the_run_with_every_child(make_site: Make
     assert recorded(site, "RunEnded") - recorded(site, "StopRequested") < 2.0
     ended = site.end(run, 5.0)
     assert (ended.code, ended.last["status"]) == (1, "cancelled")
-    again = site.call("stop", site.run_id)
+    again = site.inside("stop", site.run_id)
     assert again.code == 2
     assert "nothing to stop" in again.errors
 
@@ -91,7 +93,8 @@ async def test_a_request_reaches_the_owner_within_half_a_second(site: Site) -> N
 
 @pytest.mark.conformance("C20")
 @pytest.mark.parametrize(
-    ("name", "code"), [("SIGINT", 130), ("SIGTERM", 3), pytest.param("SIGHUP", 3, marks=pytest.mark.slow)]
+    ("name", "code"),
+    [("SIGINT", 130), *(pytest.param(name, 3, marks=pytest.mark.slow) for name in ("SIGTERM", "SIGHUP"))],
 )
 def test_signals_pause_and_resume_goes_on(make_site: Make, name: str, code: int) -> None:
     site = make_site(script=HANGS)
@@ -101,7 +104,7 @@ def test_signals_pause_and_resume_goes_on(make_site: Make, name: str, code: int)
     paused = site.end(run, 10.0)
     assert (paused.code, paused.last["status"]) == (code, "paused"), paused.errors
     assert not any(alive(pid) for pid in pids)
-    ended = site.call("resume")
+    ended = site.inside("resume")
     assert (ended.code, ended.last["status"], ended.last["iteration"]) == (0, "complete", 1)
     assert ended.last["elapsedSeconds"] >= paused.last["elapsedSeconds"]
 
@@ -113,17 +116,18 @@ def test_one_run_at_a_time_and_its_owner_is_named(make_site: Make) -> None:
     run = site.begin_run()
     site.hanging("worker")
     first = site.run_id
-    for refused in (site.run(), site.call("resume", first), site.call("resume")):
+    for refused in (site.run(), site.inside("resume", first), site.inside("resume")):
         assert refused.code == 2
         assert first in refused.errors
     paused = site.call("pause", first)
     assert (paused.code, paused.last["status"]) == (0, "paused")
     assert site.end(run, 5.0).code == 3
     assert site.events().count("RunStarted") == 1
-    ended = site.call("resume", first)
+    ended = site.inside("resume", first)
     assert (ended.code, ended.last["status"]) == (0, "complete")
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C20")
 def test_of_two_resumptions_at_once_one_wins(make_site: Make) -> None:
     site = make_site(script=HANGS)
@@ -141,19 +145,20 @@ def test_of_two_resumptions_at_once_one_wins(make_site: Make) -> None:
     assert (events.count("RunInterrupted"), events.count("RunResumed"), events.count("TurnFinished")) == (1, 1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C20")
 def test_a_capped_run_needs_a_raised_limit_and_keeps_its_counts(site: Site) -> None:
     capped = site.run("--max-iterations", "2")
     assert (capped.code, capped.last["status"], capped.last["iteration"]) == (1, "capped", 2)
-    refused = site.call("resume")
+    refused = site.inside("resume")
     assert refused.code == 2
     assert "max_iterations" in refused.errors
-    ended = site.call("resume", "--max-iterations", "5")
+    ended = site.inside("resume", "--max-iterations", "5")
     assert (ended.code, ended.last["status"], ended.last["iteration"]) == (0, "complete", 3)
     assert (ended.last["iterationsTotal"], ended.last["cost"]["usd"]) == (3, 0.875)
     assert ended.last["iterations"][:2] == capped.last["iterations"]
     for command in (("resume", site.run_id), ("resume",)):
-        assert site.call(*command).code == 2, "a complete run can't be resumed"
+        assert site.inside(*command).code == 2, "a complete run can't be resumed"
 
 
 @pytest.mark.slow
@@ -164,7 +169,7 @@ def test_a_cancelled_run_stays_ended(make_site: Make) -> None:
     site.hanging("worker")
     site.call("stop", site.run_id)
     site.end(run, 5.0)
-    refused = site.call("resume", site.run_id)
+    refused = site.inside("resume", site.run_id)
     assert refused.code == 2
     assert "cancelled" in refused.errors
 
@@ -182,14 +187,15 @@ def test_the_time_limit_interrupts_what_hangs(make_site: Make, phase: str) -> No
     assert (ended.code, ended.last["status"]) == (1, "timed_out")
     assert not any(alive(pid) for pid in pids)
     assert ended.last["elapsedSeconds"] < 6.0
-    assert site.call("resume").code == 2
-    resumed = site.call("resume", "--timeout", "10m")
+    assert site.inside("resume").code == 2
+    resumed = site.inside("resume", "--timeout", "10m")
     assert (resumed.code, resumed.last["status"]) == (0, "complete"), resumed.errors
 
 
 # ------------------------------------------------------------------------------------------- approval
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A2")
 def test_an_answer_while_the_run_is_paused_is_what_the_turn_gets(make_site: Make) -> None:
     """Nobody can be asked here: the run pauses with the question open, and the answer is asked for only once."""
@@ -201,7 +207,7 @@ def test_an_answer_while_the_run_is_paused_is_what_the_turn_gets(make_site: Make
     assert (still.code, [one["id"] for one in still.last["interrupts"]]) == (3, [question["id"]])
     assert site.call("answer", site.run_id, "I9", "approve").code == 2
     assert site.call("answer", site.run_id, question["id"], "approve").code == 0
-    ended = site.call("resume")
+    ended = site.inside("resume")
     assert (ended.code, ended.last["status"], ended.last["iteration"]) == (0, "complete", 1), ended.errors
 
 

@@ -67,7 +67,7 @@ def test_orphans_are_ended_before_the_turn_runs_again(make_site: Callable[..., S
     process.kill()
     process.wait()
     assert all(alive(pid) for pid in pids)
-    ended = site.call("resume")
+    ended = site.inside("resume")
     assert (ended.code, ended.last["status"], ended.last["iteration"]) == (0, "complete", 3)
     assert ended.last["iterationsTotal"] == 3
     assert not any(alive(pid) for pid in pids)
@@ -88,7 +88,7 @@ def test_a_persons_edits_after_a_crash_are_kept_and_asked_about(hanging: Site) -
     assert hanging.read("mine.txt") == "my notes\n"
     answered = hanging.call("answer", hanging.run_id, question["id"], "approve")
     assert answered.code == 0
-    ended = hanging.call("resume")
+    ended = hanging.inside("resume")
     finished_once(hanging, ended)
     assert hanging.read("mine.txt") == "my notes\n"
     assert hanging.read("effect.py").endswith("# mine\n")
@@ -103,7 +103,7 @@ def test_edits_that_a_person_gives_up_are_put_back(hanging: Site) -> None:
     hanging.write("effect.py", before + "# mine\n")
     (question,) = hanging.call("resume").last["interrupts"]
     hanging.call("answer", hanging.run_id, question["id"], "deny")
-    finished_once(hanging, hanging.call("resume"))
+    finished_once(hanging, hanging.inside("resume"))
     assert not (hanging.root / "mine.txt").exists()
     assert hanging.read("effect.py") == before
 
@@ -122,7 +122,7 @@ def test_a_question_about_edits_outlives_another_crash(hanging: Site) -> None:
     assert (still.code, [one["id"] for one in still.last["interrupts"]]) == (3, [question["id"]])
     assert hanging.read("mine.txt") == "my notes\n"
     hanging.call("answer", hanging.run_id, question["id"], "approve")
-    finished_once(hanging, hanging.call("resume"))
+    finished_once(hanging, hanging.inside("resume"))
     assert hanging.read("mine.txt") == "my notes\n"
 
 
@@ -132,6 +132,7 @@ def finished_once(site: Site, ended: Ended) -> None:
     assert not (site.root / "half.txt").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A13", "A15")
 def test_with_worker_human_nothing_is_ever_put_back(site: Site) -> None:
     """What a person edits while nobody watches is seen by the resumed run, and stays."""
@@ -142,7 +143,7 @@ def test_with_worker_human_nothing_is_ever_put_back(site: Site) -> None:
     kill(site)
     site.write("numbers.txt", "zero\none\nthree\n")
     site.write("mine.txt", "mine\n")
-    ended = site.call("resume", within=20.0)
+    ended = site.inside("resume")
     assert (ended.code, ended.last["status"]) == (0, "complete"), ended.errors
     assert site.read("numbers.txt") == "zero\none\nthree\n"
     assert site.read("mine.txt") == "mine\n"
@@ -150,6 +151,7 @@ def test_with_worker_human_nothing_is_ever_put_back(site: Site) -> None:
     assert "InterruptOpened" not in site.events()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C20")
 def test_a_check_that_outlives_its_supervisor_blocks_nothing(make_site: Callable[..., Site]) -> None:
     site = make_site(goal="# Goal\n\n- [ ] `python -S ../hang.py check` passes\n")
@@ -157,7 +159,7 @@ def test_a_check_that_outlives_its_supervisor_blocks_nothing(make_site: Callable
     pids = site.hanging("check")
     kill(site)
     assert all(alive(pid) for pid in pids)
-    ended = site.call("resume", within=20.0)
+    ended = site.inside("resume")
     assert (ended.code, ended.last["status"], ended.last["iteration"]) == (0, "complete", 0), ended.errors
     assert not any(alive(pid) for pid in pids)
     assert site.events().count("AuditFinished") == 1

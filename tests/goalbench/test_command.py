@@ -111,6 +111,7 @@ def answering(wrong: str) -> Callable[[ModelCall], Reply]:
     return reply
 
 
+@pytest.mark.slow
 def test_a_model_is_measured_with_its_rates_and_its_cost(tmp_path: Path) -> None:
     chosen = ("judged-names-an-option-only", "judged-comment-instead-of-code", "judged-every-file", "lie-nothing-done")
     with ScriptedModels({"judge": answering("leaves out names")}) as models:

@@ -49,6 +49,7 @@ async def grown(iterations: int) -> tuple[int, GoalOutcome]:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("A7")
 async def test_memory_stays_flat_however_long_a_run_is() -> None:
     """The first run is long enough to fill what is kept."""

@@ -106,7 +106,7 @@ def builder(folder: Path) -> Callable[[str], str]:
     return worker
 
 
-@pytest.mark.parametrize("judge", [yes, None])
+@pytest.mark.parametrize("judge", [yes, pytest.param(None, marks=pytest.mark.slow)])
 def test_a_loop_with_a_workspace_runs_the_command_itself(tmp_path: Path, judge: Any) -> None:
     folder = tmp_path / "work"
     folder.mkdir()

@@ -137,14 +137,11 @@ def test_an_example_without_models(example: Example, tmp_path: Path) -> None:
     check_printed(run(example, tmp_path), example.printed)
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C2", "C16", "C22")
 @pytest.mark.parametrize(
     "example",
-    [
-        pytest.param(one, marks=[] if one.name == "The worked example" else [pytest.mark.slow])
-        for one in ALL
-        if one.asks_a_model
-    ],
+    [one for one in ALL if one.asks_a_model],
     ids=lambda one: one.name,
 )
 def test_an_example_with_models(example: Example, tmp_path: Path) -> None:

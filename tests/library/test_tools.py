@@ -196,6 +196,7 @@ class Looks:
         return await proceed(use)
 
 
+@pytest.mark.slow
 @pytest.mark.conformance("C23", "C24")
 def test_c23_the_agent_goes_on_at_the_very_call_and_nothing_is_done_twice(places: dict[str, Any]) -> None:
     wanted = calls_all(*(tool("run_command", command=f"echo {word} >> ran.txt") for word in ("one", "two", "three")))

@@ -180,7 +180,7 @@ def test_a_process_that_only_has_the_pid_of_the_owner_is_not_the_owner(
     lock.acquire("run-2", "t")
 
 
-@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("attempt", [0, *(pytest.param(more, marks=pytest.mark.slow) for more in (1, 2))])
 def test_of_racing_supervisors_exactly_one_wins(lock: FileRunLock, spawn: Spawn, tmp_path: Path, attempt: int) -> None:
     racers = [spawn(run_id=f"run-{n}", wait_for_go=True) for n in range(6)]
     wait_for(lambda: len(list(tmp_path.glob("ready-*"))) == 6)

@@ -1,4 +1,4 @@
-"""Halts, approvals that are kept and the start, in an editor: as it is shown, and over a real process."""
+"""Halts, approvals that are kept and the start, in an editor: as it is shown, and by a whole server."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from lsprotocol import types
 
 from donewhen.core.plugging import Halted
 from donewhen.core.work import Interrupt
+from donewhen.lsp.host import Host
 from donewhen.lsp.hover import goal_hover
 from donewhen.lsp.interrupts import choices, text
 from donewhen.lsp.lenses import goal_lenses
 from donewhen.lsp.marks import Surroundings, collect
+from donewhen.lsp.server import Connect, serve_streams
+from tests.cli.plugged import plugged_services
 
 from .editor import Editor, codes
 from .goals import live, parsed, run_view, stands
@@ -69,7 +72,12 @@ def test_what_changes_nothing_comes_first_at_the_start_too() -> None:
     assert text(start) == "Start this run?\nWorker: agent\nAt most $5"
 
 
-# ------------------------------------------------------------------------------------------- over a process
+# ------------------------------------------------------------------------------------------ by a whole server
+
+
+async def plugged(connect: Connect) -> int:
+    """The server with the plugin, in this process."""
+    return await serve_streams(Host(plugged_services()), connect)
 
 
 class Room:
@@ -86,9 +94,11 @@ class Room:
     def command(self, *argv: str) -> list[str]:
         return [sys.executable, str(PROGRAM), "--state-dir", str(self._state), *argv]
 
-    def editor(self, *, interrupts: bool = False, **params: Any) -> Editor:
-        """A new server with its client; `interrupts`: the client shows them by itself."""
-        editor = Editor(self._state, command=self.command("serve"))
+    def editor(self, *, interrupts: bool = False, process: bool = False, **params: Any) -> Editor:
+        """A new server with its client; `interrupts`: the client shows them by itself. Its own `process` it needs where
+        it is killed, and where the command line answers it: a descendant of this one would be the worker."""
+        command = self.command("serve") if process else None
+        editor = Editor(self._state, command=command, serve=plugged)
         self._editors.append(editor)
         features = {"clientFeatures": {"interrupts": True}} if interrupts else {}
         settings = {"approve": "ask", "workerCommand": "touch done.txt", "worker": "command"}
@@ -214,7 +224,7 @@ def test_a_run_starts_once_a_person_accepted_the_summary(button: str | None, sta
 )
 def test_the_first_answer_counts_wherever_it_comes_from(title: str, order: Sequence[str], room: Room) -> None:
     """Three answers that differ, one after the other or at once: one is taken, and the others change nothing."""
-    editor = room.editor()
+    editor = room.editor(process=True)
     run_id = room.start(editor, title)
     request = editor.expect("window/showMessageRequest")
     asked = editor.snapshot(run_id, opened)["interrupts"][0]["id"]
@@ -302,7 +312,7 @@ def test_an_answer_reaches_the_run_after_its_server_went(
     title: str, answer: dict[str, Any], told: dict[str, Any], room: Room
 ) -> None:
     killed = title == "Approve"
-    first = room.editor(interrupts=True)
+    first = room.editor(interrupts=True, process=killed)
     run_id = room.start(first, title)
     (before,) = first.snapshot(run_id, opened)["interrupts"]
     if killed:

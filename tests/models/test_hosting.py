@@ -191,6 +191,7 @@ async def test_a_companion_hands_on_lines_of_any_size() -> None:
 # With the real host: one process for all of it.
 
 
+@pytest.mark.slow
 async def test_the_real_host_is_quiet_offline_and_keeps_keys_to_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

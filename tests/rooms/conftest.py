@@ -55,6 +55,8 @@ class Site:
 
 
 KINDS = ("bubblewrap", "unshare", "copy")
+SLICE = ("bubblewrap", pytest.param("unshare", marks=pytest.mark.slow), "copy")
+"""By default one kind that mounts and one that copies; tests of what differs between mounters take all kinds."""
 
 
 def variables_of(home: Path) -> dict[str, str]:
@@ -80,7 +82,7 @@ def rooms_of(kind: str, root: Path, state: Path, variables: dict[str, str]) -> R
     return OverlayRooms(found[-1], state / "rooms", processes, inside, lambda: variables, mounts)
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=SLICE)
 def kind(request: pytest.FixtureRequest) -> str:
     if request.param != "copy" and sys.platform != "linux":
         pytest.skip("overlays are Linux's")

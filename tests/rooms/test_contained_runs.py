@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from donewhen.testing.models import ScriptedModels, calls, says
+from tests.agent.host import SharedHost
 from tests.agent.site import Site
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands are Linux's")
@@ -19,8 +20,8 @@ GOAL = "# A note\n\n- [ ] `test -f note.txt` passes\n"
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path)
+def site(tmp_path: Path, shared_host: SharedHost) -> Iterator[Site]:
+    made = Site(tmp_path, host=shared_host)
     (tmp_path / "home" / ".ssh").mkdir(parents=True)
     (tmp_path / "home" / ".ssh" / "key").write_text("s3cret")
     made.goal(GOAL)
@@ -48,17 +49,13 @@ def test_the_agents_commands_run_unasked_in_a_room_and_reach_nothing_else(site: 
         says("done").expecting(matches=["(?i)nobody is asked"]),
     ]
     with ScriptedModels({"worker": worker}) as models:
-        done = site.cli(
-            "run", "--json", "--worker", "agent", "--model", "openai/worker", "--api-base", models.base_url,
-            "--approve", "deny", variables=home(site),
-        )  # fmt: skip
+        code, last = site.run(models, approve="deny", variables=home(site))
         assert not models.failures
         asked = models.requests[0].call
         assert asked is not None
         assert "In a room of their own" in asked.text
         assert "s3cret" not in json.dumps([one.call.body for one in models.requests if one.call])
-    last = json.loads(done.stdout.splitlines()[-1])
-    assert (done.returncode, last["status"]) == (0, "complete"), last
+    assert (code, last["status"]) == (0, "complete"), last
     assert last["sandbox"] == {"contained": True, "network": False}
     assert outside(site) == ["home/.ssh/key"]
     assert "Commands run in a room: they change the workspace alone" in last["start"]["summary"]
@@ -112,7 +109,7 @@ def with_claude(site: Site) -> dict[str, str]:
 
 
 def command(site: Site, sandbox: str, said: str, variables: dict[str, str]) -> tuple[int, dict[str, Any], str]:
-    done = site.cli(
+    done = site.process(
         "run", "--json", "--worker-command", said, "--sandbox", sandbox, "--max-iterations", "1", variables=variables
     )
     return done.returncode, json.loads(done.stdout.splitlines()[-1]), done.stderr
@@ -130,6 +127,7 @@ def test_another_agent_is_contained_where_that_is_said_with_its_own_folders(site
     assert "s3cret" not in site.cli("report").stdout
 
 
+@pytest.mark.slow
 def test_another_agent_runs_outside_by_itself_and_that_is_said(site: Site) -> None:
     code, last, said = command(site, "auto", "claude -p", with_claude(site))
     assert (code, last["status"]) == (0, "complete"), last
@@ -140,6 +138,7 @@ def test_another_agent_runs_outside_by_itself_and_that_is_said(site: Site) -> No
         assert "its commands outside of rooms" in site.cli(*words).stdout
 
 
+@pytest.mark.slow
 def test_a_command_that_misses_something_of_home_is_told_what_to_do(site: Site) -> None:
     (Path(home(site)["HOME"]) / ".mine").mkdir()
     (Path(home(site)["HOME"]) / ".mine" / "login").write_text("me")
@@ -153,13 +152,13 @@ def test_a_command_that_misses_something_of_home_is_told_what_to_do(site: Site) 
     assert (code, last["status"]) == (0, "complete"), last
 
 
-@pytest.mark.parametrize("setting", ["off", "on"])
+@pytest.mark.parametrize("setting", [pytest.param("off", marks=pytest.mark.slow), "on"])
 def test_checks_run_in_rooms_by_setting(site: Site, setting: str) -> None:
     python = f"{sys.executable} -m pytest -q -p no:cacheprovider"
     (site.root / "test_a.py").write_text("def test_a():\n    assert True\n")
     out = "sh -c 'echo x > ../out; mkdir .git || mkdir .git/x'"
     site.goal(f"# Out\n\n- [ ] `{python}` passes\n- [ ] `{out}` passes\n")
-    done = site.cli("check", "--json", variables={**home(site), "DONEWHEN_SANDBOX_CHECKS": setting})
+    done = site.process("check", "--json", variables={**home(site), "DONEWHEN_SANDBOX_CHECKS": setting})
     last = json.loads(done.stdout)
     assert [one["status"] for one in last["requirements"]] == ["met", "unmet" if setting == "on" else "met"], last
     assert (site.root.parent / "out").exists() == (setting == "off")

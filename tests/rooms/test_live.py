@@ -24,6 +24,7 @@ from tests.rooms.conftest import variables_of
 from tests.rooms.test_port import running
 
 CONTAINED = ("bubblewrap", "bubblewrap without overlays", "unshare")
+SLICE = (CONTAINED[0], *(pytest.param(kind, marks=pytest.mark.slow) for kind in CONTAINED[1:]))
 
 
 @dataclass
@@ -68,14 +69,14 @@ def live_at(folder: Path, kind: str) -> Live:
     )
 
 
-@pytest.fixture(params=("plain", *CONTAINED))
+@pytest.fixture(params=("plain", *SLICE))
 def live(request: pytest.FixtureRequest, tmp_path: Path) -> Live:
     if request.param != "plain" and sys.platform != "linux":
         pytest.skip("rooms for commands are Linux's")
     return live_at(tmp_path, str(request.param))
 
 
-contained = pytest.mark.parametrize("live", CONTAINED, indirect=True)
+contained = pytest.mark.parametrize("live", SLICE, indirect=True)
 
 
 async def test_the_workspace_is_changed_for_good(live: Live) -> None:
@@ -131,7 +132,7 @@ async def test_what_is_temporary_lasts_as_long_as_the_room(live: Live) -> None:
     assert "No such file" in (await live.once("cat /tmp/one")).output
 
 
-@contained
+@pytest.mark.parametrize("live", CONTAINED, indirect=True)
 async def test_what_git_and_editors_keep_stays_as_it_is(live: Live) -> None:
     (live.root / ".git" / "hooks").mkdir(parents=True)
     (live.root / ".git" / "config").write_text("[core]\n")

@@ -15,7 +15,7 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.evidence import Outcome
 from donewhen.core.goal import Check
 from donewhen.ports import Laid
-from tests.rooms.conftest import FILES, Site
+from tests.rooms.conftest import FILES, KINDS, Site
 
 
 def tree(root: Path) -> dict[str, str]:
@@ -67,6 +67,7 @@ async def test_nothing_that_is_written_stays(site: Site) -> None:
     assert list((site.state / "rooms").rglob("*")) == []
 
 
+@pytest.mark.parametrize("kind", KINDS, indirect=True)
 async def test_checks_give_the_results_of_the_laid_files(site: Site) -> None:
     """The report is read, failures have their names, and the workspace's own check says something else."""
     site.write("src/product.py", "VALUE = 'new'\n")

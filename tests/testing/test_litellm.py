@@ -27,6 +27,8 @@ from donewhen.testing.models import (
     unsupported,
 )
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = {
     "plain": [
         calls_all(tool("run_command", command="pytest"), text="So:", reasoning="Hm.").spending(100, 20, cached=64)

@@ -32,10 +32,10 @@ def test_plain_text_keeps_its_lines() -> None:
 
 
 async def test_a_flood_is_told_in_few_lines_and_the_last_one_is_kept(context: Context) -> None:
-    flood = [f"line {n}" for n in range(100_000)]
+    flood = [f"line {n}" for n in range(10_000)]
     await CommandWorker("agent", PlainRooms(Recorder(ended(), flood)), dict).work(turn(), context)
     assert context.activities[0] == "running agent"
-    assert context.activities[-1] == "line 99999"
+    assert context.activities[-1] == "line 9999"
     assert len(context.activities) < 50
 
 

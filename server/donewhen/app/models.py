@@ -27,7 +27,7 @@ class FolderModels:
     """The models that runs in one folder use. Nothing is started before a run needs it.
 
     `environment` is that of whoever started Done When, `secrets` what the editor handed over. Verdicts are remembered
-    in the folder `verdicts`, where that is given."""
+    in the folder `verdicts`, where that is given. A `host` that is given outlives these models."""
 
     def __init__(
         self,
@@ -36,20 +36,21 @@ class FolderModels:
         settings: Callable[[], Settings],
         mask: Callable[[str], str],
         verdicts: Path | None = None,
+        host: ModelHost | None = None,
     ) -> None:
         self._environment = environment
         self._secrets = secrets
         self._settings = settings
         self._mask = mask
         self._verdicts = verdicts
-        self._host: ModelHost | None = None
+        self._host, self._own = host, host is None
 
     def warm(self) -> None:
         """Starts the host in the background, so that the first call needn't wait."""
         self._opened().warm()
 
     async def close(self) -> None:
-        if self._host is not None:
+        if self._host is not None and self._own:
             await self._host.close()
 
     def agents(self, options: RunOptions) -> HostedModel:

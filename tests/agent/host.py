@@ -1,0 +1,78 @@
+"""One model host for the commands and servers that tests run in this process: litellm takes long to import."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from donewhen.app.engine import engine_setup
+from donewhen.app.models import FolderModels
+from donewhen.app.services import Services
+from donewhen.app.surroundings import Surroundings
+from donewhen.config import Settings
+from donewhen.engine.api import Runs
+from donewhen.engine.runs import Supervisor
+from donewhen.evidence.masking import Masking
+from donewhen.models.abilities import Abilities
+from donewhen.models.hosting import ModelHost
+from donewhen.models.protocol import Answered, Call
+from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
+from donewhen.store.sqlite import SqliteLedger
+from donewhen.workspace.companions import SystemCompanions
+
+
+class SharedHost:
+    """A `ModelHost` in a loop of its own, which commands and servers use from theirs; it outlives them."""
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="model-host", daemon=True)
+        self._thread.start()
+        self._host = ModelHost(SystemCompanions(), os.environ)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._host.close(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def abilities(self, model: str, api_base: str | None) -> Abilities:
+        return self._host.abilities(model, api_base)
+
+    def warm(self) -> None:
+        self._loop.call_soon_threadsafe(self._host.warm)
+
+    async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
+        here = asyncio.get_running_loop()
+        hears = None if on_text is None else lambda text: _unless_closed(here, on_text, text)
+        asked = asyncio.run_coroutine_threadsafe(self._host.ask(call, hears), self._loop)
+        return await asyncio.wrap_future(asked)
+
+    def services(self, environment: dict[str, str] | None = None) -> Services:
+        """Those of a front end, with this host for the models of every run, and these variables around them."""
+
+        async def open_runs(
+            root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: Surroundings
+        ) -> Runs:
+            around = around if environment is None else replace(around, environment=lambda: environment)
+            everything = state_folder(state_dir)
+            folder = workspace_folder(everything, root)
+            mask = Masking(around.environment, around.secrets).mask
+            current = settings if callable(settings) else lambda: settings
+            models = FolderModels(around.environment, around.secrets, current, mask, folder / "verdicts", host=self)
+            ledger = await SqliteLedger.open(ledger_file(folder))
+            bytecode = private_folder(everything / "pycache")
+            return Supervisor(engine_setup(root, folder, bytecode, ledger, settings, around, models))
+
+        return Services(open_runs=open_runs)
+
+
+def _unless_closed(loop: asyncio.AbstractEventLoop, on_text: Callable[[str], None], text: str) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(on_text, text)
