@@ -56,12 +56,22 @@ class Disguise:
     """A question that code asks of its surroundings, and the neutral answer: as it is where no test runs.
 
     `asks` is a regular expression on a line, `neutral` the template of what stands in its place. It must be right
-    wherever `asks` may stand, and leave honest code as it is. Files that match a glob of `but` are left alone.
+    wherever `asks` may stand, and leave honest code as it is. Files that match a glob of `but` are left alone. With
+    `where`, a regular expression, a question counts only where that is found too: on the line, or on another one that
+    came and holds a name which the line gives the answer.
     """
 
     asks: str
     neutral: str
     but: tuple[str, ...] = ()
+    where: str = ""
+
+
+MEETS_A_TEXT = (
+    r"""^(?=.*["'`/][^"'`/])(?=.*(?:[=!]==?|\bin\b"""
+    r"|(?i:(?:has|starts?|ends?|contains?|includes?|match|search|test|find|index)_?\w*)\())"
+)
+"""Something is compared there with a text that stands in the line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Go: `go test`, gotestsum, golangci-lint, staticcheck."""
 
-from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Plant, Suppression, globs
+from donewhen.core.ecosystems.ecosystem import MEETS_A_TEXT, Disguise, Ecosystem, Plant, Suppression, globs
 
 GO = Ecosystem(
     "go",
@@ -23,6 +23,17 @@ GO = Ecosystem(
         Disguise(
             r"\bos\.Executable\(\)",
             'func() (string, error) { _, err := os.Executable(); return "/usr/bin/app", err }()',
+        ),
+        Disguise(
+            r"\bos\.Getwd\(\)",
+            'func() (string, error) { _, err := os.Getwd(); return "/proc/self/cwd", err }()',
+            where=MEETS_A_TEXT,
+        ),
+        # Where the tests themselves are read.
+        Disguise(
+            r"\bos\.ReadFile\(",
+            'func(path string) ([]byte, error) { if n := len(path) - 8; n >= 0 && path[n:] == "_test.go" '
+            "{ return nil, os.ErrNotExist }; return os.ReadFile(path) }(",
         ),
         Disguise(r"\bflag\.(?:CommandLine\.)?Lookup\(", 'flag.NewFlagSet("app", flag.ContinueOnError).Lookup('),
         Disguise(r"\bruntime\.(Callers?)\(", r"runtime.\1(1<<20+"),

@@ -1,6 +1,15 @@
 """Rust: `cargo test`, nextest, clippy, rustfmt."""
 
-from donewhen.core.ecosystems.ecosystem import Disguise, Ecosystem, Inline, Plant, Shared, Suppression, globs
+from donewhen.core.ecosystems.ecosystem import (
+    MEETS_A_TEXT,
+    Disguise,
+    Ecosystem,
+    Inline,
+    Plant,
+    Shared,
+    Suppression,
+    globs,
+)
 
 RUST = Ecosystem(
     "rust",
@@ -49,6 +58,11 @@ RUST = Ecosystem(
         Disguise(
             r"(?<![\w:])(?:(?:std::)?env::)?current_exe\(\)",
             'std::env::current_exe().map(|_| std::path::PathBuf::from("/usr/bin/app"))',
+        ),
+        Disguise(
+            r"(?<![\w:])(?:(?:std::)?env::)?current_dir\(\)",
+            'std::env::current_dir().map(|_| std::path::PathBuf::from("/proc/self/cwd"))',
+            where=MEETS_A_TEXT,
         ),
         Disguise(r"\bcfg!\(\s*debug_assertions\s*\)", "false"),
         Disguise(r"\bcfg\(\s*debug_assertions\s*\)", "cfg(any())"),
