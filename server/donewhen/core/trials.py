@@ -18,6 +18,7 @@ At the moment of completion each check is tried in rooms: the workspace with som
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -157,7 +158,7 @@ def controls(stand: Stand, trials: Mapping[TrialKind, Trial]) -> tuple[TrialKind
     disguised = trials.get("disguised")
     if disguised is not None and disguised.result is not None and not disguised.passed and "control" not in trials:
         wanted.extend(("control", "disguised"))
-    return tuple(dict.fromkeys(wanted))
+    return tuple(kind for kind in dict.fromkeys(wanted) if kind != "planted_before" or kind not in trials)
 
 
 def reported(trial: Trial) -> bool:
@@ -168,15 +169,27 @@ def reported(trial: Trial) -> bool:
     named = [test for test in result.tests if trial.plant in test.name.casefold()]
     if named:
         return any(test.outcome in ("failed", "error") for test in named)
+    if any(leaf(test.name) in trial.taken for test in result.tests):
+        return False  # what was printed is told of those tests
     return trial.plant in result.output.casefold()
 
 
 def unreported(trial: Trial) -> list[str]:
-    """The tests that had to fail under their own names, ran, and were reported as anything but failed."""
+    """The tests that had to fail under their own names, ran, and were reported as anything but failed. A runner that
+    names no test that passed says by its silence that one did."""
+    if trial.result is None:
+        return []
     outcomes: dict[str, set[str]] = {}
-    for test in trial.result.tests if trial.result is not None else ():
+    for test in trial.result.tests:
         outcomes.setdefault(leaf(test.name), set()).add(test.outcome)
-    return [name for name in trial.taken if outcomes.get(name) == {"passed"}]
+    silent = all("passed" not in each for each in outcomes.values())
+    said = trial.result.output if silent else ""
+    return [
+        name
+        for name in trial.taken
+        if outcomes.get(name) == {"passed"}
+        or (silent and name not in outcomes and not re.search(rf"\b{re.escape(name)}\b", said))
+    ]
 
 
 def broken(stand: Stand, trial: Trial) -> list[str]:
@@ -187,7 +200,8 @@ def broken(stand: Stand, trial: Trial) -> list[str]:
     failed = {
         test.name
         for test in trial.result.tests
-        if test.outcome in ("failed", "error") and not (trial.plant and trial.plant in test.message)
+        if test.outcome in ("failed", "error")
+        and not (trial.plant and (trial.plant in test.message or leaf(test.name) in trial.taken))
     }
     return sorted((failed - passed) & stand.passing)
 

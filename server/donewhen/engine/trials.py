@@ -25,7 +25,15 @@ from donewhen.core.goal import Check
 from donewhen.core.integrity_facts import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
 from donewhen.core.planting import Planted, plant
 from donewhen.core.proof import tried_checks
-from donewhen.core.proof_files import ProofFiles, checks_files, has_role, says_up_to_date, standing, targets
+from donewhen.core.proof_files import (
+    ProofFiles,
+    checks_files,
+    has_role,
+    holds_tests,
+    says_up_to_date,
+    standing,
+    targets,
+)
 from donewhen.core.special_cases import Special, special_cases
 from donewhen.core.suppressions import Suppressed, heeded, more_suppressed
 from donewhen.core.trials import AtStart, CheckGrade, Conclusion, Stand, conclude, controls, passing, plan
@@ -279,11 +287,13 @@ class _Trials:
         candidates = list(dict.fromkeys(path for path in (*ran, *others) if path in present))
         name = f"case_{secrets.token_hex(4)}"
         # A package's `__init__` or a helper that lies with the tests is run by no runner.
-        for path in sorted(candidates, key=lambda path: (path in tree.parts, not _NAMED_TEST.search(basename(path))))[
-            :20
-        ]:
+        # A file whose product changed, and whose tests did not, is as good as one that didn't change.
+        wrote = frozenset(path for path, one in tree.parts.items() if one.proof or tree.contents[path][0] is None)
+        for path in sorted(candidates, key=lambda path: (path in wrote, not _NAMED_TEST.search(basename(path))))[:20]:
             content = await asyncio.to_thread(workspace.read, path)
-            planted = plant(path, content, name, telling) if content is not None else None
+            if content is None or (path in others and not _may_hold_tests(path, content)):
+                continue
+            planted = plant(path, content, name, telling)
             if planted is not None:
                 return planted
         return None
@@ -566,6 +576,12 @@ def _told(outcome: _Outcome, tree: _Tree) -> bool:
     stands."""
     found = outcome.found
     return found.end == "refused" or (found.end == "inconclusive" and bool(tree.proof or tree.free or outcome.idle))
+
+
+def _may_hold_tests(path: str, content: bytes) -> bool:
+    return (
+        not has_role(path, "inline") or has_role(path, "test") or holds_tests(path, content.decode("utf-8", "replace"))
+    )
 
 
 def _differs(shown: Shown) -> bool:

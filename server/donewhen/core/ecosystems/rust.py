@@ -95,6 +95,8 @@ mod {name} {{
     fn {name}() {{ panic!("{name}") }}
 }}
 """,
+            names=r"(?m)^\s*#\[(?:\w+::)?test\]\s*(?:async )?fn (?P<name>\w+)\(",
+            expects=r'(\bassert_eq!\((?:[^;"]|"[^"\n]*")*?,\s*)(")[^"\n]*(?="\s*\);)',
         ),
     ),
     toolchains=globs(".cargo .rustup"),
