@@ -17,13 +17,14 @@ from typing import Any, TypeVar
 
 from donewhen.core.disguise import Disguised, disguised
 from donewhen.core.dividing import Before, Divided, Shown, divided
+from donewhen.core.ecosystems.shell import SHELL
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.events import EvidenceRecorded, TrialsAbandoned, TrialsFinished, TrialsStarted
 from donewhen.core.evidence import CheckResult, Evidence, Trial, TrialKind
 from donewhen.core.findings import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.goal import Check
 from donewhen.core.integrity_facts import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
-from donewhen.core.planting import Planted, plant
+from donewhen.core.planting import Planted, plant, plant_in_script
 from donewhen.core.proof import tried_checks
 from donewhen.core.proof_files import (
     ProofFiles,
@@ -34,7 +35,7 @@ from donewhen.core.proof_files import (
     standing,
     targets,
 )
-from donewhen.core.special_cases import Special, special_cases
+from donewhen.core.special_cases import Special, source_suffix, special_cases
 from donewhen.core.suppressions import Suppressed, heeded, more_suppressed
 from donewhen.core.trials import AtStart, CheckGrade, Conclusion, Stand, conclude, controls, passing, plan
 from donewhen.engine.active import ActiveRun
@@ -114,6 +115,8 @@ class _Tree:
     contents: Contents
     came: frozenset[str]
     stood: frozenset[str]
+    scripts: frozenset[str] = frozenset()
+    """What checks run as a proof, by name or by what their words stand for."""
     asking: tuple[Disguised, ...] = ()
     """Sources of the product in which lines that came ask something of their surroundings."""
 
@@ -241,7 +244,7 @@ class _Trials:
         passed, green = passing(result), state.green.get(check.id, frozenset())
         # Those that the work made pass first: a runner may have been taught about them.
         telling = sorted(passed, key=lambda name: (name in green, name))
-        planted = await self._plant(result, tree, telling) if result is not None and result.is_test_run else None
+        planted = await self._plant(result, tree, telling) if result is not None else None
         proof = tree.proof
         additions = bool(proof) and all(tree.parts[path].adds for path in proof)
         stand = Stand(
@@ -280,6 +283,8 @@ class _Trials:
 
     async def _plant(self, result: CheckResult, tree: _Tree, telling: Sequence[str]) -> Planted | None:
         """A failing test beside one that ran, in a file that was there at the start where there is one."""
+        if not result.is_test_run:
+            return await self._plant_in_script(tree)
         workspace = self._run.parts.workspace
         present = dict.fromkeys(workspace.files())
         ran = [test.path for test in result.tests if test.path and test.outcome != "skipped"]
@@ -294,6 +299,24 @@ class _Trials:
             if content is None or (path in others and not _may_hold_tests(path, content)):
                 continue
             planted = plant(path, content, name, telling)
+            if planted is not None:
+                return planted
+        return None
+
+    async def _plant_in_script(self, tree: _Tree) -> Planted | None:
+        """In a script of the check that sources files which changed: these may have gone deaf."""
+        helpers = {
+            path: before.decode("utf-8", "replace")
+            for path, (before, now) in tree.contents.items()
+            if before is not None and now is not None and tree.parts[path].product
+        }
+        name = f"case_{secrets.token_hex(4)}"
+        workspace = self._run.parts.workspace
+        for path in sorted(tree.scripts - tree.parts.keys()) if helpers else ():
+            content = await asyncio.to_thread(workspace.read, path)
+            if source_suffix(path, content) not in SHELL.sources or content is None:
+                continue
+            planted = plant_in_script(path, content.decode("utf-8", "replace"), name, helpers)
             if planted is not None:
                 return planted
         return None
@@ -371,6 +394,9 @@ class _Trials:
                 return await self._planted_before(tree, planted)
 
     async def _planted_before(self, tree: _Tree, planted: Planted | None) -> list[Laid]:
+        if planted is not None and planted.helpers:
+            laid = [Laid(path, self._base) for path in planted.helpers]
+            return [*laid, Laid(planted.path, content=planted.content)]
         laid = {path: Laid(path, self._base) for path in tree.changed}
         if planted is not None:
             was = await self._run.parts.workspace.file_at(self._base, planted.beside)
@@ -550,7 +576,7 @@ def _divided(
     parts = {path: divided(files, path, before, now) for path, (before, now) in contents.items()}
     freed = frozenset(path for path in changed if files.changeable(path))
     asking = disguised({path: contents[path] for path, one in parts.items() if one.product})
-    return _Tree(changed, parts, freed, contents, came, stood, asking)
+    return _Tree(changed, parts, freed, contents, came, stood, files.named, asking)
 
 
 def _above(paths: Iterable[str]) -> frozenset[str]:
