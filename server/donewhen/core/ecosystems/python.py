@@ -214,7 +214,7 @@ PYTHON = Ecosystem(
         Disguise(r"(['\"])__(?:eq|ne)__\1", r"\1__no_eq__\1"),
         Disguise(r"\b__(?:eq|ne)__(\s*)=(?!=)", r"__no_eq__\1="),
     ),
-    shadows=tuple(f"{name}.py" for name in _LANGUAGE),
+    shadows=(*(f"{name}.py" for name in _LANGUAGE), *globs("**/*.pyc **/*.pyo")),
     absent=(
         r"tox config file .* not found|could not find tox",
         r"Failed to load Noxfile|noxfile\.py not found",
