@@ -8,7 +8,8 @@ At the moment of completion each check is tried in rooms: the workspace with som
 - `control`: the present tree. What fails here too says something about the room, not about the work.
 - `reverted_rebuilt`: as `reverted`, without what builds left in the workspace, before its pass refuses.
 - `planted_before`: the same planted test in the tree as it was at the start, for a plant that wasn't reported.
-- `forced`: the present tree, with everything made anew, where make ran nothing since all was up to date. It must pass.
+- `forced`: the present tree, with everything made anew, where make ran nothing since all was up to date, or ran a
+  program that lies in the workspace and that no revision covers. It must pass.
 - `disguised`: the present tree, where what the work asks of its surroundings is answered as outside of a test
   (`disguise.py`). It must pass.
 - `held_out`: a check that a person keeps from the worker, over the proof as it was at the start. It must pass.
@@ -60,8 +61,9 @@ class Stand:
     `changed` are the proof files that differ from the original, without those that the goal lets change, `free` those
     alone. `additions` says that all of `changed` only added something: new files, new targets. `plantable`: it is a
     test run, and there is a file that a failing test can be put into. `idle`: its pass says that something was up to
-    date and not run. `asks`: lines of the product that came ask something of their surroundings. `passing` are the
-    tests that passed in the audit, `green` those that passed at the start.
+    date and not run, `unseen` that make ran a program of the workspace that no revision covers. `asks`: lines of the
+    product that came ask something of their surroundings. `passing` are the tests that passed in the audit, `green`
+    those that passed at the start.
     """
 
     check_id: str
@@ -71,6 +73,7 @@ class Stand:
     additions: bool = False
     plantable: bool = False
     idle: bool = False
+    unseen: bool = False
     asks: bool = False
     passing: frozenset[str] = frozenset()
     green: frozenset[str] = frozenset()
@@ -131,7 +134,7 @@ def plan(stand: Stand) -> tuple[TrialKind, ...]:
             kinds.append("control")
     if stand.plantable:
         kinds.append("planted")
-    if stand.idle:
+    if stand.idle or (stand.unseen and stand.red):
         kinds.append("forced")
     if stand.asks and stand.red:
         kinds.append("disguised")
@@ -208,7 +211,7 @@ def broken(stand: Stand, trial: Trial) -> list[str]:
 
 def conclude(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
     """What the trials say. A refusal needs a control that passed in the same kind of room."""
-    if stand.idle and (forced := _forced(stand, trials)) is not None:
+    if (forced := _forced(stand, trials)) is not None:
         return forced
     planted, proof = _planted(stand, trials), _proof(stand, trials)
     if planted is not None and planted.refusal is not None and proof.end != "refused":
@@ -336,6 +339,11 @@ def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | Non
     """None where it passes when nothing counts as up to date. One that runs nothing even then, and ran nothing at the
     start either, is as the person wrote it."""
     trial = trials.get("forced")
+    if not stand.idle:
+        if trial is None or trial.result is None or trial.passed:
+            return None
+        reason = f"`{trial.command}` runs a program as it lies in the workspace, and fails when it is made anew"
+        return Conclusion("refused", "untried", "nothing_run", f"{reason}: {trial.result.reason}")
     if trial is None or trial.result is None:
         return _untried(trial)
     if trial.passed and (stand.at_start == "passed" or not says_up_to_date(trial.result.output)):

@@ -12,9 +12,10 @@ import re
 import secrets
 from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from posixpath import basename
+from posixpath import basename, normpath
 from typing import Any, TypeVar
 
+from donewhen.core.commands.wrapped import segments
 from donewhen.core.disguise import Disguised, disguised
 from donewhen.core.dividing import Before, Divided, Shown, divided
 from donewhen.core.ecosystems.shell import SHELL
@@ -36,7 +37,7 @@ from donewhen.core.proof_files import (
     targets,
 )
 from donewhen.core.special_cases import Special, source_suffix, special_cases
-from donewhen.core.suppressions import Suppressed, heeded, more_suppressed
+from donewhen.core.suppressions import Suppressed, heeded, more_suppressed, no_longer_checked
 from donewhen.core.trials import AtStart, CheckGrade, Conclusion, Stand, conclude, controls, passing, plan
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.opinions import opinions
@@ -47,6 +48,8 @@ T = TypeVar("T")
 
 _DOCTESTS_IN = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "pytest.toml")
 _NAMED_TEST = re.compile(r"test|spec", re.IGNORECASE)
+_INSTALLED = re.compile(r"(?:^|/)(?:\.[^/]+|v?env|node_modules)/")
+"""Where programs are installed, which nobody makes anew."""
 MAX_LAID = 200
 """Paths of a trial that are put on record."""
 MAX_TESTS_READ = 200
@@ -255,6 +258,7 @@ class _Trials:
             additions=additions,
             plantable=planted is not None,
             idle=result is not None and says_up_to_date(result.output),
+            unseen=await self._runs_unseen(check),
             asks=bool(tree.asking) and not checks_files(check.command),
             passing=passed,
             green=green,
@@ -268,6 +272,18 @@ class _Trials:
             if not wanted:
                 break
         return _Outcome(check, conclude(stand, trials), trials, stand.idle)
+
+    async def _runs_unseen(self, check: Check) -> bool:
+        """True where make runs a program that lies in the workspace, built or not, and that no revision covers."""
+        parts = self._run.parts
+        if not any(part.words and part.words[0] in ("make", "gmake") for part in segments(check.command)):
+            return False
+        started = await parts.probes.started(self._run.state.goal, parts.workspace)
+        commands = [part for line in started.get(check.id, ()) for part in segments(line)]
+        programs = (part.words[0] for part in commands if part.words)
+        inside = {normpath(word) for word in programs if "/" in word and not word.startswith(("/", "~", "$"))}
+        hidden = [path for path in inside - set(parts.workspace.files()) if not path.startswith("..")]
+        return any(not _INSTALLED.search(path) for path in hidden)
 
     def _at_start(self, check: Check, tree: _Tree, additions: bool) -> AtStart:
         state = self._run.state
@@ -493,7 +509,22 @@ class _Trials:
         tools = heeded(line for check in checks for line in started.get(check.id, (check.command,)))
         came = more_suppressed({path: tree.contents[path] for path in tree.parts}, tools)
         mask = self._run.parts.mask
-        return [
+        gone = list[IntegrityFinding]()
+        if all(checks_files(check.command) for check in checks) and "failed" in self._run.state.at_start.values():
+            # Nothing that is bound would miss them.
+            gone = [
+                IntegrityFinding(
+                    key=f"suppressed:{path}",
+                    kind="suppressed",
+                    path=path,
+                    line=0,
+                    message=mask(_sentence(f"{path}, which was checked at the start, is gone")),
+                    fact=_fact((path,), tree),
+                    diff=mask(_diffs((path,), tree)),
+                )
+                for path in no_longer_checked({path: tree.contents[path] for path in tree.parts})
+            ]
+        return gone + [
             IntegrityFinding(
                 key=f"suppressed:{path}",
                 kind="suppressed",
