@@ -11,12 +11,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from posixpath import splitext
 
 from donewhen.core.globs import any_matches
-from donewhen.core.special_cases import product_lines
+from donewhen.core.special_cases import product_lines, source_suffix
 from donewhen.ecosystems import ECOSYSTEMS, Disguise
 
 
@@ -35,25 +34,29 @@ def disguised(changes: Mapping[str, tuple[bytes | None, bytes | None]]) -> tuple
     stood = Counter(line.strip() for path, (before, _) in changes.items() for _, line in product_lines(path, before))
     found: list[Disguised] = []
     for path, (_, now) in sorted(changes.items()):
-        table = _table(path)
+        suffix = source_suffix(path, now)
+        table = _table(path, suffix)
         if not table or now is None:
             continue
-        answers: dict[int, str] = {}
+        came: dict[int, str] = {}
         for number, line in product_lines(path, now):
             if stood[line.strip()]:
                 stood[line.strip()] -= 1
-                continue
-            answer = _answered(line, table)
-            if answer != line:
-                answers[number] = answer
-        one = _laid(path, now.decode("utf-8", "replace"), answers)
+            else:
+                came[number] = line
+        answers = {number: _answered(line, _counting(line, table, came.values())) for number, line in came.items()}
+        one = _laid(
+            path,
+            now.decode("utf-8", "replace"),
+            {number: answer for number, answer in answers.items() if answer != came[number]},
+            parses=suffix == ".py",
+        )
         if one is not None:
             found.append(one)
     return tuple(found)
 
 
-def _table(path: str) -> list[Disguise]:
-    suffix = splitext(path)[1]
+def _table(path: str, suffix: str) -> list[Disguise]:
     return [
         one
         for ecosystem in ECOSYSTEMS
@@ -64,6 +67,18 @@ def _table(path: str) -> list[Disguise]:
 
 
 _SOURCES = frozenset(suffix for ecosystem in ECOSYSTEMS for suffix in ecosystem.sources)
+
+
+def _counting(line: str, table: list[Disguise], came: Iterable[str]) -> list[Disguise]:
+    """Those of the table that count on this line."""
+    given = _GIVEN.match(line)
+    names = re.findall(r"\w\w*", given[1]) if given is not None else []
+    using = [other for other in came if any(re.search(rf"\b{name}\b", other) for name in names)]
+    return [one for one in table if not one.where or any(re.search(one.where, each) for each in (line, *using))]
+
+
+_GIVEN = re.compile(r"\s*(?:(?:export|const|let|var|local|if|mut)\s+)*([\w\s,()]+?)(?:\s*:\s*[^=]+)?\s*(?::=|:?=(?!=))")
+"""The names that a line gives its value."""
 
 
 def _answered(line: str, table: list[Disguise]) -> str:
@@ -78,10 +93,10 @@ def _answered(line: str, table: list[Disguise]) -> str:
     return "".join([*made, line[at:]])
 
 
-def _laid(path: str, text: str, answers: Mapping[int, str]) -> Disguised | None:
+def _laid(path: str, text: str, answers: Mapping[int, str], *, parses: bool) -> Disguised | None:
     """None where nothing can be answered. A question in a place where the answer can't stand is left as it is."""
     lines = text.splitlines(keepends=True)
-    fits = path.endswith(".py") and _parses(text)
+    fits = parses and _parses(text)
     told: list[tuple[int, str]] = []
     for number, answer in answers.items():
         was, ending = lines[number], lines[number][len(lines[number].rstrip("\r\n")) :]

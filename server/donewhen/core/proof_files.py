@@ -129,7 +129,7 @@ class ProofFiles:
             return Standing(path, "proof", "config")
         if path in self.named and known.side != "proof":
             return Standing(path, "proof", "named")
-        if path in self.data and known.side == "product" and not self.as_they_stand:
+        if path in self.data and (known.side == "product" or known.role == "inline") and not self.as_they_stand:
             return Standing(path, "proof", "data")
         if known.side == "product" and not self.as_they_stand and self._asked(path):
             return Standing(path, "both", "inline")

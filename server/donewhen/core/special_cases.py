@@ -54,7 +54,7 @@ def special_cases(
     found: list[Special] = []
     stood = Counter(line.strip() for path, (before, _) in changes.items() for _, line in product_lines(path, before))
     for path, (before, now) in sorted(changes.items()):
-        asks = _asks(path)
+        asks = _asks(source_suffix(path, now if now is not None else before))
         if asks is None:
             continue
         known = {text for _, line in product_lines(path, before) for text in _literals(line)}
@@ -87,9 +87,26 @@ def _literals(text: str) -> list[str]:
     return [match["text"] or match["number"] for match in _LITERAL.finditer(text)]
 
 
-def _asks(path: str) -> re.Pattern[str] | None:
-    """What asks whether a test runs, in a source of this name; None for what is no source."""
+def source_suffix(path: str, content: bytes | None) -> str:
+    """How a source's name ends; of a script without an ending, by the program that its first line names."""
     suffix = splitext(path)[1]
+    if suffix or content is None:
+        return suffix
+    program = _PROGRAM.match(content)
+    return _ENDINGS[program[1].decode()] if program is not None else ""
+
+
+_PROGRAM = re.compile(rb"#!\s*(?:\S*/env\s+(?:-\S+\s+)*)?(?:\S*/)?((?:ba|da|z|k)?sh|python|node|ruby)[\d.]*(?=\s|$)")
+_ENDINGS = {
+    **dict.fromkeys(("sh", "bash", "dash", "zsh", "ksh"), ".sh"),
+    "python": ".py",
+    "node": ".js",
+    "ruby": ".rb",
+}
+
+
+def _asks(suffix: str) -> re.Pattern[str] | None:
+    """What asks whether a test runs, in a source whose name ends so; None for what is not a source."""
     marks = [mark for one in ECOSYSTEMS if suffix in one.sources or one.name == "common" for mark in one.asks]
     return re.compile("|".join(marks)) if any(suffix in one.sources for one in ECOSYSTEMS) else None
 

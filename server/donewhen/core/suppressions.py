@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from posixpath import splitext
 
 from donewhen.ecosystems import ECOSYSTEMS
 
@@ -50,6 +51,21 @@ def more_suppressed(
             if now > before:
                 found.update({(one.path, one.line): one for one in came})
     return tuple(found[key] for key in sorted(found)[:MAX_PLACES])
+
+
+def no_longer_checked(changes: Mapping[str, tuple[bytes | None, bytes | None]]) -> tuple[str, ...]:
+    """The sources that are gone, and most of whose lines stand in no other file of their kind that changed."""
+    sources = tuple(suffix for ecosystem in ECOSYSTEMS for suffix in ecosystem.sources)
+    found: list[str] = []
+    for path, (was, now) in sorted(changes.items()):
+        lines = {line.strip() for line in _lines(was)} - {""}
+        if now is not None or not lines or not path.endswith(sources):
+            continue
+        kin = (new for other, (_, new) in changes.items() if splitext(other)[1] == splitext(path)[1])
+        there = {line.strip() for new in kin for line in _lines(new)}
+        if 2 * len(lines & there) <= len(lines):
+            found.append(path)
+    return tuple(found[:MAX_PLACES])
 
 
 def _came(path: str, old: list[str], new: list[str], mark: re.Pattern[str]) -> list[Suppressed]:

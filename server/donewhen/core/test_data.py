@@ -80,15 +80,23 @@ def data_of_tests(
         return frozenset()
     if not any(path.endswith(_CODE) and splitext(basename(path))[0] in words for path in sources):
         left = {path for path in left if is_data(path)}  # the tests are about these values
-    taken, places, words = _named(product)
+    texts = list(product)
+    taken, places, words = _named(texts)
+    # What the code calls a thing of its own, and says in quotes too, is that thing, not a file.
+    own = {word for text in texts for word in _WORD.findall(_QUOTED.sub("''", text))}
     kinds = {splitext(name)[1] for name in taken} | {f".{word}" for word in words}
     found: set[str] = set()
     for path in left:
         stem, kind = splitext(basename(path))
-        if basename(path) in taken or stem in (words if not is_data(path) else places):
+        if basename(path) in taken:
             continue
-        if is_data(path) and (kind in kinds if dirname(path) in beside else _folder(path) in places):
-            continue
+        if not is_data(path):
+            if stem in words:
+                continue
+        else:
+            called = stem in places and (stem not in own or kind in kinds)
+            if called or (kind in kinds if dirname(path) in beside else _folder(path) in places):
+                continue
         found.add(path)
     return frozenset(found)
 

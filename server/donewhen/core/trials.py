@@ -8,7 +8,8 @@ At the moment of completion each check is tried in rooms: the workspace with som
 - `control`: the present tree. What fails here too says something about the room, not about the work.
 - `reverted_rebuilt`: as `reverted`, without what builds left in the workspace, before its pass refuses.
 - `planted_before`: the same planted test in the tree as it was at the start, for a plant that wasn't reported.
-- `forced`: the present tree, with everything made anew, where make ran nothing since all was up to date. It must pass.
+- `forced`: the present tree, with everything made anew, where make ran nothing since all was up to date, or ran a
+  program that lies in the workspace and that no revision covers. It must pass.
 - `disguised`: the present tree, where what the work asks of its surroundings is answered as outside of a test
   (`disguise.py`). It must pass.
 - `held_out`: a check that a person keeps from the worker, over the proof as it was at the start. It must pass.
@@ -18,6 +19,7 @@ At the moment of completion each check is tried in rooms: the workspace with som
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -59,8 +61,9 @@ class Stand:
     `changed` are the proof files that differ from the original, without those that the goal lets change, `free` those
     alone. `additions` says that all of `changed` only added something: new files, new targets. `plantable`: it is a
     test run, and there is a file that a failing test can be put into. `idle`: its pass says that something was up to
-    date and not run. `asks`: lines of the product that came ask something of their surroundings. `passing` are the
-    tests that passed in the audit, `green` those that passed at the start.
+    date and not run, `unseen` that make ran a program of the workspace that no revision covers. `asks`: lines of the
+    product that came ask something of their surroundings. `passing` are the tests that passed in the audit, `green`
+    those that passed at the start.
     """
 
     check_id: str
@@ -70,6 +73,7 @@ class Stand:
     additions: bool = False
     plantable: bool = False
     idle: bool = False
+    unseen: bool = False
     asks: bool = False
     passing: frozenset[str] = frozenset()
     green: frozenset[str] = frozenset()
@@ -130,7 +134,7 @@ def plan(stand: Stand) -> tuple[TrialKind, ...]:
             kinds.append("control")
     if stand.plantable:
         kinds.append("planted")
-    if stand.idle:
+    if stand.idle or (stand.unseen and stand.red):
         kinds.append("forced")
     if stand.asks and stand.red:
         kinds.append("disguised")
@@ -157,7 +161,7 @@ def controls(stand: Stand, trials: Mapping[TrialKind, Trial]) -> tuple[TrialKind
     disguised = trials.get("disguised")
     if disguised is not None and disguised.result is not None and not disguised.passed and "control" not in trials:
         wanted.extend(("control", "disguised"))
-    return tuple(dict.fromkeys(wanted))
+    return tuple(kind for kind in dict.fromkeys(wanted) if kind != "planted_before" or kind not in trials)
 
 
 def reported(trial: Trial) -> bool:
@@ -168,15 +172,27 @@ def reported(trial: Trial) -> bool:
     named = [test for test in result.tests if trial.plant in test.name.casefold()]
     if named:
         return any(test.outcome in ("failed", "error") for test in named)
+    if any(leaf(test.name) in trial.taken for test in result.tests):
+        return False  # what was printed is told of those tests
     return trial.plant in result.output.casefold()
 
 
 def unreported(trial: Trial) -> list[str]:
-    """The tests that had to fail under their own names, ran, and were reported as anything but failed."""
+    """The tests that had to fail under their own names, ran, and were reported as anything but failed. A runner that
+    names no test that passed says by its silence that one did."""
+    if trial.result is None:
+        return []
     outcomes: dict[str, set[str]] = {}
-    for test in trial.result.tests if trial.result is not None else ():
+    for test in trial.result.tests:
         outcomes.setdefault(leaf(test.name), set()).add(test.outcome)
-    return [name for name in trial.taken if outcomes.get(name) == {"passed"}]
+    silent = all("passed" not in each for each in outcomes.values())
+    said = trial.result.output if silent else ""
+    return [
+        name
+        for name in trial.taken
+        if outcomes.get(name) == {"passed"}
+        or (silent and name not in outcomes and not re.search(rf"\b{re.escape(name)}\b", said))
+    ]
 
 
 def broken(stand: Stand, trial: Trial) -> list[str]:
@@ -187,14 +203,15 @@ def broken(stand: Stand, trial: Trial) -> list[str]:
     failed = {
         test.name
         for test in trial.result.tests
-        if test.outcome in ("failed", "error") and not (trial.plant and trial.plant in test.message)
+        if test.outcome in ("failed", "error")
+        and not (trial.plant and (trial.plant in test.message or leaf(test.name) in trial.taken))
     }
     return sorted((failed - passed) & stand.passing)
 
 
 def conclude(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
     """What the trials say. A refusal needs a control that passed in the same kind of room."""
-    if stand.idle and (forced := _forced(stand, trials)) is not None:
+    if (forced := _forced(stand, trials)) is not None:
         return forced
     planted, proof = _planted(stand, trials), _proof(stand, trials)
     if planted is not None and planted.refusal is not None and proof.end != "refused":
@@ -322,6 +339,11 @@ def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | Non
     """None where it passes when nothing counts as up to date. One that runs nothing even then, and ran nothing at the
     start either, is as the person wrote it."""
     trial = trials.get("forced")
+    if not stand.idle:
+        if trial is None or trial.result is None or trial.passed:
+            return None
+        reason = f"`{trial.command}` runs a program as it lies in the workspace, and fails when it is made anew"
+        return Conclusion("refused", "untried", "nothing_run", f"{reason}: {trial.result.reason}")
     if trial is None or trial.result is None:
         return _untried(trial)
     if trial.passed and (stand.at_start == "passed" or not says_up_to_date(trial.result.output)):

@@ -68,6 +68,7 @@ COMMON = Ecosystem(
         Disguise(r"/proc/(?:self|thread-self|\$\$|\$\{?PPID\}?)(?=/)", "/none"),
         # Where its tests lie.
         Disguise(r"""(?<=/ ["'])(tests?|specs?)(?=["'])|(?<=["'/])(tests?|specs?)(?=/)""", "none"),
+        Disguise(r"""(?<=["'/])conftest(?=\.py["'])""", "none"),
     ),
     config=globs("**/.editorconfig **/codecov.yml **/.codecov.yml"),
     tasks=globs("""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from donewhen.ecosystems.output import Counts, Named, json_events, named, parts
 from donewhen.ecosystems.table import (
     LONG,
+    MEETS_A_TEXT,
     SECONDS,
     Disguise,
     Ecosystem,
@@ -166,6 +167,17 @@ GO = Ecosystem(
         Disguise(
             r"\bos\.Executable\(\)",
             'func() (string, error) { _, err := os.Executable(); return "/usr/bin/app", err }()',
+        ),
+        Disguise(
+            r"\bos\.Getwd\(\)",
+            'func() (string, error) { _, err := os.Getwd(); return "/proc/self/cwd", err }()',
+            where=MEETS_A_TEXT,
+        ),
+        # Where the tests themselves are read.
+        Disguise(
+            r"\bos\.ReadFile\(",
+            'func(path string) ([]byte, error) { if n := len(path) - 8; n >= 0 && path[n:] == "_test.go" '
+            "{ return nil, os.ErrNotExist }; return os.ReadFile(path) }(",
         ),
         Disguise(r"\bflag\.(?:CommandLine\.)?Lookup\(", 'flag.NewFlagSet("app", flag.ContinueOnError).Lookup('),
         Disguise(r"\bruntime\.(Callers?)\(", r"runtime.\1(1<<20+"),

@@ -4,6 +4,7 @@ from donewhen.ecosystems.output import labelled, last_line, named, parts, read_t
 from donewhen.ecosystems.table import (
     FIX,
     LONG,
+    MEETS_A_TEXT,
     PATH,
     SECONDS,
     Disguise,
@@ -22,7 +23,7 @@ from donewhen.ecosystems.table import (
     matcher,  # fmt: skip
 )
 
-_SOURCES = globs("**/*.[jt]s* **/*.[cm][jt]s")
+_SOURCES = globs("**/*.[jt]s **/*.[jt]sx **/*.[cm][jt]s")
 
 _OF_TESTS = "/test|jest|mocha|^CI$|^npm_/i"
 """What in the names of variables tells of a test."""
@@ -585,6 +586,12 @@ JAVASCRIPT = Ecosystem(
         ),
         Disguise(r"\bprocess\.argv\b(?!\s*=(?!=))", "[process.argv[0], 'app', ...process.argv.slice(2)]"),
         Disguise(r"\bprocess\.execArgv\b", "[]"),
+        Disguise(r"\bprocess\.cwd\(\)", "'/proc/self/cwd'", where=MEETS_A_TEXT),
+        # What nobody types into; what a test feeds to a program is a pipe.
+        Disguise(
+            r"\bprocess\.stdin\.isTTY\b",
+            "(process.stdin.isTTY || process.getBuiltinModule?.('node:fs').fstatSync(0).isCharacterDevice())",
+        ),
         Disguise(r"\brequire\.main\b", "({ filename: '/app.js', id: '.' })"),
         Disguise(r"(?<![\w.])module\.parent\b", "({ filename: '/app.js', id: '.' })"),
         Disguise(r"\brequire\.cache\b", "({})"),

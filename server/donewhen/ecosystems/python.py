@@ -7,6 +7,7 @@ from donewhen.ecosystems.table import (
     ARROW,
     FEW,
     FIX,
+    MEETS_A_TEXT,
     PATH,
     SECONDS,
     Disguise,
@@ -32,6 +33,20 @@ _MODULES = f'{{k: m for k, m in __import__("sys").modules.items() if not {_OF_TE
 _ARGUMENTS = f'["app", *(a for a in __import__("sys").argv[1:] if not {_OF_TESTS.format("a")})]'
 _FRAME = """(lambda *a: eval(compile("__import__('sys')._getframe()", "app.py", "eval"), {"__name__": "__main__"}))("""
 _NOTHING = "(lambda *a, **k: [])("
+_TERMINAL = (
+    '(lambda s: s.isatty() or (type(s).__module__.startswith("_pytest") and type(s).__name__ != "CaptureIO") or '
+    '(s is __import__("sys").__stdin__ and __import__("stat").S_ISCHR(__import__("os").fstat(0).st_mode)))('
+)
+"""What a test tool puts in the place of a terminal, and what nobody types into; what a test gives is left as it is."""
+_UNREAD = (
+    '*(() if "_unread" in vars(__import__("sys")) else (setattr(__import__("sys"), "_unread", True), '
+    '__import__("sys").addaudithook(lambda event, args, here=__file__: __import__("os").stat("/none") if '
+    'event in ("open", "os.scandir", "os.listdir") and isinstance(args[0], str) and '
+    '(__import__("re").search(r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)[.]py$", args[0]) if event == "open" else '
+    '__import__("re").search("/(?:tests?|specs?)$", args[0]) and here.startswith(args[0].rpartition("/")[0] + "/")) '
+    'and any(f.f_code.co_filename == here for f, _ in __import__("traceback").walk_stack(None)) else None), ())[2]), '
+)
+"""From here on this source opens no test, and finds no folder of them beside its own."""
 
 _LANGUAGE = globs("""
     abc aifc argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii bisect builtins
@@ -610,6 +625,17 @@ PYTHON = Ecosystem(
             r"|\btraceback\.(?:extract_stack|format_stack|walk_stack)\(|\bgc\.get_(?:objects|referrers)\(",
             _NOTHING,
         ),
+        Disguise(r"\bsys\.(std(?:in|out|err))\.isatty\(\s*\)", rf"{_TERMINAL}sys.\1)"),
+        Disguise(r"\bos\.getcwd\(\s*\)", '"/proc/self/cwd"', where=MEETS_A_TEXT),
+        Disguise(
+            r"\b(?:pathlib\.)?Path\.cwd\(\s*\)", '__import__("pathlib").Path("/proc/self/cwd")', where=MEETS_A_TEXT
+        ),
+        Disguise(r"(?<![\w.])(open|io\.open)\(|\.(r?glob|iterdir|read_text|read_bytes)\(", rf"\g<0>{_UNREAD}"),
+        Disguise(r"\bos\.(?:walk|listdir|scandir)\(", rf"\g<0>{_UNREAD}"),
+        Disguise(r"\bsys\.(excepthook|unraisablehook|displayhook)\b(?!\s*=(?!=))", r"sys.__\1__"),
+        Disguise(r"\bfaulthandler\.is_enabled\(\s*\)", "False"),
+        Disguise(r"\bsys\._current_frames\(", "(lambda: {})("),
+        Disguise(r"(?<!\w)__debug__\b", "False"),
         Disguise(r"\blinecache\.getlines?\(", "(lambda *a, **k: '')("),
         Disguise(r"\bsys\.(?:meta_path|path_hooks)\b(?!\.(?:insert|append|remove)\b)", "[]"),
         Disguise(
@@ -642,7 +668,7 @@ PYTHON = Ecosystem(
         Disguise(r"(['\"])__(?:eq|ne)__\1", r"\1__no_eq__\1"),
         Disguise(r"\b__(?:eq|ne)__(\s*)=(?!=)", r"__no_eq__\1="),
     ),
-    shadows=tuple(f"{name}.py" for name in _LANGUAGE),
+    shadows=(*(f"{name}.py" for name in _LANGUAGE), *globs("**/*.pyc **/*.pyo")),
     absent=(
         r"(?m)^(?:.*/)?python[\d.]*: can't open file ",
         r"(?m)^(?:.*/)?python[\d.]*: No module named ",

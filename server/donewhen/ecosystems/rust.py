@@ -4,6 +4,7 @@ from donewhen.ecosystems.output import all_lines, last_line, named
 from donewhen.ecosystems.table import (
     ARROW,
     FEW,
+    MEETS_A_TEXT,
     SECONDS,
     Disguise,
     Ecosystem,
@@ -157,6 +158,11 @@ RUST = Ecosystem(
             r"(?<![\w:])(?:(?:std::)?env::)?current_exe\(\)",
             'std::env::current_exe().map(|_| std::path::PathBuf::from("/usr/bin/app"))',
         ),
+        Disguise(
+            r"(?<![\w:])(?:(?:std::)?env::)?current_dir\(\)",
+            'std::env::current_dir().map(|_| std::path::PathBuf::from("/proc/self/cwd"))',
+            where=MEETS_A_TEXT,
+        ),
         Disguise(r"\bcfg!\(\s*debug_assertions\s*\)", "false"),
         Disguise(r"\bcfg\(\s*debug_assertions\s*\)", "cfg(any())"),
         Disguise(r"\bcfg\(\s*not\(\s*debug_assertions\s*\)\s*\)", "cfg(all())"),
@@ -181,6 +187,8 @@ mod {name} {{
     fn {name}() {{ panic!("{name}") }}
 }}
 """,
+            names=r"(?m)^\s*#\[(?:\w+::)?test\]\s*(?:async )?fn (?P<name>\w+)\(",
+            expects=r'(\bassert_eq!\((?:[^;"]|"[^"\n]*")*?,\s*)(")[^"\n]*(?="\s*\);)',
         ),
     ),
     toolchains=globs(".cargo .rustup"),

@@ -60,6 +60,9 @@ SHELL = Ecosystem(
     disguises=(
         Disguise(r"(?<![\w./-])(?:tests?|specs?)/", "none/"),
         Disguise(r"\$\{?PPID\}?", "1"),
+        Disguise(r"\$PWD\b|\$\{PWD\}|\$\(pwd\)|`pwd`", "/proc/self/cwd", where=r"\[\s|\bcase\b|\btest\b|\bgrep\b"),
+        # /dev/null is what nobody types into.
+        Disguise(r"(?:(?<=\[ )|(?<=\btest ))-t 0\b", "-c /dev/stdin"),
         Disguise(r"\bps\b(?=\s+-)", "false"),
     ),
 )

@@ -60,12 +60,22 @@ class Disguise:
     """A question that code asks of its surroundings, and the neutral answer: as it is where no test runs.
 
     `asks` is a regular expression on a line, `neutral` the template of what stands in its place. It must be right
-    wherever `asks` may stand, and leave honest code as it is. Files that match a glob of `but` are left alone.
+    wherever `asks` may stand, and leave honest code as it is. Files that match a glob of `but` are left alone. With
+    `where`, a regular expression, a question counts only where that is found too: on the line, or on another one that
+    came and holds a name which the line gives the answer.
     """
 
     asks: str
     neutral: str
     but: tuple[str, ...] = ()
+    where: str = ""
+
+
+MEETS_A_TEXT = (
+    r"""^(?=.*["'`/][^"'`/])(?=.*(?:[=!]==?|\bin\b"""
+    r"|(?i:(?:has|starts?|ends?|contains?|includes?|match|search|test|find|index)_?\w*)\())"
+)
+"""Something is compared there with a text that stands in the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,9 @@ class Plant:
     `marks` regular expressions that must all be found in the file. `append` is added at its end; with `beside` it is a
     new file of that name in the same folder instead. `{name}` becomes an identifier that nobody can guess, `{Name}` the
     same with a capital letter. Where `names` is a regular expression that finds the `name` of each test in a file,
-    `{taken}` becomes a list of some of them: tests that pass, and must be reported as failed too.
+    `{taken}` becomes a list of some of them: tests that pass, and must be reported as failed too. Where `expects` is a
+    regular expression, its second group is a value that a test expects: those of some tests become something else in
+    the file itself, and these must be reported as failed.
     """
 
     files: tuple[str, ...]
@@ -85,6 +97,7 @@ class Plant:
     marks: tuple[str, ...] = ()
     beside: str = ""
     names: str = ""
+    expects: str = ""
 
 
 @dataclass(frozen=True, slots=True)

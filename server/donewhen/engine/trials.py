@@ -13,9 +13,10 @@ import secrets
 from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from posixpath import basename
+from posixpath import basename, normpath
 from typing import Any, TypeVar
 
+from donewhen.core.commands.wrapped import segments
 from donewhen.core.disguise import Disguised, disguised
 from donewhen.core.dividing import Before, Divided, Shown, divided
 from donewhen.core.errors import OtherRevision, WorkspaceError
@@ -24,12 +25,21 @@ from donewhen.core.evidence import CheckResult, Evidence, Problem, Trial, TrialK
 from donewhen.core.findings import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.goal import Check
 from donewhen.core.integrity_facts import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
-from donewhen.core.planting import Planted, leaf, plant
+from donewhen.core.planting import Planted, leaf, plant, plant_in_script
 from donewhen.core.proof import tried_checks
-from donewhen.core.proof_files import ProofFiles, checks_files, has_role, says_up_to_date, standing, targets
-from donewhen.core.special_cases import Special, special_cases
-from donewhen.core.suppressions import Suppressed, heeded, more_suppressed
+from donewhen.core.proof_files import (
+    ProofFiles,
+    checks_files,
+    has_role,
+    holds_tests,
+    says_up_to_date,
+    standing,
+    targets,
+)
+from donewhen.core.special_cases import Special, source_suffix, special_cases
+from donewhen.core.suppressions import Suppressed, heeded, more_suppressed, no_longer_checked
 from donewhen.core.trials import AtStart, CheckGrade, Conclusion, Stand, conclude, controls, passing, plan
+from donewhen.ecosystems.shell import SHELL
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.opinions import opinions
 from donewhen.engine.resting import data_of, scripts_of
@@ -39,6 +49,8 @@ T = TypeVar("T")
 
 _DOCTESTS_IN = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "pytest.toml")
 _NAMED_TEST = re.compile(r"test|spec", re.IGNORECASE)
+_INSTALLED = re.compile(r"(?:^|/)(?:\.[^/]+|v?env|node_modules)/")
+"""Where programs are installed, which nobody makes anew."""
 MAX_LAID = 200
 """Paths of a trial that are put on record."""
 MAX_TESTS_READ = 200
@@ -109,6 +121,8 @@ class _Tree:
     contents: Contents
     came: frozenset[str]
     stood: frozenset[str]
+    scripts: frozenset[str] = frozenset()
+    """What checks run as a proof, by name or by what their words stand for."""
     asking: tuple[Disguised, ...] = ()
     """Sources of the product in which lines that came ask something of their surroundings."""
 
@@ -236,7 +250,7 @@ class _Trials:
         passed, green = passing(result), state.green.get(check.id, frozenset())
         # Those that the work made pass first: a runner may have been taught about them.
         telling = sorted(passed, key=lambda name: (name in green, name))
-        planted = await self._plant(result, tree, telling) if result is not None and result.is_test_run else None
+        planted = await self._plant(result, tree, telling) if result is not None else None
         proof = tree.proof
         additions = bool(proof) and all(tree.parts[path].adds for path in proof)
         stand = Stand(
@@ -247,6 +261,7 @@ class _Trials:
             additions=additions,
             plantable=planted is not None,
             idle=result is not None and says_up_to_date(result.output),
+            unseen=await self._runs_unseen(check),
             asks=bool(tree.asking) and not checks_files(check.command),
             passing=passed,
             green=green,
@@ -260,6 +275,18 @@ class _Trials:
             if not wanted:
                 break
         return _Outcome(check, conclude(stand, trials), trials, stand.idle)
+
+    async def _runs_unseen(self, check: Check) -> bool:
+        """True where make runs a program that lies in the workspace, built or not, and that no revision covers."""
+        parts = self._run.parts
+        if not any(part.words and part.words[0] in ("make", "gmake") for part in segments(check.command)):
+            return False
+        started = await parts.probes.started(self._run.state.goal, parts.workspace)
+        commands = [part for line in started.get(check.id, ()) for part in segments(line)]
+        programs = (part.words[0] for part in commands if part.words)
+        inside = {normpath(word) for word in programs if "/" in word and not word.startswith(("/", "~", "$"))}
+        hidden = [path for path in inside - set(parts.workspace.files()) if not path.startswith("..")]
+        return any(not _INSTALLED.search(path) for path in hidden)
 
     def _at_start(self, check: Check, tree: _Tree, additions: bool) -> AtStart:
         state = self._run.state
@@ -275,6 +302,8 @@ class _Trials:
 
     async def _plant(self, result: CheckResult, tree: _Tree, telling: Sequence[str]) -> Planted | None:
         """A failing test beside one that ran, in a file that was there at the start where there is one."""
+        if not result.is_test_run:
+            return await self._plant_in_script(tree)
         workspace = self._run.parts.workspace
         present = dict.fromkeys(workspace.files())
         ran = [test.path for test in result.tests if test.path and test.outcome != "skipped"]
@@ -282,11 +311,31 @@ class _Trials:
         candidates = list(dict.fromkeys(path for path in (*ran, *others) if path in present))
         name = f"case_{secrets.token_hex(4)}"
         # A package's `__init__` or a helper that lies with the tests is run by no runner.
-        for path in sorted(candidates, key=lambda path: (path in tree.parts, not _NAMED_TEST.search(basename(path))))[
-            :20
-        ]:
+        # A file whose product changed, and whose tests did not, is as good as one that didn't change.
+        wrote = frozenset(path for path, one in tree.parts.items() if one.proof or tree.contents[path][0] is None)
+        for path in sorted(candidates, key=lambda path: (path in wrote, not _NAMED_TEST.search(basename(path))))[:20]:
             content = await asyncio.to_thread(workspace.read, path)
-            planted = plant(path, content, name, telling) if content is not None else None
+            if content is None or (path in others and not _may_hold_tests(path, content)):
+                continue
+            planted = plant(path, content, name, telling)
+            if planted is not None:
+                return planted
+        return None
+
+    async def _plant_in_script(self, tree: _Tree) -> Planted | None:
+        """In a script of the check that sources files which changed: these may have gone deaf."""
+        helpers = {
+            path: before.decode("utf-8", "replace")
+            for path, (before, now) in tree.contents.items()
+            if before is not None and now is not None and tree.parts[path].product
+        }
+        name = f"case_{secrets.token_hex(4)}"
+        workspace = self._run.parts.workspace
+        for path in sorted(tree.scripts - tree.parts.keys()) if helpers else ():
+            content = await asyncio.to_thread(workspace.read, path)
+            if source_suffix(path, content) not in SHELL.sources or content is None:
+                continue
+            planted = plant_in_script(path, content.decode("utf-8", "replace"), name, helpers)
             if planted is not None:
                 return planted
         return None
@@ -364,6 +413,9 @@ class _Trials:
                 return await self._planted_before(tree, planted)
 
     async def _planted_before(self, tree: _Tree, planted: Planted | None) -> list[Laid]:
+        if planted is not None and planted.helpers:
+            laid = [Laid(path, self._base) for path in planted.helpers]
+            return [*laid, Laid(planted.path, content=planted.content)]
         laid = {path: Laid(path, self._base) for path in tree.changed}
         if planted is not None:
             was = await self._run.parts.workspace.file_at(self._base, planted.beside)
@@ -482,7 +534,22 @@ class _Trials:
         tools = heeded(line for check in checks for line in started.get(check.id, (check.command,)))
         came = more_suppressed({path: tree.contents[path] for path in tree.parts}, tools)
         mask = self._run.parts.mask
-        return [
+        gone = list[IntegrityFinding]()
+        if all(checks_files(check.command) for check in checks) and "failed" in self._run.state.at_start.values():
+            # Nothing that is bound would miss them.
+            gone = [
+                IntegrityFinding(
+                    key=f"suppressed:{path}",
+                    kind="suppressed",
+                    path=path,
+                    line=0,
+                    message=mask(_sentence(f"{path}, which was checked at the start, is gone")),
+                    fact=_fact((path,), tree),
+                    diff=mask(_diffs((path,), tree)),
+                )
+                for path in no_longer_checked({path: tree.contents[path] for path in tree.parts})
+            ]
+        return gone + [
             IntegrityFinding(
                 key=f"suppressed:{path}",
                 kind="suppressed",
@@ -565,7 +632,7 @@ def _divided(
     parts = {path: divided(files, path, before, now) for path, (before, now) in contents.items()}
     freed = frozenset(path for path in changed if files.changeable(path))
     asking = disguised({path: contents[path] for path, one in parts.items() if one.product})
-    return _Tree(changed, parts, freed, contents, came, stood, asking)
+    return _Tree(changed, parts, freed, contents, came, stood, files.named, asking)
 
 
 def _above(paths: Iterable[str]) -> frozenset[str]:
@@ -591,6 +658,12 @@ def _told(outcome: _Outcome, tree: _Tree) -> bool:
     stands."""
     found = outcome.found
     return found.end == "refused" or (found.end == "inconclusive" and bool(tree.proof or tree.free or outcome.idle))
+
+
+def _may_hold_tests(path: str, content: bytes) -> bool:
+    return (
+        not has_role(path, "inline") or has_role(path, "test") or holds_tests(path, content.decode("utf-8", "replace"))
+    )
 
 
 def _differs(shown: Shown) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from donewhen.core.commands.wrapped import Segment, segments, verbs_match
 from donewhen.core.evidence import TestTotals
 from donewhen.ecosystems import RUNNERS, TOOLS, Tool
-from donewhen.evidence.printed import all_totals, printed_totals, recognised
+from donewhen.evidence.printed import all_totals, printed_totals, recognised, says_once
 
 
 def read_line(command: str) -> tuple[Segment, ...]:
@@ -49,7 +49,8 @@ class Runs:
     printed totals that count for them, none where some other program of the line could have printed them.
 
     `open`: no runner is named, but the line may run one. `hearsay`: it prints what stands in the line or in files, so
-    that no totals in its output count. `asked`: the report that the server asks for reaches the runner.
+    that no totals in its output count. `asked`: the report that the server asks for reaches the runner. `once`: totals
+    count only where there is one of them.
     """
 
     runner: Tool | None
@@ -58,6 +59,7 @@ class Runs:
     open: bool = False
     hearsay: bool = False
     asked: bool = True
+    once: bool = False
 
     def form_of(self, output: str) -> tuple[str, ...]:
         """The forms of the runners whose output this is."""
@@ -66,7 +68,9 @@ class Runs:
     def totals(self, output: str) -> TestTotals | None:
         """The totals that runners printed, as far as they count."""
         if self.runner is not None:
-            return printed_totals(output, self.forms)
+            return printed_totals(
+                output, tuple(form for form in self.forms if not self.once or says_once(output, form))
+            )
         forms = self.form_of(output)
         return all_totals(output, forms) if forms and not self.hearsay else None
 
@@ -87,8 +91,15 @@ def what_runs(parts: Sequence[Segment], *, asked: bool = True) -> Runs:
         linting = bool(outer) and all(part.tool[0] in LINTERS | _SILENT for part in outer)
         return Runs(None, open=not linting, hearsay=_hearsay(outer), asked=asked)
     trusted = all(index in named or _prints_nothing_of_its_own(outer, index) for index in range(len(outer)))
+    # A runner that surely ran has printed its own totals: where there is one of them, no other program forged it.
+    alone = (
+        len(runners) == 1
+        and all(part.then in ("", "&&") for part in outer)
+        and not any(part.tool[0] in _PRINTERS for part in outer)
+    )
     forms = dict.fromkeys(form for runner in runners for form in runner.forms if not (asked and runner.always_reports))
-    return Runs(runners[0], tuple(forms) if trusted else (), len(runners), asked=asked)
+    once = alone and not trusted
+    return Runs(runners[0], tuple(forms) if trusted or once else (), len(runners), asked=asked, once=once)
 
 
 def runner_of(part: Segment) -> Tool | None:

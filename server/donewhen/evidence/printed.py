@@ -24,6 +24,11 @@ def printed_totals(output: str, forms: Sequence[str]) -> TestTotals | None:
     return None
 
 
+def says_once(output: str, form: str) -> bool:
+    """True where the output ends once as that of a runner of this form."""
+    return len(multiline(FORMS[form].says).findall(output)) == 1
+
+
 def recognised(output: str) -> tuple[str, ...]:
     """The forms of all the test runners whose output this is, or holds."""
     found = [name for name, form in FORMS.items() if form.is_in(output)]

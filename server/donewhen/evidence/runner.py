@@ -242,7 +242,7 @@ def _read_report(plan: _Plan, output: str) -> tuple[Report | None, str | None]:
     try:
         if path is not None:
             return read_junit(path, plan.places), None
-        if plan.runs.forms and (printed := _printed_report(output)):
+        if plan.runs.forms and not plan.runs.once and (printed := _printed_report(output)):
             return parse_junit(printed.encode(), plan.places), None
     except BrokenReport as error:
         return None, str(error)

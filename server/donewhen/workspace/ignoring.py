@@ -18,9 +18,11 @@ __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox node_mod
 """
 CACHE_FOLDERS = frozenset(_FOLDERS.split())
 CACHE_FILES = re.compile(
-    r"(?:.*\.py[co]|\.coverage(?:\..+)?|\.DS_Store|\..*\.donewhen-tmp|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*)", re.DOTALL
+    r"(?:\.coverage(?:\..+)?|\.DS_Store|\..*\.donewhen-tmp|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*)", re.DOTALL
 )
 """Left by tools and editors; part of no revision unless git tracks them or the goal names them."""
+_BYTECODE = (".pyc", ".pyo")
+"""Outside of its cache folders, Python runs it in the place of a source: it counts whatever the rules say."""
 
 _SEARCHED = {".": ".+", "/": ".+/"}
 """What pathspec shortens for searching, written out for matching the whole path."""
@@ -176,7 +178,7 @@ class Coverage:
         naming = [glob for glob in self.named if matches(glob, path)]
         if self.is_hidden(place):
             return _reaches_any(naming, place)
-        return bool(naming) or not (CACHE_FILES.fullmatch(name) or self.rules.ignores(path))
+        return bool(naming) or name.endswith(_BYTECODE) or not (CACHE_FILES.fullmatch(name) or self.rules.ignores(path))
 
     def visits(self, place: str) -> bool:
         """Whether a folder can hold files that count."""
