@@ -7,6 +7,7 @@ from donewhen.ecosystems.output import Counts, Named, json_events, named, parts
 from donewhen.ecosystems.table import (
     LONG,
     SECONDS,
+    Cause,
     Disguise,
     Ecosystem,
     Form,
@@ -189,6 +190,12 @@ func Test{Name}(t *testing.T) {{ t.Fatal("{name}") }}
         ),
     ),
     toolchains=globs("go .cache/go-build .cache/golangci-lint sdk"),
+    variables=globs("GOPATH GOROOT GOMODCACHE GOCACHE"),
+    causes=(
+        Cause(r"no required module provides package (?P<name>[^\s;]+)", r"`go get \g<name>`"),
+        Cause(r"missing go\.sum entry", "`go mod download`"),
+        Cause(r"go\.mod requires go >= (?P<name>\S+)", r"install Go \g<name> or later from https://go.dev/dl"),
+    ),
     settings=globs(".config/go/env"),
     installs=(("go", "install Go from https://go.dev/dl"),),
 )
