@@ -229,7 +229,7 @@ class Sign:
 Purpose = Literal["test", "lint", "types", "build", "other"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Files:
     """What files, and lines in them, are to a proof. Globs are relative to the workspace; `**/` matches no folder, too.
 
@@ -280,7 +280,7 @@ class Files:
     runner_packages: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tool(Files):
     """All that is known of one program that checks: a row.
 
@@ -339,7 +339,7 @@ def checkers(names: str) -> tuple[Tool, ...]:
     return tuple(Tool(name.replace(":", " "), "lint", (name.replace(":", " "),)) for name in names.split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ecosystem(Files):
     """A language, or a family of languages, and its tools. What its tools' rows say of files is part of its own.
 
