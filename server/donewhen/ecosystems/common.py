@@ -1,6 +1,6 @@
 """What is the same in every language."""
 
-from donewhen.ecosystems.table import PATH, Disguise, Ecosystem, Sign, Tool, checkers, globs, matcher, pip
+from donewhen.ecosystems.table import PATH, Cause, Disguise, Ecosystem, Sign, Tool, checkers, globs, matcher, pip
 
 TOOLS = (
     Tool(
@@ -99,6 +99,13 @@ COMMON = Ecosystem(
     ),
     idle=(r"(?m)^g?make(?:\[\d+\])?: (?:Nothing to be done for .*|.* is up to date\.)$",),
     toolchains=globs(".asdf .local/share/mise .nix-profile .local/bin .local/lib .proto"),
+    caches=globs(".svn .hg .terraform"),
+    causes=(
+        Cause(
+            r"^(?:\S*sh: )?(?:line )?(?:\d+: )?(?P<name>\.{0,2}/?[\w./-]+): Permission denied$",
+            r"`chmod +x \g<name>`, if it is to be run",
+        ),
+    ),
     installs=(
         ("make", "install make with your system's package manager"),
         ("just", "see https://just.systems"),

@@ -80,5 +80,7 @@ DOTNET = Ecosystem(
 """,
         ),
     ),
+    variables=globs("DOTNET_ROOT"),
+    keys=globs(".nuget/NuGet/NuGet.Config"),
     toolchains=globs(".dotnet .nuget .local/share/NuGet"),
 )

@@ -8,6 +8,7 @@ from donewhen.ecosystems.table import (
     LONG,
     MEETS_A_TEXT,
     SECONDS,
+    Cause,
     Disguise,
     Ecosystem,
     Form,
@@ -201,6 +202,12 @@ func Test{Name}(t *testing.T) {{ t.Fatal("{name}") }}
         ),
     ),
     toolchains=globs("go .cache/go-build .cache/golangci-lint sdk"),
+    variables=globs("GOPATH GOROOT GOMODCACHE GOCACHE"),
+    causes=(
+        Cause(r"no required module provides package (?P<name>[^\s;]+)", r"`go get \g<name>`"),
+        Cause(r"missing go\.sum entry", "`go mod download`"),
+        Cause(r"go\.mod requires go >= (?P<name>\S+)", r"install Go \g<name> or later from https://go.dev/dl"),
+    ),
     settings=globs(".config/go/env"),
     installs=(("go", "install Go from https://go.dev/dl"),),
 )

@@ -1,5 +1,7 @@
 """JavaScript and TypeScript: vitest, jest, mocha, node:test, bun, deno, playwright, cypress, eslint, tsc, biome."""
 
+import re
+
 from donewhen.ecosystems.output import labelled, last_line, named, parts, read_tap, tap_counts
 from donewhen.ecosystems.table import (
     FIX,
@@ -7,6 +9,7 @@ from donewhen.ecosystems.table import (
     MEETS_A_TEXT,
     PATH,
     SECONDS,
+    Cause,
     Disguise,
     Ecosystem,
     Form,
@@ -54,6 +57,14 @@ import {{ test as {name}, expect as {name}_expect }} from 'PACKAGE';
 }});
 for (const taken of {taken}) {name}(taken, () => {{ throw new Error('{name}'); }});
 """
+
+
+def _node_module(match: re.Match[str], command: str) -> str:
+    name = match["name"]
+    package = "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
+    manager = next((one for one in ("pnpm", "yarn", "bun") if re.search(rf"\b{one}\b", command)), "npm")
+    every, one = ("npm ci", "npm install") if manager == "npm" else (f"{manager} install", f"{manager} add")
+    return f"`{package}` is not installed here: `{every}`, or `{one} {package}` where package.json doesn't list it"
 
 
 def npm(name: str) -> str:
@@ -234,6 +245,7 @@ for (const taken of {taken}) require('node:test').test(taken, () => {{ throw new
             ),
         ),
         toolchains=globs(".bun"),
+        variables=globs("BUN_INSTALL"),
         settings=globs(".bunfig.toml"),
     ),
     Tool(
@@ -437,6 +449,7 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
         "other",
         ("c8", "nyc"),
         config=globs("**/.nycrc* **/nyc.config.* **/.c8rc*"),
+        caches=globs(".nyc_output"),
         shared=(_in_package("nyc c8"),),
         suppressions=(Suppression(r"(?:istanbul|c8|v8)\s+ignore\b", globs("c8 nyc istanbul --coverage")),),
     ),
@@ -659,6 +672,12 @@ for (const taken of {taken}) it(taken, () => {{ throw new Error('{name}'); }});
     """),
     settings=globs(".npmrc .yarnrc .yarnrc.yml"),
     runner_packages=globs("node_modules/uvu"),
+    caches=globs("node_modules"),
+    variables=globs("NVM_DIR npm_config_prefix PNPM_HOME VOLTA_HOME"),
+    causes=(
+        Cause(r"Cannot find (?:module|package) ['\"](?P<name>@?[A-Za-z][\w./@-]*)['\"]", _node_module),
+        Cause(r"\bnode_modules (?:is )?missing\b", "nothing is installed here: `npm ci`"),
+    ),
     installs=(
         ("npm", _NODE),
         ("npx", _NODE),

@@ -138,5 +138,11 @@ public class {Name}Test {{
         ),
     ),
     toolchains=globs(".m2 .gradle .sdkman .ivy2 .sbt .cache/coursier .jenv .konan"),
+    caches=globs(".gradle"),
+    variables=globs("JAVA_HOME GRADLE_USER_HOME M2_HOME"),
+    keys=globs("""
+        .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .gradle/init.gradle .sbt/.credentials
+        .ivy2/.credentials
+    """),
     settings=globs(".m2/settings.xml .gradle/gradle.properties .gradle/init.gradle .gradle/init.gradle.kts"),
 )

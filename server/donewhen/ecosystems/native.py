@@ -121,5 +121,6 @@ NATIVE = Ecosystem(
         r"(?m)^ninja: error: unknown target",
     ),
     suppressions=(Suppression(r"#\s*pragma\s+(?:GCC|clang)\s+diagnostic\s+ignored\b", globs("Werror")),),
+    keys=globs(".conan/.conan.db .conan2/credentials.json"),
     toolchains=globs(".conan .conan2 .cache/ccache .ccache .cache/vcpkg"),
 )

@@ -10,6 +10,7 @@ from donewhen.ecosystems.table import (
     MEETS_A_TEXT,
     PATH,
     SECONDS,
+    Cause,
     Disguise,
     Ecosystem,
     Form,
@@ -134,6 +135,50 @@ def _unittest_run(ran: str, _: str, details: str) -> Counts:
     return max(int(ran) - failed - skipped, 0), failed, skipped
 
 
+_DISTRIBUTIONS = {
+    "attr": "attrs", "bs4": "beautifulsoup4", "Crypto": "pycryptodome", "cv2": "opencv-python", "dateutil":
+    "python-dateutil", "docx": "python-docx", "dotenv": "python-dotenv", "fitz": "PyMuPDF", "git": "GitPython",
+    "jwt": "PyJWT", "magic": "python-magic", "MySQLdb": "mysqlclient", "OpenSSL": "pyOpenSSL", "PIL": "Pillow",
+    "pkg_resources": "setuptools", "psycopg2": "psycopg2-binary", "serial": "pyserial", "skimage": "scikit-image",
+    "sklearn": "scikit-learn", "win32api": "pywin32", "yaml": "PyYAML", "zmq": "pyzmq",
+}  # fmt: skip
+"""What a module is called that has another name than its distribution."""
+_PYTEST_PLUGINS = {
+    "cov": "pytest-cov", "no-cov": "pytest-cov", "timeout": "pytest-timeout", "numprocesses": "pytest-xdist",
+    "dist": "pytest-xdist", "asyncio-mode": "pytest-asyncio", "benchmark-skip": "pytest-benchmark", "reruns":
+    "pytest-rerunfailures", "randomly-seed": "pytest-randomly", "ds": "pytest-django", "mypy": "pytest-mypy",
+    "snapshot-update": "syrupy", "html": "pytest-html", "count": "pytest-repeat", "mocker": "pytest-mock",
+    "httpx_mock": "pytest-httpx", "benchmark": "pytest-benchmark", "requests_mock": "requests-mock", "freezer":
+    "pytest-freezer", "snapshot": "syrupy", "live_server": "pytest-django", "respx_mock": "respx",
+}  # fmt: skip
+"""By option and by fixture: the plugin that has it."""
+
+
+def _python_module(match: re.Match[str], command: str) -> str:
+    module = match["name"].partition(".")[0]
+    name = _DISTRIBUTIONS.get(module, module)
+    helps = _add(name, command)
+    own = "; the project's own package with `python -m pip install -e .`" if "pip install" in helps else ""
+    return f"`{module}` is not installed here: {helps}{own}"
+
+
+def _add(name: str, command: str) -> str:
+    """How to install a distribution where the command runs."""
+    if re.search(r"\buv run\b", command):
+        return f"`uv sync`, or `uv add {name}` where the project doesn't list it"
+    if re.search(r"\bpoetry run\b", command):
+        return f"`poetry install`, or `poetry add {name}` where the project doesn't list it"
+    if re.search(r"\bpdm run\b", command):
+        return f"`pdm install`, or `pdm add {name}` where the project doesn't list it"
+    return f"`python -m pip install {name}` in the workspace's environment"
+
+
+def _plugin(match: re.Match[str], command: str) -> str:
+    option = match["name"].partition("=")[0].lstrip("-")
+    name = _PYTEST_PLUGINS.get(option, "pytest-xdist" if match["name"].startswith("-n") else "")
+    return f"`{name}` is not installed here: {_add(name, command)}" if name else ""
+
+
 _RUFF = ("ruff.toml", ".ruff.toml")
 _TYPE_IGNORE = r"#\s*type:\s*ignore\b"
 _NO_TYPE_CHECK = r"@(?:typing\.)?no_type_check\b"
@@ -227,7 +272,12 @@ class {Name}(__import__('unittest').TestCase):
             ),
         ),
         durations=(rf"(?P<before>\b{_COUNTED}\b{FEW}? in ){SECONDS}s(?: \(\d+:\d\d:\d\d\))?",),
+        causes=(
+            Cause(r"unrecognized arguments: (?P<name>\S+)", _plugin),
+            Cause(r"^E\s+fixture '(?P<name>\w+)' not found", _plugin),
+        ),
         line=Line(programs=("pytest", "py.test"), module="pytest"),
+        caches=globs(".pytest_cache"),
         install=pip("pytest"),
         runners=globs("**/conftest.py **/pytest_plugins.py pytest.py pytest/** _pytest/** pluggy/**"),
         config=globs("**/pytest.ini **/.pytest.ini **/pytest.toml **/.pytest.toml"),
@@ -346,6 +396,7 @@ def test_{name}():
         ),
         install=pip("tox"),
         config=globs("**/tox.ini **/tox.toml"),
+        caches=globs(".tox"),
         shared=(_in_pyproject("tool.tox*"), _in_setup_cfg("tox* testenv*")),
         absent=(r"tox config file .* not found|could not find tox", r"(?m)unknown environments? "),
     ),
@@ -356,6 +407,7 @@ def test_{name}():
         signs=(Sign("nox", files=("noxfile.py",), purpose="test", group="runner"),),
         install=pip("nox"),
         tasks=globs("**/noxfile.py"),
+        caches=globs(".nox"),
         shared=(_in_pyproject("tool.nox*"),),
         absent=(r"Failed to load Noxfile|noxfile\.py not found", r"(?m)^nox > Sessions not found:"),
     ),
@@ -365,6 +417,7 @@ def test_{name}():
         ("coverage",),
         install=pip("coverage"),
         config=globs("**/.coveragerc"),
+        caches=globs("htmlcov"),
         shared=(_in_pyproject("tool.coverage*"), _in_setup_cfg("coverage*")),
         suppressions=(Suppression(r"#\s*pragma:\s*no\s?(?:cover|branch)\b", globs("coverage pytest-cov --cov")),),
         settings=globs(".coveragerc"),
@@ -383,6 +436,7 @@ def test_{name}():
         hooks=(("ruff", "ruff check ."), ("ruff-check", "ruff check .")),
         install=pip("ruff"),
         config=globs("**/ruff.toml **/.ruff.toml"),
+        caches=globs(".ruff_cache"),
         shared=(_in_pyproject("tool.ruff*"),),
         suppressions=(
             Suppression(r"#\s*(?:ruff:\s*|flake8[:=]\s*)?noqa\b", globs("ruff flake8 pycodestyle pyflakes pre-commit")),
@@ -483,6 +537,7 @@ def test_{name}():
         ),
         install=pip("mypy"),
         config=globs("**/mypy.ini **/.mypy.ini"),
+        caches=globs(".mypy_cache"),
         shared=(_in_pyproject("tool.mypy*"), _in_setup_cfg("mypy*")),
         suppressions=(
             Suppression(_TYPE_IGNORE, globs("mypy pyright basedpyright ty pyrefly pre-commit")),
@@ -680,6 +735,12 @@ PYTHON = Ecosystem(
         .local/share/virtualenvs
     """),
     settings=globs(".config/pip/pip.conf .pip/pip.conf .pydistutils.cfg"),
+    caches=globs("__pycache__ .hypothesis .venv venv .ipynb_checkpoints"),
+    variables=globs("VIRTUAL_ENV CONDA_PREFIX PYENV_ROOT PIPX_HOME UV_CACHE_DIR PIP_CACHE_DIR"),
+    causes=(
+        Cause(r"No module named ['\"](?P<name>[A-Za-z_][\w.]*)['\"]", _python_module),
+        Cause(r"^\S*(?:python|pypy)\S*: No module named (?P<name>[A-Za-z_][\w.]*)$", _python_module),
+    ),
     installs=(
         *((name, pip(name)) for name in globs("build twine mkdocs sphinx poetry uv")),
         (

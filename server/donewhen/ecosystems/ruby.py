@@ -1,7 +1,7 @@
 """Ruby: RSpec, minitest, rake, RuboCop."""
 
 from donewhen.ecosystems.output import parts
-from donewhen.ecosystems.table import SECONDS, Ecosystem, Form, Plant, Sign, Suppression, Tool, globs
+from donewhen.ecosystems.table import SECONDS, Cause, Ecosystem, Form, Plant, Sign, Suppression, Tool, globs
 
 TOOLS = (
     Tool(
@@ -97,6 +97,14 @@ RUBY = Ecosystem(
     ),
     suppressions=(Suppression(r":nocov:", globs("simplecov")),),
     toolchains=globs(".rbenv .rvm .gem .bundle .local/share/gem .rubies"),
+    variables=globs("GEM_HOME"),
+    keys=globs(".gem/credentials .local/share/gem/credentials .bundle/config"),
+    causes=(
+        Cause(
+            r"cannot load such file -- |Could not find .* in (?:any of the sources|locally installed gems)",
+            "`bundle install`",
+        ),
+    ),
     settings=globs(".bundle/config .gemrc"),
     installs=(("bundle", "`gem install bundler`"),),
 )

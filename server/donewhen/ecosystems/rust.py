@@ -6,6 +6,7 @@ from donewhen.ecosystems.table import (
     FEW,
     MEETS_A_TEXT,
     SECONDS,
+    Cause,
     Disguise,
     Ecosystem,
     Form,
@@ -192,6 +193,12 @@ mod {name} {{
         ),
     ),
     toolchains=globs(".cargo .rustup"),
+    variables=globs("CARGO_HOME RUSTUP_HOME"),
+    keys=globs(".cargo/credentials .cargo/credentials.toml"),
+    causes=(
+        Cause(r"toolchain '(?P<name>[^']+)' is not installed", r"`rustup toolchain install \g<name>`"),
+        Cause(r"^error: no such command: `(?P<name>[\w-]+)`", r"`cargo install cargo-\g<name>`"),
+    ),
     settings=globs(".cargo/config.toml .cargo/config"),
     installs=(("cargo", "install Rust from https://rustup.rs"),),
 )

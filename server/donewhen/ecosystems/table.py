@@ -7,6 +7,7 @@ it in `__init__`. Nothing else has to know of either (CONTRIBUTING.md).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Literal
@@ -184,6 +185,16 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """A cause of failure that the output tells, and what helps against it: `says` is a regular expression (`^` and `$`
+    are the ends of a line), `helps` what to do, as a template of its groups or made of the match and the check's
+    command; empty where nothing is known to help."""
+
+    says: str
+    helps: str | Callable[[re.Match[str], str], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """When a line that a project runs itself is taken as a check.
 
@@ -231,7 +242,7 @@ class Sign:
 Purpose = Literal["test", "lint", "types", "build", "other"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Files:
     """What files, and lines in them, are to a proof. Globs are relative to the workspace; `**/` matches no folder, too.
 
@@ -251,6 +262,8 @@ class Files:
     - `absent`: regular expressions on a check's output: what the check names isn't there at all;
     - `idle`: the same: something was not run, for a file says that it is up to date;
     - `toolchains`: folders below HOME that tools need;
+    - `caches`: names of folders that tools leave behind, part of no revision unless git tracks what is in them;
+    - `variables`: of the environment, that lead to toolchains; `keys`: files below those that hold keys;
     - `settings`: files below HOME that tools read unasked;
     - `runner_packages`: folders of installed packages that run tests, where they lie in the workspace and no revision
       covers them.
@@ -273,11 +286,14 @@ class Files:
     suppressions: tuple[Suppression, ...] = ()
     plants: tuple[Plant, ...] = ()
     toolchains: tuple[str, ...] = ()
+    caches: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     runner_packages: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tool(Files):
     """All that is known of one program that checks: a row.
 
@@ -289,6 +305,7 @@ class Tool(Files):
     - `problems`, `traces`: how it prints places; `nothing_checked`: regular expressions on the start of a line in
       which it says that it found no file; `durations`: on what it prints, with the part `before` a duration (judges
       are shown none);
+    - `causes`: what helps where it fails for a cause that is known;
     - `always_reports`: the report that the server asks for is written whenever it really ran, so that what is printed
       proves nothing. `no_tests_exit`: the exit code that says that there was no test;
     - `report_options`, `report_variables`: by which it is told where to write its JUnit report;
@@ -307,6 +324,7 @@ class Tool(Files):
     traces: tuple[Trace, ...] = ()
     nothing_checked: tuple[str, ...] = ()
     durations: tuple[str, ...] = ()
+    causes: tuple[Cause, ...] = ()
     always_reports: bool = False
     no_tests_exit: int | None = None
     report_options: tuple[str, ...] = ()
@@ -334,7 +352,7 @@ def checkers(names: str) -> tuple[Tool, ...]:
     return tuple(Tool(name.replace(":", " "), "lint", (name.replace(":", " "),)) for name in names.split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ecosystem(Files):
     """A language, or a family of languages, and its tools. What its tools' rows say of files is part of its own.
 
@@ -342,6 +360,7 @@ class Ecosystem(Files):
     - `data`: how the names of data files end, `sources` those of its code; `asks`: regular expressions by which a line
       of that asks whether it is being tested, `disguises` what else it may ask of its surroundings;
     - `shadows`: files that would stand in for modules that come with the language, if they came;
+    - `causes`: of failures that are no single tool's;
     - `installs`: programs that check nothing themselves, and how to get them.
     """
 
@@ -353,6 +372,7 @@ class Ecosystem(Files):
     asks: tuple[str, ...] = ()
     disguises: tuple[Disguise, ...] = ()
     shadows: tuple[str, ...] = ()
+    causes: tuple[Cause, ...] = ()
     installs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:

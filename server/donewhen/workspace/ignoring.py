@@ -10,13 +10,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from donewhen.core.globs import any_matches, matches
+from donewhen.ecosystems import ECOSYSTEMS
 from donewhen.workspace.manifest import encoded
 
-_FOLDERS = """
-__pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox node_modules .venv venv htmlcov .svn .hg
-.nyc_output .gradle .terraform .ipynb_checkpoints
-"""
-CACHE_FOLDERS = frozenset(_FOLDERS.split())
+CACHE_FOLDERS = frozenset(name for table in ECOSYSTEMS for name in table.caches)
 CACHE_FILES = re.compile(
     r"(?:\.coverage(?:\..+)?|\.DS_Store|\..*\.donewhen-tmp|Thumbs\.db|\..*\.sw[a-p]|.*~|\.#.*)", re.DOTALL
 )

@@ -10,49 +10,11 @@ from donewhen.ecosystems import ECOSYSTEMS
 from donewhen.workspace.rooms.looking import is_file, is_folder, is_there
 
 _FILES = (".gitconfig", ".config/git/config", ".cargo/config.toml")
-_KEYS = (
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".m2/settings.xml",
-    ".m2/settings-security.xml",
-    ".gradle/gradle.properties",
-    ".gradle/init.gradle",
-    ".gem/credentials",
-    ".local/share/gem/credentials",
-    ".bundle/config",
-    ".nuget/NuGet/NuGet.Config",
-    ".conan/.conan.db",
-    ".conan2/credentials.json",
-    ".sbt/.credentials",
-    ".ivy2/.credentials",
-)
+_KEYS = tuple(name for table in ECOSYSTEMS for name in table.keys)
 """Files below toolchains that hold keys."""
 _SHARED = (".local", ".config", ".cache")
 """Folders of many programs: that one of them has its commands there shows no other."""
-_PREFIXES = (
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "PYENV_ROOT",
-    "NVM_DIR",
-    "CARGO_HOME",
-    "RUSTUP_HOME",
-    "GOPATH",
-    "GOROOT",
-    "JAVA_HOME",
-    "DOTNET_ROOT",
-    "GEM_HOME",
-    "npm_config_prefix",
-    "PNPM_HOME",
-    "BUN_INSTALL",
-    "VOLTA_HOME",
-    "PIPX_HOME",
-    "UV_CACHE_DIR",
-    "PIP_CACHE_DIR",
-    "GRADLE_USER_HOME",
-    "M2_HOME",
-    "GOMODCACHE",
-    "GOCACHE",
-)
+_PREFIXES = tuple(name for table in ECOSYSTEMS for name in table.variables)
 
 
 def home_of(variables: Mapping[str, str]) -> Path | None:
