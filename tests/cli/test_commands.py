@@ -283,6 +283,13 @@ def test_the_end_says_what_is_open_and_what_to_do(status: EndStatus, said: str, 
     assert f"nothing is lost; {said}\n  donewhen resume {RUN}" in call.err
 
 
+def test_a_run_whose_record_was_changed_is_not_said_to_go_on(tmp_path: Path) -> None:
+    call = desk(tmp_path, view(ended=True, end_status="crashed", broken=True))
+    assert call("run") == 4
+    assert "donewhen resume" not in call.err
+    assert "proven by" not in call.err
+
+
 def test_the_status_of_a_check_says_how_its_goal_is_worked_on(tmp_path: Path) -> None:
     call = desk(tmp_path, view(red=True, mode="audit", ended=True))
     assert call("status") == 0

@@ -108,7 +108,7 @@ def test_a_workspace_file_never_sets_what_protects_the_person(line: str, tmp_pat
     settings = load(tmp_path, project=line)
     key = line.partition(" = ")[0].splitlines()[0].replace("[tool.donewhen.", "").rstrip("]").partition(".")[0]
     assert [(w.code, f"`{key}`" in w.message) for w in settings.warnings] == [("ignored_setting", True)]
-    assert settings.configured == Choices(approve="deny", sandbox="auto", network="off")
+    assert settings.configured == Choices(approve="deny", sandbox="auto")
     assert settings.ceiling == Choices()
 
 
@@ -237,7 +237,7 @@ def test_a_broken_workspace_file_is_not_used_and_a_broken_user_file_is_refused(t
 
 def test_nothing_anywhere_is_the_defaults(tmp_path: Path) -> None:
     settings = load_settings({}, {}, tmp_path, user_file=tmp_path / "none.toml")
-    defaults = Choices(approve="deny", sandbox="auto", network="off")
+    defaults = Choices(approve="deny", sandbox="auto")
     assert settings == Settings(configured=defaults, own=defaults)
     goal, warnings = goal_with_settings(GOAL, settings)
     assert (goal, warnings) == (GOAL, ())

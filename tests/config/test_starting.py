@@ -348,6 +348,7 @@ def contained_by(hindrance: str, plugged: Plugged | None = None, **given: Any) -
         ({"model": "openai/priced", "sandbox": "off"}, False, False),
         ({"worker": "command", "worker_command": "agent"}, False, False),
         ({"worker": "command", "worker_command": "agent", "sandbox": "on"}, True, True),
+        ({"worker": "command", "worker_command": "agent", "sandbox": "on", "network": "off"}, True, False),
         ({"worker": "human", "sandbox": "on"}, False, False),
     ],
 )

@@ -267,6 +267,7 @@ async def test_nobody_to_ask_is_blocked_after_the_worker_was_told(tried: World) 
     run_id = (await supervisor.start(GOAL, StartOptions(askable=False))).state.run_id
     view = await ended(supervisor, run_id)
     assert view.state.status == "blocked"
+    assert view.state.reason.startswith("trials refuse the proof, which a person has to settle.")
     assert "original_fails" in view.state.reason
     assert len(tried.worker.turns) == 2
 

@@ -164,6 +164,14 @@ def test_checks_run_in_rooms_by_setting(site: Site, setting: str) -> None:
     assert (site.root.parent / "out").exists() == (setting == "off")
 
 
+def test_a_check_that_fails_for_want_of_a_network_says_so(site: Site) -> None:
+    asks = f"{sys.executable} -c 'import socket; socket.create_connection((\"127.0.0.1\", 9))'"
+    site.goal(f"# Out\n\n- [ ] `{asks}` passes\n")
+    done = site.cli("check", "--json", variables={**home(site), "DONEWHEN_SANDBOX_CHECKS": "on"})
+    run = json.loads(done.stdout)["runId"]
+    assert "there is no network in the room that it ran in" in site.cli("report", run, "--format", "json").stdout
+
+
 def test_a_workspace_neither_loosens_nor_opens(site: Site) -> None:
     (site.root / "pyproject.toml").write_text(
         '[tool.donewhen]\nsandbox = "off"\nnetwork = "on"\nroom_writes = ["/"]\nsandbox_checks = "off"\n'

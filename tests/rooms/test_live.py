@@ -214,6 +214,8 @@ async def test_a_command_that_finds_no_network_is_told(live: Live) -> None:
     async with live.rooms.open(Grants()) as room:
         done = await live.run(room, f"{sys.executable} -c \"import socket; socket.getaddrinfo('example.invalid', 80)\"")
         assert room.hint(done) == "there is no network in the room that it ran in"
+        refused = await live.run(room, "echo 'connect ECONNREFUSED 127.0.0.1:5432'; false")
+        assert "what listens on this machine is out of reach" in room.hint(refused)
         assert room.hint(await live.run(room, "false")) == ""
 
 

@@ -171,7 +171,9 @@ def _contained(
         raise UsageError(f"sandbox on: the worker {worker} is a plugin's and runs in Done When itself: set it to auto")
     why = known.hindrance()
     if not why:
-        return replace(options, contained=True, network=settings.network or worker == "command"), []
+        # Other agents ask their models themselves; who says that the network is off means it.
+        unsaid = settings.pick("network") is None
+        return replace(options, contained=True, network=settings.network or (unsaid and worker == "command")), []
     if promised:
         raise UsageError(f"sandbox on: no room can be opened here: {why}. What to do: donewhen doctor")
     message = f"commands are not contained, and ask: no room can be opened here: {why}. What to do: donewhen doctor"

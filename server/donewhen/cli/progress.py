@@ -105,7 +105,12 @@ def closing(view: RunView) -> list[str]:
     # What it ended with was true then: the counts beside it are of now.
     ended = "was complete, before files changed" if view.stale and state.status == "complete" else _ended_as(state)
     worked = [where] if (where := room_text(state.options)) else []
-    return [ended, f"{counts} · {' · '.join([*spent, *worked])}", *graded(view.views), *_apart(state)]
+    return [
+        ended,
+        f"{counts} · {' · '.join([*spent, *worked])}",
+        *([] if state.broken else graded(view.views)),
+        *_apart(state),
+    ]
 
 
 def stale_lines(view: RunView) -> list[str]:

@@ -187,6 +187,8 @@ def _still_open(view: RunView) -> str:
 def _to_go_on(state: RunState) -> list[str]:
     """What a person can do about a run that ended without its goal, as commands."""
     run_id, findings = state.run_id, state.open_findings
+    if state.broken:
+        return []  # nothing goes on from such a record, and its reason says so
     accept = f"\n  donewhen accept {run_id} --all --reason TEXT" if findings else ""
     undo = f"accept {', '.join(one.id for one in findings)}, or undo what was changed" if findings else ""
     resume = f"{accept}\n  donewhen resume {run_id}"

@@ -126,7 +126,7 @@ def load_settings(
     variables = [(one, environ[one.variable], one.variable) for one in OWN.values() if environ.get(one.variable)]
     environment = _read(variables, warnings, Path(), text=True)
     own = _from_user(user_file or user_settings_file(), root, warnings)
-    user = own.choices.over(Choices(approve="ask" if terminal else "deny", sandbox="auto", network="off"))
+    user = own.choices.over(Choices(approve="ask" if terminal else "deny", sandbox="auto"))
     workspace = Choices()
     if root is not None:
         workspace = capped(_from_workspace(root / "pyproject.toml", user, warnings), own.ceiling, warnings)
@@ -243,7 +243,7 @@ def workspace_choices(
         value = getattr(choices, name)
         if setting.of_workspace == "tighten" and value is not None:
             order = setting.kind.choices
-            if order.index(value) < order.index(getattr(user, name) or order[0]):
+            if order.index(value) < order.index(getattr(user, name) or setting.default or order[0]):
                 warnings.append(_ignored(name, where, "a workspace file may only make it stricter"))
                 choices = replace(choices, **{name: None})
     return choices

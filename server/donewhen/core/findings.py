@@ -65,8 +65,10 @@ def unaccepted(state: RunState) -> str:
     them = "it" if len(known) == 1 else "them"
     said = worker_says(state)
     accept = f'donewhen accept {state.run_id} --all --reason "..."'
+    tried = all(one.finding.kind in TRIAL_FINDINGS for one in known)
+    what = "trials refuse the proof" if tried else "the proof itself was changed"
     return (
-        f"the proof itself was changed, which a person has to settle. Accept {them} with `{accept}`, "
+        f"{what}, which a person has to settle. Accept {them} with `{accept}`, "
         f"or undo {them}; then resume: {listed}{more}{f'.{said}' if said else ''}"
     )
 

@@ -232,6 +232,7 @@ class Choices:
     network: Literal["on", "off"] | None = row(
         kind=choice("on", "off"), default="off",
         meaning="whether contained commands reach the network",
+        more="Worker `command` does unless `off` is said: an agent asks its model itself.",
         of_workspace="tighten", commands=_RUN, group=SAFETY,
     )  # fmt: skip
     sandbox_checks: Literal["off", "on"] | None = row(

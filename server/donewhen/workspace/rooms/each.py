@@ -33,7 +33,7 @@ class EachInARoom:
         line = command if isinstance(command, str) else shlex.join(command)
         granted = replace(self._grants, commands=(*self._grants.commands, line))
         async with self._rooms.open(granted) as room:
-            return await room.processes.run(
+            result = await room.processes.run(
                 command,
                 cwd=cwd,
                 environment=environment,
@@ -43,3 +43,6 @@ class EachInARoom:
                 on_line=on_line,
                 output_limit=output_limit,
             )
+            # Whoever reads what it printed should not look for the reason outside of the room.
+            hint = room.hint(result)
+            return replace(result, output=f"{result.output.rstrip()}\n({hint})\n") if hint else result

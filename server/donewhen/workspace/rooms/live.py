@@ -64,6 +64,7 @@ _NO_NETWORK = re.compile(
     r"|EAI_AGAIN|getaddrinfo|no such host|nodename nor servname|NameResolutionError|ENETUNREACH",
     re.IGNORECASE,
 )
+_NOTHING_LISTENS = re.compile(r"connection refused|ECONNREFUSED|actively refused", re.IGNORECASE)
 _READ_ONLY = re.compile(r"read-only file ?system|EROFS|Errno 30\b|device or resource busy", re.IGNORECASE)
 
 
@@ -252,6 +253,8 @@ class MountedLiveRoom:
             return ""
         if not self._grants.network and _NO_NETWORK.search(result.output):
             return "there is no network in the room that it ran in"
+        if not self._grants.network and _NOTHING_LISTENS.search(result.output):
+            return "there is no network in the room that it ran in: what listens on this machine is out of reach there"
         if _READ_ONLY.search(result.output):
             return (
                 "in the room that it ran in, only the workspace can be changed, and in it not what git and editors keep"
