@@ -69,6 +69,7 @@ RESULTS: Mapping[str, str] = {
     "donewhen.run.status": "{ readonly snapshots: readonly Snapshot[] }",
     "donewhen.run.iteration": "IterationDocument",
     "donewhen.run.file": "{ readonly text: string | null }",
+    "donewhen.run.proposed": "{ readonly before: string | null; readonly after: string | null }",
     "donewhen.run.evidence": "EvidenceDocument",
     "donewhen.run.report": "{ readonly text: string }",
     "donewhen.run.activity": "Activity",

@@ -2,7 +2,6 @@ import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import type { Activity, CommandArguments, CommandName, CommandResults, Snapshot } from './protocol';
 import { Backoff, type Remedy, type ServerCommand, sameCommand, SetupProblem } from './serverCommand';
-import type { ServerClient, ServerState } from './services';
 import type { SnapshotStore } from './snapshots';
 
 /** What a server needs to know when it starts; asked for at each start. */
@@ -25,13 +24,15 @@ export interface Surroundings {
   tell(problem: unknown): void;
 }
 
+export type ServerState = 'stopped' | 'preparing' | 'starting' | 'running' | 'failed';
+
 const STOP_MS = 4_000;
 /** A server on a busy machine, read from a cold disk, answers long before. */
 const START_MS = 30_000;
 const EXECUTE = 'workspace/executeCommand';
 
 /** The language server: started, stopped and restarted one after the other, never two at once. */
-export class Server implements ServerClient, vscode.Disposable {
+export class Server implements vscode.Disposable {
   private readonly stateChanged = new vscode.EventEmitter<ServerState>();
   private readonly started = new vscode.EventEmitter<void>();
   private readonly backoff = new Backoff();
@@ -47,8 +48,10 @@ export class Server implements ServerClient, vscode.Disposable {
 
   private readonly active = new vscode.EventEmitter<Activity>();
 
+  /** What is new of the runs that are followed, step by step. */
   readonly onActivity = this.active.event;
   readonly onDidChangeState = this.stateChanged.event;
+  /** After each start of the server, once the runs that it knows of are among the snapshots. */
   readonly onDidStart = this.started.event;
   state: ServerState = 'stopped';
   /** Why it does not run. */
@@ -64,6 +67,7 @@ export class Server implements ServerClient, vscode.Disposable {
     private readonly log: vscode.LogOutputChannel,
   ) {}
 
+  /** Something of goals is there or looked at: starts the server, unless that was done before. */
   want(): void {
     if (!this.wanted) {
       void this.start();
@@ -104,6 +108,7 @@ export class Server implements ServerClient, vscode.Disposable {
     }
   }
 
+  /** Once the settings that were changed last are taken, whatever that takes: another environment, a restart. */
   settled(): Promise<void> {
     return this.settingsTaken;
   }
@@ -129,6 +134,7 @@ export class Server implements ServerClient, vscode.Disposable {
     this.notify('workspace/didChangeConfiguration', { settings: { donewhen: await this.around.settings() } });
   }
 
+  /** Performs one of the server's commands; waits for a server that is starting. Rejects with a message for people. */
   async request<C extends CommandName>(
     command: C,
     argument: CommandArguments[C],
@@ -140,6 +146,7 @@ export class Server implements ServerClient, vscode.Disposable {
     return client.sendRequest<CommandResults[C]>(EXECUTE, params, ...(token ? [token] : []));
   }
 
+  /** Dropped while no server runs. */
   notify(method: string, params: object): void {
     if (this.client?.isRunning() === true) {
       this.client.sendNotification(method, params).catch((problem: unknown) => {

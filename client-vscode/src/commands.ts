@@ -176,7 +176,13 @@ function actionItem({ context }: Services, action: string, run: Snapshot | undef
 function named({ extension }: vscode.ExtensionContext, command: string): [string, string] {
   const { contributes } = extension.packageJSON as { contributes: { commands: readonly { command: string; title: string; icon?: string }[] } };
   const found = contributes.commands.find((one) => one.command === command);
-  return [found?.title ?? command, /^\$\((.+)\)$/.exec(found?.icon ?? '')?.[1] ?? 'circle'];
+  // In a list of their own, what is short in a menu beside its goal says what it is about.
+  const longer: Readonly<Record<string, string>> = {
+    'donewhen.answer': vscode.l10n.t('Answer Question'),
+    'donewhen.openGoal': vscode.l10n.t('Open the Goal'),
+    'donewhen.waive': vscode.l10n.t('Waive a Requirement'),
+  };
+  return [longer[command] ?? found?.title ?? command, /^\$\((.+)\)$/.exec(found?.icon ?? '')?.[1] ?? 'circle'];
 }
 
 // ------------------------------------------------------------------------------------------ goals and their runs

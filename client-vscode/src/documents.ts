@@ -4,7 +4,6 @@ import { say, told } from './notices';
 import { baseName, messageOf } from './plainText';
 import type { Asked, CommandResults } from './protocol';
 import type { Services } from './services';
-import { patched } from './unifiedDiff';
 
 /** Read-only documents: evidence, files after an iteration, reports, what an interrupt is about. */
 export function registerDocuments(services: Services): vscode.Disposable {
@@ -263,7 +262,7 @@ async function openAsked(services: Services, runId: string, interruptId: string)
     return;
   }
   const { path, extension } = found;
-  if (path !== null && (await proposedText(services, found, { runId, path, side: 'after' })) !== undefined) {
+  if (path !== null && (await services.client.request('donewhen.run.proposed', { runId, interruptId })).after !== null) {
     const side = (of: 'before' | 'after') => vscode.Uri.from(documentUri({ kind: 'proposed', runId, interruptId, side: of, path }));
     const title = vscode.l10n.t('{0} (asked for)', baseName(path));
     await vscode.commands.executeCommand('vscode.diff', side('before'), side('after'), title, { preview: true });
@@ -279,7 +278,11 @@ async function askedText(services: Services, shown: Extract<Shown, { kind: 'inte
     await services.client.request('donewhen.run.status', {});
   }
   const found = askedIn(services, shown.runId, shown.interruptId);
-  const text = shown.kind === 'proposed' ? found && (await proposedText(services, found, shown)) : found?.document;
+  const { runId, interruptId } = shown;
+  const text =
+    shown.kind === 'proposed' && found !== undefined
+      ? (await services.client.request('donewhen.run.proposed', { runId, interruptId }))[shown.side]
+      : found?.document;
   return text ?? vscode.l10n.t('This question has been answered.');
 }
 
@@ -305,28 +308,6 @@ function isOver(services: Services, { input }: vscode.Tab): boolean {
 
 function askedIn({ snapshots }: Services, runId: string, interruptId: string): Asked | undefined {
   return snapshots.get(runId)?.view.asked.find((one) => one.id === interruptId);
-}
-
-interface Proposed {
-  readonly runId: string;
-  readonly path: string;
-  readonly side: 'before' | 'after';
-}
-
-/** A side of the change that is asked for; undefined where the diff isn't about the file as it stands. */
-async function proposedText(services: Services, { document }: Asked, about: Proposed): Promise<string | undefined> {
-  const uri = fileOfRun(services, about);
-  const before = uri === undefined ? undefined : await textOfFile(uri);
-  return before === undefined || about.side === 'before' ? before : patched(before, document);
-}
-
-/** A file that isn't there yet is an empty one. */
-async function textOfFile(uri: vscode.Uri): Promise<string | undefined> {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(await vscode.workspace.fs.readFile(uri));
-  } catch (problem) {
-    return problem instanceof vscode.FileSystemError && problem.code === 'FileNotFound' ? '' : undefined;
-  }
 }
 
 /** Snapshots and tools name files relative to the workspace folder of the goal. */

@@ -683,6 +683,11 @@ export interface RunFileArgument {
   readonly uri: string;
 }
 
+export interface RunProposedArgument {
+  readonly runId: string;
+  readonly interruptId: string;
+}
+
 export interface RunEvidenceArgument {
   readonly runId: string;
   readonly evidenceId: string;
@@ -752,6 +757,7 @@ export interface CommandArguments {
   readonly 'donewhen.run.status': RunStatusArgument;
   readonly 'donewhen.run.iteration': RunIterationArgument;
   readonly 'donewhen.run.file': RunFileArgument;
+  readonly 'donewhen.run.proposed': RunProposedArgument;
   readonly 'donewhen.run.evidence': RunEvidenceArgument;
   readonly 'donewhen.run.report': RunReportArgument;
   readonly 'donewhen.run.activity': RunActivityArgument;
@@ -780,6 +786,7 @@ export interface CommandResults {
   readonly 'donewhen.run.status': { readonly snapshots: readonly Snapshot[] };
   readonly 'donewhen.run.iteration': IterationDocument;
   readonly 'donewhen.run.file': { readonly text: string | null };
+  readonly 'donewhen.run.proposed': { readonly before: string | null; readonly after: string | null };
   readonly 'donewhen.run.evidence': EvidenceDocument;
   readonly 'donewhen.run.report': { readonly text: string };
   readonly 'donewhen.run.activity': Activity;

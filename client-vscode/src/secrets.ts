@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { ServerClient } from './services';
+import type { Server } from './client';
 
 const STORED = 'keys';
 
@@ -30,7 +30,7 @@ export class Secrets {
   }
 
   /** Asks for a key and hands it over, or forgets it. */
-  async ask(client: ServerClient): Promise<void> {
+  async ask(client: Server): Promise<void> {
     const name = await this.chooseName();
     const value = name === undefined ? undefined : await this.askValue(name);
     if (name === undefined || value === undefined) {
@@ -48,7 +48,7 @@ export class Secrets {
    *
    * @returns false where the person leaves.
    */
-  async askMissing(client: ServerClient, models: readonly string[]): Promise<boolean> {
+  async askMissing(client: Server, models: readonly string[]): Promise<boolean> {
     const stored = await this.stored();
     const needed = new Map(models.map((model) => keyOf(model)).filter((key) => key !== undefined));
     for (const [name, provider] of needed) {
@@ -66,7 +66,7 @@ export class Secrets {
     return true;
   }
 
-  private async keep(client: ServerClient, name: string, value: string): Promise<void> {
+  private async keep(client: Server, name: string, value: string): Promise<void> {
     const others = Object.entries(await this.stored()).filter(([stored]) => stored !== name);
     const all = value === '' ? others : [...others, [name, value]];
     await this.storage.store(STORED, JSON.stringify(Object.fromEntries(all)));
@@ -74,7 +74,7 @@ export class Secrets {
   }
 
   /** What another window stored or forgot holds for this one's server too. */
-  follow(client: ServerClient): vscode.Disposable {
+  follow(client: Server): vscode.Disposable {
     let known = new Set<string>();
     const tell = async (): Promise<void> => {
       const all = await this.all();

@@ -1,10 +1,9 @@
 import type { Snapshot } from './protocol';
-import type { Snapshots } from './services';
 
 type Listener = (runId: string | undefined) => void;
 
 /** The newest snapshot of each run, by `sequence`, in the order in which the runs were begun, or went on. */
-export class SnapshotStore implements Snapshots {
+export class SnapshotStore {
   private runs = new Map<string, Snapshot>();
   /** What a server before said: shown until the one of now has told what there is. */
   private former = new Set<string>();
@@ -47,6 +46,7 @@ export class SnapshotStore implements Snapshots {
     this.tell(undefined);
   }
 
+  /** Newest run first. */
   all(): readonly Snapshot[] {
     return [...this.runs.values()].reverse();
   }
@@ -55,10 +55,12 @@ export class SnapshotStore implements Snapshots {
     return this.runs.get(runId);
   }
 
+  /** The newest run or check of a goal file. */
   ofGoal(goalUri: string): Snapshot | undefined {
     return this.all().find((snapshot) => snapshot.goalUri === goalUri);
   }
 
+  /** Told of each change, with the run that changed; undefined where all were replaced. */
   onDidChange(listener: Listener): { dispose(): void } {
     this.listeners.add(listener);
     return { dispose: () => this.listeners.delete(listener) };

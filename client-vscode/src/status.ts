@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import { GOAL_DOCUMENTS } from './goalFiles';
 import type { Snapshot } from './protocol';
-import type { Services, ServerState } from './services';
+import type { ServerState } from './client';
+import type { Services } from './services';
 import { asksElsewhere, mostRelevant } from './snapshots';
 
 /** Where goals and the server stand: in the status bar, beside the language of a goal file, and in `when` clauses. */

@@ -4,7 +4,6 @@ import type { Environment } from './environment';
 import { type Offer, say } from './notices';
 import { harmless, messageOf, sentence } from './plainText';
 import { differenceOf, type Remedy, SetupProblem } from './serverCommand';
-import type { ServerProblem, Troubles } from './services';
 
 /** What the server tells of an error besides its message. */
 interface ErrorData {
@@ -14,6 +13,12 @@ interface ErrorData {
   readonly activeRunId?: string;
   /** Where the goal file has to be changed, from 0. */
   readonly line?: number;
+}
+
+/** What is wrong with the server for as long as it is, and what can be done about it, the likeliest first. */
+interface ServerProblem {
+  readonly message: string;
+  readonly offers: readonly Offer[];
 }
 
 export function dataOf(problem: unknown): ErrorData {
@@ -43,7 +48,7 @@ export async function onGoal<T>(goalUri: unknown, work: () => Promise<T>): Promi
 }
 
 /** How problems are told: a sentence, and buttons for what can be done about it. */
-export class Trouble implements Troubles {
+export class Trouble {
   /** The problem whose message stands there and waits for an answer. */
   private telling: string | undefined;
   private toldVersion: string | undefined;

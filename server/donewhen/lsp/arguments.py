@@ -185,6 +185,11 @@ class RunFile(Strict):
     uri: str
 
 
+class RunProposed(Strict):
+    run_id: str
+    interrupt_id: str
+
+
 class RunEvidence(Strict):
     """`show` also opens the evidence's file in the editor, where the editor can be asked to."""
 

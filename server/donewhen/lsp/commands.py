@@ -16,7 +16,7 @@ from donewhen.lsp.advice import preflight
 from donewhen.lsp.goal_commands import amend_goal, check_goal, clear_goal, detect_checks, propose_goals, set_goal
 from donewhen.lsp.goal_places import goal_place
 from donewhen.lsp.places import locate, required_path
-from donewhen.lsp.reading_commands import activity, answer_in_chat, evidence, file_text, iteration, report
+from donewhen.lsp.reading_commands import activity, answer_in_chat, evidence, file_text, iteration, proposed, report
 from donewhen.lsp.run_folders import folder_of
 from donewhen.lsp.snapshots import snapshot_json
 from donewhen.lsp.strictness import Strict, read
@@ -111,7 +111,7 @@ async def hint(session: Session, argument: a.RunHint) -> dict[str, Any]:
     """Says something to the worker unasked."""
     folder = await folder_of(session, argument.run_id)
     when = await folder.runs.hint(argument.run_id, argument.text)
-    return {"when": when, "message": _READ[when]}
+    return {"when": when, "message": _READ[when]} if session.profile.views else {"when": when}
 
 
 _READ = {
@@ -239,6 +239,7 @@ COMMANDS: Mapping[str, Command[Any]] = {
     "donewhen.run.status": Command(a.RunStatus, status),
     "donewhen.run.iteration": Command(a.RunIteration, iteration),
     "donewhen.run.file": Command(a.RunFile, file_text),
+    "donewhen.run.proposed": Command(a.RunProposed, proposed),
     "donewhen.run.evidence": Command(a.RunEvidence, evidence),
     "donewhen.run.report": Command(a.RunReport, report),
     "donewhen.run.activity": Command(a.RunActivity, activity),

@@ -85,6 +85,7 @@ COMMANDS = (
     "donewhen.run.status",
     "donewhen.run.iteration",
     "donewhen.run.file",
+    "donewhen.run.proposed",
     "donewhen.run.evidence",
     "donewhen.run.report",
     "donewhen.run.activity",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -11,6 +13,8 @@ from donewhen.core.errors import UnknownName, UsageError
 from donewhen.lsp.places import locate, required_path
 from donewhen.lsp.protocol import ClientSilent
 from donewhen.lsp.run_folders import folder_of
+from donewhen.regular import read_bytes
+from donewhen.wire.patching import patched
 from donewhen.wire.plain import plain_evidence, plain_iteration
 from donewhen.wire.reports import cited, render
 
@@ -33,6 +37,30 @@ async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
     if place is None:
         raise JsonRpcInvalidParams("uri: the file is not in the workspace folder of the run")
     return {"text": await folder.runs.file_at(argument.run_id, argument.iteration, place.path)}
+
+
+async def proposed(session: Session, argument: a.RunProposed) -> dict[str, str | None]:
+    """The file that a question asks to change, as it is and as it would be; null where the change isn't about the
+    file as it stands. A file that isn't there yet is an empty one."""
+    folder = await folder_of(session, argument.run_id)
+    view = await folder.runs.view(argument.run_id)
+    asked = next((one for one in view.state.interrupts if one.id == argument.interrupt_id), None)
+    path = None if asked is None else asked.input.get("path")
+    inside = isinstance(path, str) and ".." not in Path(path).parts
+    place = locate(folder.root / str(path), (folder.root,)) if inside else None
+    if asked is None or place is None:
+        return {"before": None, "after": None}
+    before = await asyncio.to_thread(_text, place.absolute)
+    return {"before": before, "after": None if before is None else patched(before, asked.preview)}
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return read_bytes(path).decode()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 async def evidence(session: Session, argument: a.RunEvidence) -> dict[str, Any]:
