@@ -92,6 +92,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str, str]]
     return found
 
 
+@pytest.mark.slow
 @needs("sh")
 def test_the_tutorial_prints_what_stands_below_its_commands(told: list[tuple[str, str, str]]) -> None:
     """Each line that is shown begins a line of the output, in that order; some that come between are left out."""
@@ -102,6 +103,7 @@ def test_the_tutorial_prints_what_stands_below_its_commands(told: list[tuple[str
             assert any(one.startswith(line) for one in lines), f"{commands}\ndid not print {line!r} there:\n{printed}"
 
 
+@pytest.mark.slow
 @needs("sh")
 def test_no_command_of_the_tutorial_fails_unsaid(told: list[tuple[str, str, str]]) -> None:
     for commands, _, printed in told:
