@@ -179,6 +179,7 @@ def _bare(lines: list[str]) -> list[str]:
         ("- a\n  - b\n  more\n", "- a\n    - b\n    more\n"),
         ("- a\n\n  ```toml\n  x = 1\n  ```\n", "- a\n\n    ```toml\n    x = 1\n    ```\n"),
         ("```sh\n- a\n```\n", "```sh\n- a\n```\n"),
+        ("1. a\n   b\n\n   c\n", "1. a\n    b\n\n    c\n"),
         ("- a\n\ntext\n  more\n", "- a\n\ntext\n  more\n"),
         ("| `a\\|b` | c\\|d |\n", "| `a|b` | c\\|d |\n"),
         ("[a](../README.md) [b](protocol.md)\n",
