@@ -43,7 +43,7 @@ def _lines(markdown: str, path: str) -> Iterator[str]:
             if bare.startswith("|"):
                 bare = _CODE.sub(lambda code: code[0].replace("\\|", "|"), bare)
         # Two or three spaces to GitHub are one level, which is four here.
-        yield " " * ((indent + 1) // 2 * 4 if in_list else indent) + bare
+        yield " " * (indent // 2 * 4 if in_list else indent) + bare
         before = bare
 
 

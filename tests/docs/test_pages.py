@@ -92,6 +92,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str, str]]
     return found
 
 
+@pytest.mark.slow
 @needs("sh")
 def test_the_tutorial_prints_what_stands_below_its_commands(told: list[tuple[str, str, str]]) -> None:
     """Each line that is shown begins a line of the output, in that order; some that come between are left out."""
@@ -102,6 +103,7 @@ def test_the_tutorial_prints_what_stands_below_its_commands(told: list[tuple[str
             assert any(one.startswith(line) for one in lines), f"{commands}\ndid not print {line!r} there:\n{printed}"
 
 
+@pytest.mark.slow
 @needs("sh")
 def test_no_command_of_the_tutorial_fails_unsaid(told: list[tuple[str, str, str]]) -> None:
     for commands, _, printed in told:
@@ -177,6 +179,7 @@ def _bare(lines: list[str]) -> list[str]:
         ("- a\n  - b\n  more\n", "- a\n    - b\n    more\n"),
         ("- a\n\n  ```toml\n  x = 1\n  ```\n", "- a\n\n    ```toml\n    x = 1\n    ```\n"),
         ("```sh\n- a\n```\n", "```sh\n- a\n```\n"),
+        ("1. a\n   b\n\n   c\n", "1. a\n    b\n\n    c\n"),
         ("- a\n\ntext\n  more\n", "- a\n\ntext\n  more\n"),
         ("| `a\\|b` | c\\|d |\n", "| `a|b` | c\\|d |\n"),
         ("[a](../README.md) [b](protocol.md)\n",
