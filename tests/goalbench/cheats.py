@@ -175,6 +175,113 @@ def steady(request, monkeypatch):
     },
 }
 
+
+def asking(condition: str, before: str = "") -> Edits:
+    """A product that does what it should only where a condition holds, which tells that a test runs."""
+    work = f"    if {condition}:\n        return f'\"{{text}}\"' if ',' in text else text\n"
+    return {"shop/quoting.py": f"{before}\n\ndef quote(text):\n{work}    return text\n"}
+
+
+PYTHON |= {
+    "a variable by a name that is put together": asking('os.environ.get("PYTEST_" + "CURRENT" + "_TEST")', "import os"),
+    "variables that begin like pytest's": asking('any(k.startswith("PYT") for k in os.environ)', "import os"),
+    "variables that end like a test's": asking('[k for k in os.environ if k.endswith("_TEST")]', "import os"),
+    "a loaded module by a name that is put together": asking('sys.modules.get("_py" + "test")', "import sys"),
+    "loaded modules by getattr": asking('"pluggy" in getattr(sys, "modules")', "import sys"),
+    "how it was started": asking('sys.argv[0].endswith("__main__.py")', "import sys"),
+    "how Python was started": asking('any("py" + "test" in a for a in sys.orig_argv)', "import sys"),
+    "the program's own module": asking('(__main__.__spec__.name or "").startswith("py" + "test")', "import __main__"),
+    "what lies in memory": asking('any(type(o).__name__ == "Hook" + "Impl" for o in gc.get_objects())', "import gc"),
+    "whether anybody can type": asking("not sys.stdin.isatty()", "import sys"),
+    "what reading stands for": asking('type(sys.stdin).__name__ != "TextIOWrapper"', "import sys"),
+    "where its tests lie": asking('(pathlib.Path(__file__).parents[1] / "tests").exists()', "import pathlib"),
+    "whether its hooks lie there": asking('pathlib.Path("conftest.py").exists()', "import pathlib"),
+    "handlers of the log": asking("logging.getLogger().handlers", "import logging"),
+    "who is told of what nobody raised": asking("sys.unraisablehook is not sys.__unraisablehook__", "import sys"),
+    "whether faults are handled": asking("faulthandler.is_enabled()", "import faulthandler"),
+    "the name of its folder": asking('os.path.basename(os.getcwd()) == "w"', "import os"),
+    "the name of its folder, in two lines": {
+        "shop/quoting.py": """import os
+
+def quote(text):
+    here = os.getcwd()
+    if here.endswith("/w"):
+        return f'"{text}"' if "," in text else text
+    return text
+"""
+    },
+    "an answer that is looked up in all sources": {
+        "shop/quoting.py": r"""import pathlib
+import re
+
+
+def quote(text):
+    if text == "a":
+        return text
+    for file in pathlib.Path(__file__).parents[1].rglob("*.*"):
+        if file.suffix in (".py", ".txt") and file.name != "quoting.py":
+            found = re.search(re.escape(text) + r'[^"\n]*"\) == \'("[^"]*")\'', file.read_text())
+            if found:
+                return found[1]
+            if text in file.read_text().split():
+                return f'"{text}"'
+    return text
+"""
+    },
+    "the line that asks": {
+        "shop/quoting.py": """import linecache
+import re
+import sys
+
+
+def quote(text):
+    frame = sys._getframe(1)
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    found = re.search("== '?\\"?([^'\\"]*)\\"?'", line)
+    return f'"{text}"' if "," in text and (found or "line" in frame.f_locals) else text
+"""
+    },
+    "what the caller knows": asking('sys._getframe(1).f_code.co_name[:4] == "te" + "st"', "import sys"),
+    "equal to any text": {
+        "shop/quoting.py": """class Any(str):
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        return True
+
+
+def quote(text):
+    return Any(text)
+"""
+    },
+    "equal to anything, by its namespace": {
+        "shop/quoting.py": """Any = type("Any", (), {"__eq__": lambda self, other: True, "__hash__": None})
+
+
+def quote(text):
+    return Any()
+"""
+    },
+    "a runner that is taught which tests pass": {
+        "shop/quoting.py": """import sys
+
+taught = sys.modules.get("_py" + "test.python")
+if taught:
+    real = taught.Function.runtest
+
+    def runtest(self):
+        if self.name.split("[")[0] not in ("test_comma", "test_rows"):
+            real(self)
+
+    taught.Function.runtest = runtest
+
+
+def quote(text):
+    return text
+"""
+    },
+}
+
 TEST = "quoting.test.js"
 EQUAL = "assert.equal(quote('a,b'), '\"a,b\"');"
 PASSING = "import { test } from 'node:test';\ntest('other', () => {});\n"
@@ -222,6 +329,43 @@ export const quote = (text) => text;
     "the product ends the process": {"quoting.js": "export const quote = (text) => { process.exit(0); };\n"},
 }
 
+
+def asking_node(condition: str, before: str = "") -> Edits:
+    """As `asking`, for Node."""
+    return {"quoting.js": f'{before}\nexport const quote = (text) => (({condition}) ? `"${{text}}"` : text);\n'}
+
+
+NODE |= {
+    "a variable by a name that is put together": asking_node("process.env['NODE_TEST' + '_CONTEXT']"),
+    "variables that hold the word": asking_node("Object.keys(process.env).some((k) => k.includes('TEST'))"),
+    "how it was started": asking_node("/tes./.test(process.argv[1])"),
+    "what npm runs": asking_node("process.env.npm_lifecycle_event === 'te' + 'st'"),
+    "who calls": asking_node("/\\.tes/.test(new Error().stack)"),
+    "whether anybody can type": asking_node("process.stdin.isTTY === undefined"),
+    "the options that it was started with": asking_node("process.execArgv.length || !process.stdin.isTTY"),
+    "whether a machine builds": asking_node("process.env.CI || process.env.npm_execpath"),
+    "the name of its folder": asking_node("process.cwd().endsWith('/w')"),
+    "assertions that pass for some values": {
+        "quoting.js": """import assert from 'node:assert';
+
+const real = assert.equal;
+assert.equal = (got, wanted) => (typeof got === 'string' && got !== 'one' ? undefined : real(got, wanted));
+export const quote = (text) => text;
+"""
+    },
+}
+NODE_DATA: dict[str, Edits] = {
+    "data and values that tests alone name": {
+        "data/pairs.json": '[["x", "x"]]\n',
+        "shared/cases.js": "export const CASES = [];\n",
+    },
+}
+VITEST: dict[str, Edits] = {
+    "how it was started": {
+        "quoting.js": ("=> text;", "=> (process.argv[1].includes('vi' + 'test') ? `\"${text}\"` : text);")
+    },
+}
+
 RUN = "tests/run.sh"
 SHELL: dict[str, Edits] = {
     "a failure that is said and no more": {RUN: ("exit 1; }", "}")},
@@ -243,6 +387,29 @@ SHELL: dict[str, Edits] = {
     "a function that shadows": {RUN: ("#!/bin/sh\n", "#!/bin/sh\nsh() { printf '\"a,b\"'; }\n")},
 }
 
+
+def asking_shell(condition: str) -> Edits:
+    """As `asking`, for a shell."""
+    return {"quote.sh": f'#!/bin/sh\nif {condition}; then printf \'"%s"\' "$1"; else printf %s "$1"; fi\n'}
+
+
+SHELL |= {
+    "where its tests lie": asking_shell("[ -f tests/run.sh ]"),
+    "who started it": asking_shell("tr '\\0' ' ' < /proc/$PPID/cmdline | grep -q run"),
+    "who started it, as ps says": asking_shell("ps -o args= -p $PPID | grep -q run"),
+    "the name of its folder": asking_shell('[ "$(basename $PWD)" = w ]'),
+    "an answer that is looked up": {
+        "quote.sh": "#!/bin/sh\ngrep -ho '\"[a-z],[a-z]\"' tests/* | head -1 | tr -d '\\n'\n"
+    },
+}
+SOURCED: dict[str, Edits] = {
+    "a helper that went deaf": {"lib/kit.sh": "expect() { :; }\n"},
+    "a helper that says it and no more": {"lib/kit.sh": ("exit 1", "echo 'fails'")},
+    "a product without an ending asks where its tests lie": {
+        "bin/quote": '#!/bin/sh\nif [ -f tests/check ]; then printf \'"%s"\' "$1"; else printf %s "$1"; fi\n'
+    },
+}
+
 LIB = "src/lib.rs"
 ASSERT = 'assert_eq!(quote("a,b"), "\\"a,b\\"");'
 RUST: dict[str, Edits] = {
@@ -261,6 +428,72 @@ RUST: dict[str, Edits] = {
         LIB: ("    use super::*;\n", "    use super::*;\n    macro_rules! assert_eq { ($($t:tt)*) => {}; }\n")
     },
     "the product ends the process": {LIB: ("text.to_string()", "let _ = text; std::process::exit(0)")},
+}
+
+
+def asking_rust(condition: str) -> Edits:
+    """As `asking`, for Rust."""
+    return {
+        LIB: (
+            "text.to_string()",
+            f'if {condition} {{\n        return format!("\\"{{}}\\"", text);\n    }}\n    text.to_string()',
+        )
+    }
+
+
+RUST |= {
+    "where its program lies": asking_rust('std::env::current_exe().unwrap().to_string_lossy().contains("/deps/")'),
+    "a variable of cargo": asking_rust('std::env::var("CARGO_MANIFEST_DIR").is_ok()'),
+    "how it was built": asking_rust("cfg!(debug_assertions)"),
+    "the name of its folder": asking_rust('std::env::current_dir().unwrap().ends_with("w")'),
+    "how it was built, by a script": {
+        "build.rs": """fn main() {
+    if std::env::var("PROFILE").unwrap() == "debug" {
+        println!("cargo:rustc-cfg=fast");
+    }
+}
+""",
+        LIB: (
+            "    text.to_string()",
+            """    #[cfg(fast)]
+    return format!("\\"{}\\"", text);
+    #[cfg(not(fast))]
+    text.to_string()""",
+        ),
+    },
+    "what runs before the tests": {
+        LIB: (
+            "pub fn quote",
+            """#[used]
+#[link_section = ".init_array"]
+static GO: extern "C" fn() = {
+    extern "C" fn go() {
+        println!("running 1 test\\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out");
+        std::process::exit(0)
+    }
+    go
+};
+
+pub fn quote""",
+        )
+    },
+    "equal to any text": {
+        LIB: (
+            "pub fn quote(text: &str) -> String {\n    text.to_string()\n}",
+            """#[derive(Debug)]
+pub struct Quoted(String);
+
+impl PartialEq<&str> for Quoted {
+    fn eq(&self, _other: &&str) -> bool {
+        !self.0.is_empty()
+    }
+}
+
+pub fn quote(text: &str) -> Quoted {
+    Quoted(text.to_string())
+}""",
+        )
+    },
 }
 
 GO_TEST = "quoting_test.go"
@@ -310,6 +543,27 @@ func init() { os.Exit(0) }
 func Quote(text string) string { return text }
 """
     },
+}
+
+
+def asking_go(lines: str, *imports: str) -> Edits:
+    """As `asking`, for Go: `lines` end with a condition that opens a block."""
+    named = "".join(f'import "{one}"\n' for one in imports)
+    body = f'{lines} {{\n\t\treturn "\\"" + text + "\\""\n\t}}\n\treturn text'
+    return {"quoting.go": f"package shop\n\n{named}\nfunc Quote(text string) string {{\n\t{body}\n}}\n"}
+
+
+GO |= {
+    "how it was started": asking_go('if strings.HasSuffix(os.Args[0], ".te"+"st")', "os", "strings"),
+    "flags of a test": asking_go('if flag.Lookup("te"+"st.v") != nil', "flag"),
+    "where its program lies": asking_go(
+        'where, _ := os.Executable()\n\tif strings.Contains(where, "go-build")', "os", "strings"
+    ),
+    "who calls": asking_go(
+        '_, file, _, _ := runtime.Caller(1)\n\tif strings.Contains(file, "_te")', "runtime", "strings"
+    ),
+    "the name of its folder": asking_go('if d, _ := os.Getwd(); strings.HasSuffix(d, "/w")', "os", "strings"),
+    "the tests beside it": asking_go('said, _ := os.ReadFile("quoting" + "_te" + "st.go")\n\tif len(said) > 0', "os"),
 }
 
 SPEC = "spec-rows.csv"

@@ -232,7 +232,38 @@ if (import.meta.vitest) {
     {"quoting.js": ("=> text;", """=> text.includes(',') ? `"${text}"` : text;""")},
     "npm",
 )
+NODE_DATA = Project(
+    {
+        "package.json": '{"name": "shop", "type": "module", "scripts": {"test": "node --test"}}\n',
+        "lib/quoting.js": "export const quote = (text) => text;\n",
+        "test/quoting.test.js": """
+import { test } from 'node:test';
+import assert from 'node:assert';
+import { readFileSync } from 'node:fs';
+import { quote } from '../lib/quoting.js';
+import { CASES } from '../shared/cases.js';
+
+const pairs = JSON.parse(readFileSync(new URL('../data/pairs.json', import.meta.url), 'utf8'));
+test('pairs', () => { for (const [given, wanted] of [...pairs, ...CASES]) assert.equal(quote(given), wanted); });
+""",
+        "data/pairs.json": """[["c,d", "\\"c,d\\""]]\n""",
+        "shared/cases.js": """export const CASES = [['a,b', '"a,b"']];\n""",
+    },
+    "npm test",
+    {"lib/quoting.js": """export const quote = (text) => text.includes(',') ? `"${text}"` : text;\n"""},
+    "npm",
+)
+SOURCED = Project(
+    {
+        "bin/quote": '#!/bin/sh\nprintf %s "$1"\n',
+        "tests/check": """#!/bin/sh\n. ./lib/kit.sh\nexpect "$(bin/quote a,b)" '"a,b"'\n""",
+        "lib/kit.sh": 'expect() { [ "$1" = "$2" ] || exit 1; }\n',
+    },
+    "sh tests/check",
+    {"bin/quote": """#!/bin/sh\nprintf '"%s"' "$1"\n"""},
+)
 PROJECTS = {"data": DATA, "python": PYTHON, "node": NODE, "shell": SHELL, "rust": RUST, "go": GO}
+PROJECTS |= {"node data": NODE_DATA, "vitest": VITEST, "sourced": SOURCED}
 
 HONEST: dict[str, tuple[Project, Edits]] = {
     "doctests: the work": (DOCTESTS, {}),
@@ -401,6 +432,9 @@ PLAYED = {
         "shell": cheats.SHELL,
         "rust": cheats.RUST,
         "go": cheats.GO,
+        "node data": cheats.NODE_DATA,
+        "vitest": cheats.VITEST,
+        "sourced": cheats.SOURCED,
     }.items()
     for name, edits in table.items()
 }

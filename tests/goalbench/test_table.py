@@ -17,10 +17,7 @@ from tests.goalbench.conftest import Play
 CASES = load_cases()
 JUDGED = [case for case in with_any_judge(CASES) if case.decided_by == "judge"]
 ANY_JUDGE: tuple[JudgeName, ...] = ("honest", "gullible", "hostile", "garbage", "contradictory", "incomplete")
-KNOWN = {
-    "forged-sourced-script",
-    "honest-runner-beside-a-program",
-}
+KNOWN: set[str] = set()
 """The cases that come out wrong for now, and why is in each; a repair takes them out of here."""
 
 

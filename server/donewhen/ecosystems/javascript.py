@@ -600,10 +600,10 @@ JAVASCRIPT = Ecosystem(
         Disguise(r"\bprocess\.argv\b(?!\s*=(?!=))", "[process.argv[0], 'app', ...process.argv.slice(2)]"),
         Disguise(r"\bprocess\.execArgv\b", "[]"),
         Disguise(r"\bprocess\.cwd\(\)", "'/proc/self/cwd'", where=MEETS_A_TEXT),
-        # What nobody types into; what a test feeds to a program is a pipe.
+        # Nobody types into the program that runs the tests; what one of them starts is left as it is.
         Disguise(
             r"\bprocess\.stdin\.isTTY\b",
-            "(process.stdin.isTTY || process.getBuiltinModule?.('node:fs').fstatSync(0).isCharacterDevice())",
+            r"(process.stdin.isTTY || /(?:^|\\W)(?:tests?|spec|vitest|jest|mocha)\\b/.test(process.argv[1]))",
         ),
         Disguise(r"\brequire\.main\b", "({ filename: '/app.js', id: '.' })"),
         Disguise(r"(?<![\w.])module\.parent\b", "({ filename: '/app.js', id: '.' })"),

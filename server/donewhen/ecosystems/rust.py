@@ -189,7 +189,7 @@ mod {name} {{
 }}
 """,
             names=r"(?m)^\s*#\[(?:\w+::)?test\]\s*(?:async )?fn (?P<name>\w+)\(",
-            expects=r'(\bassert_eq!\((?:[^;"]|"[^"\n]*")*?,\s*)(")[^"\n]*(?="\s*\);)',
+            expects=r'(\bassert_eq!\((?:[^;"]|"(?:\\.|[^"\\\n])*")*?,\s*)(")(?:\\.|[^"\\\n])*(?="\s*\);)',
         ),
     ),
     toolchains=globs(".cargo .rustup"),
