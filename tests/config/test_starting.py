@@ -277,7 +277,7 @@ async def test_a_check_of_a_plugin_is_run_by_it(place: Path) -> None:
     assert checker.environment(Check.of("check:there a")) != checker.environment(Check.of("make"))
     unknown = await checker.run(Check.of("check:other a"), timeout=5, token="t")
     assert unknown.outcome is Outcome.NOT_RUN
-    assert "no plugin brings the check check:other (those that are there: there)" in unknown.reason
+    assert "no plugin provides the check check:other (available: there)" in unknown.reason
 
 
 async def test_a_check_of_a_plugin_that_is_broken_is_no_pass(place: Path) -> None:

@@ -71,7 +71,7 @@ def live_at(folder: Path, kind: str) -> Live:
 @pytest.fixture(params=("plain", *CONTAINED))
 def live(request: pytest.FixtureRequest, tmp_path: Path) -> Live:
     if request.param != "plain" and sys.platform != "linux":
-        pytest.skip("rooms for commands are Linux's")
+        pytest.skip("rooms for commands need Linux")
     return live_at(tmp_path, str(request.param))
 
 

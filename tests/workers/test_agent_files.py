@@ -180,7 +180,7 @@ async def test_unsaved_text_in_an_editor_is_what_stands_there(agent: Agent) -> N
     assert "nobody saved" in read
     assert "on disk\n" not in read
     for text in (wrote, edited):
-        assert text.startswith("error: a person has unsaved changes of a.py")
+        assert text.startswith("error: a person has unsaved changes to a.py")
         assert "in the editor" in text
     assert agent.text("a.py") == "on disk\n"
 

@@ -78,8 +78,8 @@ class FolderPlugins:
         found = self._of(options).judges.get(options.judge)
         if found is None:
             raise UsageError(
-                f"no plugin here brings the judge {options.judge}: install it, or, where a program started the run, "
-                "let it go on there (donewhen.resume_goal)"
+                f"no plugin here provides the judge {options.judge}: install it, or, if a program started the run, "
+                "resume it from there (donewhen.resume_goal)"
             )
         made = found.record.make(options)
         judge = judge_of(made)
@@ -112,7 +112,7 @@ class FolderPlugins:
             missing = [name for name in frozen if name not in found.names and name not in off]
             if missing:
                 raise UsageError(
-                    f"this run began with the plugin {', '.join(missing)}, which isn't there any more: install it "
+                    f"this run began with the plugin {', '.join(missing)}, which is no longer available: install it "
                     "again, or name it in `plugins_off` of your settings"
                 )
             new = set(found.names) - set(frozen)

@@ -396,4 +396,4 @@ class NoGoalFiles:
     """`ports.GoalFiles` where there is no folder to look in."""
 
     def load(self, path: str) -> Goal:
-        raise GoalFileError(f"the goal file {path} is in no workspace: give workspace=FOLDER")
+        raise GoalFileError(f"the goal file {path} is not in a workspace: give workspace=FOLDER")

@@ -64,7 +64,7 @@ class Knowledge:
     installed: Callable[[], bool] = _installed
     facts: Facts = _here
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ
-    hindrance: Callable[[], str] = lambda: "nobody has tried to open a room"
+    hindrance: Callable[[], str] = lambda: "opening a room has not been tried yet"
     """Why what a worker runs can't be contained here; empty where it can."""
 
 
@@ -173,8 +173,11 @@ def _contained(
     if not why:
         return replace(options, contained=True, network=settings.network or worker == "command"), []
     if promised:
-        raise UsageError(f"sandbox on: no room can be opened here: {why}. What to do: donewhen doctor")
-    message = f"commands are not contained, and ask: no room can be opened here: {why}. What to do: donewhen doctor"
+        raise UsageError(f"sandbox on: no room can be opened here: {why}. `donewhen doctor` says what to do")
+    message = (
+        f"commands are not contained, and need approval: no room can be opened here: {why}. `donewhen "
+        "doctor` says what to do"
+    )
     return options, [RunWarning("not_sandboxed", message)]
 
 

@@ -256,7 +256,7 @@ def _claimed(state: TurnState, text: object) -> TurnResult:
 
 def _answered(returned: Any) -> TurnResult:
     if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
-        error = "the worker returned a generator: let it return what it yields, put together"
+        error = "the worker returned a generator: have it collect what it yields and return that"
         return TurnResult(error=error, summary=error)
     text = as_text(returned)
     if not text.strip():

@@ -204,7 +204,7 @@ def _to_go_on(state: RunState) -> list[str]:
         return [f"nothing is lost; {undo}, and go on:{resume}"]
     advice = {
         "stalled": "the worker repeats itself: change the goal, the files or what it works with",
-        "blocked": "clear away what it is blocked by",
+        "blocked": "remove what blocks it",
         "impossible": "change the goal, if it can be done otherwise",
         "crashed": "mend what failed",
     }.get(state.status or "", "")

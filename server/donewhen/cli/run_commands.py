@@ -119,7 +119,9 @@ async def _refuse_other_models(call: Call, runs: Runs) -> None:
         raise UsageError(f"run {state.run_id} {was} and keeps it: leave --model out, or start a new run")
     if judges and judges != (judging.models if judging is not None else None):
         was = f"is judged by {state.options.judge}" if judging is not None else "has no judge"
-        raise UsageError(f"run {state.run_id} {was}, and that stays: leave --judge-model out, or start a new run")
+        raise UsageError(
+            f"run {state.run_id} {was}, and that can't change: leave --judge-model out, or start a new run"
+        )
 
 
 async def _to_resume(call: Call, runs: Runs) -> RunState | None:

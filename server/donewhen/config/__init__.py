@@ -301,7 +301,7 @@ def _read(
     for setting, value, where in said:
         values[setting.name] = read_setting(setting, value, where, folder, text=text)
         if values[setting.name] == UNLIMITED:
-            message = f"{setting.name} is unlimited ({where}): nothing but you ends it there"
+            message = f"{setting.name} is unlimited ({where}): this limit never ends a run"
             warnings.append(SettingWarning("unlimited", message))
     return choices_of(values)
 

@@ -123,7 +123,7 @@ def _rejoined(
 
 
 def _doubtful(path: str) -> Divided:
-    doubt = f"{path} holds tests among its code, and nothing here tells which of the two changed"
+    doubt = f"{path} contains both tests and product code, and nothing here tells which of the two changed"
     return Divided(path, True, True, original=Same(), reverted=Before(), doubt=doubt)
 
 

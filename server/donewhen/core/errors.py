@@ -155,7 +155,8 @@ class LedgerTooNew(LedgerError):
 
 
 CHANGED_BY_OTHERS = (
-    "the record was changed by something other than Done When. It is left as it is and stops nothing else: to pursue "
+    "the record was changed by something other than Done When. It is left as it is, and nothing else is "
+    "affected: to pursue "
     "its goal, start a new run"
 )
 

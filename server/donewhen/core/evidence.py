@@ -155,9 +155,12 @@ class EditorReport:
         if not self.forwarded:
             return "no editor forwards its diagnostics here"
         if self.unsaved:
-            return f"there is unsaved text in {_listed(self.unsaved)}, and the editor speaks of that: save it"
+            return (
+                f"there is unsaved text in {_listed(self.unsaved)}, which is what the editor's "
+                "diagnostics are about: save it"
+            )
         if self.outdated:
-            return f"the editor has not looked at the present text of {_listed(self.outdated)} yet"
+            return f"the editor has not looked at the current text of {_listed(self.outdated)} yet"
         if not self.settled:
             return "the editor's diagnostics went on changing"
         if self.files == 0:
@@ -312,7 +315,9 @@ class Evidence:
 def check_evidence(evidence: Sequence[Observation], about: str) -> None:
     """Raises UsageError for what is no evidence, or none of a goal about this."""
     if isinstance(evidence, str | Mapping) or not isinstance(evidence, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
-        raise UsageError(f"evidence is a sequence: evidence=[...]; it is {type(cast('object', evidence)).__name__}")
+        raise UsageError(
+            f"evidence must be a sequence, evidence=[...]; it is {type(cast('object', evidence)).__name__}"
+        )
     if any(isinstance(one, Mapping) for one in evidence):
         raise UsageError("messages are claims, not evidence: give them as `messages`")
     if not all(isinstance(one, Observation) for one in evidence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked

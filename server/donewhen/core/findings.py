@@ -28,7 +28,7 @@ def finding_diff(path: str, before: bytes | None, after: bytes | None, limit: in
         return ""
     texts = [_text(content) for content in (before, after)]
     if None in texts:
-        return f"{path} holds no text, and was {_happened(before, after)}"
+        return f"{path} is not a text file, and was {_happened(before, after)}"
     old, new = (text.splitlines() for text in texts if text is not None)
     names = ("/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}")
     return keep_ends("\n".join(difflib.unified_diff(old, new, *names, lineterm="", n=CONTEXT_LINES)), limit)

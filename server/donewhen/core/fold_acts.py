@@ -36,7 +36,7 @@ def told(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
         case e.RequirementDisputed(requirement_id=key, reason=reason):
             return f"disputed {label(key)}", reason
         case e.FindingAccepted(finding_id=finding, reason=reason, undo=undo):
-            return f"{'took back that' if undo else 'accepted'} {finding}{' was accepted' if undo else ''}", reason
+            return f"{'took back the acceptance of' if undo else 'accepted'} {finding}", reason
         case e.InterruptAnswered(interrupt_id=asked, answer=answer):
             said = answer.text or answer.reason
             if asked == UNASKED:

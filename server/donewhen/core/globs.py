@@ -89,13 +89,13 @@ def _unbalanced(glob: str) -> bool:
 _FAULTS: tuple[tuple[Callable[[str], bool], str], ...] = (
     (
         lambda glob: any(ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 for character in glob),
-        "holds a control character: remove it",
+        "contains a control character: remove it",
     ),
     (
         lambda glob: glob.startswith(("/", "~")) or bool(_DRIVE.match(glob)),
         "is absolute: write it relative to the workspace folder",
     ),
-    (lambda glob: "\\" in glob, "holds a backslash: separate folders with `/`"),
+    (lambda glob: "\\" in glob, "contains a backslash: separate folders with `/`"),
     (lambda glob: ".." in glob.split("/"), "leads out of the workspace: remove `..`"),
     (lambda glob: glob.startswith("!"), "starts with `!`: globs can't be negated here"),
     (_unbalanced, "has a `[` that is never closed: add `]`"),

@@ -74,12 +74,12 @@ def moved(baseline: IntegrityFacts, now: IntegrityFacts, paths: Collection[str])
 
 
 def baseline_warnings(goal: Goal) -> tuple[RunWarning, ...]:
-    """The goal is its person's: a command in it that passes whatever it checks is a warning, not a finding."""
+    """The goal is its person's: a command in it that passes no matter what it checks is a warning, not a finding."""
     return tuple(
         RunWarning(
             "masked_check",
-            f"`{check.command}` passes whatever it checks ({', '.join(names)}): it proves little. "
-            "Take that out of the goal's command if it is not meant.",
+            f"`{check.command}` passes no matter what it checks ({', '.join(names)}): it proves little. "
+            "Remove that from the goal's command if it is not intended.",
         )
         for check in goal.checks
         if check.kind == "command" and (names := swallowed(check.command))
@@ -142,13 +142,13 @@ def _compare_settings(before: Iterable[FileFact], after: Iterable[FileFact]) -> 
         if was is not None and was.digest != current.digest:
             change = "added" if not was.digest else "deleted" if not current.digest else "changed"
             installed = "node_modules/" in current.path
-            what = "it is part of a test runner" if installed else "tools that check things are told by it what to do"
+            what = "it is part of a test runner" if installed else "it tells tools that check things what to do"
             message = f"{current.path} was {change}: {what}."
             yield finding("environment", current.path, "", 0, message, digest_of("settings", current.digest))
 
 
 def _environment_message(path: str, change: str) -> str:
-    return f"{path} was {change}: it runs inside of every check or is part of its test runner."
+    return f"{path} was {change}: it runs inside every check or is part of its test runner."
 
 
 def _protected_message(path: str, change: str) -> str:
@@ -159,7 +159,7 @@ def _compare_goal_file(was: FileFact | None, current: FileFact | None) -> Iterat
     if was is None or (current is not None and current.path == was.path and current.digest == was.digest):
         return
     change = "deleted" if current is None or not current.digest else "changed"
-    message = f"The goal file {was.path} was {change} by the worker: it is not amended by that."
+    message = f"The goal file {was.path} was {change} by the worker: this does not amend the goal."
     fact = digest_of("gone" if current is None else current.digest)
     line = first_change(was.text, "" if current is None else current.text)
     yield finding("goal_file", was.path, "", line, message, fact)
@@ -215,4 +215,4 @@ def _program_message(was: ProgramFact, current: ProgramFact) -> str:
         return f"The program `{current.name}`, which was {was.path}, is gone."
     if was.path != current.path:
         return f"The program `{current.name}` is {current.path} now; it was {was.path or 'not there'}."
-    return f"The program `{current.name}` ({current.path}) has another content than before."
+    return f"The program `{current.name}` ({current.path}) has different content than before."

@@ -80,7 +80,7 @@ def digest_of(*parts: str) -> str:
 
 def finding(kind: FindingKind, path: str, name: str, line: int, message: str, fact: str) -> IntegrityFinding:
     """A finding whose key is its kind, its path and its name."""
-    resolve = "Undo the change, or accept it if it is meant."
+    resolve = "Undo the change, or accept it if it is intended."
     return IntegrityFinding(f"{kind}:{path}:{name}", kind, path, max(line, 0), f"{message} {resolve}", fact)
 
 

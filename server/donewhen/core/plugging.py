@@ -48,7 +48,7 @@ class Halt(Exception):  # it is no error: a hook or a tool stops the loop on pur
 def plain_data(halt: Halt) -> dict[str, Any]:
     """What a halt carries, as it is kept. Raises TypeError where that is not JSON, or its reason is not text."""
     if not isinstance(halt.reason, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # plugins are not always type-checked
-        raise TypeError(f"it halted with the reason {halt.reason!r}: some text is expected") from halt
+        raise TypeError(f"it halted with the reason {halt.reason!r}: text is expected") from halt
     try:
         return json.loads(json.dumps(halt.data, allow_nan=False))
     except (TypeError, ValueError) as error:

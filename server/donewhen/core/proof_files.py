@@ -50,9 +50,9 @@ ROLES: dict[Role, str] = {
     "task": "what the name of a check stands for",
     "shared": "part of it configures a runner",
     "manifest": "what the product depends on, and is built from",
-    "vendored": "a dependency that lies in the tree",
+    "vendored": "a dependency that is kept in the tree",
     "inline": "it may hold tests among its code",
-    "shadow": "it stands in for a module of the language where it came",
+    "shadow": "if it is new, it stands in for a module of the language",
     "": "product",
 }
 

@@ -46,8 +46,8 @@ def of_a_program(state: RunState, workspace: str) -> str | None:
     more += [f"max_iterations={state.iteration + 10}"] if state.status == "capped" else []
     call = f"resume_goal({', '.join([repr(state.run_id), *given, *more])})"
     return (
-        f"run {state.run_id} was started by a Python program, and only that has its {' and '.join(missing)}. Let it go "
-        f"on from there, with the same state_dir if one was given:\n  from donewhen import resume_goal\n  {call}"
+        f"run {state.run_id} was started by a Python program, and only that has its {' and '.join(missing)}. Resume it "
+        f"from there, with the same state_dir if one was given:\n  from donewhen import resume_goal\n  {call}"
     )
 
 
@@ -61,7 +61,7 @@ def tightened(state: RunState, wanted: Approve | None) -> Approve | None:
     if wanted is None or wanted == now:
         return None
     if _STRICTER.index(wanted) < _STRICTER.index(now):
-        raise UsageError(f"run {state.run_id} was started with --approve {now}: it can be tightened only")
+        raise UsageError(f"run {state.run_id} was started with --approve {now}: it can only be tightened")
     return wanted
 
 
@@ -71,7 +71,9 @@ def refuse_another_sandbox(state: RunState, wanted: Literal["auto", "on", "off"]
     contained = state.options.contained
     if (wanted == "on" and not contained and state.options.worker != "human") or (wanted == "off" and contained):
         how = "in rooms" if contained else "outside of rooms"
-        raise UsageError(f"run {state.run_id} was started with its commands {how}: leave --sandbox out, or start anew")
+        raise UsageError(
+            f"run {state.run_id} was started with its commands {how}: leave out --sandbox, or start a new run"
+        )
 
 
 def _raised(state: RunState, limits: Limits) -> bool:

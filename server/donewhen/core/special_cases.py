@@ -35,7 +35,7 @@ Kind = Literal["asks", "names", "copied"]
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """A line that came, 0-based. `kind`: it asks whether a test runs, names a file of the tests, or holds a value that
+    """A line that came, 0-based. `kind`: it asks whether a test runs, names a test file, or holds a value that
     stands in them."""
 
     kind: Kind

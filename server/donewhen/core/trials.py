@@ -42,7 +42,7 @@ TRIED: dict[TrialKind, str] = {
     "reverted_rebuilt": "without the work and without what builds left",
     "planted_before": "as it was at the start, with a test beside it that must fail",
     "forced": "with everything made anew",
-    "disguised": "with nothing around it that tells of a test",
+    "disguised": "with nothing around it that reveals a test",
     "held_out": "held out from the worker, with the proof as it was at the start",
 }
 """What was tried, for people: after the command."""
@@ -263,7 +263,7 @@ def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
             return Conclusion("inconclusive", "untried", reason=reason)
         rebuilt = trials.get("reverted_rebuilt")
         if rebuilt is None or not rebuilt.passed:
-            reason = f"`{trial.command}` passes without the work, and not without what builds left in the workspace"
+            reason = f"`{trial.command}` passes without the work, but not without what builds left in the workspace"
             return Conclusion("inconclusive", "untried", reason=reason)
         reason = f"`{trial.command}` passes without the work: with the product as it was at the start"
         return Conclusion("refused", "untried", "passes_without_work", reason)
@@ -305,7 +305,7 @@ def _elsewhere(stand: Stand, trial: Trial, trials: Mapping[TrialKind, Trial]) ->
     if set(failing) & stand.green or (before is not None and set(broken(stand, before)) & stand.green):
         return None
     verb = "passes" if len(failing) == 1 else "pass"
-    reason = f"{_listed(tuple(failing))} {verb} in the workspace and not in a room with the same files"
+    reason = f"{_listed(tuple(failing))} {verb} in the workspace, but not in a room with the same files"
     return Conclusion("refused", "untried", "special_case", f"{reason}: {control.result.reason}")
 
 
@@ -314,7 +314,7 @@ def _disguised(trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
     trial, control = trials.get("disguised"), trials.get("control")
     if trial is None or trial.result is None or trial.passed or control is None or not control.passed:
         return None
-    reason = f"`{trial.command}` passes only while the code can tell that it is tested: {trial.result.reason}"
+    reason = f"`{trial.command}` passes only while the code can tell that it is being tested: {trial.result.reason}"
     return Conclusion("refused", "untried", "special_case", reason)
 
 
@@ -329,7 +329,7 @@ def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | Non
     what = (
         "runs nothing when everything is made anew, too" if trial.passed else f"fails when it is: {trial.result.reason}"
     )
-    reason = f"`{trial.command}` ran nothing, for what it makes is up to date, and {what}"
+    reason = f"`{trial.command}` ran nothing, because what it makes is up to date, and {what}"
     return Conclusion("refused", "untried", "nothing_run", reason)
 
 
@@ -339,8 +339,8 @@ def _untried(trial: Trial | None) -> Conclusion:
 
 
 def _room_at_fault(trial: Trial, control: Trial | None) -> str:
-    why = control.result.reason if control is not None and control.result is not None else "there is no control"
-    return f"`{trial.command}` does not pass in a room even with the present files ({why})"
+    why = control.result.reason if control is not None and control.result is not None else "there is no control run"
+    return f"`{trial.command}` does not pass in a room even with the current files ({why})"
 
 
 def _failed(result: CheckResult) -> list[str]:

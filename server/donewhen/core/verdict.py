@@ -42,7 +42,7 @@ class RequirementVerdict:
         if self.finding not in FINDINGS:
             raise ValueError(f"a finding is one of {', '.join(FINDINGS)}; it is {self.finding!r}")
         if not all(isinstance(part, str) for part in (self.requirement_id, self.reason, *self.evidence_ids)):  # pyright: ignore[reportUnnecessaryIsInstance]  # a judge's reply is data
-            raise ValueError("a verdict's id, reason and citations are text")
+            raise ValueError("a verdict's id, reason and citations must be text")
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ class Control(Reading):
         except DoneWhenError as error:
             return Reply(request.id, (type(error).__name__, str(error)))
         except (KeyError, TypeError, ValueError) as error:
-            return Reply(request.id, ("UsageError", f"a request that can't be read: {error}"))
+            return Reply(request.id, ("UsageError", f"the request can't be read: {error}"))
         return Reply(request.id, None, result)
 
     async def _person(self, request: Request) -> Person:
@@ -285,7 +285,7 @@ class Control(Reading):
         if state.mode == "audit" or state.options.worker is None:
             raise UsageError(f"run {run_id} is a check: it has no worker to tell")
         if state.waits_for_person:
-            raise UsageError(f"run {run_id} has no worker to tell: its files are edited by you")
+            raise UsageError(f"run {run_id} has no worker to tell: you edit its files")
         await self._record(run_id, e.InterruptAnswered(UNASKED, hint(text), person))
         at_work = state.turn is not None and state.active
         when: ReadWhen = "resume" if not state.active or state.halted else "nextTurn"
@@ -453,7 +453,7 @@ class Control(Reading):
 def _finding(state: RunState, finding_id: str) -> KnownFinding:
     found = next((known for known in state.findings if known.id == finding_id), None)
     if found is None:
-        known = ", ".join(one.id for one in state.findings) or "there is none"
+        known = ", ".join(one.id for one in state.findings) or "none"
         raise UnknownName(f"run {state.run_id} has no integrity finding {finding_id} (known: {known})")
     return found
 

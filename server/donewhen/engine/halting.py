@@ -18,7 +18,7 @@ from donewhen.ports import AuditAhead, Stopping, VerdictReport
 WORKER = "worker"
 """Who halted, where the worker itself did: there is no plugin to ask about going on."""
 STOPS_WITHIN = 2.0
-"""Seconds that plugins have to hear of the end of a run that was stopped or crashed."""
+"""Seconds that plugins have to handle the end of a run that was stopped or crashed."""
 
 
 async def halted(run: ActiveRun, halt: Halt, stage: Stage, result: TurnResult | None = None) -> None:
@@ -96,7 +96,9 @@ async def stopping(run: ActiveRun, end: Stopping) -> bool:
         await halted(run, halt, "on_stop")
         return False
     except TimeoutError:
-        await run.append(Warned("plugin_slow", f"plugins took longer than {STOPS_WITHIN:g} s to hear of the end"))
+        await run.append(
+            Warned("plugin_slow", (f"plugins took longer than {STOPS_WITHIN:g} s to handle the end of the run"))
+        )
     return final or run.state.sequence == before or not _asked_for(run)
 
 
@@ -124,7 +126,8 @@ async def _directive(run: ActiveRun, plugin: str, answer: HaltAnswer | None) -> 
     plugins = run.parts.plugins
     if plugins is None or plugin not in plugins.names:
         raise UsageError(
-            f"run {run.run_id} was halted by the plugin {plugin}, which is not there now: install it again or name it "
+            f"run {run.run_id} was halted by the plugin {plugin}, which is not available now: install it "
+            "again or name it "
             "in your settings, then resume; or stop the run"
         )
     return await plugins.on_resume(run.host, plugin, None if answer is None else answer.data)

@@ -79,7 +79,7 @@ def _requirement(identity: str, text: str, details: Sequence[str], paths: Sequen
 
 
 def _special(run: ActiveRun, said: RequirementVerdict | None) -> str:
-    return "" if said is None or said.finding != "unmet" else run.parts.mask(said.reason) or "it says no more"
+    return "" if said is None or said.finding != "unmet" else run.parts.mask(said.reason) or "it gave no reason"
 
 
 def _advice(run: ActiveRun, said: RequirementVerdict | None) -> str:

@@ -146,13 +146,13 @@ class Steps:
                 before = await self._text(edit.base, edit.path, files, known=True)
                 after = edit.made(before) if edit.made is not None else None
                 if after is None and latest[edit.path] != at:
-                    raise ValueError("the file holds something else by now")
+                    raise ValueError("the file contains something else by now")
                 if after is None and edit.tree is not None:
                     after = await self._text(edit.tree, edit.path, files)
                 elif after is None and live:
                     after = await asyncio.to_thread(self._on_disk, edit.path)
                 elif after is None:
-                    raise ValueError("the file may hold something else by now")
+                    raise ValueError("the file may contain something else by now")
             except (DoneWhenError, OSError, ValueError):
                 self._texts.pop(edit.path, None)
                 self._name(edit)
@@ -176,7 +176,7 @@ class Steps:
             raise ValueError("nobody kept the files from before")
         data = await files.file_at(tree, path)
         if data is not None and (len(data) > LARGEST_FILE or b"\0" in data):
-            raise ValueError("it is not a text to be shown")
+            raise ValueError("it is not text, so it can't be shown")
         return None if data is None else _plain_lines(data.decode("utf-8"))
 
     def _on_disk(self, path: str) -> str | None:

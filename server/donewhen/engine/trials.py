@@ -46,7 +46,7 @@ MAX_TEST_READ = 200_000
 MAX_TOLD = 5
 _SPECIAL = {
     "asks": "asks whether a test runs",
-    "names": "names a file of the tests",
+    "names": "names a test file",
     "copied": "may hold special cases for the tests",
 }
 
@@ -128,7 +128,9 @@ class _Tree:
 
 def _unreadable(run: ActiveRun, error: WorkspaceError) -> IntegrityFinding:
     """The tree of the start can't be read: nothing is known of what changed, so a person is asked."""
-    message = _sentence(run.parts.mask(f"nothing could be tried, for the start can't be compared with: {error}"))
+    message = _sentence(
+        run.parts.mask(f"nothing could be tried, because nothing can be compared with the start: {error}")
+    )
     return IntegrityFinding("not_tried:", "not_tried", run.state.goal.path or "", 0, message, run.state.revision)
 
 
@@ -388,7 +390,7 @@ class _Trials:
 
     async def _held(self, name: str, command: str | None, tree: _Tree) -> IntegrityFinding | None:
         if command is None:
-            return _hidden(self._run, name, "not_tried", "is not in the settings any more", "")
+            return _hidden(self._run, name, "not_tried", "is no longer in the settings", "")
         check = Check.of(command)
         trial = await self._try(check, "held_out", tree, None)
         if not trial.passed and trial.result is not None:

@@ -61,7 +61,10 @@ async def amend(run: ActiveRun, path: str) -> None:
     except GoalFileError as error:
         if not goal_file_gone(run):
             await run.append(
-                Warned("goal_file", f"the goal file can't be used, the run goes on with the goal it has: {error}")
+                Warned(
+                    "goal_file",
+                    (f"the goal file can't be used, so the run continues with the goal that it has: {error}"),
+                )
             )
         else:
             await _follow_renamed(run)

@@ -116,7 +116,7 @@ _CAUSES: tuple[Cause, ...] = (
     ),
     _cause(
         r"^(?:\S*sh: )?(?:line )?(?:\d+: )?(?P<name>\.{0,2}/?[\w./-]+): Permission denied$",
-        r"`chmod +x \g<name>`, if it is to be run",
+        r"`chmod +x \g<name>`, if it should be run",
     ),
 )  # fmt: skip
 
@@ -131,5 +131,5 @@ def hint_for(output: str, command: str) -> str:
 
 
 NOTHING_COLLECTED = (
-    "no test is found there: look at the paths, at `-k` and `-m`, and at what the configuration collects"
+    "no test was found there: look at the paths, at `-k` and `-m`, and at what the configuration collects"
 )

@@ -134,13 +134,13 @@ def _miscounted(root: ElementTree.Element) -> tuple[str, int]:
         children = Counter(_local(child) for child in suite)
         direct = (children["testcase"], children["testcase"] + children["testsuite"])  # as mocha and node count
         if declared is not None and not least <= declared <= most and declared not in direct:
-            wrong = f"it says that it holds {counted(declared, 'test')}, and holds {least}"
+            wrong = f"it declares {counted(declared, 'test')}, but contains {least}"
             if declared < least:
                 return wrong, 0
             counted_more = (wrong, declared - most)
         failed = (_number(suite.get("failures")) or 0) + (_number(suite.get("errors")) or 0)
         if failed and all(_outcome(case)[0] in ("passed", "skipped") for case in _cases(suite)):
-            return f"it says that it holds {counted(failed, 'failed test')}, and holds none", 0
+            return f"it declares {counted(failed, 'failed test')}, but contains none", 0
     return counted_more
 
 

@@ -97,10 +97,10 @@ def _by_exit(seen: Observed) -> Decision:
         return Outcome.NO_REPORT, broken
     if seen.printed_by:
         whose = " and ".join(seen.printed_by)
-        unknown = "has no totals that count: whether any test ran is not known"
+        unknown = "has no totals that count, so it is not known whether any test ran"
         return Outcome.NO_REPORT, f"its output is that of a test runner ({whose}) and {unknown}"
     if seen.test_run:
-        return Outcome.NO_REPORT, "it gave no test report and no totals: whether any test ran is not known"
+        return Outcome.NO_REPORT, "it gave no test report and no totals, so it is not known whether any test ran"
     return Outcome.PASSED, _exit(seen)
 
 

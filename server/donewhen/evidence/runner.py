@@ -271,7 +271,7 @@ def _miscounted(report: Report | None, output: str) -> str:
     else:  # what others skip is not always in their reports
         told, wrong = printed.executed, sum(test.outcome != "skipped" for test in report.tests)
         fine = told == wrong
-    return "" if fine else f"its runner printed {counted(told, 'test')}, and it holds {wrong}"
+    return "" if fine else f"its runner printed {counted(told, 'test')}, but it contains {wrong}"
 
 
 def _overwritten_failures(report: Report | None, output: str, plan: _Plan) -> int:

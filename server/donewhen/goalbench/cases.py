@@ -190,7 +190,9 @@ def _case(fields: Fields, group: str, bases: Mapping[str, tuple[CaseFile, ...]])
 def _base(fields: Fields, bases: Mapping[str, tuple[CaseFile, ...]]) -> tuple[CaseFile, ...]:
     name = fields.text("base", "")
     if name and name not in bases:
-        raise fields.error(f"there is no workspace {name!r} to be its `base`; known are {', '.join(sorted(bases))}")
+        raise fields.error(
+            f"there is no workspace {name!r} to be its `base`; the known ones are {', '.join(sorted(bases))}"
+        )
     return bases.get(name, ())
 
 

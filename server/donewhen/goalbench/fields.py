@@ -39,7 +39,7 @@ class Fields:
     def allow(self, known: Sequence[str]) -> None:
         unknown = [key for key in self.values if key not in known]
         if unknown:
-            raise self.error(f"unknown key `{unknown[0]}`; known are {', '.join(known)}")
+            raise self.error(f"unknown key `{unknown[0]}`; the known ones are {', '.join(known)}")
 
     def named(self, name: str) -> Fields:
         return Fields(self.values, f"{self.place}: {name}")
@@ -69,7 +69,7 @@ class Fields:
     def texts(self, key: str) -> tuple[str, ...]:
         value: object = self.values.get(key, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in cast("list[object]", value)):
-            raise self.error(f"`{key}` should be a list of texts")
+            raise self.error(f"`{key}` should be a list of strings")
         return tuple(cast("list[str]", value))
 
     def flag(self, key: str) -> bool:

@@ -101,7 +101,9 @@ def almost_task(passage: Passage, bound: Bound) -> None:
         message = "this is not a task box, so it is not a requirement: write `[ ]` and a space after it"
         bound.fault(passage.span(*near.span(1)), "warning", "not-a-task", message, "[ ] ")
     if is_labelled(passage):
-        message = "this belongs to no requirement: indent it below one, to where the text after `- ` or `1. ` begins"
+        message = (
+            "this does not belong to a requirement: indent it below one, to where the text after `- ` or `1. ` begins"
+        )
         bound.fault(passage.span(0, len(passage.text)), _lost(passage.text), "not-nested", message)
 
 

@@ -245,7 +245,7 @@ def _ending(asked: Asked, material: Material) -> str:
     what = CLAIM_QUESTIONS.get(asked.claim.state, CLAIM_QUESTIONS["blocked"])
     words = excerpt(Lines.of(material.normaliser.text(asked.claim.text)), 1_200)
     return "\n".join(
-        ["\n# Question", what, "Its words, which are a claim and no evidence:", f"<claim-{_TOKEN}>", words,
+        ["\n# Question", what, "Its words, which are a claim, not evidence:", f"<claim-{_TOKEN}>", words,
          f"</claim-{_TOKEN}>", "Does the evidence itself confirm that?"]
     )  # fmt: skip
 
@@ -283,7 +283,7 @@ def _left_out(dropped: Sequence[Block]) -> list[str]:
         return []
     names = [label(block.name.partition("\0")[0] or block.title, 60) for block in dropped[:4]]
     more = f" and {len(dropped) - 4} more" if len(dropped) > 4 else ""
-    return [f"Left out for want of room: {', '.join(names)}{more}."]
+    return [f"Left out for lack of room: {', '.join(names)}{more}."]
 
 
 def _as_shown(block: Block, body: str) -> Evidence | Observation:

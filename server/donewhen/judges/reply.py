@@ -90,7 +90,7 @@ def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
     if not isinstance(confirmed, bool):
         raise InvalidReply("`confirmed` must be true or false")
     if not isinstance(reason, str) or not reason.strip():
-        raise InvalidReply("`reason` must be a text")
+        raise InvalidReply("`reason` must be text")
     cited = _citations(value, "the object")
     fault = citable.fault(cited)
     if confirmed and fault is not None:
@@ -146,7 +146,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> Any:
-    raise _NotStrict(f"{name} is not a number of JSON")
+    raise _NotStrict(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
@@ -187,7 +187,7 @@ def _holds_object(value: object) -> bool:
 
 def _only_keys(value: Mapping[str, Any], allowed: frozenset[str], what: str) -> None:
     if unknown := sorted(set(value) - allowed):
-        raise InvalidReply(f"{what} has keys that the schema does not know: {_named(unknown)}")
+        raise InvalidReply(f"{what} has keys that are not in the schema: {_named(unknown)}")
 
 
 def _check_whole(value: Mapping[str, Any]) -> None:
@@ -199,7 +199,7 @@ def _check_whole(value: Mapping[str, Any]) -> None:
     if not isinstance(value["complete"], bool):
         raise InvalidReply("`complete` must be true or false")
     if not isinstance(value["missing"], str):
-        raise InvalidReply("`missing` must be a text")
+        raise InvalidReply("`missing` must be text")
     if value["complete"] and score == 0:
         raise InvalidReply("`complete` is true, but `score` is 0")
 
@@ -217,7 +217,7 @@ def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, tuple
     if status not in FINDINGS:
         raise InvalidReply(f"{name}: `status` must be one of {', '.join(FINDINGS)}")
     if not isinstance(reason, str) or not reason.strip():
-        raise InvalidReply(f"{name}: `reason` must be a text")
+        raise InvalidReply(f"{name}: `reason` must be text")
     cited = _citations(fields, name)
     return RequirementVerdict(citable.requirements.get(name, name), status, _bounded(reason), cited), cited
 

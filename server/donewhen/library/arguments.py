@@ -80,7 +80,7 @@ def callback(name: str, value: Any) -> Callable[..., Any] | None:
 def text_or_none(name: str, value: Any) -> None:
     """A text, or None. It may be a secret: it isn't shown."""
     if value is not None and not isinstance(value, str):
-        raise InvalidGoal(f"{name} must be a text, or None; it is {type(value).__name__}")
+        raise InvalidGoal(f"{name} must be text, or None; it is {type(value).__name__}")
 
 
 def _shown(value: Any) -> str:
@@ -96,7 +96,7 @@ def finite(name: str, setting: str, value: Any) -> Any:
     if value != "unlimited" and not (isinstance(value, float) and value == math.inf):
         return checked(name, setting, value)
     # The caller of the constructor that was given the value.
-    warnings.warn(f"there is no limit of {name}: this may go on for ever", UserWarning, stacklevel=3)
+    warnings.warn(f"there is no limit on {name}: this may run forever", UserWarning, stacklevel=3)
     return None
 
 

@@ -200,9 +200,7 @@ class _Events:
         told = asyncio.ensure_future(self._queue.join())
         await asyncio.wait({told, self._task}, timeout=CALLBACK_ENDS, return_when=asyncio.FIRST_COMPLETED)
         if not told.done():
-            warnings.warn(
-                "on_event did not return: what it was still to be told is dropped", RuntimeWarning, stacklevel=1
-            )
+            warnings.warn("on_event did not return: the remaining events are dropped", RuntimeWarning, stacklevel=1)
         self._closed = True
         told.cancel()
         self._task.cancel()
@@ -237,7 +235,7 @@ def answer_of(said: Any, what: str = "an answer is") -> Answer:
         return Answer("approve" if said else "deny")
     if isinstance(said, str):
         return Answer("text", said)
-    raise UsageError(f"{what} True, False, a text or an Answer; it is {said!r:.80}")
+    raise UsageError(f"{what} True, False, text or an Answer; it is {said!r:.80}")
 
 
 def _heard(asked: asyncio.Future[Any]) -> None:

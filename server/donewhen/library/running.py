@@ -315,7 +315,10 @@ async def _known(session: Session, run_id: str | None, parts: RunParts) -> str:
     if judge is None and state.options.judge is not None and state.options.judging is None:
         raise UsageError(f"run {run_id} is judged by {state.options.judge}: give it as judge")
     if judge is not None and judge != state.options.judge:
-        raise UsageError(f"run {run_id} is judged by {state.options.judge or 'nobody'}, and that stays: not by {judge}")
+        raise UsageError(
+            f"run {run_id} is judged by {state.options.judge or 'nobody'}, and that can't "
+            f"change: it can't be judged by {judge}"
+        )
     return run_id
 
 

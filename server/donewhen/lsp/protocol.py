@@ -136,7 +136,7 @@ class Protocol(LanguageServerProtocol):
             raise JsonRpcInvalidRequest("the server is shutting down")
         if (method == types.INITIALIZE) is self._initialized:
             if self._initialized:
-                raise JsonRpcInvalidRequest("the server is initialized already")
+                raise JsonRpcInvalidRequest("the server is already initialized")
             raise JsonRpcServerNotInitialized("the server is not initialized")
         self._get_handler(method)
 

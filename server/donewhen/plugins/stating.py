@@ -54,7 +54,8 @@ def plain_state(plugin: str, value: object, version: int) -> PluginState:
         raise StateError(f"the plugin {plugin} keeps a state that is not JSON: {error}") from error
     if len(text) > LARGEST_STATE:
         raise StateError(
-            f"the plugin {plugin} keeps a state of {len(text)} characters, {LARGEST_STATE} are the most: keep less, "
+            f"the plugin {plugin} keeps a state of {len(text)} characters, {LARGEST_STATE} are allowed at "
+            "most: keep less, "
             "or keep it in a file of yours and its name here"
         )
     return PluginState(version, plain)

@@ -98,10 +98,10 @@ def _hindrance(path: Path, error: OSError) -> str:
     """In words: the system's own speak of a file or folder without naming it."""
     nearest = next((one for one in (path, *path.parents) if os.path.lexists(one)), path)
     if not nearest.is_dir():
-        return f"{nearest} is {'a file' if nearest.is_file() else 'no folder'}"
+        return f"{nearest} is {'a file' if nearest.is_file() else 'not a folder'}"
     if not os.access(nearest, os.W_OK | os.X_OK):
         return f"you may not write to {nearest}"
-    return f"nothing can be made in {nearest} ({error.strerror or error})"
+    return f"nothing can be created in {nearest} ({error.strerror or error})"
 
 
 def _name(root: Path) -> str:

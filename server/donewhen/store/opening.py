@@ -129,7 +129,7 @@ def _copied(path: Path, chain: Chain) -> tuple[sqlite3.Connection, Stamp]:
             memory.close()
             raise
         memory.close()
-    raise LedgerUnavailable(f"the record of runs {path} changes all the time: try again")
+    raise LedgerUnavailable(f"the record of runs {path} keeps changing: try again")
 
 
 def _copy(path: Path, memory: sqlite3.Connection, *, journal: bool) -> None:

@@ -24,7 +24,7 @@ MAX_ARGUMENT = 100_000
 """Bytes of a prompt inside a command: Linux takes at most 131,072 in one argument, the shell's text included."""
 MAX_TAIL = 2_000
 IN_A_ROOM = (
-    "it ran in a room, where your home folder is empty but for toolchains and the folders of agents that are known: "
+    "it ran in a room, where your home folder is empty except for toolchains and the folders of known agents: "
     "`room_writes` and `room_reads` of your settings show it more, and --sandbox auto runs it outside"
 )
 NOT_FOUND = (127, 9009)
@@ -160,13 +160,15 @@ def end_line(output: str) -> EndLine | None:
 
 def _end(body: Any) -> EndLine:
     if not isinstance(body, dict):
-        return EndLine(Claim(), "the end line's donewhen is not an object; taken as finished")
+        return EndLine(Claim(), "the end line's donewhen is not an object; treated as finished")
     fields = cast("dict[str, Any]", body)
     state, text = fields.get("state"), fields.get("text", "")
     said = text[-MAX_TAIL:] if isinstance(text, str) else ""
     if state not in TURN_STATES:
         known = ", ".join(TURN_STATES)
-        return EndLine(Claim("finished", said), f"the end line's state {state!r} is none of {known}; taken as finished")
+        return EndLine(
+            Claim("finished", said), (f"the end line's state {state!r} is not one of {known}; treated as finished")
+        )
     if not isinstance(text, str):
         return EndLine(Claim(state), "the end line's text is not text; left out")
     return EndLine(Claim(state, said))

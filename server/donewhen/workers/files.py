@@ -33,7 +33,7 @@ class RecordedFiles:
                 self._known[target] = _digest(_read(target))
 
     def write(self, path: str, text: str) -> None:
-        """Creates or replaces a file; missing folders are made."""
+        """Creates or replaces a file; missing folders are created."""
         target = self._inside(path)
         self._refuse_changed(path, target)
         self._replace(target, text.encode())

@@ -327,4 +327,4 @@ def _listed(names: tuple[str, ...] | list[str]) -> str:
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean `{close[0]}`?" if close else f"; known are {_listed(known)}"
+    return f"; did you mean `{close[0]}`?" if close else f"; the known ones are {_listed(known)}"

@@ -177,7 +177,7 @@ class Checkpoints:
                 checkpoint = _write_folder(_nest(actual), writer).hex()
         except OSError as error:
             raise WorkspaceError(
-                f"the checkpoint can't be kept ({error.strerror}): free space or permissions"
+                f"the checkpoint can't be kept ({error.strerror}): free some space, or correct the permissions"
             ) from error
         self._remember(checkpoint, actual)
         return checkpoint

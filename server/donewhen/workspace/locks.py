@@ -177,7 +177,7 @@ class FileRunLock:
             deadline = time.monotonic() + _GATE_SECONDS
             while not try_lock(descriptor):
                 if time.monotonic() > deadline:
-                    raise HeldElsewhere(f"{_listed(holders(self._gate_file))} keeps {self._gate_file}: end it")
+                    raise HeldElsewhere(f"{_listed(holders(self._gate_file))} holds {self._gate_file}: end it")
                 time.sleep(0.001)
             yield
         finally:

@@ -30,7 +30,7 @@ from donewhen.workspace.locks_owner import birth
 from donewhen.workspace.processes_leftovers import find_marked
 from donewhen.workspace.runtime import asking_folder, runtime_key
 
-_UNSIGNED = "nobody signed it: a row that is written into the record by hand is no request"
+_UNSIGNED = "nobody signed it: a row that is written into the record by hand is not a request"
 _ORPHAN = """
 import os, time
 parent = os.getpid()

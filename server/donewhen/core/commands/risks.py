@@ -35,7 +35,7 @@ Tracked = Callable[[str], bool]
 
 _WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.\.?|Scripts|bin)\\")
 _WITH_VERBS = frozenset(name for programs in VERBS.values() for name in programs)
-_UNCLEAR = "it can't be understood, and speaks of something that always asks"
+_UNCLEAR = "it can't be parsed, and mentions something that always needs approval"
 
 
 def always_asks(command: str, tracked: Tracked) -> str | None:
@@ -104,7 +104,7 @@ class _Reading:
         if (0 in unknown or (1 in unknown and (name == "git" or name in _WITH_VERBS))) and speaks_of_risk(text):
             return "what it does is only known once it runs"
         if command.piped and _reads_commands(words) and (speaks_of_risk(text) or FETCHERS.search(text)):
-            return f"`{name}` runs what it is fed"
+            return f"`{name}` runs whatever it is fed"
         return self._words(words, depth)
 
     def _words(self, words: Sequence[str], depth: int) -> str | None:
@@ -158,11 +158,11 @@ def _special(name: str, words: Sequence[str]) -> str | None:
 def _hidden(name: str, words: Sequence[str]) -> str | None:
     """What stands in a word that is no command line, and runs all the same."""
     if name == "alias" and speaks_of_risk(" ".join(words)):
-        return "an alias speaks of something that always asks"
+        return "an alias mentions something that always needs approval"
     if name in ("powershell", "pwsh") and any(re.fullmatch(r"[-/]e(?:nc.*|c)?", word, re.I) for word in words):
         return "its commands are encoded"
     if (PYTHON.fullmatch(name) or INTERPRETERS.fullmatch(name)) and _code(words):
-        return f"`{name}` runs code that speaks of something that always asks"
+        return f"`{name}` runs code that mentions something that always needs approval"
     return None
 
 

@@ -381,7 +381,7 @@ async def came_to_rest(session: Session, on_interrupt: OnInterrupt | None = None
                 await answered(session, state.interrupts[0], on_interrupt)
                 continue
             asked = "; ".join(one.title for one in state.interrupts)
-            await session.runs.pause(state.run_id, f"nobody is there to be asked: {asked}", "run")
+            await session.runs.pause(state.run_id, f"nobody can be asked: {asked}", "run")
     except asyncio.CancelledError:
         await _cancelled(session)
         raise

@@ -133,7 +133,7 @@ class GoalController:
         """
         state = self._state
         if state.turn is None:
-            raise UsageError("no turn is open: start() first, and nothing comes after GoalDone")
+            raise UsageError("no turn is open: call start() first; nothing follows GoalDone")
         check_evidence(evidence, state.goal.about)
         self._said, self._given, self._response = verdict, tuple(evidence), response
         # Nobody here sees files: each turn may have changed anything, and no older result counts.
@@ -246,7 +246,7 @@ def _goal(goal: Goal | str, max_iterations: int | None) -> Goal:
             return replace(goal, limits=limits)
         return replace(with_stated(goal), limits=limits)
     if not isinstance(goal, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
-        raise InvalidGoal(f"goal must be a text or a Goal; it is {type(goal).__name__}")
+        raise InvalidGoal(f"goal must be text or a Goal; it is {type(goal).__name__}")
     text = without_prefix(goal).strip()
     if not text:
         raise InvalidGoal("the objective must not be blank: say what should be true when it is done")

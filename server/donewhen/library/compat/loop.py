@@ -230,7 +230,7 @@ class Looped:
 
     async def _run(self, asked: Asked) -> Any:
         if self._latest.running:
-            raise UsageError(f"a run of {name_of(self.worker)} in {self.loop.name!r} is under way: wait for its end")
+            raise UsageError(f"a run of {name_of(self.worker)} in {self.loop.name!r} is under way: wait until it ends")
         self._latest.result, self._latest.running = None, True
         try:
             return await _pursued(self.loop, self.worker, asked, self._latest)
@@ -339,7 +339,7 @@ def judge_from(worker: Callable[..., Any], loop: GoalLoop) -> Judge | JudgeConfi
         return None
     why = f"{name_of(worker)} has no attribute `model` to take one from"
     if agent is not None:
-        why = f"the model of this {agent.kind} has no name here"
+        why = f"the model of this {agent.kind} has no name that is known here"
     raise UsageError(f'a goal in words needs a judge, and {why}: GoalLoop(goal, judge=JudgeConfig("provider/model"))')
 
 
@@ -364,7 +364,7 @@ def _checked_goal(goal: Any, workspace: Path | None) -> str | Callable[..., Any]
         return goal
     if callable(goal):
         return goal
-    raise InvalidGoal(f"goal must be a text or a validator; it is {type(goal).__name__}")
+    raise InvalidGoal(f"goal must be text or a validator; it is {type(goal).__name__}")
 
 
 def _checked_judge(judge: JudgeLike | None) -> Judge | JudgeConfig | None:

@@ -68,7 +68,7 @@ def _refusal(file: FileText, old: str, new: str) -> str | None:
     if count > 1:
         return _ambiguous(file, old, count)
     if count == 0:
-        return f"`old` does not stand in {file.path}; nothing was written.{_nearest(file, old)}"
+        return f"`old` does not occur in {file.path}; nothing was written.{_nearest(file, old)}"
     return "`old` and `new` are the same: nothing would change" if old == new else None
 
 
@@ -96,7 +96,7 @@ def _nearest(file: FileText, old: str) -> str:
     first = max(0, at - wanted.index(anchor) - AROUND)
     shown = lines[first : at - wanted.index(anchor) + len(wanted) + AROUND]
     numbered = "\n".join(f"{first + number}: {line}" for number, line in enumerate(shown, 1))
-    return f" Nearest to it stands, with the line numbers before each line:\n{keep_ends(numbered, MAX_SHOWN)}"
+    return f" The nearest text is this, with the line number before each line:\n{keep_ends(numbered, MAX_SHOWN)}"
 
 
 def _closest(lines: list[str], anchor: str) -> int | None:
@@ -120,7 +120,7 @@ EDIT_FILE = Tool(
     "indentation and line ends; take lines around it in where it would not be unique.",
     (
         PATH,
-        Argument("old", "the text that stands there", aliases=("old_text", "old_string", "old_str")),
+        Argument("old", "the text to replace", aliases=("old_text", "old_string", "old_str")),
         Argument("new", "the text that replaces it", aliases=("new_text", "new_string", "new_str")),
     ),
     _line,

@@ -1,4 +1,4 @@
-"""Which files a worker may not change, and which only with a person's leave."""
+"""Which files a worker may not change, and which only with a person's permission."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def protected(desk: Desk, names: Sequence[str]) -> str | None:
     named = next((name for name in names if any_matches(desk.turn.goal.protect, name)), None)
     if named is None:
         return None
-    return f"{named} is protected by the goal: a change of it would keep the goal from completing. Leave it as it is"
+    return f"{named} is protected by the goal: changing it would keep the goal from completing. Leave it as it is"
 
 
 def sensitive(desk: Desk, names: Sequence[str]) -> str:

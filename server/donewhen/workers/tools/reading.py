@@ -17,7 +17,10 @@ MAX_LINES = 2_000
 MAX_TEXT = 60_000
 """Characters of a file that one call gives, at most."""
 
-UNSAVED = "the text in the editor, which nobody saved yet: on disk is another; you can't change this file until it is"
+UNSAVED = (
+    "the text in the editor, which is not saved yet: the one on disk differs; you can't change this "
+    "file until it is saved"
+)
 
 PATH = Argument("path", "relative to the workspace's root", aliases=("file_path", "filename", "file"))
 

@@ -62,7 +62,7 @@ _OUTPUTS = tuple(glob for table in ECOSYSTEMS for glob in table.outputs if glob.
 
 def _refuse_outside(path: str) -> None:
     if path.startswith("/") or ".." in path.split("/") or not path:
-        raise WorkspaceError(f"{path!r} is no path of the workspace")
+        raise WorkspaceError(f"{path!r} is not a path of the workspace")
 
 
 def _write(root: Path, texts: Iterable[tuple[str, bytes]], target: Path) -> None:

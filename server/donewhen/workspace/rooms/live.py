@@ -137,7 +137,7 @@ class MountedLiveRooms:
     async def _tried(self) -> str:
         """Why there are no rooms; empty where a command ran in one."""
         if sys.platform != "linux":
-            return "this system has no namespaces: rooms for commands are Linux's"
+            return "this system has no namespaces: rooms for commands need Linux"
         if why := self._unfit():
             return why
         hindrances: list[str] = []
@@ -254,7 +254,7 @@ class MountedLiveRoom:
             return "there is no network in the room that it ran in"
         if _READ_ONLY.search(result.output):
             return (
-                "in the room that it ran in, only the workspace can be changed, and in it not what git and editors keep"
+                "in the room that it ran in, only the workspace can be changed, except what git and editors keep there"
             )
         return ""
 
