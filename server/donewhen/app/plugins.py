@@ -52,7 +52,7 @@ class FolderPlugins:
         return self._checks
 
     def forget(self) -> None:
-        """The next check that a plugin brings is looked for anew."""
+        """The next check that a plugin brings is looked for again."""
         self._checks = None
 
     def remembered(self) -> tuple[ApprovalRule, ...]:
@@ -61,7 +61,7 @@ class FolderPlugins:
 
     @property
     def problem(self) -> str:
-        """What is wrong with what was remembered; empty where nothing is."""
+        """What is wrong with what was remembered; empty if nothing is."""
         kept = self._allowances()
         kept.rules()
         return kept.problem

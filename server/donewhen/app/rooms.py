@@ -69,7 +69,7 @@ class ContainedWork(Anywhere):
             self._hindrance = await self._opened().hindrance()
 
     def why(self) -> str:
-        """Why no room can be opened here; empty where one can."""
+        """Why no room can be opened here; empty if one can."""
         return self._hindrance
 
     def rooms(self, options: RunOptions) -> LiveRooms:

@@ -65,7 +65,7 @@ class Knowledge:
     facts: Facts = _here
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ
     hindrance: Callable[[], str] = lambda: "opening a room has not been tried yet"
-    """Why what a worker runs can't be contained here; empty where it can."""
+    """Why what a worker runs can't be contained here; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _contained(
     options: RunOptions, sandbox: Literal["auto", "on", "off"], settings: Settings, known: Knowledge
 ) -> tuple[RunOptions, list[RunWarning]]:
     """Whether what the worker runs is contained. The built-in agent's commands are where rooms can be opened; other
-    agents, which bring sandboxes and logins of their own, where a person says so. Raises UsageError where that is a
+    agents, which bring sandboxes and logins of their own, where a person says so. Raises UsageError if that is a
     promise which can't be kept."""
     worker, promised = options.worker, sandbox == "on"
     kind = WORKERS.get(worker or "")
@@ -254,7 +254,7 @@ def _summary(goal: Goal, options: RunOptions, settings: Settings, known: Knowled
 
 
 def _withheld(options: RunOptions, settings: Settings, environment: Mapping[str, str]) -> Sequence[str]:
-    """What a command that is no agent we know doesn't get, though agents use to log in with it."""
+    """What a command that is not an agent we know doesn't get, though agents log in with it."""
     if (
         options.worker != "command"
         or settings.pick("pass_env") == (NOTHING,)
