@@ -119,7 +119,7 @@ def reported(returned: Any) -> Any:
 
 
 def claims_of(messages: Any) -> Any:
-    """Messages of known packages in the shape of all others; what is no sequence is left to be refused."""
+    """Messages of known packages in the shape of all others; what is not a sequence is left to be refused."""
     return plain_messages(messages) if several(messages) else messages
 
 

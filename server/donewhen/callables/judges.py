@@ -61,7 +61,7 @@ class AuditTask:
 
 class VerdictJudge:
     """`ports.Judge` for a callable that takes an AuditTask and returns a GoalVerdict, a Verdict, a Judgement, a dict
-    `{score, complete, missing}`, or a bool. Anything else, and whatever contradicts itself, is no verdict (A1).
+    `{score, complete, missing}`, or a bool. Anything else, and whatever contradicts itself, is not a verdict (A1).
 
     It is a program of the caller's, and may look at what the server can't see: a page, a database. Where the server
     has nothing to show, that it ran and what it answered is the evidence, as a validator's result is.
@@ -174,7 +174,7 @@ def _unusable(why: str) -> Judgement:
 
 
 def _unusable_reply(reply: Judgement) -> str:
-    """What is wrong with a Judgement; empty where nothing is. Callables are not always type-checked."""
+    """What is wrong with a Judgement; empty if nothing is. Callables are not always type-checked."""
     given = cast("Any", reply)
     if given.verdict is not None:
         if not isinstance(given.verdict, Verdict):
