@@ -78,7 +78,7 @@ def _file_or_text(text: str, root: Path) -> GoalArgument:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # a whole paragraph is no file name
+    except (OSError, ValueError):  # a whole paragraph is not a file name
         return False
 
 
@@ -157,7 +157,7 @@ def read_goal(path: Path) -> ParsedGoalFile:
 
 
 def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
-    """What is wrong with a goal file, line by line, on standard error. Raises GoalFileError where it can't be used."""
+    """What is wrong with a goal file, line by line, on standard error. Raises GoalFileError if it can't be used."""
     try:
         problems = read_goal(call.root / path).problems
     except OSError as error:

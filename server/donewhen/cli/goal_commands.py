@@ -192,7 +192,7 @@ async def check(call: Call) -> int:
 
 
 async def _audit(runs: Runs, path: str, display: Display, *, shown: bool) -> RunView | None:
-    """None where a signal ended it."""
+    """None if a signal ended it."""
 
     def changed(view: RunView) -> None:
         if view.state.mode == "audit" and view.state.goal.path == path:

@@ -42,14 +42,14 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would exit."""
+    """Raises UsageError if argparse would exit."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments of one call; `command` is None where there is none. Raises UsageError."""
+    """The arguments of one call; `command` is None if there is none. Raises UsageError."""
     parser, commands = build()
     _refuse_unknown(argv, parser, commands)
     return parser.parse_args(argv)

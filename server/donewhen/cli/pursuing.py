@@ -143,7 +143,7 @@ class Pursuit:
 
 
 async def _begun(begin: Callable[[], Awaitable[RunView]], ending: Ending) -> RunView | None:
-    """The run's first view; None where a signal came first: a large workspace takes time to be read."""
+    """The run's first view; None if a signal came first: a large workspace takes time to be read."""
     beginning = asyncio.ensure_future(begin())
     signalled = asyncio.create_task(ending.wait())
     await asyncio.wait({beginning, signalled}, return_when=asyncio.FIRST_COMPLETED)

@@ -81,7 +81,7 @@ class Questions:
             taken = await self._taken(interrupt, answer)
 
     async def _taken(self, interrupt: Interrupt, answer: Answer) -> bool:
-        """False where the interrupt doesn't take such an answer: it is asked again."""
+        """False if the interrupt doesn't take such an answer: it is asked again."""
         self._answering = True
         try:
             await self._runs.answer(self._run_id, interrupt.id, answer)

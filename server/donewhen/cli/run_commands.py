@@ -76,7 +76,7 @@ async def resume(call: Call) -> int:
 
 
 def halt_answer(call: Call) -> HaltAnswer | None:
-    """What the plugin that halted a run is told; None where nothing is. Raises UsageError."""
+    """What the plugin that halted a run is told; None if nothing is. Raises UsageError."""
     text, plugin = call.arguments.data, call.arguments.plugin
     if text is None:
         return HaltAnswer(plugin) if plugin is not None else None
@@ -125,7 +125,7 @@ async def _refuse_other_models(call: Call, runs: Runs) -> None:
 
 
 async def _to_resume(call: Call, runs: Runs) -> RunState | None:
-    """The run that `resume` would take; None where there is none, which the engine says better."""
+    """The run that `resume` would take; None if there is none, which the engine says better."""
     run_id = call.arguments.run_id
     if run_id is not None:
         return (await runs.view(run_id)).state
