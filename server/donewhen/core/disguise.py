@@ -1,4 +1,4 @@
-"""Disguises: what code asks of its surroundings, answered as it would be where no test runs.
+"""Disguises: questions that code asks about its surroundings, answered as if no test were running.
 
 Code that behaves as it should only while it is tested is found by an experiment, since there are more ways to ask than
 any list holds: in lines of the product that came, questions to what surrounds the code (variables, arguments, loaded
@@ -79,7 +79,7 @@ def _answered(line: str, table: list[Disguise]) -> str:
 
 
 def _laid(path: str, text: str, answers: Mapping[int, str]) -> Disguised | None:
-    """None where nothing can be answered. A question in a place where the answer can't stand is left as it is."""
+    """None if nothing can be answered. A question in a place where the answer can't stand is left as it is."""
     lines = text.splitlines(keepends=True)
     fits = path.endswith(".py") and _parses(text)
     told: list[tuple[int, str]] = []

@@ -1,4 +1,4 @@
-"""What people did to a run, gathered from its entries: for the receipt."""
+"""The acts of people in a run, gathered from its entries for the receipt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def noted(before: RunState, state: RunState, event: e.Event, at: float) -> RunSt
 
 
 ACTS = (e.RequirementWaived, e.RequirementDisputed, e.FindingAccepted, e.FilesReverted, e.StopRequested)
-"""What people do of their own accord."""
+"""The acts that people do of their own accord."""
 Acted = e.RequirementWaived | e.RequirementDisputed | e.FindingAccepted | e.FilesReverted | e.StopRequested
 
 

@@ -1,4 +1,4 @@
-"""Whether what the proof rests on, beside the files that trials divide, is still what it was (A10).
+"""Whether what the proof rests on, apart from the files that trials divide, is still what it was (A10).
 
 Tests, their data and the configuration of their runners are tried, not read (`core/trials.py`). What no trial can put
 back is compared: the goal file, files that the goal protects, programs and packages that the workspace's revisions
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def compare(baseline: IntegrityFacts, now: IntegrityFacts) -> tuple[IntegrityFinding, ...]:
-    """What changed since the baseline, ordered by path and line; empty where nothing did.
+    """What changed since the baseline, ordered by path and line; empty if nothing did.
 
     Pure, and independent of the order of the facts. Each finding's key is stable; its `fact` changes with what is
     found.
@@ -201,7 +201,7 @@ def _compare_programs(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator
         if was is None or current.name in seen or (was.digest == current.digest and was.path == current.path):
             continue
         outside = current.path.startswith("/") or ":" in current.path
-        # One that was not installed and is now, outside the workspace or by its package manager, is no change.
+        # One that was not installed and is now, outside the workspace or by its package manager, is not a change.
         if not was.digest and (outside or "node_modules/" in current.path):
             continue
         seen.add(current.name)

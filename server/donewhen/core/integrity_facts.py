@@ -1,4 +1,5 @@
-"""What the proof rests on beside the files that trials divide, as values: protected files, programs, the environment.
+"""What the proof rests on, apart from the files that trials divide, as values: protected files, programs, the
+environment.
 
 Facts are kept in the ledger as a run's baseline, so they are small: digests, lines, and short texts where a person
 is to be shown what changed.
@@ -60,7 +61,7 @@ class IntegrityFinding:
 
     `path` is relative to the workspace, `line` 0-based. `fact` is a digest of what is found now: an acceptance holds
     for that fact only. `standing` says why it is shown but nobody's doing in this run: it counts as accepted. `diff`
-    is how its file changed since the last tree that was kept before it, bounded; empty where that isn't known.
+    is how its file changed since the last tree that was kept before it, bounded; empty if that isn't known.
     """
 
     key: str
@@ -107,7 +108,7 @@ class ChangedProof:
 
 @dataclass(frozen=True, slots=True)
 class FileFact:
-    """A file whose content counts: a protected file, the goal file, what runs inside of every check.
+    """A file whose content counts: a protected file, the goal file, what runs inside every check.
 
     `path` is relative to the workspace, absolute outside of it. `digest` is empty for a file that isn't there; `text`
     is what it says, bounded, where a person is shown which line changed.
@@ -120,7 +121,7 @@ class FileFact:
 
 @dataclass(frozen=True, slots=True)
 class ProgramFact:
-    """What a check starts by a name: where that program is, and a digest of its content; both are empty where there is
+    """What a check starts by a name: where that program is, and a digest of its content; both are empty if there is
     none. `path` is relative to the workspace, absolute outside of it."""
 
     check_id: str
@@ -147,7 +148,7 @@ class AddressingFact:
 
 @dataclass(frozen=True, slots=True)
 class IntegrityFacts:
-    """What was read at one moment. `environment` are the files that run inside of every check unasked, and the packages
+    """What was read at one moment. `environment` are the files that run inside every check unasked, and the packages
     of test runners; `settings` the files in the user's home that tools read, each with an empty digest where it isn't
     there, and packages that may be installed on the way; `protect` are the globs that the protected files were looked
     for by."""

@@ -24,7 +24,7 @@ _RESULTS = ("tool_result", "function_call_output")
 
 
 def messages_of(given: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
-    """Messages as model providers and frameworks write them: `role`, and `content` as a text or a list of parts, with
+    """Messages as model providers and frameworks write them: `role`, and `content` as text or a list of parts, with
     tool calls and their results in the shapes of OpenAI, Anthropic and Strands. System messages are left out (C13).
     Raises UsageError with the place of one that is none."""
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked

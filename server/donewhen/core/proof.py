@@ -1,6 +1,5 @@
-"""What is proven: the soundness rule (product.md), as pure functions of a run's state.
-
-`assess` tells where each requirement stands; `proven` is the only gate to `complete`.
+"""What is proven: the soundness rule (product.md), as pure functions of a run's state. `assess` gives the status of
+each requirement; `proven` is the only gate to `complete`.
 """
 
 from __future__ import annotations

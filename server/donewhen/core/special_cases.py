@@ -1,4 +1,4 @@
-"""Special cases: code of the product that looks at its tests instead of doing what they ask for.
+"""Special cases: product code that looks at its tests instead of doing what they ask for.
 
 No trial sees them, since the original proof passes on such code and fails without it. Three things are looked for in
 lines that came: asking whether a test runs (`ecosystems`: `asks`), naming a file of the tests, and values of the tests
@@ -88,7 +88,7 @@ def _literals(text: str) -> list[str]:
 
 
 def _asks(path: str) -> re.Pattern[str] | None:
-    """What asks whether a test runs, in a source of this name; None for what is no source."""
+    """What asks whether a test runs, in a source of this name; None for what is not a source file."""
     suffix = splitext(path)[1]
     marks = [mark for one in ECOSYSTEMS if suffix in one.sources or one.name == "common" for mark in one.asks]
     return re.compile("|".join(marks)) if any(suffix in one.sources for one in ECOSYSTEMS) else None

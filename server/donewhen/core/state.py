@@ -188,7 +188,7 @@ class RunState:
     failures: int = 0
     last_error: str | None = None
     fatal: str | None = None
-    """Why another turn is no use before a person changed something."""
+    """Why another turn is useless until a person changes something."""
     response_digest: str = ""
     answers: tuple[str, ...] = ()
     late_answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])

@@ -1,4 +1,5 @@
-"""What a person accepts before a run's first turn: who works, what it may cost, what may run without asking. Pure."""
+"""The summary that a person accepts before a run's first turn: who works, what it may cost, what may run without
+asking. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from donewhen.core.work import RunWarning
 from donewhen.core.workers import WORKERS
 
 SHOWN = 8
-"""Rules of one kind that are named; of more, their number is told."""
+"""How many rules of one kind are named; beyond that, only their number is given."""
 LONGEST = 80
 ALWAYS_ASKS = "git push, publishing, installing packages, deleting what git can't bring back"
 
@@ -195,7 +196,7 @@ def _short(text: str) -> str:
 
 
 def room_text(options: RunOptions) -> str:
-    """Where what the worker ran was run; empty where nobody but the person worked."""
+    """Where what the worker ran was run; empty if nobody but the person worked."""
     if options.contained:
         return f"its commands in rooms, with{'' if options.network else 'out'} the network"
     return "its commands outside of rooms" if options.worker in ("agent", "command", "scripted") else ""

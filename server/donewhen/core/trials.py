@@ -1,15 +1,15 @@
-"""Trials: what an experiment says about a proof, where reading can't (docs/architecture.md, "Integrity").
+"""Trials: experiments that say about a proof what reading it can't (docs/architecture.md, "Integrity").
 
 At the moment of completion each check is tried in rooms: the workspace with some files of another version.
 
-- `original`: the proof as it was at the start, or at a person's last word, over the present product. It must pass.
-- `reverted`: the present proof over the product as it was at the start. Where the check was red then, it must fail.
+- `original`: the proof as it was at the start, or at a person's last word, over the current product. It must pass.
+- `reverted`: the current proof over the product as it was at the start. Where the check was red then, it must fail.
 - `planted`: a test that must fail beside the others. It must be reported as failed.
-- `control`: the present tree. What fails here too says something about the room, not about the work.
+- `control`: the current tree. What fails here too says something about the room, not about the work.
 - `reverted_rebuilt`: as `reverted`, without what builds left in the workspace, before its pass refuses.
 - `planted_before`: the same planted test in the tree as it was at the start, for a plant that wasn't reported.
-- `forced`: the present tree, with everything made anew, where make ran nothing since all was up to date. It must pass.
-- `disguised`: the present tree, where what the work asks of its surroundings is answered as outside of a test
+- `forced`: the current tree, with everything made again, where make ran nothing since all was up to date. It must pass.
+- `disguised`: the current tree, where what the work asks of its surroundings is answered as outside of a test
   (`disguise.py`). It must pass.
 - `held_out`: a check that a person keeps from the worker, over the proof as it was at the start. It must pass.
 
@@ -110,7 +110,7 @@ def passing(result: CheckResult | None) -> frozenset[str]:
 
 
 def says_nothing(result: CheckResult) -> bool:
-    """True where a check that did not pass says nothing about the product: what it names isn't there."""
+    """True if a check that did not pass says nothing about the product: what it names isn't there."""
     if result.passed or (result.totals is not None and result.totals.executed):
         return False
     if result.outcome in (Outcome.NO_TESTS, Outcome.NOT_INSTALLED, Outcome.NOT_RUN):
@@ -161,7 +161,7 @@ def controls(stand: Stand, trials: Mapping[TrialKind, Trial]) -> tuple[TrialKind
 
 
 def reported(trial: Trial) -> bool:
-    """True where the planted test was reported as failed, by its name."""
+    """True if the planted test was reported as failed, by its name."""
     result = trial.result
     if result is None or result.passed or not trial.plant:
         return False
@@ -221,7 +221,7 @@ def _proof(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
 
 
 def _original(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
-    """None where the original proof says nothing about the work: it has nothing that the check names."""
+    """None if the original proof says nothing about the work: it has nothing that the check names."""
     if not stand.original_says_something:
         return None
     trial, control = trials.get("original"), trials.get("control")
@@ -251,7 +251,7 @@ def _silent(stand: Stand, original: Trial) -> bool:
 
 
 def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
-    """`sound`: the original passed in a room, so a failure here is no fault of the room's."""
+    """`sound`: the original passed in a room, so a failure here is not the room's fault."""
     trial, control = trials.get("reverted"), trials.get("control")
     if trial is None or trial.result is None:
         return _untried(trial)
@@ -273,7 +273,7 @@ def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
 
 
 def _planted(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
-    """None where nothing was planted, or it was reported; without a refusal where nothing follows."""
+    """None if nothing was planted, or it was reported; without a refusal where nothing follows."""
     trial, before = trials.get("planted"), trials.get("planted_before")
     if trial is None:
         return None
@@ -319,7 +319,7 @@ def _disguised(trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
 
 
 def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
-    """None where it passes when nothing counts as up to date. One that runs nothing even then, and ran nothing at the
+    """None if it passes when nothing counts as up to date. One that runs nothing even then, and ran nothing at the
     start either, is as the person wrote it."""
     trial = trials.get("forced")
     if trial is None or trial.result is None:
