@@ -1,4 +1,4 @@
-"""One run in this process: its state, its ledger, and the parts that it works with."""
+"""One run in this process: its state, its ledger, and the parts that it uses."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ class ActiveRun:
         self.goal_edited = False
         """A person changed the goal file, and the goal wasn't read again since."""
         self.walked = False
-        """True where the whole workspace was walked, and nobody was let at it since."""
+        """True if the whole workspace was walked, and nobody was let at it since."""
         self.outputs: dict[str, set[str]] = {}
-        """The files that each check writes anew each time, by check id."""
+        """The files that each check writes each time, by check id."""
         self.reserved: dict[str, Usage] = {}
         """What calls to models that are just being put on record may cost, by call id."""
         self.completed: dict[str, ToolOutcome] = {}
@@ -160,7 +160,7 @@ class ActiveRun:
         return self.state
 
     def touch(self) -> None:
-        """Wakes whoever waits for a change, and tells the front ends."""
+        """Wakes whoever waits for a change, and notifies the front ends."""
         self._changed.set()
         self._changed = asyncio.Event()
         if self._preemption is not None:

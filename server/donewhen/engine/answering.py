@@ -1,4 +1,4 @@
-"""Which answers an interrupt takes."""
+"""Which answers an interrupt accepts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reaso
 
 
 def _remembered(asked: Interrupt, response: str, remember: str) -> Remember:
-    """What is kept of an approval. Raises WrongAnswer where nothing can be."""
+    """What is kept of an approval. Raises WrongAnswer if nothing can be."""
     if remember not in ("", "run", "workspace"):
         raise WrongAnswer(f"{asked.id} can be approved for the run or the workspace, not {remember!r}")
     if remember and response != "approve":

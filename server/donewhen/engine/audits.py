@@ -60,7 +60,7 @@ async def audit(run: ActiveRun, iteration: int) -> None:
 
 
 async def _prove(run: ActiveRun) -> None:
-    """Rounds of checks, until every one has a result at the present revision, or can't get one."""
+    """Rounds of checks, until every one has a result at the current revision, or can't get one."""
     first = True
     for _ in range(MAX_ROUNDS):
         checks = list(needed_checks(run.state))
@@ -165,7 +165,7 @@ async def _after(run: ActiveRun, check: Check, alone: bool) -> TreeState:
 
 
 def _nothing_to_guard(state: RunState) -> bool:
-    """True where no file can stand between the goal and its proof: it has no file, no command, nothing protected and
+    """True if no file can stand between the goal and its proof: it has no file, no command, nothing protected and
     no judge who reads files."""
     goal = state.goal
     commands = any(check.kind == "command" for check in goal.checks)
@@ -223,5 +223,5 @@ async def _diff(workspace: Workspace, before: str, path: str, limit: int) -> str
     try:
         old = await workspace.file_at(before, path)
         return await asyncio.to_thread(lambda: finding_diff(path, old, workspace.read(path), limit))
-    except (WorkspaceError, OSError):  # a tree that can't be read any more: the finding stands without its diff
+    except (WorkspaceError, OSError):  # a tree that can no longer be read: the finding stands without its diff
         return ""

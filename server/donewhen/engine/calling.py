@@ -68,7 +68,7 @@ class CallAccount:
 
 
 def beyond_budget(state: RunState, worst: Usage) -> str | None:
-    """Why a call may not be made, None where it may."""
+    """Why a call may not be made, None if it may."""
     limits = state.goal.limits
     ahead = worst
     for call in state.open_calls.values():

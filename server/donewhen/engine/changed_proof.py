@@ -1,4 +1,4 @@
-"""Which proof files a worker has changed so far: told while a run is on, before trials say what that means."""
+"""Which proof files a worker has changed so far: reported during the run, before trials say what that means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What people do to a run: pause, stop, answer, waive, accept, dispute, revert. It reaches the owner, wherever it is.
+"""How people control a run: pause, stop, answer, waive, accept, dispute, revert. Each operation reaches the owner,
+wherever it is.
 
 A run of another live process gets a request through the ledger; with a dead owner the operation applies directly.
 """
@@ -170,7 +171,7 @@ class Control(Reading):
         return Reply(request.id, None, result)
 
     async def _person(self, request: Request) -> Person:
-        """Who is behind a request. Raises ActRefused where that can't be told to be a person, and puts it on record."""
+        """Who is behind a request. Raises ActRefused if that can't be told to be a person, and puts it on record."""
         try:
             seen = await self._setup.people.look(request)
             state = await self._now(request.run_id)
@@ -348,7 +349,7 @@ class Control(Reading):
         since = set(await workspace.changed_between(last[1], None)) if last is not None else changed
         if not state.waits_for_person:
             since |= await self._records.edited_since(state.run_id, sequence)
-        # What an earlier revert put there, and nobody has changed since, is no edit.
+        # What an earlier revert put there, and nobody has changed since, is not an edit.
         put_back = await self._records.reverted(state.run_id)
         for checkpoint in {put_back[path] for path in since if path in put_back}:
             differs = set(await workspace.changed_between(checkpoint, None))
@@ -407,7 +408,7 @@ class Control(Reading):
         await self._tell_listeners(run_id)
 
     async def _mark_interrupted(self, run_id: str) -> None:
-        """Puts on record that the run's supervisor died, unless it is no run that was being pursued."""
+        """Puts on record that the run's supervisor died, unless it is not a run that was being pursued."""
         state = await self._records.state(run_id)
         owner = self._setup.lock.owner()  # in this order: who takes it from here on writes after that state
         if state.mode != "pursue" or not state.active or (owner is not None and owner.run_id == run_id):
@@ -429,7 +430,7 @@ class Control(Reading):
                         await self._mark_interrupted(summary.run_id)
 
     async def _record_death(self, state: RunState) -> None:
-        """Raises Overtaken where the run is not as it was any more: what went on has not died."""
+        """Raises Overtaken if the run is not as it was any more: what went on has not died."""
         live = await self._setup.ledger.live(state.run_id)
         seconds = max(0.0, live.elapsed - state.elapsed) if live.elapsed else None
         died = e.RunInterrupted(DIED, max(live.alive_at, state.updated_at))
@@ -459,7 +460,7 @@ def _finding(state: RunState, finding_id: str) -> KnownFinding:
 
 
 def _all(state: RunState, *, undo: bool) -> list[KnownFinding]:
-    """What is accepted, or taken back, as a whole. Raises UsageError where that is nothing."""
+    """What is accepted, or taken back, as a whole. Raises UsageError if that is nothing."""
     found = [one for one in state.findings if (one.finding.key in state.accepted if undo else not one.accepted)]
     if not found:
         raise UsageError(f"no integrity finding of run {state.run_id} is {'accepted' if undo else 'open'}")

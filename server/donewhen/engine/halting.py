@@ -1,4 +1,4 @@
-"""Halts and hooks: where plugins stop the loop, and from where it goes on (C23)."""
+"""Halts and hooks: where plugins stop the loop, and where it resumes (C23)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def called_at(resuming: Resuming | None, stage: Stage) -> frozenset[str]:
 
 
 async def audit_ahead(run: ActiveRun, iteration: int) -> bool:
-    """Tells the plugins that an audit is about to begin; False where one of them halted the loop."""
+    """Tells the plugins that an audit is about to begin; False if one of them halted the loop."""
     plugins = run.parts.plugins
     if plugins is None:
         return True
@@ -80,7 +80,7 @@ async def go_on_reporting(run: ActiveRun) -> None:
 
 
 async def stopping(run: ActiveRun, end: Stopping) -> bool:
-    """Tells the plugins that the run is about to end; False where one of them halts it instead. Stop means stop: what
+    """Tells the plugins that the run is about to end; False if one of them halts it instead. Stop means stop: what
     was cancelled or crashed ends, whatever they say, and at once."""
     plugins = run.parts.plugins
     if plugins is None:
@@ -108,7 +108,7 @@ def _asked_for(run: ActiveRun) -> bool:
 
 
 async def go_on(run: ActiveRun, answer: HaltAnswer | None) -> None:
-    """Asks the plugin that halted how to go on, and puts that on record. Raises UsageError where it can't be asked."""
+    """Asks the plugin that halted how to go on, and puts that on record. Raises UsageError if it can't be asked."""
     halt = run.state.halt
     if halt is None:
         if answer is not None and (answer.plugin is not None or answer.data is not None):

@@ -73,7 +73,7 @@ async def _step(run: ActiveRun) -> None:  # noqa: C901  # one branch for each ac
 
 
 async def _audited(run: ActiveRun, iteration: int) -> None:
-    """An audit. The files that a new finding saw are kept: what differs from them later is no doing of the worker's."""
+    """An audit. The files that a new finding saw are kept: what differs from them later is not the worker's doing."""
     known = {one.finding.key for one in run.state.findings}
     looking = asyncio.ensure_future(_hindrance(run)) if iteration == 0 else None
     try:

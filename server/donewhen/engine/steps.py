@@ -62,7 +62,7 @@ class FileSource(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Edit:
     """One edit whose diff is to be worked out: by `step`, of `path`, from the tree `base` on. `made` gives the new text
-    from the old one, None where that can't be told; then `tree` says it, which was kept soon after, or the file."""
+    from the old one, None if that can't be told; then `tree` says it, which was kept soon after, or the file."""
 
     step: str
     path: str
@@ -101,10 +101,10 @@ class Steps:
         self._unmade: dict[str, tuple[float, str]] = {}
         """Changes of files that are no steps yet: when, and by whom."""
         self._by_tool: set[str] = set()
-        """The files that tools edited in the present turn."""
+        """The files that tools edited in the current turn."""
         self._judge: str | None = None
         self._says_steps = True
-        """False where the agent's calls are on record one by one."""
+        """False if the agent's calls are on record one by one."""
 
     def since(self, after: int) -> RunSteps:
         """See `engine.api.Runs.steps`."""
@@ -130,7 +130,7 @@ class Steps:
 
     @property
     def edited(self) -> bool:
-        """True where there are edits whose diffs are to be worked out."""
+        """True if there are edits whose diffs are to be worked out."""
         return bool(self._edits)
 
     async def work_out(self, files: FileSource, *, live: bool) -> None:
@@ -169,7 +169,7 @@ class Steps:
             self._put(edit.step, at, "edits", f"{'you ' if by == 'person' else ''}edited {edit.path}", path=edit.path)
 
     async def _text(self, tree: str | None, path: str, files: FileSource, *, known: bool = False) -> str | None:
-        """What a file holds in a tree, or as it was last `known`. Raises ValueError where that is no text to show."""
+        """What a file holds in a tree, or as it was last `known`. Raises ValueError if that is not text to show."""
         if known and path in self._texts:
             return self._texts[path]
         if tree is None:
@@ -461,7 +461,7 @@ class Steps:
 
 
 def _arguments(call: ToolCall | None) -> Mapping[str, Any]:
-    """What a model sent with a call; nothing where that is no object."""
+    """What a model sent with a call; nothing where that is not an object."""
     try:
         given: Any = json.loads(call.arguments) if call is not None else {}
     except (ValueError, RecursionError):

@@ -52,7 +52,7 @@ _SPECIAL = {
 
 
 async def try_checks(run: ActiveRun) -> None:
-    """All trials of the present revision. Cut off, or where files change meanwhile, they don't count."""
+    """All trials of the current revision. Cut off, or where files change meanwhile, they don't count."""
     state, rooms = run.state, run.parts.rooms
     base = state.first_checkpoint
     assert base is not None  # `proof.trials_due`
@@ -118,7 +118,7 @@ class _Tree:
         return tuple(path for path, one in self.parts.items() if one.proof and path in self.freed)
 
     def names_what_came(self, command: str) -> bool:
-        """True where a command names tests that came, and none that stood there at the start."""
+        """True if a command names tests that came, and none that stood there at the start."""
         named = targets(command)
         stood = (
             path for path in named & self.stood if has_role(path, "test", "inline") or has_role(f"{path}/", "test")

@@ -114,7 +114,7 @@ def _why(run: ActiveRun) -> str:
 
 
 async def keep_tree(run: ActiveRun) -> str | None:
-    """Keeps the tree as it is now: the files after the iteration that just ended. None where that can't be done,
+    """Keeps the tree as it is now: the files after the iteration that just ended. None if that can't be done,
     which a warning tells."""
     revision = run.state.revision
     if run.checkpointed is not None and run.checkpointed[0] == revision:

@@ -1,4 +1,4 @@
-"""The worker at work in one turn, with the plugins that guide, refine or halt it."""
+"""The worker's work in one turn, with the plugins that guide, refine or halt it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_RESPONSE = 60_000
 async def turn_result(
     run: ActiveRun, worker: Worker, turn: Turn, resuming: Resuming | None, *, suspended: bool
 ) -> TurnResult | None:
-    """What the worker and the plugins made of the turn; None where it was halted. A suspended turn goes on where it
+    """What the worker and the plugins made of the turn; None if it was halted. A suspended turn goes on where it
     stood."""
     stage = resuming.halt.stage if resuming is not None else "turn" if suspended else None
     result = resuming.halt.result if resuming is not None and stage == "after_turn" else None
