@@ -25,7 +25,7 @@ from donewhen.regular import read_bytes
 
 MOST = 60
 """Facts in all."""
-_FILES, _BYTES = 2_000, 8_000_000  # that one audit reads anew
+_FILES, _BYTES = 2_000, 8_000_000  # that one audit reads again
 _HALF = 200_000  # bytes: of what is larger than twice that, the head and the tail
 _SEARCHED_FILES, _SEARCHED_BYTES = 2_000, 20_000_000
 _KEPT = 500
@@ -44,7 +44,7 @@ class _Printed:
 
 class Addressing:
     """The facts of one workspace folder. `since` is the checkpoint before the worker's first turn: what stood there is
-    told apart from what came since. One audit reads at most `files` files of `size` characters in all anew; the next
+    told apart from what came since. One audit reads at most `files` files of `size` characters in all afresh; the next
     one goes on there."""
 
     def __init__(self, files: int = _FILES, size: int = _BYTES) -> None:
@@ -195,7 +195,7 @@ def _text(path: Path) -> str:
 
 
 def _decoded(content: bytes) -> str:
-    """Empty for what is no text. What is left out of the middle of a long one counts its lines."""
+    """Empty for what is not text. What is left out of the middle of a long one counts its lines."""
     if b"\0" in content[:8192]:
         return ""
     if len(content) > 2 * _HALF:

@@ -117,7 +117,7 @@ def _cache_at(prefix: Path) -> _Cache:
 
 
 def _files(folder: str, passed_over: frozenset[str] = frozenset()) -> Iterator[tuple[str, Signature]]:
-    """Everything that is no folder, links to folders too, with what tells whether it was touched."""
+    """Everything that is not a folder, links to folders too, with what tells whether it was touched."""
     for entry in _entries(folder):
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in passed_over:

@@ -22,7 +22,7 @@ _NOISE = re.compile(
 
 
 def telling_line(output: str, *, errors_only: bool = False) -> str:
-    """The last line that says that something is wrong, else the last line; empty where there is none."""
+    """The last line that says that something is wrong, else the last line; empty if there is none."""
     lines = [line.strip() for line in output.splitlines()[-400:]]
     lines = [line for line in lines if not _NOISE.fullmatch(line)]
     wrong = next(
@@ -122,7 +122,7 @@ _CAUSES: tuple[Cause, ...] = (
 
 
 def hint_for(output: str, command: str) -> str:
-    """What helps against the first cause that is known, as a clause; empty where none is."""
+    """What helps against the first cause that is known, as a clause; empty if none is."""
     for cause in _CAUSES:
         match = cause.says.search(output)
         if match is not None and (helps := cause.helps(match, command)):

@@ -1,4 +1,4 @@
-"""What checks run in: the programs that their words resolve to, and what would run inside of those unasked."""
+"""What checks run in: the programs that their words resolve to, and what would run inside those unasked."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Environment:
                 yield FileFact(_shown(root, package), self._folder_digest(package))
 
     def _plugins_in(self, root: Path, packages: Path) -> Iterator[FileFact]:
-        """Distributions that pytest loads by itself, by what they announce: another version of one is no change."""
+        """Distributions that pytest loads by itself, by what they announce: another version of one is not a change."""
         for entry in _listed(packages):
             if entry.name.endswith((".dist-info", ".egg-info")) and entry.is_dir():
                 announced = self._announced(Path(entry.path) / "entry_points.txt")
@@ -248,7 +248,7 @@ def _installed(word: str) -> bool:
 
 
 def _shown(root: Path, path: Path) -> str:
-    """Relative to the workspace where it is inside of it, else absolute; posix."""
+    """Relative to the workspace where it is inside it, else absolute; posix."""
     try:
         return Path(os.path.normpath(path)).relative_to(root).as_posix()
     except ValueError:

@@ -45,9 +45,9 @@ _ELSEWHERE: dict[str, str] = {
 def not_installed(
     output: str, exit_code: int | None, parts: Sequence[Segment], which: Callable[[str], str | None]
 ) -> str | None:
-    """What is missing and how to get it; None where nothing is known to be missing.
+    """What is missing and how to get it; None if nothing is known to be missing.
 
-    A file of the workspace that is missing (`./check.sh`) is no program to install.
+    A file of the workspace that is missing (`./check.sh`) is not a program to install.
     """
     return _program(output, exit_code, parts, which) or _module(output, parts)
 

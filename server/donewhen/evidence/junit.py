@@ -124,7 +124,7 @@ def _teardown_only(case: ElementTree.Element) -> bool:
 
 
 def _miscounted(root: ElementTree.Element) -> tuple[str, int]:
-    """Where a suite declares other numbers than it holds, and how many more; empty where none does."""
+    """Where a suite declares other numbers than it holds, and how many more; empty if none does."""
     counted_more = ("", 0)
     for suite in root.iter():
         if _local(suite) not in ("testsuites", "testsuite"):

@@ -20,7 +20,7 @@ _SECTIONS = (
 
 
 def configured_options(root: Path) -> str:
-    """`addopts` of pytest's configuration; empty where there is none, or where it can't be read."""
+    """`addopts` of pytest's configuration; empty if there is none, or where it can't be read."""
     for name, section in _SECTIONS:
         try:
             text = read_text(root / name)

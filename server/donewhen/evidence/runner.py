@@ -188,7 +188,7 @@ class CommandChecker:
 
     def _totals(self, report: Report | None, output: str, plan: _Plan) -> TestTotals | None:
         if report is None:
-            # Where a check has written reports, what it prints instead is no proof.
+            # Where a check has written reports, what it prints instead is not proof.
             return plan.runs.totals(output) if plan.check.id not in self._reporting or plan.runs.forms else None
         outcomes = [test.outcome for test in report.tests]
         failed = outcomes.count("failed") + outcomes.count("error")

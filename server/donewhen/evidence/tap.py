@@ -12,7 +12,7 @@ _DIRECTIVE = re.compile(r"\s+#\s*(skip|todo)\S*", re.IGNORECASE)
 
 
 def read_tap(output: str) -> tuple[TestCase, ...] | None:
-    """The tests of the outermost level; None where it is not TAP.
+    """The tests of the outermost level; None if it is not TAP.
 
     A plan promises a number of tests: those that never came are failed. A `todo` that fails is skipped.
     """

@@ -36,7 +36,7 @@ class Form:
 
 
 def printed_totals(output: str, forms: Sequence[str]) -> TestTotals | None:
-    """The first of the forms that the output (without escape sequences) has; None where it has none."""
+    """The first of the forms that the output (without escape sequences) has; None if it has none."""
     for form in forms:
         counts = FORMS[form].counts(output)
         if counts is not None:
@@ -56,7 +56,7 @@ def recognised(output: str) -> tuple[str, ...]:
 
 
 def all_totals(output: str, forms: Sequence[str]) -> TestTotals | None:
-    """What all of the forms count together; None where one of them has no totals."""
+    """What all of the forms count together; None if one of them has no totals."""
     counts = [FORMS[form].counts(output) for form in forms]
     known = [one for one in counts if one is not None]
     total = _sum(known) if len(known) == len(counts) else None
@@ -71,7 +71,7 @@ _MAKERS = {
 
 
 def last_totals(output: str, maker: str) -> TestTotals | None:
-    """What the runner with this name in its report printed at its very end; None where it is not known, or did not."""
+    """What the runner with this name in its report printed at its very end; None if it is not known, or did not."""
     form = _MAKERS.get(maker)
     if form == "pytest":
         lines = _PYTEST.findall(output)
