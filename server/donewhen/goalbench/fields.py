@@ -51,7 +51,7 @@ class Fields:
         yield from self.values.items()
 
     def mapping(self, key: str) -> Fields:
-        """An inner mapping, empty where it is left out."""
+        """An inner mapping, empty if it is left out."""
         return self.within(key, self.values.get(key, {}))
 
     def items_of(self, key: str) -> Sequence[Any]:
