@@ -150,7 +150,7 @@ def _read_external(passage: Passage, start: int, value: str, bound: Bound) -> No
 
 
 def warn_of_rows(passage: Passage, start: int, bound: Bound) -> None:
-    """Points out lines of a statement that look like a label but are no nested item."""
+    """Points out lines of a statement that look like a label but are not nested items."""
     for row in _ROW.finditer(passage.text, start):
         message = "this is read as part of the sentence above: make it a nested item with `- ` before it"
         bound.fault(passage.span(*row.span(1)), _lost(row[1]), "not-nested", message)
@@ -211,7 +211,7 @@ def _command(passage: Passage, code: re.Match[str], exit_code: int) -> Command:
 
 
 def _code_text(raw: str) -> str:
-    # CommonMark 6.1: newlines count as spaces, and one space of padding on both sides is no content.
+    # CommonMark 6.1: newlines count as spaces, and one space of padding on both sides is not content.
     return raw.replace("\n", " ").strip()
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 CheckPurpose = Literal["test", "lint", "types", "build", "other"]
 Missing = Callable[["DetectedCheck"], str | None]
-"""What a check needs that is not there; None where nothing is known to be missing."""
+"""What a check needs that is not there; None if nothing is known to be missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Folder:
         return as_table(value)
 
     def has_section(self, dotted: str, name: str = "pyproject.toml") -> bool:
-        """True where a TOML file has that table."""
+        """True if a TOML file has that table."""
         value: object = self.toml(name)
         for key in dotted.split("."):
             value = as_table(value).get(key)
