@@ -121,7 +121,7 @@ def _judged(requirement: Requirement, reply: Judgement, context: _Alone, bare: b
 
 
 def _by_proof(requirement: Requirement, given: Sequence[Evidence]) -> RequirementVerdict | None:
-    """What its bound checks and the editor say, where that decides; None where the judge is to be asked."""
+    """What its bound checks and the editor say, where that decides; None if the judge is to be asked."""
     said = [_checked(check, given) for check in requirement.checks]
     if requirement.problems:
         said.append(_reported(requirement, given))

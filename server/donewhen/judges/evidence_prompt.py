@@ -53,7 +53,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`paths` are the files that the text shows; None where it also tells which files there are."""
+    """`paths` are the files that the text shows; None if it also tells which files there are."""
 
     text: str
     token: str
@@ -251,7 +251,7 @@ def _ending(asked: Asked, material: Material) -> str:
 
 
 def _conversation(asked: Asked, material: Material, room: int) -> str:
-    """What was said, apart from the evidence: it has no id, so that it can't be cited. Empty where nothing was."""
+    """What was said, apart from the evidence: it has no id, so that it can't be cited. Empty if nothing was."""
     if not asked.messages:
         return ""
     clean = material.normaliser

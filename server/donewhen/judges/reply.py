@@ -40,7 +40,7 @@ class Citable:
     """Labels and ids of the goal's other requirements: what is said of them is checked, and then left out."""
 
     def fault(self, cited: Sequence[str]) -> str | None:
-        """Why these citations can't prove anything, None where they can."""
+        """Why these citations can't prove anything, None if they can."""
         if not cited:
             return "it cites no evidence"
         if unknown := [key for key in cited if key not in self.evidence]:
@@ -100,7 +100,7 @@ def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
 
 def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS) -> Mapping[str, Any]:
     """The one JSON object in a reply: bare, in a code fence or in prose. Objects with none of `keys` are not meant.
-    Raises InvalidReply where there is none, or several that differ."""
+    Raises InvalidReply if there is none, or several that differ."""
     text = _THOUGHTS.sub("", text).strip()
     values: list[object] = [strict_json(text)] if _is_json(text) else _json_in(text)
     meant = [value for value in values if _is_meant(value, keys)]
