@@ -48,7 +48,7 @@ def several(name: str, value: Any) -> tuple[Any, ...]:
 
 
 def folder(name: str, value: Any) -> Path | None:
-    """A path, or None where there is none."""
+    """A path, or None if there is none."""
     if value is None:
         return None
     named = os.fspath(value) if isinstance(value, os.PathLike) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
@@ -91,7 +91,7 @@ _LONGEST_CHECK = 86_400.0
 
 
 def finite(name: str, setting: str, value: Any) -> Any:
-    """A limit of a goal loop, by the setting that it is; None where it is unlimited or infinite on purpose, which warns
+    """A limit of a goal loop, by the setting that it is; None if it is unlimited or infinite on purpose, which warns
     (C1). Raises InvalidGoal that names it."""
     if value != "unlimited" and not (isinstance(value, float) and value == math.inf):
         return checked(name, setting, value)
@@ -101,6 +101,6 @@ def finite(name: str, setting: str, value: Any) -> Any:
 
 
 def limits(rounds: int | None, timeout: float | None) -> Limits:
-    """The limits of one run. An answer that stays the same is no reason to stop asking (A14: off in the library), and a
-    validator may take as long as the run."""
+    """The limits of one run. An answer that stays the same is not a reason to stop asking (A14: off in the library),
+    and a validator may take as long as the run."""
     return Limits(rounds, timeout, check_timeout=timeout or _LONGEST_CHECK, stall_after=None)

@@ -112,7 +112,7 @@ class GoalController:
         return outcome_of(self._state, self._response)
 
     def start(self) -> str:
-        """The first prompt: the objective. Raises UsageError where it was started already."""
+        """The first prompt: the objective. Raises UsageError if it was started already."""
         if self._state.turn is not None or self._state.turns_ended:
             raise UsageError("this goal was started already: make a new GoalController for another run")
         self._advance()
@@ -129,7 +129,7 @@ class GoalController:
         """What follows a turn of the worker. `verdict` is a judge's: a GoalVerdict, a Verdict, a dict
         `{score, complete, missing}` or a bool; anything else proves nothing. `evidence` are check results and whatever
         else was seen, `response` is what the worker said, or a Blocked, Impossible or Question. `error`: the turn
-        failed, and nothing of it is judged. Raises UsageError where no turn is open, and for what is no evidence.
+        failed, and nothing of it is judged. Raises UsageError if no turn is open, and for what is not evidence.
         """
         state = self._state
         if state.turn is None:
@@ -174,7 +174,7 @@ class GoalController:
         return GoalContinue(followup, outcome)
 
     def _follow(self, action: Action) -> bool:
-        """Does what was decided; False where nothing is left to do."""
+        """Does what was decided; False if nothing is left to do."""
         revision = self._state.revision
         match action:
             case RunAudit(iteration):

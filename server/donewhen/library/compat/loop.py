@@ -101,7 +101,7 @@ class GoalLoop:
     `max_attempts` (10) and `timeout` (3600 seconds for the whole run) are finite unless they are infinite or
     "unlimited" on purpose, which warns (C1). With `preserve_context` False each retry starts from the original
     conversation and the latest feedback alone (C5). `resume_prompt_template` makes the retry prompt from the feedback,
-    None where there is none (C6). `name` tells loops apart in messages; `plugins` are hooks of your own, such as a
+    None if there is none (C6). `name` tells loops apart in messages; `plugins` are hooks of your own, such as a
     critic that refines each attempt from inside (C17). Raises InvalidGoal with the name of the field.
 
     >>> from donewhen import GoalLoop
@@ -202,7 +202,7 @@ class Looped:
     """A sync worker in a goal loop: called as the worker itself, it returns the last response. What else the worker has
     is found here, too.
 
-    Raises UsageError where a run of the worker is under way, WorkerFailed where the run crashed, JudgeOutage where the
+    Raises UsageError if a run of the worker is under way, WorkerFailed where the run crashed, JudgeOutage where the
     judge could not be asked. What came of the run is in `loop.last_result` in any case.
     """
 
@@ -323,7 +323,7 @@ def goal_of(loop: GoalLoop, prompt: Any, *, judged: bool) -> Goal:
 
 
 def judge_from(worker: Callable[..., Any], loop: GoalLoop) -> Judge | JudgeConfig | None:
-    """Who was wanted; of the model that the worker has, where none was named. None where commands alone decide. Raises
+    """Who was wanted; of the model that the worker has, where none was named. None if commands alone decide. Raises
     UsageError where nobody can judge."""
     wanted = loop.judge
     if wanted is not None and not (isinstance(wanted, JudgeConfig) and not wanted.model):
