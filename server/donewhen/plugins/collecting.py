@@ -76,7 +76,7 @@ def _check(hook: Hook, kind: type[Any], one: object) -> None:
 
 
 def _wrong(one: Any) -> str:
-    """What is wrong with a record, empty where nothing is: plugins are not always type-checked."""
+    """What is wrong with a record, empty if nothing is: plugins are not always type-checked."""
     if not isinstance(one.name, str) or not one.name or any(letter.isspace() for letter in one.name):
         return "a name without spaces is expected"
     if not callable(one.make if isinstance(one, (NewWorker, NewJudge)) else one.run):

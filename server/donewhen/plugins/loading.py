@@ -134,7 +134,7 @@ def _module(name: str, workspace: Path | None) -> ModuleType:
 
 
 def _file_module(path: Path, workspace: Path | None) -> ModuleType:
-    """The file's module, run anew for each run: a change is noticed, and nothing is left from the run before."""
+    """The file's module, run afresh for each run: a change is noticed, and nothing is left from the run before."""
     if _in_workspace(path, workspace):
         raise UsageError(
             f"the plugin {path} is in the workspace, and plugins are never loaded from there: keep it elsewhere"
