@@ -20,8 +20,8 @@ MOST = 2_000
 
 
 class Allowances:
-    """Read anew each time: another run of the workspace may have added to it. A file that can't be read allows nothing;
-    `problem` says so."""
+    """Read again each time: another run of the workspace may have added to it. A file that can't be read allows
+    nothing; `problem` says so."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE

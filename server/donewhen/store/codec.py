@@ -64,7 +64,7 @@ UPGRADES: Mapping[int, Upgrade] = {1: _from_1, 2: _from_2}
 
 
 class UnreadableEvent(LedgerError):
-    """Stored text that is no event of its version; the message says what is wrong and where."""
+    """Stored text that is not an event of its version; the message says what is wrong and where."""
 
 
 def encode(event: Event) -> str:
