@@ -22,7 +22,7 @@ _DEFAULT = "http://localhost:4318"
 
 
 def traced(wanted: str, environment: Mapping[str, str], mask: Callable[[str], str]) -> TracingObserver:
-    """A tracer for `console`, `otlp` or `provider`. Raises ImportError where the exporter is not installed."""
+    """A tracer for `console`, `otlp` or `provider`. Raises ImportError if the exporter is not installed."""
     if wanted == "provider":
         provider = trace.get_tracer_provider()
         assert isinstance(provider, TracerProvider)  # only then it is wanted
