@@ -57,7 +57,7 @@ class LiveOutput:
 
 
 def activity_line(line: str) -> str:
-    """Output as one short plain line; empty where it says nothing."""
+    """Output as one short plain line; empty if it says nothing."""
     text = " ".join(plain(line[:_MAX_READ]).split())
     return text if len(text) <= MAX_ACTIVITY else f"{text[: MAX_ACTIVITY - 1]}…"
 

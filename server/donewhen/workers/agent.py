@@ -48,7 +48,7 @@ TOO_LONG = (
 
 
 class AgentWorker:
-    """Asks the model what to do, does it, and tells it what came of it, until it reports or a limit is reached.
+    """Asks the model what to do, does it, and tells it the outcome, until it reports or a limit is reached.
 
     `files` gives the guarded files for a turn; its commands run in one of the `rooms`, with these `grants`;
     `environment` gives the variables for its commands, without keys; `mask` hides secrets.
@@ -76,7 +76,7 @@ class AgentWorker:
         self._grants = grants or Grants()
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
-        """One turn. Raises WorkerFailed where the model can't be asked or answers nothing, OverBudget where it may not
+        """One turn. Raises WorkerFailed if the model can't be asked or answers nothing, OverBudget where it may not
         be asked again."""
         async with opened(self._rooms, self._grants, turn) as room:
             return await self._work(turn, context, room)

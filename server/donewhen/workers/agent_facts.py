@@ -154,7 +154,7 @@ def call_of(answer: Message, open_calls: list[ToolCall]) -> ToolCall:
 
 
 def arguments_of(call: ToolCall) -> Arguments | None:
-    """The arguments of a call of a built-in tool; None where it was not understood."""
+    """The arguments of a call of a built-in tool; None if it was not understood."""
     tool = TOOLS.get(call.name)
     try:
         return tool.checked(read_object(call.arguments)) if tool else None

@@ -46,7 +46,7 @@ class Seen:
 
     @property
     def text(self) -> str | None:
-        """All of it, None where only a part was seen."""
+        """All of it, None if only a part was seen."""
         return "\n".join(self.lines[at] for at in sorted(self.lines)) if len(self.lines) == self.total else None
 
     def joined(self, more: Seen) -> Seen:
@@ -109,7 +109,7 @@ def _take(seen: dict[str, Seen], tool: str, arguments: Arguments, text: str) -> 
 def _told(
     tool: str, arguments: Arguments, first: str, rest: str, seen: Mapping[str, Seen]
 ) -> tuple[str, Seen | None] | None:
-    """The file that an answer is about, and what is known of it after it, None where that can't be told."""
+    """The file that an answer is about, and what is known of it after it, None if that can't be told."""
     moved = _MOVED.fullmatch(first)
     if moved:
         return moved[1], Seen.whole(rest) if first.endswith(HOLDS_NOW) else None

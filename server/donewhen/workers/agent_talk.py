@@ -45,7 +45,8 @@ class Pace:
 
 
 class Talk:
-    """The conversation of a turn as the model gets it. Its size is kept up with each message, never measured anew."""
+    """The conversation of a turn as the model gets it. Its size is updated with each message, never measured from
+    scratch."""
 
     def __init__(
         self,
@@ -145,7 +146,7 @@ class Talk:
         return int(self._window * share * self._bytes_per_token)
 
     def _reply_tokens(self) -> int | None:
-        """A bound for the reply that leaves room for the prompt; None where the model's own isn't known."""
+        """A bound for the reply that leaves room for the prompt; None if the model's own isn't known."""
         if self._facts.max_output is None:
             return None
         return min(self._facts.max_output, max(int(self._window * REPLY), LEAST_REPLY))

@@ -62,7 +62,7 @@ class CommandWorker:
         self._timeout = timeout
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
-        """One run of the command. Raises WorkerFailed where it did not start, failed without an end line, or hung."""
+        """One run of the command. Raises WorkerFailed if it did not start, failed without an end line, or hung."""
         call = _call(self._command, command_prompt(turn))
         context.activity(activity_line(f"running {self._command}"))
         live = LiveOutput(context.activity, silent=lambda line: end_line(plain(line)) is not None)
@@ -141,7 +141,7 @@ class EndLine:
 
 
 def end_line(output: str) -> EndLine | None:
-    """Reads the last line of plain output as `{"donewhen": {"state", "text"}}`; None where it is something else.
+    """Reads the last line of plain output as `{"donewhen": {"state", "text"}}`; None if it is something else.
 
     Strict: a state that is none of the four counts as finished, with a note.
     """

@@ -15,7 +15,7 @@ from donewhen.regular import read_bytes
 class RecordedFiles:
     """Changes files under `root`, each only while it is as this worker knows it (A20).
 
-    `paths` are those that will be changed; their present content is what is known. Raises ChangedMeanwhile where
+    `paths` are those that will be changed; their present content is what is known. Raises ChangedMeanwhile if
     somebody else changed one since, WorkspaceError for a path outside or a file that is not as it should be.
     """
 
@@ -65,7 +65,7 @@ class RecordedFiles:
         return target
 
     def _target(self, path: str) -> Path | None:
-        """The file that a path stands for, links followed; None where that is outside or a folder."""
+        """The file that a path stands for, links followed; None if that is outside or a folder."""
         target = (self._root / path).resolve()
         return target if target.is_relative_to(self._root) and not target.is_dir() else None
 

@@ -82,7 +82,7 @@ NUDGE_LOOP = (
 def agent_system(turn: Turn, root: Path, room: Grants | None = None) -> Message:
     """What the built-in agent's model is told first: the same from call to call and from turn to turn, so that
     providers find it in their caches. Without the requirements' status, which changes. `room` is what its commands may
-    in the room that they run in, None where they run in none."""
+    in the room that they run in, None if they run in none."""
     told = [AGENT_ROLE, AGENT_TOOLS, *_room(room), RULES, _environment(root), _objective(turn.goal)]
     told.append(_requirements(turn.goal))
     return Message("system", "\n\n".join(told) + "\n")

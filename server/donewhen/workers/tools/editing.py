@@ -61,7 +61,7 @@ def _in_manner(file: FileText, text: str) -> str:
 
 
 def _refusal(file: FileText, old: str, new: str) -> str | None:
-    """Why the edit can't be made, with what stands there instead; None where it can."""
+    """Why the edit can't be made, with what stands there instead; None if it can."""
     if not old:
         return "`old` is empty: send the piece of text that is to be replaced, or use write_file"
     count = file.content.count(old)

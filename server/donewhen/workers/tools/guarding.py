@@ -55,7 +55,7 @@ _ASKED = tuple(glob.lower() for glob in ASKED)
 
 
 def protected(desk: Desk, names: Sequence[str]) -> str | None:
-    """Why a file may not be changed at all, None where it may."""
+    """Why a file may not be changed at all, None if it may."""
     named = next((name for name in names if any_matches(desk.turn.goal.protect, name)), None)
     if named is None:
         return None
@@ -63,7 +63,7 @@ def protected(desk: Desk, names: Sequence[str]) -> str | None:
 
 
 def sensitive(desk: Desk, names: Sequence[str]) -> str:
-    """Why a person has to allow a change of it; empty where nobody has to."""
+    """Why a person has to allow a change of it; empty if nobody has to."""
     goal = desk.turn.goal.path
     folded = [name.lower() for name in names]
     if goal is not None and goal.lower() in folded:

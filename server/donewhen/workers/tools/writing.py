@@ -23,7 +23,7 @@ HOLDS_NOW = "It holds now:"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None where it may: `moved`,
+    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None if it may: `moved`,
     because it is another one than the model knows. `sensitive` says why a person has to allow it."""
 
     path: str
@@ -35,7 +35,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a call would make of a file; `refusal` says why nothing is made of it, None where something is."""
+    """What a call would make of a file; `refusal` says why nothing is made of it, None if something is."""
 
     now: Standing
     content: str = ""
@@ -51,7 +51,7 @@ class Change:
 
 
 async def standing(desk: Desk, name: str) -> Standing:
-    """What stands there now, and whether it may be changed: not what is protected, not what an editor holds unsaved,
+    """What is there now, and whether it may be changed: not what is protected, not what an editor holds unsaved,
     and not what has changed since the model read it; it is told what stands there instead."""
     path = desk.files.path(name)
     names = names_of(name, path)
