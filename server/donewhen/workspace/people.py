@@ -106,7 +106,7 @@ class SystemPeople:
         return await asyncio.to_thread(self._seen, by, held.token)
 
     def _seen(self, by: Sender, token: str) -> Seen:
-        """Raises ActRefused where the process is not the one that it says it is."""
+        """Raises ActRefused if the process is not the one that it says it is."""
         file = str((asking_folder(self._runtime) / by.nonce).resolve())
         if birth(by.pid) != by.birth or not (os.name == "nt" or file in open_paths(str(by.pid))):
             raise ActRefused("the process that it names is not the one that asks, or is gone")

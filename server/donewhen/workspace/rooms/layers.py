@@ -142,7 +142,7 @@ def _files_in(below: Sequence[Path], place: str) -> Iterator[str]:
 
 
 def _opaque(folder: Path) -> bool:
-    """A folder that was removed and made anew hides what is beneath."""
+    """A folder that was removed and made again hides what is beneath."""
     try:
         return os.getxattr(folder, "user.overlay.opaque") == b"y"
     except OSError:

@@ -135,7 +135,7 @@ class MountedLiveRooms:
         return MountedLiveRoom(mounter, shape, grants, (self._root, folder), self._outside, group)
 
     async def _tried(self) -> str:
-        """Why there are no rooms; empty where a command ran in one."""
+        """Why there are no rooms; empty if a command ran in one."""
         if sys.platform != "linux":
             return "this system has no namespaces: rooms for commands need Linux"
         if why := self._unfit():

@@ -10,7 +10,7 @@ SHOWN = 3
 
 
 def others_files(root: Path) -> str:
-    """What to know of them, a sentence; empty where everything in the folder is this user's and their group's. It looks
+    """What to know of them, a sentence; empty if everything in the folder is this user's and their group's. It looks
     at every file: a second for some 100,000."""
     user, group = os.geteuid(), os.getegid()
     found: list[str] = []
