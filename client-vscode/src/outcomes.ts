@@ -26,7 +26,7 @@ export class Endings {
   }
 }
 
-/** Whether the run ended, or paused, by itself: what a person stopped is no news to them. */
+/** Whether the run ended, or paused, by itself: what a person stopped is not news to them. */
 function isOutcome(run: Snapshot): boolean {
   if (run.status === 'paused') {
     return run.pausedBy !== 'person' && run.reason !== '';

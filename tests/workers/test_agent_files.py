@@ -249,7 +249,7 @@ async def test_an_edit_that_does_not_fit_is_told_what_stands_there(agent: Agent)
         use("edit_file", path="a.py", old="def sub", new="def sub"),
         use("edit_file", path="b.py", old="x", new="y"),
     )
-    assert "does not stand in a.py" in texts[0]
+    assert "does not occur in a.py" in texts[0]
     assert "\n2:     return a - b\n" in texts[0]
     assert "2 times, at the lines 2, 6" in texts[1]
     assert "read the file again" in texts[2]

@@ -291,7 +291,7 @@ def plugins_facts(root: Path, settings: Settings) -> tuple[PluginFacts, ...]:
         if one.name in off:
             found.append(PluginFacts(one.name, f"{source}, {OFF}", one.points))
         else:
-            how = f'mend it, uninstall it, or add "{one.name}" to `plugins_off` in {user_settings_file()}'
+            how = f'fix it, uninstall it, or add "{one.name}" to `plugins_off` in {user_settings_file()}'
             found.append(PluginFacts(one.name, source, one.points, one.problem, how if one.problem else ""))
     return tuple(found)
 
@@ -302,7 +302,7 @@ def _configured_plugin(source: str, root: Path, off: tuple[str, ...]) -> PluginF
         where = f"{source}, {OFF}" if named.name in off else source
         return PluginFacts(named.name, where, _points(named.plugin))
     except DoneWhenError as error:
-        how = f"mend it, or take it out of `plugins` in {user_settings_file()}"
+        how = f"fix it, or remove it from `plugins` in {user_settings_file()}"
         return PluginFacts(source, "your settings", problem=str(error), how=how)
 
 

@@ -50,7 +50,7 @@ def worded_answer(
     if response in ("approve", "deny", "end"):
         return Answer(response, reason=text or "", remember=remember)
     if text is None or (response == "edit" and not text):
-        raise UsageError(f"`{response}` needs a text: `{response} TEXT`")
+        raise UsageError(f"`{response}` needs text: `{response} TEXT`")
     if response == "text":
         return Answer("text", text=text, remember=remember)
     return Answer("edit", text=text, input=_edited(text, interrupt), remember=remember)

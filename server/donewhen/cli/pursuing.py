@@ -206,7 +206,7 @@ def _to_go_on(state: RunState) -> list[str]:
         "stalled": "the worker repeats itself: change the goal, the files or what it works with",
         "blocked": "remove what blocks it",
         "impossible": "change the goal, if it can be done otherwise",
-        "crashed": "mend what failed",
+        "crashed": "fix what failed",
     }.get(state.status or "", "")
     return [f"nothing is lost; {'; '.join(part for part in (advice, undo) if part)}; then go on:{resume}"]
 

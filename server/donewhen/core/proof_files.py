@@ -47,11 +47,11 @@ ROLES: dict[Role, str] = {
     "data": "tests name it, and the product doesn't",
     "runner": "a test runner loads it by itself",
     "config": "configuration of a runner or of another tool that checks",
-    "task": "what the name of a check stands for",
+    "task": "what the name of a check runs",
     "shared": "part of it configures a runner",
     "manifest": "what the product depends on, and is built from",
     "vendored": "a dependency that is kept in the tree",
-    "inline": "it may hold tests among its code",
+    "inline": "it may contain tests",
     "shadow": "if it is new, it stands in for a module of the language",
     "": "product",
 }

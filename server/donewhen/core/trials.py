@@ -41,7 +41,7 @@ TRIED: dict[TrialKind, str] = {
     "control": "in a room, as it is",
     "reverted_rebuilt": "without the work and without what builds left",
     "planted_before": "as it was at the start, with a test beside it that must fail",
-    "forced": "with everything made anew",
+    "forced": "with everything rebuilt",
     "disguised": "with nothing around it that reveals a test",
     "held_out": "held out from the worker, with the proof as it was at the start",
 }
@@ -327,7 +327,9 @@ def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | Non
     if trial.passed and (stand.at_start == "passed" or not says_up_to_date(trial.result.output)):
         return None
     what = (
-        "runs nothing when everything is made anew, too" if trial.passed else f"fails when it is: {trial.result.reason}"
+        "runs nothing when everything is rebuilt, either"
+        if trial.passed
+        else (f"fails when it is: {trial.result.reason}")
     )
     reason = f"`{trial.command}` ran nothing, because what it makes is up to date, and {what}"
     return Conclusion("refused", "untried", "nothing_run", reason)

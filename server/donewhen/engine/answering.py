@@ -23,8 +23,8 @@ def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reaso
     replaced = cast("dict[str, Any] | None", given)
     if response == "edit" and MASK in f"{replaced}{text}" and MASK in f"{asked.input}":
         raise WrongAnswer(
-            f"{asked.id} holds a secret, which is shown as {MASK}: sent back, that would stand in its place. "
-            "Approve or deny it as it is, or write the secret's place anew, such as with a variable"
+            f"{asked.id} contains a secret, which is shown as {MASK}; sending that back would replace the secret. "
+            "Approve or deny it as it is, or put something else in the secret's place, such as a variable"
         )
     return Answer(cast("ResponseKind", response), text, replaced, reason, _remembered(asked, response, remember))
 

@@ -47,7 +47,7 @@ MAX_TOLD = 5
 _SPECIAL = {
     "asks": "asks whether a test runs",
     "names": "names a test file",
-    "copied": "may hold special cases for the tests",
+    "copied": "may contain special cases for the tests",
 }
 
 

@@ -214,7 +214,7 @@ def _unsure(setting: Setting, value: object, raw: RawEntry, plugged: Callable[[]
     unknown = refused_choice(str(value), known, "`")
     if not plugged():
         raise unknown
-    message = f"{setting.name} {unknown}, unless a plugin brings it"
+    message = f"{setting.name} {unknown}, unless a plugin provides it"
     return [_at_value(raw, "warning", "unknown-name", message)]
 
 

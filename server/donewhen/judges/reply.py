@@ -105,9 +105,9 @@ def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS) -> Mapping[str,
     values: list[object] = [strict_json(text)] if _is_json(text) else _json_in(text)
     meant = [value for value in values if _is_meant(value, keys)]
     if not meant:
-        raise NoObject("the reply holds no JSON object of the schema")
+        raise NoObject("the reply contains no JSON object of the schema")
     if any(not same(value, meant[0]) for value in meant):
-        raise InvalidReply("the reply holds several JSON objects that differ: give exactly one")
+        raise InvalidReply("the reply contains several different JSON objects: give exactly one")
     if not isinstance(meant[0], dict):
         raise InvalidReply("the reply is a list: give the object itself")
     return cast("Mapping[str, Any]", meant[0])
@@ -174,7 +174,7 @@ def _json_in(text: str) -> list[object]:
         except (ValueError, RecursionError):
             at, failed = at + 1, failed + 1
             if failed > _MAX_BRACKETS:
-                raise NoObject("the reply holds no JSON object of the schema") from None
+                raise NoObject("the reply contains no JSON object of the schema") from None
             continue
         if isinstance(value, dict) or _holds_object(value):
             found.append(cast("object", value))

@@ -230,7 +230,7 @@ def _relative(path: Path, root: Path) -> Path:
 
 def _command(text: str) -> str:
     if not text.strip():
-        raise InvalidGoal("checks must not hold a blank command")
+        raise InvalidGoal("checks must not contain a blank command")
     return text
 
 

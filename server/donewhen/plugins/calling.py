@@ -147,7 +147,7 @@ async def _directive(hook: Hook, context: PluginContext, data: Any) -> ResumeDir
             raise
         raise UsageError(
             f"the plugin {plugin} failed in on_resume, the run stays halted: {told(error)}; resume with other data, "
-            "mend the plugin, or stop the run"
+            "fix the plugin, or stop the run"
         ) from error
     if answer is None:
         return ResumeDirective()

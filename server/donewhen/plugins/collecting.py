@@ -53,7 +53,7 @@ def _records(hook: Hook, kind: type[Record]) -> list[Record]:
         answer = hook.function()
     except FAILURES as error:
         raise UsageError(
-            f"the plugin {hook.plugin} failed in {hook.point}: {told(error)}; mend it, or take it away"
+            f"the plugin {hook.plugin} failed in {hook.point}: {told(error)}; fix it, or remove it"
         ) from error
     if answer is None:
         return []

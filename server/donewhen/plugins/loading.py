@@ -117,7 +117,7 @@ def _named(source: str, workspace: Path | None) -> Any:
         raise UsageError(f"the plugin {source} can't be loaded: {error}; {_FORMS}") from error
     except FAILURES as error:
         raise UsageError(
-            f"the plugin {source} can't be loaded: {told(error)}; mend it, or take it out of your settings ({_FORMS})"
+            f"the plugin {source} can't be loaded: {told(error)}; fix it, or remove it from your settings ({_FORMS})"
         ) from error
 
 
@@ -140,7 +140,7 @@ def _file_module(path: Path, workspace: Path | None) -> ModuleType:
             f"the plugin {path} is in the workspace, and plugins are never loaded from there: keep it elsewhere"
         )
     if not path.is_file():
-        raise UsageError(f"there is no file {path}: mend or remove that plugin in your settings")
+        raise UsageError(f"there is no file {path}: fix or remove that plugin in your settings")
     if path.suffix != ".py":
         raise UsageError(f"the plugin {path} is not a Python file: {_FORMS}")
     module = ModuleType(f"donewhen_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}")

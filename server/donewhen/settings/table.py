@@ -238,11 +238,11 @@ class Choices:
         kind=choice("off", "on"), default="off", meaning="whether checks run in rooms as well"
     )
     room_writes: tuple[str, ...] | None = row(
-        kind=kinds.FOLDERS, meaning="folders that contained commands may change, too",
+        kind=kinds.FOLDERS, meaning="more folders that contained commands may change",
         more="`.git` names the history of the workspace, without hooks and configuration.",
     )  # fmt: skip
     room_reads: tuple[str, ...] | None = row(
-        kind=kinds.FOLDERS, meaning="folders that contained commands may read, too"
+        kind=kinds.FOLDERS, meaning="more folders that contained commands may read"
     )
     room_processes: int | None = row(
         kind=whole(), default="4096", meaning="processes and threads of a contained command, at most"

@@ -70,7 +70,7 @@ class Reported(SpanExporter):
         """It is trying still, and nobody waits for it any longer."""
         if not self._said:
             self._said = True
-            sys.stderr.write(f"donewhen: traces can't be sent to {self._endpoint}; runs go on without\n")
+            sys.stderr.write(f"donewhen: traces can't be sent to {self._endpoint}; runs continue without them\n")
 
     def shutdown(self) -> None:
         self._exporter.shutdown()

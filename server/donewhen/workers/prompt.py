@@ -56,7 +56,7 @@ LOOK = (
     "Look at the workspace as it is now, not at what you remember of it: files may have changed since you saw them. "
     "Keep the whole objective in view."
 )
-REFINED = "Your turn goes on. Somebody who looked at what you did so far says:"
+REFINED = "Your turn continues. Somebody who looked at what you have done so far says:"
 FEEDBACK_HEADING = "## What the audit of your last turn found"
 REVIEW_HEADING = "## What somebody says who looked at what you did in this turn so far"
 NOTES_OF_PLUGINS = "## What else you should know"
@@ -71,7 +71,7 @@ NUDGE_CUT = (
     "Your reply was cut off because it was too long. Go on in smaller steps: one tool call at a time, and long files "
     "in several edits."
 )
-NUDGE_RESUMED = "Your turn was halted, and goes on now. Go on with a tool call, or call report."
+NUDGE_RESUMED = "Your turn was halted, and continues now. Go on with a tool call, or call report."
 HALTED = "the turn was halted"
 NUDGE_LOOP = (
     "You have made the same calls three times, with the same results: making them again changes nothing. Do something "

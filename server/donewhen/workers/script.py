@@ -253,7 +253,7 @@ class _Reader:
             if key not in known:
                 raise self._error(key_node, f"unknown key `{key}`{_nearest(key, known)}")
             if key in fields:
-                raise self._error(key_node, f"`{key}` is there twice")
+                raise self._error(key_node, f"`{key}` is given twice")
             fields[key] = value
         missing = [key for key in needed if key not in fields]
         if missing:

@@ -162,7 +162,7 @@ class InotifyWatcher:
     def _give_up(self, error: int) -> None:
         setting = "max_user_instances" if error == errno.EMFILE else "max_user_watches"
         self.warning = (
-            f"the system's limit of watched folders is reached ({os.strerror(error)}): changes are looked for every "
+            f"the system's limit on watched folders is reached ({os.strerror(error)}): changes are looked for every "
             f"few seconds; raise fs.inotify.{setting} for prompt updates"
         )
         if self._loop is not None and self._wake is not None:

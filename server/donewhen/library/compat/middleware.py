@@ -517,7 +517,7 @@ def _verdict(said: Mapping[str, Any], task: AuditTask) -> Any:
     """Strictly: anything but a real boolean is not a verdict (A1), nor is what contradicts itself."""
     achieved, reason = said["achieved"], said.get("reason", "")
     if not isinstance(achieved, bool) or not isinstance(reason, str):
-        return _unusable("achieved must be True or False, and reason a text")
+        return _unusable("achieved must be True or False, and reason must be text")
     if said.get("complete", achieved) is not achieved:
         return _unusable(f"achieved is {achieved}, and complete is {said['complete']!r}")
     whole = verdict_from({"score": float(achieved), "missing": "", **said, "complete": achieved})

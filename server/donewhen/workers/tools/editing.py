@@ -80,8 +80,9 @@ def _ambiguous(file: FileText, old: str, count: int) -> str:
         at = file.content.find(old, at + len(old))
     lines = ", ".join(str(line) for line in places) + (", ..." if count > len(places) else "")
     return (
-        f"`old` stands in {file.path} {count} times, at the lines {lines}; nothing was written. Take more of the lines "
-        "around it into `old`, so that it stands there once"
+        f"`old` occurs in {file.path} {count} times, at the lines {lines}; nothing was written. Include "
+        "more of the lines "
+        "around it in `old`, so that it occurs only once"
     )
 
 
@@ -116,8 +117,8 @@ def _line_of(content: str, at: int) -> int:
 
 EDIT_FILE = Tool(
     "edit_file",
-    "Replaces one piece of a text file. `old` must stand there exactly once, character for character, with its "
-    "indentation and line ends; take lines around it in where it would not be unique.",
+    "Replaces one piece of a text file. `old` must occur there exactly once, character for character, with its "
+    "indentation and line ends; include lines around it if it would not be unique.",
     (
         PATH,
         Argument("old", "the text to replace", aliases=("old_text", "old_string", "old_str")),

@@ -196,7 +196,7 @@ def _unread(file: FileText) -> str:
 
 
 _SECRETS = (
-    f"It contains a secret, which is shown to you as {MASK}, and that would stand in its place. Leave those "
+    f"It contains a secret, which is shown to you as {MASK}, and writing that would replace the secret. Leave those "
     "lines alone: "
     "change the others with edit_file"
 )

@@ -87,7 +87,7 @@ class BestRooms:
                     self.why = ""
                     return rooms
                 why.append(f"{mounter.name} can't mount an overlay in {folder}: {hindrance}")
-        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` brings it"
+        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` installs it"
         self.why = "; ".join(why) or none
         return None
 

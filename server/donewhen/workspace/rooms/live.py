@@ -158,7 +158,7 @@ class MountedLiveRooms:
                 self._chosen = mounter
                 return ""
             hindrances.append(f"{mounter.name} can't open one: {result.spawn_error or result.output.strip()[:300]}")
-        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` brings it"
+        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` installs it"
         return "; ".join(dict.fromkeys(hindrances)) or none
 
     def _unfit(self) -> str:

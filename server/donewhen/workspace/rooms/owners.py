@@ -32,5 +32,5 @@ def others_files(root: Path) -> str:
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return (
         "files that belong to another user or group can't be changed in the rooms in which checks are tried: "
-        f"{shown}{more}. A check that writes to them says nothing there; `chown` them, if that is so"
+        f"{shown}{more}. A check that writes to them proves nothing there; if one does, `chown` them"
     )

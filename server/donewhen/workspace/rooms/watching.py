@@ -101,7 +101,10 @@ def size_text(size: int) -> str:
 
 
 def _said(what: str, setting: str) -> str:
-    return f"it took more than {what}, which is what commands may in a room; `{setting}` of your settings changes that"
+    return (
+        f"it took more than {what}, the most that a command in a room may take; `{setting}` in your "
+        "settings changes that"
+    )
 
 
 def _threads_of(leader: int) -> Mapping[int, int]:
