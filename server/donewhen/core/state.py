@@ -241,7 +241,7 @@ class RunState:
     trials: tuple[str, ...] = ()
     """The ids of what the last trials saw."""
     agreed: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Files whose original is not that of the start, since a person changed or accepted them: the checkpoint that has
+    """Files whose original is not that of the start, because a person changed or accepted them: the checkpoint that has
     it, empty where it is as it is now."""
 
     judging: tuple[str, ...] = ()
