@@ -37,7 +37,7 @@ MAX_ROUNDS = 6
 
 
 async def audit(run: ActiveRun, iteration: int) -> None:
-    """One audit. Cut off it isn't counted (C21); what it had found by then is kept."""
+    """One audit. If it is cut off, it isn't counted (C21); what it had found by then is kept."""
     if not await audit_ahead(run, iteration):
         return
     state = run.state
@@ -116,7 +116,7 @@ async def _one_by_one(run: ActiveRun, checks: Sequence[Check]) -> None:
 
 @contextmanager
 def _told(run: ActiveRun, running: list[str], check: Check) -> Generator[None]:
-    """Says what is running: of several commands the one that began first, for it is the one that is waited for."""
+    """Reports what is running: of several commands the one that began first, because it is the one being waited for."""
     running.append(check.command)
     _tell(run, running)
     try:
@@ -173,7 +173,7 @@ def _nothing_to_guard(state: RunState) -> bool:
 
 
 async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
-    """What stands between the proof that was agreed on and the one that is run now (A10)."""
+    """The differences between the proof that was agreed on and the one that runs now (A10)."""
     state = run.state
     if _nothing_to_guard(state):
         return ()
@@ -194,7 +194,7 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
     baseline = state.baseline
     if baseline is None:
         await run.append(BaselineTaken(now))
-        return compare(now, now)  # what stood there already is shown
+        return compare(now, now)  # what was there already is only shown
     if state.person_paths:
         baseline = moved(baseline, now, state.person_paths)
         await run.append(BaselineTaken(baseline))

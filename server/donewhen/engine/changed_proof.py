@@ -32,7 +32,7 @@ async def note_changed_proof(run: ActiveRun, changed: Collection[str]) -> None:
         ]
         run.changed_proof = await _looked_into(run, base, [path for path in proof if path not in state.agreed])
     except WorkspaceError:
-        return  # what trials can't compare either, they tell
+        return  # trials report what they can't compare either
 
 
 async def _looked_into(run: ActiveRun, base: str, paths: list[str]) -> ChangedProof:

@@ -113,7 +113,7 @@ class Control(Reading):
                 raise ActRefused(refusal(operation, run_id, Seen(self._setup.people.me(), inside=True), at_work=False))
             # Before anything else is on record: when it died must stay known.
             await self._mark_interrupted(run_id)
-        # Once begun it ends, even if whoever asked goes: the message that asked is taken back by its own answer.
+        # Once begun, it runs to its end even if the caller goes away: the question is withdrawn by its own answer.
         performing = self._perform(run_id, operation, arguments, self._setup.people.me())
         return await asyncio.shield(asyncio.ensure_future(performing))
 
@@ -153,7 +153,7 @@ class Control(Reading):
             try:
                 await asyncio.shield(replying)
             except asyncio.CancelledError:
-                # What was asked for may be what lets this process end: whoever asked still gets the reply.
+                # The request may be what lets this process end: whoever asked still gets the reply.
                 await asyncio.wait({replying}, timeout=REPLY_WITHIN)
                 raise
 
@@ -397,7 +397,7 @@ class Control(Reading):
         except RecordChanged:
             await self._read_anew(run_id)
             raise
-        fold(state, entry)  # it must fold, or nobody could read the run again
+        fold(state, entry)  # it must fold, or nobody could read the run afterwards
         await self._tell_listeners(run_id)
         self._watch_again()
         return entry.sequence
@@ -410,7 +410,7 @@ class Control(Reading):
     async def _mark_interrupted(self, run_id: str) -> None:
         """Puts on record that the run's supervisor died, unless it is not a run that was being pursued."""
         state = await self._records.state(run_id)
-        owner = self._setup.lock.owner()  # in this order: who takes it from here on writes after that state
+        owner = self._setup.lock.owner()  # in this order: whoever takes it over writes after that state
         if state.mode != "pursue" or not state.active or (owner is not None and owner.run_id == run_id):
             return
         try:

@@ -1,4 +1,4 @@
-"""Asking the judge."""
+"""Asks the judge."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
 
 
 def _masked(verdict: Verdict | None, mask: Callable[[str], str]) -> Verdict | None:
-    """What a judge says without secrets, whatever it was shown (C13)."""
+    """What a judge says, without secrets, whatever it was shown (C13)."""
     if verdict is None:
         return None
     return Verdict(tuple(replace(one, reason=mask(one.reason)) for one in verdict.findings))

@@ -355,7 +355,7 @@ class Reading:
                 listener(view)
 
     async def _find_dead(self) -> None:
-        """Puts on record which runs lost their supervisor: see `control`."""
+        """Records which runs lost their supervisor: see `control`."""
 
     async def _answer_requests(self) -> None:
         """Does what other processes ask of the runs that this one owns: see `control`."""

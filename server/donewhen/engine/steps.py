@@ -1,5 +1,5 @@
-"""What a run did and does, step by step, for whoever follows it: made of its entries, of what its worker streams right
-now, and of its files. It works for the runs of any process, and puts nothing on record."""
+"""The steps of a run, for whoever follows it: made from its entries, from what its worker is streaming, and from its
+files. It works for the runs of any process, and records nothing."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class Steps:
             self._unmade.pop(edit.step, None)
 
     def _name(self, edit: _Edit) -> None:
-        """An edit of which nobody can tell any more what it changed. What a tool edited is a step already."""
+        """An edit whose change can no longer be determined. What a tool edited is a step already."""
         at, by = self._unmade.pop(edit.step, (0.0, ""))
         if by and edit.path not in self._by_tool:
             self._put(edit.step, at, "edits", f"{'you ' if by == 'person' else ''}edited {edit.path}", path=edit.path)

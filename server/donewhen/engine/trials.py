@@ -85,7 +85,7 @@ def _no_room(run: ActiveRun, name: str) -> IntegrityFinding:
 
 
 def _hidden(run: ActiveRun, name: str, kind: FindingKind, what: str, command: str) -> IntegrityFinding:
-    """What is told of a held-out check: its name, never its command."""
+    """What is said about a held-out check: its name, never its command."""
     message = _sentence(run.parts.mask(f"“{name}”: a check that is held out from the worker {what}"))
     fact = hashlib.sha256(command.encode()).hexdigest()
     return IntegrityFinding(f"held_out:{name}", kind, run.state.goal.path or "", 0, message, fact)
@@ -127,7 +127,7 @@ class _Tree:
 
 
 def _unreadable(run: ActiveRun, error: WorkspaceError) -> IntegrityFinding:
-    """The tree of the start can't be read: nothing is known of what changed, so a person is asked."""
+    """The tree of the start can't be read, so nothing is known about what changed, and a person is asked."""
     message = _sentence(
         run.parts.mask(f"nothing could be tried, because nothing can be compared with the start: {error}")
     )
@@ -136,7 +136,7 @@ def _unreadable(run: ActiveRun, error: WorkspaceError) -> IntegrityFinding:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What the trials of a check came to."""
+    """The outcome of the trials of a check."""
 
     check: Check
     found: Conclusion

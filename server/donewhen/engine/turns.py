@@ -46,7 +46,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
     await run.append(TurnStarted(iteration, checkpoint))
     finished = False
     try:
-        # What the person did while nobody watched is this turn.
+        # What the person did while nobody was watching belongs to this turn.
         result: TurnResult | None = TurnResult(usage=Usage(), summary="edited before the run went on")
         if not edited:
             result = await turn_result(run, worker, turn, resuming, suspended=suspended)

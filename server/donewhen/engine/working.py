@@ -88,7 +88,7 @@ def _again(turn: Turn, refine: Refine, number: int) -> Turn:
 
 
 def _joined(first: TurnResult, then: TurnResult) -> TurnResult:
-    """One turn's result: the last word counts, what was done and spent adds up."""
+    """One turn's result: the last response counts; steps and costs add up."""
     return replace(then, usage=first.usage + then.usage, steps=(*first.steps, *then.steps))
 
 
@@ -104,7 +104,7 @@ async def _worked(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult | No
         failed = TurnResult(Claim(), usage, error=error, summary=f"failed: {error}", final=failure.final)
         return masked(failed, mask)
     except OverBudget as reached:
-        # What it did so far is audited: it may be enough.
+        # What it has done so far is audited, since it may be enough.
         return TurnResult(usage=_unsaid(run), summary=f"stopped: {reached}")
     except Halt as halt:
         await run.look("person" if worker.waits_for_person else "worker", everywhere=not worker.waits_for_person)
