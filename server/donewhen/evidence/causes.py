@@ -1,4 +1,4 @@
-"""What a failed check says in its output, and what helps where the cause is a known one."""
+"""What a failed check says in its output, and what helps if the cause is known."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _DISTRIBUTIONS = {
     "pkg_resources": "setuptools", "psycopg2": "psycopg2-binary", "serial": "pyserial", "skimage": "scikit-image",
     "sklearn": "scikit-learn", "win32api": "pywin32", "yaml": "PyYAML", "zmq": "pyzmq",
 }  # fmt: skip
-"""What a module is called that has another name than its distribution."""
+"""Distributions by module, for modules whose name differs from their distribution's."""
 _PYTEST_PLUGINS = {
     "cov": "pytest-cov", "no-cov": "pytest-cov", "timeout": "pytest-timeout", "numprocesses": "pytest-xdist",
     "dist": "pytest-xdist", "asyncio-mode": "pytest-asyncio", "benchmark-skip": "pytest-benchmark", "reruns":
@@ -47,7 +47,7 @@ _PYTEST_PLUGINS = {
     "httpx_mock": "pytest-httpx", "benchmark": "pytest-benchmark", "requests_mock": "requests-mock", "freezer":
     "pytest-freezer", "snapshot": "syrupy", "live_server": "pytest-django", "respx_mock": "respx",
 }  # fmt: skip
-"""By option and by fixture: the plugin that has it."""
+"""Plugins by the option or fixture that they provide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ _CAUSES: tuple[Cause, ...] = (
 
 
 def hint_for(output: str, command: str) -> str:
-    """What helps against the first cause that is known, as a clause; empty if none is."""
+    """What helps against the first known cause, as a clause; empty if no cause is known."""
     for cause in _CAUSES:
         match = cause.says.search(output)
         if match is not None and (helps := cause.helps(match, command)):

@@ -1,4 +1,4 @@
-"""What the editor itself complains about, as far as a client forwards it."""
+"""The editor's own diagnostics, as far as a client forwards them."""
 
 from __future__ import annotations
 

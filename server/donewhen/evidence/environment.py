@@ -1,4 +1,4 @@
-"""What checks run in: the programs that their words resolve to, and what would run inside those unasked."""
+"""What checks run in: the programs that their words resolve to, and what those would run unasked."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Signature = tuple[int, int, int, int]
 
 
 class Environment:
-    """Looks at disk, where the revision doesn't reach; contents are read again only where stat says so."""
+    """Looks at files that the revision doesn't cover; contents are read again only if stat says that they changed."""
 
     def __init__(self) -> None:
         self._digests: dict[str, tuple[Signature, str]] = {}
@@ -74,7 +74,7 @@ class Environment:
                     continue
                 place = (name, command.folder, command.nested)
                 if place not in places:
-                    # Scripts of a package find what is installed beside it before anything else.
+                    # Package scripts find what is installed beside the package before anything else.
                     beside = f"{_BESIDE}/{name}" if command.nested and "/" not in name else name
                     found_beside = which(beside, root, command.folder, environment)
                     places[place] = found_beside or which(name, root, command.folder, environment)

@@ -1,4 +1,4 @@
-"""Tells "not installed here" from "failed", and says how to get it."""
+"""Distinguishes "not installed here" from "failed", and says how to install what is missing."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _program(
     for name in (match["name"].strip() for pattern in _NOT_FOUND for match in pattern.finditer(output)):
         if "/" in name or which(name) is not None:
             continue
-        # After `missing || other`, the other one is what counts.
+        # In `missing || other`, only the other one counts.
         needed = any(name in part.words and part.then != "||" for part in parts)
         if needed or exit_code == 127:
             return f"`{name}` is not installed here: {how_to_get(name)}"

@@ -1,6 +1,5 @@
-"""The test runners that are known by their command lines, as data; what any of them prints is in totals.py.
-
-A *runner* makes a check a test run by its name alone. Any other command is one where its output is a test runner's.
+"""The test runners that are recognised by their command lines, as data; totals.py has what they print. A check that
+names a *runner* is a test run by that alone; any other command is one if its output is that of a test runner.
 """
 
 from __future__ import annotations
@@ -81,17 +80,17 @@ RUNNERS: tuple[Runner, ...] = (
 )
 
 _CARRIERS = frozenset(("tox", "nox", "npm", "pnpm", "yarn", "bun", "hatch", "rye", "just", "task", "make", "gmake"))
-"""They print what the runners print that they start, and nothing like it of their own."""
+"""They print what the runners that they start print, and nothing similar of their own."""
 _SILENT = frozenset(
     {"cd", "export", "set", "unset", "source", ".", "ulimit", "umask", "mkdir", "rm", "true", "false", "sleep", "exit",
      "return", "wait", "test", "[", "[[", ":", "for", "case", "pushd", "popd", "trap", "local", "declare", "touch"}
 )  # fmt: skip
 """Words that print nothing of their own."""
 _FILTERS = frozenset({"tail", "head", "tee", "cat", "grep", "egrep", "sed", "less", "tr"})
-"""What is fed to them comes out of them. Without that they print files."""
+"""They print their input. Without input they print files."""
 _READERS = frozenset({"cat", "sed", "awk", "head", "tail", "less", "more", "bat", "type"})
 _PRINTERS = _READERS | {"echo", "printf", "grep", "egrep", "rg", "ag", "jq", "xq", "yq", "diff", "git", "curl", "wget"}
-"""They print what a person or a file says: a claim, where it reads like a runner's totals."""
+"""They print what a person or a file says: a claim, even if it reads like a runner's totals."""
 _LINTER_NAMES = (
     "ruff mypy pyright basedpyright flake8 pylint black isort eslint prettier biome stylelint tsc golangci-lint "
     "rubocop swiftlint bandit markdownlint markdownlint-cli2 ty pyrefly clippy-driver hadolint shellcheck"

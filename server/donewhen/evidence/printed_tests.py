@@ -1,4 +1,4 @@
-"""The tests that runners name in their output, for where there is no report."""
+"""The tests that runners name in their output, for runs without a report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FAILED_NAMES: dict[str, re.Pattern[str]] = {
 
 
 def printed_tests(output: str, forms: Sequence[str], totals: TestTotals | None) -> tuple[TestCase, ...]:
-    """All tests, where the output names them all: as many as the totals say. Otherwise none."""
+    """All tests, if the output names as many as the totals say; otherwise none."""
     for form in forms if totals is not None else ():
         tests = tuple(_READERS[form](output)) if form in _READERS else ()
         outcomes = [test.outcome for test in tests]

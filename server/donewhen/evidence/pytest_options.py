@@ -9,7 +9,7 @@ from typing import Any
 
 from donewhen.regular import read_text
 
-# In pytest's own order; the first that is one decides.
+# In pytest's own order; the first that applies decides.
 _SECTIONS = (
     ("pytest.ini", "pytest"),
     (".pytest.ini", "pytest"),

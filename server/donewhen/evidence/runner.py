@@ -309,7 +309,7 @@ def _problems(report: Report | None, output: str, plan: _Plan) -> tuple[Problem,
 
 
 def _sarif_problems(output: str, plan: _Plan) -> tuple[Problem, ...]:
-    """Of the SARIF log that the command wrote, or that its output is."""
+    """From the SARIF log that the command wrote or printed."""
     path = plan.reports.written_sarif()
     if path is not None:
         with contextlib.suppress(OSError):

@@ -21,7 +21,7 @@ def read_sarif(text: str, places: Places) -> tuple[Problem, ...] | None:
     try:
         return tuple(_results(log, places))
     except (AttributeError, KeyError, TypeError, ValueError):
-        return None  # JSON, but of another shape
+        return None  # JSON, but of a different shape
 
 
 def _results(log: Any, places: Places) -> Iterator[Problem]:

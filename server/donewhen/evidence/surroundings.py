@@ -1,4 +1,4 @@
-"""What checks run in: the variables, the interpreter, the program (product.md, "What checks run in")."""
+"""The environment that checks run in: variables, interpreter, program (product.md, "What checks run in")."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 from donewhen.evidence.masking import is_sensitive
 from donewhen.regular import read_bytes
 
-_HASHED = 1024 * 1024  # larger programs are told apart by their times: hashing them would hold up the server
+_HASHED = 1024 * 1024  # larger programs are distinguished by their times: hashing them would hold up the server
 _BIN = "Scripts" if os.name == "nt" else "bin"
-# They differ from one terminal to the next and decide nothing.
+# They differ between terminals and have no effect on checks.
 _NOISE_NAMES = (
     "_ PWD OLDPWD SHLVL COLUMNS LINES WINDOWID TERM_SESSION_ID XDG_SESSION_ID SSH_CLIENT SSH_CONNECTION SSH_TTY "
     "SSH_AUTH_SOCK GPG_TTY DISPLAY WAYLAND_DISPLAY STARSHIP_SESSION_KEY TMUX TMUX_PANE STY WINDOW INVOCATION_ID "

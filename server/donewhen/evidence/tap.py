@@ -14,7 +14,7 @@ _DIRECTIVE = re.compile(r"\s+#\s*(skip|todo)\S*", re.IGNORECASE)
 def read_tap(output: str) -> tuple[TestCase, ...] | None:
     """The tests of the outermost level; None if it is not TAP.
 
-    A plan promises a number of tests: those that never came are failed. A `todo` that fails is skipped.
+    A plan promises a number of tests: those that are missing count as failed. A `todo` that fails is skipped.
     """
     plan = _PLAN.search(output)
     if plan is None and not output.lstrip().startswith("TAP version"):

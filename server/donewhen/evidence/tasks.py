@@ -103,7 +103,7 @@ def _scripts(text: str) -> Mapping[str, str]:
 
 
 def _lines_of(*names: str) -> Resolver:
-    """Every line of the first of these files that there is: which of them a task runs is not told apart."""
+    """Every line of the first of these files that exists, whichever of the lines a task runs."""
 
     def resolve(root: Path, words: Sequence[str], folder: str) -> Iterator[Task]:
         del words

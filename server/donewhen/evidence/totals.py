@@ -1,6 +1,5 @@
-"""What known test runners print at their end: how it is told for theirs, and the totals in it.
-
-Totals stand in where there is no report, and are held against a report where there is one.
+"""What known test runners print at their end: how to recognise it, and the totals in it. Totals replace a missing
+report, and are compared with one that exists.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ Counts = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How one runner ends. `read` takes the totals out of its output; `says` is found in the output of this runner and
-    of no linter or compiler, `nothing` where it says that there was no test. `instead_of` are forms that its output
-    has as well: they are not counted again."""
+    """How the output of one runner ends. `read` extracts the totals from it; `says` is found in the output of this
+    runner and of no linter or compiler, `nothing` where it says that there was no test. `instead_of` are forms that its
+    output has as well: they are not counted again."""
 
     read: Callable[[str], Counts | None]
     says: re.Pattern[str]
@@ -116,7 +115,7 @@ def _pytest(output: str) -> Counts | None:
 
 
 def _last(pattern: str) -> Callable[[str], Counts | None]:
-    """The last line that matches, its numbers told by the word after them."""
+    """The last line that matches, with its numbers identified by the word after them."""
     compiled = re.compile(pattern, re.MULTILINE)
 
     def read(output: str) -> Counts | None:
@@ -208,7 +207,7 @@ def _go_packages(output: str) -> Counts | None:
 
 
 def _labelled(passed: str, failed: str, skipped: str) -> Callable[[str], Counts | None]:
-    """One number per line, told by its label: `# pass 5`. The last of each counts."""
+    """One number per line, identified by its label: `# pass 5`. The last of each counts."""
 
     def read(output: str) -> Counts | None:
         numbers = [re.findall(pattern, output, re.MULTILINE) for pattern in (passed, failed, skipped)]
