@@ -197,7 +197,7 @@ class Protocol(LanguageServerProtocol):
         task.add_done_callback(over)
 
     async def settled(self) -> None:
-        """Returns when nothing that the client sent is being handled any more."""
+        """Returns when nothing that the client sent is being handled."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 

@@ -114,7 +114,7 @@ class Session:
             self._showing.goal_changed(root, path)
 
     def goal_changed(self, root: Path, path: str) -> None:
-        """A goal file, or what is known about it, changed: it is shown again, as soon as anything is."""
+        """Shows a goal file again that changed, or about which something new is known, with the next update."""
         if self._showing is None:
             self._changed_early.add((root, path))
         else:
