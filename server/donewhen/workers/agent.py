@@ -130,7 +130,8 @@ class _AgentTurn:
         )
 
     async def _begin(self, turn: Turn) -> Claim | None:
-        """Tells what the turn is about, or takes it up where it stood; the claim that ends it, where that does."""
+        """Tells the model what the turn is about, or resumes it where it stopped; returns the claim that ends it, if
+        that does."""
         goes_on = turn.resume is not None and bool(self._context.conversation)
         if goes_on or turn.refinement:
             await recall(self._desk)
@@ -140,7 +141,8 @@ class _AgentTurn:
         return None
 
     async def _resume(self, directive: ResumeDirective) -> Claim | None:
-        """Makes the calls that have no answer yet, and no others; the model is not asked for what it has said (C23)."""
+        """Makes the calls that have no answer yet, and no others; the model is not asked again for what it has already
+        said (C23)."""
         restored = directive.restore_message
         await self._talk.resume(replace(restored, text=self._desk.mask(restored.text)) if restored else None)
         pending = pending_calls(self._context.conversation)
@@ -157,13 +159,13 @@ class _AgentTurn:
         return claim
 
     def _last_word(self) -> Claim | None:
-        """What a turn ends with whose model has said it already."""
+        """The end of a turn whose model has already reported."""
         last = self._context.conversation[-1]
         said = last.text.strip() if last.role == "assistant" and not last.calls else ""
         return Claim("finished", said) if said else None
 
     async def _act(self, reply: ModelReply) -> Claim | None:
-        """Does what the reply asks for; the claim that ends the turn, or None to go on."""
+        """Does what the reply asks for; returns the claim that ends the turn, or None to continue."""
         message = reply.message
         if not message.calls:
             return await self._without_calls(message.text.strip(), cut=reply.finish == "length")
@@ -177,7 +179,7 @@ class _AgentTurn:
         return done.claim
 
     async def _without_calls(self, text: str, *, cut: bool) -> Claim | None:
-        """A reply in words ends the turn, unless there are none, or they were cut off (C8)."""
+        """A reply in words ends the turn, unless it is empty or was cut off (C8)."""
         if text and not cut:
             return Claim("finished", text)
         self._fruitless += 1

@@ -1,6 +1,6 @@
-"""What a turn that goes on has seen of each file: read from what was said in it, and held against what is there now.
+"""What a resumed turn has seen of each file: read from its conversation, and compared with what is there now.
 
-No digest outlives the process that a turn began in. What was seen of each file is in the conversation.
+Digests don't outlive the process in which a turn began, but the conversation says what was seen of each file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from donewhen.workers.tools.tool import Desk
 from donewhen.workers.tools.writing import HOLDS_NOW
 
 ANOTHER = ""
-"""Stands for what is in no file: the model has seen something else than what is there now."""
+"""Matches no file: the model has seen something other than what is there now."""
 
 _READ = re.compile(r"(.+), (?:lines (\d+)-(\d+) of (\d+)|empty):")
 _WROTE = re.compile(r"(?:made|wrote) (.+), [\d,]+ lines?")
@@ -50,7 +50,7 @@ class Seen:
         return "\n".join(self.lines[at] for at in sorted(self.lines)) if len(self.lines) == self.total else None
 
     def joined(self, more: Seen) -> Seen:
-        """Both parts of the same file; the later one where they don't fit together."""
+        """Combines two parts of the same file; takes the later one if they don't fit together."""
         fits = self.total == more.total and all(more.lines.get(at, line) == line for at, line in self.lines.items())
         return Seen({**self.lines, **more.lines}, more.total) if fits else more
 

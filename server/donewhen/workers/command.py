@@ -1,4 +1,4 @@
-"""Any command line program as the worker. Its exit code and its output are claims, never evidence."""
+"""Any command-line program as the worker. Its exit code and its output are claims, never evidence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IN_A_ROOM = (
     "`room_writes` and `room_reads` of your settings show it more, and --sandbox auto runs it outside"
 )
 NOT_FOUND = (127, 9009)
-"""What a POSIX shell and cmd.exe exit with where they did not find the program."""
+"""The exit codes of a POSIX shell and of cmd.exe if they did not find the program."""
 
 _QUOTED_PLACEHOLDER = re.compile(r"\"\{prompt\}\"|'\{prompt\}'|\{prompt\}")
 

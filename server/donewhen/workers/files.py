@@ -39,7 +39,7 @@ class RecordedFiles:
         self._replace(target, text.encode())
 
     def edit(self, path: str, old: str, new: str) -> None:
-        """Replaces `old`, which must stand there exactly once."""
+        """Replaces `old`, which must occur exactly once."""
         target = self._inside(path)
         content = self._refuse_changed(path, target)
         if content is None:

@@ -1,4 +1,4 @@
-"""The room that a worker has for one turn."""
+"""Opens the room of a worker for one turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every text that a worker is sent. No other module holds one."""
+"""Every text that is sent to a worker. No other module contains one."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ NUDGE_LOOP = (
 
 
 def agent_system(turn: Turn, root: Path, room: Grants | None = None) -> Message:
-    """What the built-in agent's model is told first: the same from call to call and from turn to turn, so that
-    providers find it in their caches. Without the requirements' status, which changes. `room` is what its commands may
-    in the room that they run in, None if they run in none."""
+    """The system prompt of the built-in agent's model: the same from call to call and from turn to turn, so that
+    providers can cache it. Without the requirements' status, which changes. `room` is what its commands may in the room
+    that they run in, None if they run in none."""
     told = [AGENT_ROLE, AGENT_TOOLS, *_room(room), RULES, _environment(root), _objective(turn.goal)]
     told.append(_requirements(turn.goal))
     return Message("system", "\n\n".join(told) + "\n")
@@ -96,7 +96,7 @@ def _room(grants: Grants | None) -> list[str]:
 
 
 def agent_task(turn: Turn) -> Message:
-    """What it is told at the start of a turn: where each requirement stands, feedback and answers word for word."""
+    """The prompt at the start of a turn: the status of each requirement, with feedback and answers word for word."""
     feedback = (turn.feedback or "").strip()
     lines = [_status(r, turn.views, reasons=not feedback) for r in turn.goal.requirements]
     told = ["\n".join([FIRST_TURN if turn.iteration == 1 else NEXT_TURN, *lines])]
@@ -110,8 +110,7 @@ def agent_task(turn: Turn) -> Message:
 
 
 def agent_refinement(turn: Turn) -> Message:
-    """What it is told where a critic sends its turn back: the critic's words, and nothing of what it was told
-    before (C17)."""
+    """The prompt if a critic sends the turn back: the critic's words, and nothing of what it was told before (C17)."""
     return Message("user", "\n\n".join([REFINED, (turn.feedback or "").strip(), LOOK]))
 
 
@@ -151,7 +150,7 @@ def items(lines: Sequence[str]) -> list[str]:
 
 
 def turn_prompt(turn: Turn) -> str:
-    """All that a worker is told for one turn: objective, requirements with their status, feedback, answers (C3)."""
+    """The whole prompt of a worker for one turn: objective, requirements with their status, feedback, answers (C3)."""
     sections = [_objective(turn.goal), _requirements(turn.goal, turn.views)]
     if turn.feedback and turn.feedback.strip():
         sections.append(f"{REVIEW_HEADING if turn.refinement else FEEDBACK_HEADING}\n{turn.feedback.strip()}")

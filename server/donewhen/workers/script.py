@@ -39,7 +39,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replaces a text that must stand in the file exactly once."""
+    """Replaces a text that must occur in the file exactly once."""
 
     path: str
     old: str

@@ -1,4 +1,5 @@
-"""The arguments of a tool call, as a model wrote them: checked strictly, and where they are wrong it is told how."""
+"""The arguments of a tool call, as a model wrote them: checked strictly, and where they are wrong the message says
+how."""
 
 from __future__ import annotations
 

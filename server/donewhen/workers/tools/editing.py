@@ -1,4 +1,4 @@
-"""The tool that replaces one piece of a file: exact, and only where it stands exactly once."""
+"""The tool that replaces one piece of a file: exact, and only if it occurs exactly once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_PLACES = 10
 MAX_SHOWN = 4_000
 AROUND = 3
 _COMPARED = 5_000
-"""Lines of a file that are compared with the text that is not there."""
+"""Lines of a file that are compared with a text that does not occur in it."""
 
 
 def _line(arguments: Arguments) -> str:
@@ -61,7 +61,7 @@ def _in_manner(file: FileText, text: str) -> str:
 
 
 def _refusal(file: FileText, old: str, new: str) -> str | None:
-    """Why the edit can't be made, with what stands there instead; None if it can."""
+    """Why the edit can't be made, with what is there instead; None if it can."""
     if not old:
         return "`old` is empty: send the piece of text that is to be replaced, or use write_file"
     count = file.content.count(old)

@@ -85,7 +85,7 @@ def _fitting(lines: Sequence[str], largest: int) -> list[str]:
 
 
 async def absent(desk: Desk, path: str) -> str:
-    """That there is no such file, and which ones it may have meant."""
+    """Says that there is no such file, and which ones may have been meant."""
     near = await asyncio.to_thread(_near, path, await desk.files.list())
     return f"there is no file {path or '.'}{f'; did you mean {near}?' if near else ''}"
 

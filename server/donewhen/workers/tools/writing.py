@@ -1,5 +1,5 @@
-"""The tool that writes whole files, and what it has in common with the one that edits them: nothing is overwritten
-that the model has not seen, and nothing that a person edits right now (A20)."""
+"""The tool that writes whole files, and what it has in common with the one that edits them: it overwrites nothing that
+the model has not seen, and nothing that a person is editing right now (A20)."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def turned_down(desk: Desk, change: Change, line: str) -> ToolOutcome:
 
 
 async def replaced(desk: Desk, job: Job, change: Change) -> tuple[FileText | None, str]:
-    """Writes the new text, where that needs no leave or a person saw just this file. None, and why, where it was not
-    written."""
+    """Writes the new text, if that needs no permission or a person saw exactly this file. Returns None, and why, if it
+    was not written."""
     now, content = change.now, change.content
     why = _without_leave(desk, now, job.leave)
     if why is not None:
@@ -111,7 +111,7 @@ async def replaced(desk: Desk, job: Job, change: Change) -> tuple[FileText | Non
 
 
 def _without_leave(desk: Desk, now: Standing, leave: Leave | None) -> str | None:
-    """Why a change that a person has to allow is not made: what they were asked about was something else."""
+    """Why a change that needs permission is not made: the person was asked about something else."""
     if not now.sensitive:
         return None
     if leave is None or leave.path != now.path:
