@@ -74,7 +74,7 @@ def test_the_live_view_shows_all_of_a_run() -> None:
     display.note("Ctrl-C: pausing …")
     display.hold()
     shown = out.getvalue()
-    for part in ("R1", "2 of 12 tests failed", "F1 test_skipped", "I1 question", "no limit of time", "iteration 0 · "):
+    for part in ("R1", "2 of 12 tests failed", "F1 test_skipped", "I1 question", "no limit on time", "iteration 0 · "):
         assert part in shown
     assert "pausing" in shown
     out.truncate(0)

@@ -323,6 +323,6 @@ async def test_a_run_whose_supervisor_died_is_interrupted_for_every_reader(world
 @pytest.mark.conformance("C13")
 def test_a_secret_that_is_not_shown_is_not_replaced_by_its_mask() -> None:
     asked = Interrupt("I1", "approval", "Run it?", "tool:run_command", "run_command", {"command": f"curl -H {MASK} x"})
-    with pytest.raises(WrongAnswer, match="holds a secret"):
+    with pytest.raises(WrongAnswer, match="contains a secret"):
         checked_answer(asked, "edit", "", {"command": f"curl -v -H {MASK} x"}, "")
     assert checked_answer(asked, "edit", "", {"command": "curl -H $TOKEN x"}, "").response == "edit"

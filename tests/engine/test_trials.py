@@ -218,7 +218,7 @@ async def test_the_cap_leaves_a_question_and_no_turn(tried: World) -> None:
     supervisor = tried.supervisor()
     started = await supervisor.start(GOAL, StartOptions(limits=LimitChanges(max_iterations=1)))
     view = await until(supervisor, started.state.run_id, lambda seen: bool(seen.state.interrupts))
-    assert "no turn left" in view.state.interrupts[0].title
+    assert "no turns left" in view.state.interrupts[0].title
     assert len(tried.worker.turns) == 1
 
 

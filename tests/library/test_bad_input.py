@@ -230,11 +230,11 @@ MISTAKES: Any = [
     (lambda: CONTROLLER(5), "goal must be text or a Goal; it is int"),
     (lambda: ASK(yes, None), "goal must be text or a Goal; it is NoneType"),
     (lambda: ASK(yes, " "), "goal is empty"),
-    (lambda: ASK(yes, "It works", files=["a"]), "files are texts by path"),
-    (lambda: ASK(yes, "It works", files={"a": b"x"}), "files are texts by path"),
+    (lambda: ASK(yes, "It works", files=["a"]), "files must map paths to texts"),
+    (lambda: ASK(yes, "It works", files={"a": b"x"}), "files must map paths to texts"),
     (lambda: ASK(yes, "It works", messages=[5]), "message 1 must be a mapping"),
-    (lambda: ASK(yes, "It works", messages=5), "messages is a sequence"),
-    (lambda: ASK(yes, "It works", 5), "evidence is a sequence"),
+    (lambda: ASK(yes, "It works", messages=5), "messages must be a sequence"),
+    (lambda: ASK(yes, "It works", 5), "evidence must be a sequence"),
 ]
 
 

@@ -443,7 +443,7 @@ async def late() -> NewTool:
         (RECORDS["check"], "a NewTool, or a list of them, is expected"),
         (NewTool("two words", "", print), "a name without spaces"),  # pyright: ignore[reportArgumentType]
         (NewTool("", "", print), "a name without spaces"),  # pyright: ignore[reportArgumentType]
-        (NewTool("look.up", "", print), "models know tools by"),  # pyright: ignore[reportArgumentType]
+        (NewTool("look.up", "", print), "a tool's name has"),  # pyright: ignore[reportArgumentType]
         (NewTool("x", "", "run"), "a function is expected"),  # pyright: ignore[reportArgumentType]
         (NewTool("x", "", print, {"type": "string"}), "the JSON schema of an object"),  # pyright: ignore[reportArgumentType]
         (NewTool("x", "", print, {"type": object}), "not a JSON schema"),  # pyright: ignore[reportArgumentType]
