@@ -440,4 +440,4 @@ async def test_an_agent_that_holds_on_says_so_in_the_outcome() -> None:
         outcome = await run.outcome()
     go_on.set()
     assert outcome.status == "cancelled"
-    assert [one for one in outcome.warnings if "may still be at work" in one]
+    assert [one for one in outcome.warnings if "may still be working" in one]

@@ -50,7 +50,7 @@ KEYS = Knowledge(
 
 def summary_of(command: str, **sources: object) -> list[str]:
     start = started(CHECKED, StartOptions(worker="command", worker_command=command), KEYS, **sources)
-    return [line for line in start.options.summary.splitlines() if "passed" in line]
+    return [line for line in start.options.summary.splitlines() if "passed to it" in line.lower()]
 
 
 def test_a_known_agent_is_passed_what_it_logs_in_with_and_the_summary_names_it() -> None:

@@ -269,7 +269,7 @@ async def test_c20_approval_can_be_tightened_by_resume_and_never_loosened(world:
     capped = await pursue(world, idle, limits=LimitChanges(max_iterations=1))
     supervisor = world.supervisor()
     run_id, more = capped.state.run_id, LimitChanges(max_iterations=2)
-    with pytest.raises(UsageError, match="tightened only"):
+    with pytest.raises(UsageError, match="can only be tightened"):
         await supervisor.resume(run_id, more, StartOptions(approve="auto"))
     assert (await supervisor.view(run_id)).state.status == "capped"
     await supervisor.resume(run_id, more, StartOptions(approve="deny"))

@@ -140,7 +140,7 @@ async def test_deletes_its_own_working_folder(run: RunCheck, root: Path) -> None
     assert (await run(f"rm -rf {root}")).passed
     again = await run("true")
     assert again.outcome is Outcome.NOT_RUN
-    assert "does not exist" in again.reason
+    assert "no longer exists" in again.reason
 
 
 async def test_a_command_that_no_shell_understands(run: RunCheck) -> None:

@@ -177,7 +177,7 @@ async def test_unsaved_text_in_an_editor_is_what_stands_there(agent: Agent) -> N
         use("edit_file", path="a.py", old="on disk", new="mine"),
     )
     assert "in the editor" in read
-    assert "nobody saved" in read
+    assert "not saved yet" in read
     assert "on disk\n" not in read
     for text in (wrote, edited):
         assert text.startswith("error: a person has unsaved changes to a.py")

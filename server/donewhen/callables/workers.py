@@ -24,7 +24,7 @@ OFFERED = ("turn", "context", "messages", "feedback")
 """What a callable gets besides the prompt, where it has a parameter of that name."""
 RETURNED_NOTHING = "the worker returned nothing"
 IN_A_THREAD = (
-    "the worker is a sync callable, which can't be interrupted: it may still be at work in its thread, and what it "
+    "the worker is a sync callable, which can't be interrupted: it may still be working in its thread, and what it "
     "returns is dropped"
 )
 

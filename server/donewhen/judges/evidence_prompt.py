@@ -256,7 +256,7 @@ def _conversation(asked: Asked, material: Material, room: int) -> str:
         return ""
     clean = material.normaliser
     said = [replace(message, text=clean.text(message.text)) for message in asked.messages]
-    return f"\n# Claims, no evidence\n{fence_claims(said, min(room, 12_000))}\n"
+    return f"\n# Claims, not evidence\n{fence_claims(said, min(room, 12_000))}\n"
 
 
 def _listing(material: Material, room: int) -> str:
