@@ -64,7 +64,7 @@ def unpack(wheel: Path, folder: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             if ".data/" in name:
-                raise SystemExit(f"{wheel.name} has {name}, which is no package")
+                raise SystemExit(f"{wheel.name} has {name}, which is not a package")
             # Of several wheels of one version, the plain files are the same.
             archive.extract(name, folder)
 

@@ -48,7 +48,7 @@ class QuietClient extends LanguageClient {
 /** What is told of a connection. */
 export interface ConnectionEvents {
   closed(): void;
-  /** What the other side writes is no message. */
+  /** What the other side writes is not a message. */
   garbled(problem: Error): void;
 }
 

@@ -63,7 +63,7 @@ export class Environment {
     await this.context.globalState.update(MODELS_WANTED, true);
   }
 
-  /** What a person can do where the program is there, but is no server that answers. */
+  /** What a person can do if the program is there, but is not a server that answers. */
   remedies(): readonly Remedy[] {
     const source = serverSource(programSettings());
     switch (source.kind) {

@@ -71,7 +71,7 @@ export interface Choice extends vscode.QuickPickItem {
 
 interface ChoicesOptions<T extends Choice> extends Step {
   readonly choices: Live<T>;
-  /** What is offered for a text that was typed, and is no item. */
+  /** What is offered for typed text that is not an item. */
   adding(text: string): T;
   add(text: string): void;
   /** Awaited before the step ends: what the list is still waiting for. */

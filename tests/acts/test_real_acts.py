@@ -173,7 +173,7 @@ out.write(repr(reply))
     assert (ended.last["status"], ended.last["counts"]["waived"]) == ("capped", 0), ended.errors
     assert "ActRefused" in told(site)
     assert refused(ended) == [
-        "`waive` was refused: nobody signed it: a row that is written into the record by hand is no request"
+        "`waive` was refused: nobody signed it: a row that is written into the record by hand is not a request"
     ]
 
 

@@ -303,7 +303,7 @@ def test_without_context_a_retry_starts_from_the_original_conversation() -> None
 )
 def test_a_goal_in_words_takes_the_model_that_the_agent_has(agent: Any, model: str | None) -> None:
     if model is None:
-        with pytest.raises(UsageError, match="has no name here"):
+        with pytest.raises(UsageError, match="has no name that is known here"):
             judge_from(agent, GoalLoop("x"))
     else:
         assert judge_from(agent, GoalLoop("x")).model == model
@@ -440,4 +440,4 @@ async def test_an_agent_that_holds_on_says_so_in_the_outcome() -> None:
         outcome = await run.outcome()
     go_on.set()
     assert outcome.status == "cancelled"
-    assert [one for one in outcome.warnings if "may still be at work" in one]
+    assert [one for one in outcome.warnings if "may still be working" in one]

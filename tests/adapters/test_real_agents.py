@@ -138,7 +138,7 @@ def test_its_messages_are_claims_and_its_model_is_found(played: Any, request: py
     assert "price.py is written" in str(claimed["seen"])
     assert (claimed["response"], claimed["status"]) == ("It is mended.", "complete")
     if request.node.callspec.params["played"] == "langgraph":
-        assert "has no name here" in claimed["model"][0]
+        assert "has no name that is known here" in claimed["model"][0]
     else:
         name, place, key = claimed["model"]
         assert (name, key) == ("openai/claimed", "sk-of-nobody-0123456789abcdef")

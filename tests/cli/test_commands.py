@@ -271,8 +271,8 @@ def test_the_engine_knows_whether_a_person_can_be_asked(
     ("status", "said"),
     [
         ("stalled", "the worker repeats itself: change the goal, the files or what it works with; then go on:"),
-        ("blocked", "clear away what it is blocked by; then go on:"),
-        ("crashed", "mend what failed; then go on:"),
+        ("blocked", "remove what blocks it; then go on:"),
+        ("crashed", "fix what failed; then go on:"),
         ("capped", "raise the limit to go on:"),
     ],
 )

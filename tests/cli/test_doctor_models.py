@@ -25,9 +25,9 @@ def told(root: Path, models: ModelsFacts) -> str:
 
 def test_nothing_installed_and_nothing_set_says_how_to_get_both(tmp_path: Path) -> None:
     out = told(tmp_path, ModelsFacts())
-    assert "- litellm: not installed: it is what models are asked by → pip install 'donewhen[models]'" in out
+    assert "- litellm: not installed: models are called through it → pip install 'donewhen[models]'" in out
     assert "- worker agent: no model is set → set a model: --model PROVIDER/NAME" in out
-    assert "- judge: none is set: what no check decides is asked of you → set one: --judge-model" in out
+    assert "- judge: none is set: you are asked about what no check decides → set one: --judge-model" in out
     assert "- keys: none is set" in out
     assert "- worker acp" in out
 

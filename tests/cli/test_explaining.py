@@ -38,7 +38,7 @@ def test_a_person_is_told_what_the_proof_rests_on_and_nothing_runs(tmp_path: Pat
         "10 files: tests, with their helpers, data and snapshots",
         "tests/test_0.py  (**/test_*.py)",
         "and 2 more: --json lists all",
-        "a part of 1 file: it may hold tests among its code",
+        "a part of 1 file: it may contain tests",
         "The goal wants these changed (may_change): tests/test_3.py",
         "Everything else is product: 2 files.",
     ):

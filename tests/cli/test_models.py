@@ -202,7 +202,7 @@ def test_how_a_run_is_judged_is_no_option_of_resume(option: str) -> None:
         (["--judge-model", "openai/j"], None),
         (["--api-base", "http://new"], None),
         (["--model", "openai/other"], "works with anthropic/m and keeps it"),
-        (["--judge-model", "openai/other"], "is judged by openai/j, and that stays"),
+        (["--judge-model", "openai/other"], "is judged by openai/j, and that can't change"),
     ],
 )
 @pytest.mark.parametrize("named", [[RUN], []], ids=["named", "newest"])

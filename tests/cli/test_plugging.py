@@ -170,7 +170,7 @@ def test_a_text_that_is_false_like_is_an_answer(text: str, tmp_path: Path) -> No
 def test_no_text_at_all_is_none(argv: list[str], tmp_path: Path) -> None:
     call = desk(tmp_path, view(interrupts=(approval(),)))
     assert call("answer", RUN, "I1", *argv) == 2
-    assert "needs a text" in call.err
+    assert "needs text" in call.err
 
 
 @pytest.mark.parametrize("line", ["0", "false", "off"])

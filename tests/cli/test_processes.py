@@ -232,7 +232,7 @@ def test_a_command_worker_gets_the_keys_that_are_named_and_checks_and_the_record
     keys = {"OTHER_API_KEY": "first-opaque-value", "MY_LOGIN_TOKEN": "another-opaque-value"}
     command, once = f"sh {agent} second-opaque-value seen.txt", ("--max-iterations", "1")
     capped = place.process("run", "--worker-command", command, "--pass-env", "OTHER_API_KEY", *once, **keys)
-    assert (capped.returncode, "Is passed, besides what checks get: OTHER_API_KEY" in capped.stderr) == (1, True)
+    assert (capped.returncode, "Passed to it, besides what checks get: OTHER_API_KEY" in capped.stderr) == (1, True)
     assert "told [masked]" in capped.stdout
     again = {**keys, "OTHER_API_KEY": "second-opaque-value"}
     done = place.process("resume", "--max-iterations", "2", **again)
@@ -246,7 +246,7 @@ def test_a_command_worker_gets_the_keys_that_are_named_and_checks_and_the_record
     )
     assert "first-opaque-value" not in told
     assert all(key.encode() not in kept.read_bytes() for key in keys.values() for kept in place.kept())
-    assert "Is not passed, though set here" not in capped.stderr
+    assert "Not passed to it, although set here" not in capped.stderr
 
 
 def test_a_terminal_keeps_a_complete_goal_on_guard_until_ctrl_c(place: Place) -> None:

@@ -155,14 +155,14 @@ def test_doctor_counts_the_goals_below(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("hindrance", "said", "how"),
     [
-        ("", "✓ rooms: the workspace is changed, and nothing else", ""),
+        ("", "✓ rooms: they can change the workspace, and nothing else", ""),
         (
             "bubblewrap can't open one: bwrap: setting up uid map: Permission denied",
             "- rooms: commands run as you",
             "bwrap",
         ),
         ("bubblewrap is not installed", "- rooms: commands run as you", "pip install 'donewhen[rooms]'"),
-        ("this system has no namespaces", "- rooms: commands run as you", "work in Linux"),
+        ("this system has no namespaces", "- rooms: commands run as you", "work on Linux"),
     ],
 )
 def test_doctor_says_whether_commands_are_contained(tmp_path: Path, hindrance: str, said: str, how: str) -> None:

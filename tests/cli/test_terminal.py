@@ -69,12 +69,12 @@ def test_the_live_view_shows_all_of_a_run() -> None:
     out = io.StringIO()
     finding = KnownFinding("F1", IntegrityFinding("k", "test_skipped", "tests/test_x.py", 4, "skipped now"))
     display = LiveDisplay(terminal(out, live=True))
-    warned = RunWarning("unlimited", "there is no limit of time")
+    warned = RunWarning("unlimited", "there is no limit on time")
     display.show(view(red=True, findings=(finding,), interrupts=(question(),), warnings=(warned,)))
     display.note("Ctrl-C: pausing …")
     display.hold()
     shown = out.getvalue()
-    for part in ("R1", "2 of 12 tests failed", "F1 test_skipped", "I1 question", "no limit of time", "iteration 0 · "):
+    for part in ("R1", "2 of 12 tests failed", "F1 test_skipped", "I1 question", "no limit on time", "iteration 0 · "):
         assert part in shown
     assert "pausing" in shown
     out.truncate(0)
@@ -167,5 +167,5 @@ async def test_a_question_is_taken_back_only_where_it_was_answered(after: RunVie
     await asyncio.sleep(0)
     questions.update(after)
     assert not questions.asking
-    assert ("I1 needs no answer any more" in err.getvalue()) is said
+    assert ("I1 no longer needs an answer" in err.getvalue()) is said
     assert err.getvalue().endswith("\n")

@@ -89,7 +89,7 @@ def test_an_editor_says_nothing_of_it(tmp_path: Path, monkeypatch: pytest.Monkey
         ('deny = ["py* x"]', "deny: `py* x` is not a command pattern"),
         ("plugins = 3", "plugins must be a list"),
         ("plugins = [{}]", "plugins must be a list"),
-        ('plugins_off = ["approval"]', "plugins_off can't hold `approval`: no run goes without it"),
+        ('plugins_off = ["approval"]', "plugins_off can't hold `approval`: every run needs it"),
         ("rules = 3", "rules must be tables such as"),
         ("rules = [3]", "rules, number 1, must be a table"),
         ('[[rules]]\ntool = "a"', "rules, number 1, needs `tool` and `pattern`, both text"),

@@ -36,7 +36,7 @@ def test_what_can_not_be_loaded_is_told_with_the_reason(tmp_path: Path) -> None:
     sources = (f"{tmp_path}/w/plugin.py:Careful", f"{tmp_path}/broken.py:X", "there.is.none:X")
     facts = plugins_facts(tmp_path / "w", Settings(approvals=Approvals(plugins=sources)))
     told = [one.problem for one in facts[:3]]
-    assert "lies in the workspace" in told[0]
+    assert "is in the workspace" in told[0]
     assert "it is broken" in told[1]
     assert "there.is.none:X" in told[2]
-    assert all("take it out of `plugins`" in one.how for one in facts[:3])
+    assert all("remove it from `plugins`" in one.how for one in facts[:3])

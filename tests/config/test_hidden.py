@@ -37,7 +37,10 @@ def test_those_of_the_folder_count_and_the_home_is_the_persons(tmp_path: Path) -
         ("hidden_checks = 'pytest'", "hidden_checks must be tables such as"),
         ("hidden_checks = ['pytest']", "number 1, must be a table"),
         ("[[hidden_checks]]\nworkspace = '/w'\nname = 'a'\n", "number 1: command must be a line of text"),
-        ("[[hidden_checks]]\nworkspace = '/w'\nname = 'a'\ncommand = 'x'\nfolder = '/'\n", "'folder' is not a field"),
+        (
+            "[[hidden_checks]]\nworkspace = '/w'\nname = 'a'\ncommand = 'x'\nfolder = '/'\n",
+            "'folder' is not one of its fields",
+        ),
     ],
 )
 def test_what_is_written_wrong_is_said(text: str, says: str, tmp_path: Path) -> None:

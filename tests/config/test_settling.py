@@ -50,20 +50,20 @@ KEYS = Knowledge(
 
 def summary_of(command: str, **sources: object) -> list[str]:
     start = started(CHECKED, StartOptions(worker="command", worker_command=command), KEYS, **sources)
-    return [line for line in start.options.summary.splitlines() if "passed" in line]
+    return [line for line in start.options.summary.splitlines() if "passed to it" in line.lower()]
 
 
 def test_a_known_agent_is_passed_what_it_logs_in_with_and_the_summary_names_it() -> None:
     assert summary_of("npx -y @anthropic-ai/claude-code -p") == [
-        "Is passed, besides what checks get: ANTHROPIC_API_KEY"
+        "Passed to it, besides what checks get: ANTHROPIC_API_KEY"
     ]
     assert summary_of("claude -p", given=Choices(pass_env=("none",))) == []
 
 
 def test_what_a_person_names_is_passed_and_what_looks_needed_is_said_with_the_option() -> None:
     assert summary_of("./agent.sh", configured=Choices(pass_env=("LOGIN", "OPENAI_*"))) == [
-        "Is passed, besides what checks get: LOGIN, OPENAI_API_KEY",
-        "Is not passed, though set here: ANTHROPIC_API_KEY; to pass what it needs: --pass-env ANTHROPIC_API_KEY",
+        "Passed to it, besides what checks get: LOGIN, OPENAI_API_KEY",
+        "Not passed to it, although set here: ANTHROPIC_API_KEY; to pass what it needs: --pass-env ANTHROPIC_API_KEY",
     ]
 
 

@@ -236,7 +236,7 @@ async def test_what_plugins_register_can_be_named(place: Path) -> None:
     start = setup.settle(GOAL, StartOptions())
     assert (start.options.worker, start.options.judge, start.accepted) == ("robot", "oracle", None)
     assert start.options.plugins == ("helpful", "approval")
-    assert "Worker: robot, which a plugin brings" in start.options.summary
+    assert "Worker: robot, which comes from a plugin" in start.options.summary
     assert setup.worker(start.options).name == "robot"
     assert setup.judge(start.options) is not None
 
@@ -277,7 +277,7 @@ async def test_a_check_of_a_plugin_is_run_by_it(place: Path) -> None:
     assert checker.environment(Check.of("check:there a")) != checker.environment(Check.of("make"))
     unknown = await checker.run(Check.of("check:other a"), timeout=5, token="t")
     assert unknown.outcome is Outcome.NOT_RUN
-    assert "no plugin brings the check check:other (those that are there: there)" in unknown.reason
+    assert "no plugin provides the check check:other (available: there)" in unknown.reason
 
 
 async def test_a_check_of_a_plugin_that_is_broken_is_no_pass(place: Path) -> None:
@@ -300,7 +300,7 @@ async def test_a_plugin_may_be_switched_off(place: Path) -> None:
 async def test_a_run_goes_on_with_the_plugins_that_it_began_with(place: Path) -> None:
     options = setup_in(place, with_plugin(place, worker="robot")).settle(GOAL, StartOptions()).options
     gone = setup_in(place, Settings())
-    with pytest.raises(UsageError, match="this run began with the plugin helpful, which isn't there any more"):
+    with pytest.raises(UsageError, match="this run began with the plugin helpful, which is no longer available"):
         gone.plugins(options)
     switched = setup_in(place, with_plugin(place, "helpful")).plugins(options)
     assert switched is not None

@@ -156,7 +156,7 @@ def test_a_worker_that_has_something_left_to_do_goes_on_with_findings_open() -> 
 
 def test_findings_come_before_the_end_by_a_limit_and_the_question_says_that_no_turn_is_left() -> None:
     story = cheated(max_iterations=1)
-    assert "no turn left" in asked(story).title
+    assert "no turns left" in asked(story).title
     assert next_of(answered(story, "deny")) == Stop("capped", "the limit of 1 iteration is reached")
 
 

@@ -161,7 +161,7 @@ async def test_another_plugin_or_data_for_none_is_an_error_that_changes_nothing(
     supervisor, view = await started(world, hooks)
     with pytest.raises(UsageError, match="was halted by mine, not by yours"):
         await supervisor.resume(view.state.run_id, halt=HaltAnswer("yours"))
-    with pytest.raises(UsageError, match="not there now"):
+    with pytest.raises(UsageError, match="not available now"):
         await world.supervisor().resume(view.state.run_id)
     assert not world.held
     view = await supervisor.resume(view.state.run_id)

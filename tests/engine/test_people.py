@@ -269,7 +269,7 @@ async def test_c20_approval_can_be_tightened_by_resume_and_never_loosened(world:
     capped = await pursue(world, idle, limits=LimitChanges(max_iterations=1))
     supervisor = world.supervisor()
     run_id, more = capped.state.run_id, LimitChanges(max_iterations=2)
-    with pytest.raises(UsageError, match="tightened only"):
+    with pytest.raises(UsageError, match="can only be tightened"):
         await supervisor.resume(run_id, more, StartOptions(approve="auto"))
     assert (await supervisor.view(run_id)).state.status == "capped"
     await supervisor.resume(run_id, more, StartOptions(approve="deny"))
@@ -323,6 +323,6 @@ async def test_a_run_whose_supervisor_died_is_interrupted_for_every_reader(world
 @pytest.mark.conformance("C13")
 def test_a_secret_that_is_not_shown_is_not_replaced_by_its_mask() -> None:
     asked = Interrupt("I1", "approval", "Run it?", "tool:run_command", "run_command", {"command": f"curl -H {MASK} x"})
-    with pytest.raises(WrongAnswer, match="holds a secret"):
+    with pytest.raises(WrongAnswer, match="contains a secret"):
         checked_answer(asked, "edit", "", {"command": f"curl -v -H {MASK} x"}, "")
     assert checked_answer(asked, "edit", "", {"command": "curl -H $TOKEN x"}, "").response == "edit"

@@ -176,5 +176,5 @@ async def test_a_hint_that_nobody_would_read_is_refused(world: World) -> None:
     world.worker.waits_for_person = True
     world.worker.name = "human"
     run_id = (await supervisor.start(GOAL)).state.run_id
-    with pytest.raises(UsageError, match="edited by you"):
+    with pytest.raises(UsageError, match="you edit its files"):
         await supervisor.hint(run_id, "hello")

@@ -277,7 +277,7 @@ async def test_the_cap_leaves_a_question_and_no_turn(tried: World) -> None:
     supervisor = tried.supervisor()
     started = await supervisor.start(GOAL, StartOptions(limits=LimitChanges(max_iterations=1)))
     view = await until(supervisor, started.state.run_id, lambda seen: bool(seen.state.interrupts))
-    assert "no turn left" in view.state.interrupts[0].title
+    assert "no turns left" in view.state.interrupts[0].title
     assert len(tried.worker.turns) == 1
 
 
@@ -344,7 +344,7 @@ async def test_a_held_out_check_that_is_not_in_the_settings_any_more_is_asked_ab
     supervisor = tried.supervisor(hidden_checks=dict)
     view = await ended(supervisor, (await supervisor.start(GOAL, StartOptions(askable=False))).state.run_id)
     (known,) = view.state.open_findings
-    assert (known.finding.kind, "is not in the settings any more" in known.finding.message) == ("not_tried", True)
+    assert (known.finding.kind, "is no longer in the settings" in known.finding.message) == ("not_tried", True)
 
 
 class Asked:

@@ -122,7 +122,7 @@ def test_a_report_counts_as_its_runner_does(
 
 def test_a_report_that_declares_a_failure_holds_one(root: Path) -> None:
     report = junit(root, f'<testsuite tests="1" failures="1">{CASE}/></testsuite>')
-    assert report.miscounted == "it says that it holds 1 failed test, and holds none"
+    assert report.miscounted == "it declares 1 failed test, but contains none"
 
 
 def test_entities_that_grow_without_bound_are_refused(root: Path) -> None:
@@ -193,10 +193,12 @@ def test_unsaved_text_anywhere_puts_the_report_in_doubt() -> None:
     editor = EditorDiagnostics(lambda: EditorView({"a.py": [error]}, ("a.py", "b.py"), unsaved=("a.py", "b.py")))
     report = editor.report(requirement("a.py"))
     assert (report.passed, report.errors) == (False, ())
-    assert report.doubt == "there is unsaved text in `a.py` and 1 more, and the editor speaks of that: save it"
+    assert report.doubt == (
+        "there is unsaved text in `a.py` and 1 more, which is what the editor's diagnostics are about: save it"
+    )
 
 
 def test_diagnostics_of_an_older_text_put_the_report_in_doubt() -> None:
     editor = EditorDiagnostics(lambda: EditorView({"a.py": [], "b.py": []}, ("a.py",), outdated=("a.py",)))
-    assert "present text of `a.py`" in editor.report(requirement("*.py")).doubt
+    assert "current text of `a.py`" in editor.report(requirement("*.py")).doubt
     assert editor.report(requirement("b.py")).passed

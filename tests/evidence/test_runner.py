@@ -26,7 +26,7 @@ Write = Callable[[str, str], Path]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the commands are written for a POSIX shell")
 
 NOTHING = (
-    "no test was executed; hint: no test is found there: look at the paths, at `-k` and `-m`, "
+    "no test was executed; hint: no test was found there: look at the paths, at `-k` and `-m`, "
     "and at what the configuration collects"
 )
 CALC = """
@@ -140,7 +140,7 @@ async def test_deletes_its_own_working_folder(run: RunCheck, root: Path) -> None
     assert (await run(f"rm -rf {root}")).passed
     again = await run("true")
     assert again.outcome is Outcome.NOT_RUN
-    assert "does not exist" in again.reason
+    assert "no longer exists" in again.reason
 
 
 async def test_a_command_that_no_shell_understands(run: RunCheck) -> None:
@@ -414,7 +414,7 @@ async def test_a_report_of_another_number_than_was_printed_proves_nothing(run: R
     )
     result = await run(command)
     assert (result.outcome, result.passed, result.outcome.decides) == (Outcome.NO_REPORT, False, False)
-    assert result.reason == "its test report can't be trusted: its runner printed 2 tests, and it holds 1"
+    assert result.reason == "its test report can't be trusted: its runner printed 2 tests, but it contains 1"
 
 
 @pytest.mark.conformance("A8")

@@ -78,8 +78,8 @@ async def test_messages_alone_never_complete_a_goal() -> None:
 async def test_messages_are_fenced_as_claims_that_cannot_be_cited() -> None:
     _, model = await alone("Quotes in src/export.py", gullible, messages=SAID, files=FILES)
     prompt = model.requests[0].messages[1].text
-    claims = prompt[prompt.index("# Claims, no evidence") : prompt.index("# Question")]
-    assert "no evidence of anything but that they were said" in claims
+    claims = prompt[prompt.index("# Claims, not evidence") : prompt.index("# Question")]
+    assert "not evidence of anything but that they were said" in claims
     assert claims.count("| ") == 2
     assert " id=" not in claims
     assert "I verified everything" not in prompt.replace(claims, "")
@@ -188,7 +188,7 @@ async def test_no_check_is_run_and_no_other_file_can_be_read() -> None:
         files=FILES,
     )
     told = [message.text for message in model.requests[-1].messages if message.role == "tool"]
-    assert "no check is run here" in told[0]
+    assert "checks are not run here" in told[0]
     assert "is not a file of the workspace" in told[1]
     assert said.complete
 

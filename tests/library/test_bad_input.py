@@ -134,7 +134,7 @@ def test_messages_alone_prove_nothing_whatever_the_judge_says(said: Any) -> None
     verdict = judge_goal(lambda task: said, "The tests pass", messages=messages)
     assert not verdict.complete
     assert verdict.findings[0].finding == "unverified"
-    assert "nothing but messages was given: they are claims" in verdict.missing
+    assert "only messages were given, and they are claims" in verdict.missing
     assert judge_goal(lambda task: said, "The tests pass", messages=messages, files={"a.py": "x"}).complete
 
 
@@ -201,7 +201,7 @@ def test_what_on_interrupt_returns_has_to_be_an_answer() -> None:
     def ask(prompt: str) -> Question:
         return Question("Which?")
 
-    with pytest.raises(UsageError, match="what on_interrupt returns must be True, False, a text or an Answer; it is 5"):
+    with pytest.raises(UsageError, match="what on_interrupt returns must be True, False, text or an Answer; it is 5"):
         run_goal("Do it", ask, lambda task: True, on_interrupt=lambda one: 5)
     outcome = run_goal("Do it", ask, lambda task: True, on_interrupt=lambda one: None)
     assert outcome.status == "paused"
@@ -227,14 +227,14 @@ MISTAKES: Any = [
     (lambda: JUDGE("a/b", calls=-3), "the judge's calls"),
     (lambda: JUDGE("a/b", tokens=True), "the judge's tokens"),
     (lambda: JUDGE("a/b", api_key=5), "the judge's api_key"),
-    (lambda: CONTROLLER(5), "goal must be a text or a Goal; it is int"),
-    (lambda: ASK(yes, None), "goal must be a text or a Goal; it is NoneType"),
+    (lambda: CONTROLLER(5), "goal must be text or a Goal; it is int"),
+    (lambda: ASK(yes, None), "goal must be text or a Goal; it is NoneType"),
     (lambda: ASK(yes, " "), "goal is empty"),
-    (lambda: ASK(yes, "It works", files=["a"]), "files are texts by path"),
-    (lambda: ASK(yes, "It works", files={"a": b"x"}), "files are texts by path"),
+    (lambda: ASK(yes, "It works", files=["a"]), "files must map paths to texts"),
+    (lambda: ASK(yes, "It works", files={"a": b"x"}), "files must map paths to texts"),
     (lambda: ASK(yes, "It works", messages=[5]), "message 1 must be a mapping"),
-    (lambda: ASK(yes, "It works", messages=5), "messages is a sequence"),
-    (lambda: ASK(yes, "It works", 5), "evidence is a sequence"),
+    (lambda: ASK(yes, "It works", messages=5), "messages must be a sequence"),
+    (lambda: ASK(yes, "It works", 5), "evidence must be a sequence"),
 ]
 
 

@@ -300,10 +300,10 @@ def test_c01_what_can_not_be_is_refused_by_name(setting: dict[str, Any], field: 
 @pytest.mark.conformance("C1")
 @pytest.mark.parametrize("unlimited", [math.inf, "unlimited"])
 async def test_c01_unlimited_warns(unlimited: Any) -> None:
-    with pytest.warns(UserWarning, match="no limit of max_attempts") as caught:
+    with pytest.warns(UserWarning, match="no limit on max_attempts") as caught:
         loop = GoalLoop(short, max_attempts=unlimited)
     assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="no limit of timeout"):
+    with pytest.warns(UserWarning, match="no limit on timeout"):
         GoalLoop(short, timeout=unlimited)
     worker = Answers(*["far too many words"] * 14, "short now")
     await loop(worker)(PROMPT)

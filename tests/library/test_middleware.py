@@ -190,7 +190,7 @@ def test_c01_a_cap_that_can_not_be_is_refused_by_name(given: Any) -> None:
 
 
 def test_c01_unlimited_warns() -> None:
-    with pytest.warns(UserWarning, match="no limit of max_evaluations"):
+    with pytest.warns(UserWarning, match="no limit on max_evaluations"):
         GoalMiddleware(says(), "unlimited")
 
 

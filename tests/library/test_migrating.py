@@ -78,7 +78,7 @@ MET = ("met", "it is there")
 
 def shown(call: ModelCall) -> str:
     """The response that the judge is shown, without the conversation that follows as claims."""
-    return call.text.split("the response itself", 1)[1].split("# Claims, no evidence", 1)[0]
+    return call.text.split("the response itself", 1)[1].split("# Claims, not evidence", 1)[0]
 
 
 WORKER = (

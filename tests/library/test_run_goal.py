@@ -75,7 +75,7 @@ def test_c01_what_cannot_be_is_refused_by_name(given: dict[str, Any], named: str
 def test_c01_unlimited_is_allowed_and_warned_of() -> None:
     outcome = run_goal("Do it", lambda prompt: "done", checks=[is_done], max_iterations="unlimited")
     assert outcome.status == "complete"
-    assert outcome.warnings == ("this run has no limit of iterations",)
+    assert outcome.warnings == ("this run has no limit on iterations",)
 
 
 @pytest.mark.conformance("C1")
@@ -206,7 +206,7 @@ def test_c06_the_retry_prompt_is_the_templates(made: Any) -> None:
 def test_c06_a_template_that_makes_no_prompt_ends_the_run_by_name(made: Any) -> None:
     outcome = run_goal("Do it", lambda prompt: "no", checks=[is_done], resume_prompt_template=lambda feedback: made)
     assert (outcome.status, outcome.iterations) == ("crashed", 1)
-    assert "resume_prompt_template must return a text or a list of content blocks" in outcome.reason
+    assert "resume_prompt_template must return text or a list of content blocks" in outcome.reason
 
 
 @pytest.mark.conformance("C8")
@@ -223,7 +223,7 @@ def test_a_worker_that_wants_the_program_to_end_fails_its_turn(plain: bool) -> N
 
 
 def test_a_goal_that_is_none_is_refused_by_name() -> None:
-    with pytest.raises(UsageError, match="goal must be a text, a Goal or the path of a goal file; it is int"):
+    with pytest.raises(UsageError, match="goal must be text, a Goal or the path of a goal file; it is int"):
         run_goal(5, lambda prompt: "done", checks=[is_done])  # type: ignore[arg-type]  # that is the point
 
 

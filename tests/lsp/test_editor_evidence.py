@@ -131,7 +131,7 @@ def test_versions_tell_late_reports_and_those_of_an_older_text(given: Forwarder)
     given.say(version=1)
     given.editor.save(given.code, '{"a": 2}\n')
     found = given.check()
-    assert (found["status"], "present text of `a.json`" in found["reason"]) == ("unverified", True)
+    assert (found["status"], "current text of `a.json`" in found["reason"]) == ("unverified", True)
     given.say(version=2)
     given.say(ERROR, version=1)
     assert given.check()["status"] == "met"

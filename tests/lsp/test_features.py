@@ -156,7 +156,7 @@ def test_hover_is_plain_where_the_client_shows_no_markdown() -> None:
         "*loud* `word`",
         "E3 · ruff check .: exit code 1, 1.2 s",
     ]
-    legend = "R3 is the number of this requirement; E3 is evidence, what Done When observed itself"
+    legend = "R3 is the number of this requirement; E3 is evidence: what Done When observed itself"
     assert hover.contents.value == "\n\n".join([*said, "iteration 2, 41 s", legend])
 
 

@@ -319,7 +319,7 @@ def test_goals_are_drafted_with_the_checks_of_the_workspace(editor: Editor, tmp_
     second = editor.execute("donewhen.goal.set", given)
     assert second["goalUri"].endswith("/export-quotes.goal.md")
     taken = editor.execute_error("donewhen.goal.set", {"objective": "x", "goalUri": made["goalUri"]})
-    assert "exists already" in taken["message"]
+    assert "already exists" in taken["message"]
     assert (tmp_path / "GOAL.md").read_text() == text
 
 

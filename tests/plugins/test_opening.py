@@ -164,17 +164,17 @@ def test_a_file_that_breaks_is_named_and_leaves_nothing(plugin_file: Path) -> No
 def test_nothing_is_loaded_from_the_workspace(plugin_file: Path) -> None:
     (plugin_file.parent / "mark.py").write_text("raise AssertionError", encoding="utf-8")
     for workspace in (plugin_file.parent, plugin_file.parent.parent):
-        with pytest.raises(UsageError, match="lies in the workspace"):
+        with pytest.raises(UsageError, match="is in the workspace"):
             open_plugins([f"{plugin_file}:Counting"], installed=False, workspace=workspace)
     link = plugin_file.parent.parent / "link.py"
     link.symlink_to(plugin_file)
-    with pytest.raises(UsageError, match="lies in the workspace"):
+    with pytest.raises(UsageError, match="is in the workspace"):
         open_plugins([f"{link}:Counting"], installed=False, workspace=plugin_file.parent)
 
 
 def test_no_module_of_the_workspace_is_even_run(site: Path) -> None:
     (site / "dwtest_hostile.py").write_text("raise AssertionError('it was run')", encoding="utf-8")
-    with pytest.raises(UsageError, match="dwtest_hostile lies in the workspace"):
+    with pytest.raises(UsageError, match="dwtest_hostile is in the workspace"):
         open_plugins(["dwtest_hostile:Thing"], installed=False, workspace=site)
 
 
@@ -443,7 +443,7 @@ async def late() -> NewTool:
         (RECORDS["check"], "a NewTool, or a list of them, is expected"),
         (NewTool("two words", "", print), "a name without spaces"),  # pyright: ignore[reportArgumentType]
         (NewTool("", "", print), "a name without spaces"),  # pyright: ignore[reportArgumentType]
-        (NewTool("look.up", "", print), "models know tools by"),  # pyright: ignore[reportArgumentType]
+        (NewTool("look.up", "", print), "a tool's name has"),  # pyright: ignore[reportArgumentType]
         (NewTool("x", "", "run"), "a function is expected"),  # pyright: ignore[reportArgumentType]
         (NewTool("x", "", print, {"type": "string"}), "the JSON schema of an object"),  # pyright: ignore[reportArgumentType]
         (NewTool("x", "", print, {"type": object}), "not a JSON schema"),  # pyright: ignore[reportArgumentType]

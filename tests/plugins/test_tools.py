@@ -99,7 +99,7 @@ async def test_a_tool_that_fails_switches_its_plugin_off(error: BaseException) -
     assert outcome.text.startswith("error: the plugin brings failed")
     assert [failure[:2] for failure in host.failed] == [("brings", "tool look_up")]
     again = await tool.run(host, use_of("look_up"))
-    assert again.text == "error: the plugin brings is switched off for this run, its tools are gone"
+    assert again.text == "error: the plugin brings is switched off for this run, and its tools are gone"
 
 
 @pytest.mark.parametrize("answer", [None, 3, b"bytes", ToolOutcome(None, "x")])  # pyright: ignore[reportArgumentType]
@@ -186,8 +186,8 @@ def not_like_that() -> Any:
     ("answer", "said"),
     [
         (lambda data: not_so(), "failed in on_resume, the run stays halted: KeyError: 'answer'"),
-        (lambda data: not_yet(), "doesn't go on: the office is closed"),
-        (lambda data: not_like_that(), "doesn't go on: say yes or no"),
+        (lambda data: not_yet(), "does not continue: the office is closed"),
+        (lambda data: not_like_that(), "does not continue: say yes or no"),
         (lambda data: "go", "a ResumeDirective with a Message and ToolOutcomes, or None, is expected"),
         (lambda data: ResumeDirective(completed={"c1": "done"}), "is expected; the run stays halted"),
         (lambda data: ResumeDirective(restore_message="hello"), "is expected; the run stays halted"),

@@ -305,7 +305,7 @@ async def test_lines_are_handed_out_as_they_come(run: Run, tmp_path: Path) -> No
 async def test_a_folder_that_is_gone_is_said(run: Run, tmp_path: Path) -> None:
     result = await run("true", cwd=tmp_path / "gone")
     assert result.exit_code is None
-    assert "does not exist" in (result.spawn_error or "")
+    assert "no longer exists" in (result.spawn_error or "")
 
 
 async def test_a_command_may_delete_its_own_folder(run: Run, tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ async def test_a_command_may_delete_its_own_folder(run: Run, tmp_path: Path) -> 
     folder.mkdir()
     result = await run(f"rm -rf {folder}; echo done", cwd=folder)
     assert (result.exit_code, result.output) == (0, "done\n")
-    assert "does not exist" in ((await run("true", cwd=folder)).spawn_error or "")
+    assert "no longer exists" in ((await run("true", cwd=folder)).spawn_error or "")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from donewhen.testing.models import ScriptedModels, calls, says
 from tests.agent.host import SharedHost
 from tests.agent.site import Site
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands are Linux's")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
 
 GOAL = "# A note\n\n- [ ] `test -f note.txt` passes\n"
 

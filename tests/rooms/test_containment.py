@@ -35,7 +35,7 @@ from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Mounter, Mounts, mounters
 from tests.rooms.conftest import variables_of
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands are Linux's")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
 
 SECRET = "s3cret-of-the-person"
 OUT = "GOT OUT"

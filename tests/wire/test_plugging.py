@@ -111,7 +111,7 @@ def test_the_receipt_names_plugins_that_failed() -> None:
     ("by", "said"),
     [
         ("person", "A person accepted:"),
-        ("auto", "Accepted with how it was started, without being asked:"),
+        ("auto", "Accepted by the way it was started, without a question:"),
         ("nobody", "Nobody was asked, and nothing that needs approval runs:"),
         (None, "Nobody has accepted yet:"),
     ],

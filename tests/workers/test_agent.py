@@ -188,7 +188,7 @@ def raw(name: str, arguments: str) -> ModelReply:
         (raw("read_file", '{"path": "a", "start_line": true}'), "`start_line` should be a JSON integer"),
         (raw("read_file", '{"path": "a", "start_line": 0}'), "at least 1"),
         (raw("read_file", '{"path": "a", "depth": 4}'), "there is no argument `depth`"),
-        (raw("read_file", '{"path": "a", "file_path": "b"}'), "there twice"),
+        (raw("read_file", '{"path": "a", "file_path": "b"}'), "given twice"),
         (raw("read_file", '{"path": "\\ud800"}'), "surrogate"),
         (raw("run_command", '{"command": "true", "timeout_seconds": NaN}'), "should be a JSON number"),
         (raw("run_command", '{"command": "  "}'), "the command is empty"),

@@ -115,7 +115,7 @@ def test_what_is_open_stays_word_for_word() -> None:
         *spoken("write_file", "made src/a.py, 10 lines", path="src/a.py", content="x" * 20_000),
         *spoken("run_command", "exit 1 after 0.3 s\n" + "noise\n" * 3_000, command="pytest -q"),
         *spoken(
-            "edit_file", "error: `old` does not stand in b.py; nothing was written.", path="b.py", old="1", new="2"
+            "edit_file", "error: `old` does not occur in b.py; nothing was written.", path="b.py", old="1", new="2"
         ),
         *spoken("edit_file", "edited src/a.py at line 7", path="src/a.py", old="1", new="2"),
         *spoken("run_command", "exit 0 after 9.0 s\n1 passed", command="pytest -q"),
@@ -136,7 +136,7 @@ def test_what_is_open_stays_word_for_word() -> None:
         "- edited src/a.py at line 7",
         "- exit 0 after 9.0 s | pytest -q",
         "- exit 2 after 0.1 s | make\n  all",
-        "- edit b.py | error: `old` does not stand in b.py; nothing was written.",
+        "- edit b.py | error: `old` does not occur in b.py; nothing was written.",
         "- to `run `git push``: use make deploy,\n  please",
         "never | ever",
     ):

@@ -177,10 +177,10 @@ async def test_unsaved_text_in_an_editor_is_what_stands_there(agent: Agent) -> N
         use("edit_file", path="a.py", old="on disk", new="mine"),
     )
     assert "in the editor" in read
-    assert "nobody saved" in read
+    assert "not saved yet" in read
     assert "on disk\n" not in read
     for text in (wrote, edited):
-        assert text.startswith("error: a person has unsaved changes of a.py")
+        assert text.startswith("error: a person has unsaved changes to a.py")
         assert "in the editor" in text
     assert agent.text("a.py") == "on disk\n"
 
@@ -249,7 +249,7 @@ async def test_an_edit_that_does_not_fit_is_told_what_stands_there(agent: Agent)
         use("edit_file", path="a.py", old="def sub", new="def sub"),
         use("edit_file", path="b.py", old="x", new="y"),
     )
-    assert "does not stand in a.py" in texts[0]
+    assert "does not occur in a.py" in texts[0]
     assert "\n2:     return a - b\n" in texts[0]
     assert "2 times, at the lines 2, 6" in texts[1]
     assert "read the file again" in texts[2]

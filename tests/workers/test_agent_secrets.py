@@ -28,7 +28,7 @@ async def test_a_secret_is_not_overwritten_by_what_hides_it(agent: Agent) -> Non
     whole = use("write_file", path="conf.py", content=SEEN.replace("A = 1", "A = 2"))
     piece = use("edit_file", path="conf.py", old="A = 1", new="A = '[masked]'")
     await agent.plays([use("read_file", path="conf.py"), whole, piece, report()])
-    assert all("holds a secret" in told and "edit_file" in told for told in agent.told[1:3])
+    assert all("contains a secret" in told and "edit_file" in told for told in agent.told[1:3])
     assert agent.text("conf.py") == TEXT
 
 

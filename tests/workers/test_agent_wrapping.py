@@ -159,7 +159,7 @@ async def test_leave_is_for_the_file_that_was_shown_alone(agent: Agent) -> None:
     script = [use("write_file", path=path, content="x\n") for path in ("a.txt", ".exrc")]
     await agent.plays([*script, report()])
     for text in agent.told[:2]:
-        assert text.startswith("not written: .envrc may be changed only with a person's leave")
+        assert text.startswith("not written: .envrc may be changed only with a person's permission")
     assert list(agent.root.iterdir()) == []
 
 

@@ -69,7 +69,7 @@ export type FromPage =
   | { readonly kind: 'hint'; readonly runId: string; readonly text: string }
   | { readonly kind: 'open'; readonly runId: string; readonly action: Action };
 
-/** A message of the page; undefined for what is none. */
+/** A message of the page; undefined for anything else. */
 export function fromPage(value: unknown): FromPage | undefined {
   const message = fields(value);
   if (message['kind'] === 'ready') {

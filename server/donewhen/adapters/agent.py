@@ -66,7 +66,7 @@ class KnownAgent:
         raise NotImplementedError
 
     def spent(self) -> Usage | None:
-        """All that the agent has cost so far; None where it keeps no account: then the answers tell."""
+        """All that the agent has cost so far; None if it keeps no account: then the answers tell."""
         return None
 
     @property

@@ -13,8 +13,8 @@ class Answer(str):
     mapping, `answer.output` where it is an object. So validators written for the package work, and those that read a
     text do, too.
 
-    `result` is the package's own, None where it returns none. `keyed` is what `answer["..."]` looks into. `usage` is
-    what the answer cost, None where the result doesn't tell.
+    `result` is the package's own, None if it returns none. `keyed` is what `answer["..."]` looks into. `usage` is
+    what the answer cost, None if the result doesn't tell.
     """
 
     result: Any

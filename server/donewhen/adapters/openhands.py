@@ -11,7 +11,7 @@ from donewhen.adapters.shapes import called, count, has, message, part, several,
 from donewhen.core.work import Usage
 
 FINISH = "finish"
-"""The tool by which an agent of theirs says that it is done, and what came of it."""
+"""The tool by which an agent of theirs says that it is done, and its outcome."""
 
 
 class OpenHandsConversation(KnownAgent):

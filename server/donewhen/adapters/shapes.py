@@ -16,7 +16,7 @@ def has(value: Any, *names: str) -> bool:
 
 
 def part(value: Any, *path: str) -> Any:
-    """What stands at the end of the path of attributes or keys; None where it breaks off or can't be read."""
+    """What stands at the end of the path of attributes or keys; None if it breaks off or can't be read."""
     for name in path:
         try:
             value = cast("Mapping[str, Any]", value)[name] if isinstance(value, Mapping) else getattr(value, name, None)
@@ -79,6 +79,6 @@ def message(role: str, content: str, calls: Iterable[tuple[str, str, Any]] = (),
 
 
 def called(value: Any, name: str, *given: Any) -> Any:
-    """What a method returns; None where there is none."""
+    """What a method returns; None if there is none."""
     method: Callable[..., Any] | None = part(value, name)
     return method(*given) if callable(method) else None

@@ -25,7 +25,7 @@ from donewhen.ports import Model
 
 @dataclass(frozen=True, slots=True)
 class ModelAdviser:
-    """Asks one model; what it says is a proposal. Raises DoneWhenError where it can't be asked. There is no run whose
+    """Asks one model; what it says is a proposal. Raises DoneWhenError if it can't be asked. There is no run whose
     budget could be passed: a person waits for the answer, and is told what it took."""
 
     root: Path
@@ -59,7 +59,7 @@ class ModelAdviser:
 async def adviser(
     root: Path, settings: Settings, around: Surroundings | None = None, known: Knowledge | None = None
 ) -> AsyncGenerator[ModelAdviser | None]:
-    """The judge's model, else the agent's, else None: nobody is asked who wasn't configured. Raises UsageError where
+    """The judge's model, else the agent's, else None: nobody is asked who wasn't configured. Raises UsageError if
     models aren't installed."""
     name = settings.adviser
     if name is None:

@@ -48,7 +48,7 @@ OFF = "switched off in your settings"
 
 @dataclass(frozen=True, slots=True)
 class CheckProgram:
-    """The program that a check's command resolves to where checks run; None where it is not installed."""
+    """The program that a check's command resolves to where checks run; None if it is not installed."""
 
     command: str
     program: str | None
@@ -56,8 +56,8 @@ class CheckProgram:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredModel:
-    """A model that is configured. `served` is its API base, None: its provider. `price` is a text, None where unknown;
-    `key` the variable that holds its key, None where none of `wanted` is set; `window` is in tokens."""
+    """A model that is configured. `served` is its API base, None: its provider. `price` is a text, None if unknown;
+    `key` the variable that holds its key, None if none of `wanted` is set; `window` is in tokens."""
 
     role: Literal["worker", "judge"]
     model: str
@@ -110,12 +110,12 @@ class DoctorFacts:
     plugins: tuple[PluginFacts, ...] = ()
     """In the order in which they are called."""
     rooms: str = ""
-    """How rooms are made here, empty where that isn't known; `rooms_hindrance` says why not as overlays."""
+    """How rooms are made here, empty if that isn't known; `rooms_hindrance` says why not as overlays."""
     rooms_hindrance: str = ""
     rooms_owners: str = ""
     """What in the workspace can't be changed in a room, since somebody else owns it."""
     contains: str | None = None
-    """Why commands can't be contained in rooms here; empty where they can, None where that isn't known."""
+    """Why commands can't be contained in rooms here; empty if they can, None if that isn't known."""
 
 
 def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
@@ -291,7 +291,7 @@ def plugins_facts(root: Path, settings: Settings) -> tuple[PluginFacts, ...]:
         if one.name in off:
             found.append(PluginFacts(one.name, f"{source}, {OFF}", one.points))
         else:
-            how = f'mend it, uninstall it, or add "{one.name}" to `plugins_off` in {user_settings_file()}'
+            how = f'fix it, uninstall it, or add "{one.name}" to `plugins_off` in {user_settings_file()}'
             found.append(PluginFacts(one.name, source, one.points, one.problem, how if one.problem else ""))
     return tuple(found)
 
@@ -302,7 +302,7 @@ def _configured_plugin(source: str, root: Path, off: tuple[str, ...]) -> PluginF
         where = f"{source}, {OFF}" if named.name in off else source
         return PluginFacts(named.name, where, _points(named.plugin))
     except DoneWhenError as error:
-        how = f"mend it, or take it out of `plugins` in {user_settings_file()}"
+        how = f"fix it, or remove it from `plugins` in {user_settings_file()}"
         return PluginFacts(source, "your settings", problem=str(error), how=how)
 
 

@@ -173,7 +173,7 @@ class _Look:
 
 
 def standing_of(result: CheckResult) -> Standing | None:
-    """None where the check could not run, or gives nothing to go by: no run of it could be met."""
+    """None if the check could not run, or gives nothing to go by: no run of it could be met."""
     if result.outcome is Outcome.PASSED:
         return "green"
     if result.outcome is Outcome.TIMED_OUT:
@@ -182,7 +182,7 @@ def standing_of(result: CheckResult) -> Standing | None:
 
 
 def _misuse(result: CheckResult) -> str:
-    """What the program said of how it was called; empty where it did its work."""
+    """What the program said of how it was called; empty if it did its work."""
     if result.outcome is not Outcome.FAILED or (result.totals is not None and result.totals.executed):
         return ""
     said = _MISUSED.search(result.output)

@@ -300,7 +300,8 @@ def make_worker(
         registered = plugins().worker(options)
         if registered is None:
             raise UsageError(
-                f"the worker {options.worker} is not here: a plugin brings it, or the program that started the run"
+                f"the worker {options.worker} is not available here: it comes from a plugin, or from the "
+                "program that started the run"
             )
         return registered
     if not kind.available:
@@ -335,7 +336,7 @@ class _CheckerWithPlugins:
             return CheckResult(check.id, check.command, Outcome.NOT_RUN, str(error))
         if check.command.split()[0].removeprefix(CHECK_PREFIX) not in checker.checks:
             names = ", ".join(sorted(checker.checks)) or "none"
-            reason = f"no plugin brings the check {check.command.split()[0]} (those that are there: {names})"
+            reason = f"no plugin provides the check {check.command.split()[0]} (available: {names})"
             return CheckResult(check.id, check.command, Outcome.NOT_RUN, reason)
         return await checker.run(check, timeout=timeout, token=token, test_run=test_run)
 

@@ -23,7 +23,7 @@ def key_for(
     secrets: Mapping[str, str],
     own: Choices | None = None,
 ) -> str | None:
-    """The key, or None where none is set: some servers need none, and some providers find credentials themselves.
+    """The key, or None if none is set: some servers need none, and some providers find credentials themselves.
 
     What the editor handed over comes first, then the environment; in each, the first of `key_variables` that is set.
     """

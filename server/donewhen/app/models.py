@@ -54,7 +54,7 @@ class FolderModels:
             await self._host.close()
 
     def agents(self, options: RunOptions) -> HostedModel:
-        """The model of the built-in agent. Raises UsageError where the options name none."""
+        """The model of the built-in agent. Raises UsageError if the options name none."""
         if options.agent is None:
             raise UsageError("worker agent needs a model: --model PROVIDER/NAME", lacks="model")
         self.warm()

@@ -52,7 +52,7 @@ class FolderPlugins:
         return self._checks
 
     def forget(self) -> None:
-        """The next check that a plugin brings is looked for anew."""
+        """The next check that a plugin brings is looked for again."""
         self._checks = None
 
     def remembered(self) -> tuple[ApprovalRule, ...]:
@@ -61,7 +61,7 @@ class FolderPlugins:
 
     @property
     def problem(self) -> str:
-        """What is wrong with what was remembered; empty where nothing is."""
+        """What is wrong with what was remembered; empty if nothing is."""
         kept = self._allowances()
         kept.rules()
         return kept.problem
@@ -78,8 +78,8 @@ class FolderPlugins:
         found = self._of(options).judges.get(options.judge)
         if found is None:
             raise UsageError(
-                f"no plugin here brings the judge {options.judge}: install it, or, where a program started the run, "
-                "let it go on there (donewhen.resume_goal)"
+                f"no plugin here provides the judge {options.judge}: install it, or, if a program started the run, "
+                "resume it from there (donewhen.resume_goal)"
             )
         made = found.record.make(options)
         judge = judge_of(made)
@@ -112,7 +112,7 @@ class FolderPlugins:
             missing = [name for name in frozen if name not in found.names and name not in off]
             if missing:
                 raise UsageError(
-                    f"this run began with the plugin {', '.join(missing)}, which isn't there any more: install it "
+                    f"this run began with the plugin {', '.join(missing)}, which is no longer available: install it "
                     "again, or name it in `plugins_off` of your settings"
                 )
             new = set(found.names) - set(frozen)

@@ -161,7 +161,7 @@ async def _in_folder(parts: RunParts, root: Path) -> Assembled:
     from donewhen.app.engine import engine_setup, open_models
 
     if not root.is_dir():  # noqa: ASYNC240  # once, before anything runs
-        raise UsageError(f"workspace must be a folder: {root} is none")
+        raise UsageError(f"workspace must be a folder: {root} is not one")
     settings = user_settings(parts.state_dir)
     around = Surroundings(environment=environment, secrets=parts.secrets, where="program")
     everything = state_folder(settings.state_dir)
@@ -396,4 +396,4 @@ class NoGoalFiles:
     """`ports.GoalFiles` where there is no folder to look in."""
 
     def load(self, path: str) -> Goal:
-        raise GoalFileError(f"the goal file {path} is in no workspace: give workspace=FOLDER")
+        raise GoalFileError(f"the goal file {path} is not in a workspace: give workspace=FOLDER")

@@ -61,7 +61,7 @@ class ContainedWork(Anywhere):
         self._variables = variables
         self._settings = settings
         self._live: MountedLiveRooms | None = None
-        self._hindrance = "nobody has tried to open one"
+        self._hindrance = "opening one has not been tried yet"
 
     async def prepare(self) -> None:
         """Finds out whether rooms can be opened here."""
@@ -69,7 +69,7 @@ class ContainedWork(Anywhere):
             self._hindrance = await self._opened().hindrance()
 
     def why(self) -> str:
-        """Why no room can be opened here; empty where one can."""
+        """Why no room can be opened here; empty if one can."""
         return self._hindrance
 
     def rooms(self, options: RunOptions) -> LiveRooms:

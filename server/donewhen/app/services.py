@@ -34,7 +34,7 @@ class Adviser(Protocol):
 
     @property
     def spent(self) -> Usage | None:
-        """What its calls took so far, for the person who waited; None where none was made."""
+        """What its calls took so far, for the person who waited; None if none was made."""
         ...
 
     def propose(self, objective: str, checks: Sequence[str]) -> Coroutine[Any, Any, Sequence[str]]:
@@ -116,7 +116,7 @@ async def _loaded(module: str) -> None:
 @dataclass(frozen=True, slots=True)
 class Services:
     """All folders are absolute. The runs that `open_runs` gives end with their `close`; `settings` may be a function,
-    which is asked at each start. `open_adviser` gives None where no model is configured."""
+    which is asked at each start. `open_adviser` gives None if no model is configured."""
 
     open_runs: Callable[[Path, Path | None, Settings | Callable[[], Settings], Surroundings], Awaitable[Runs]] = (
         open_runs

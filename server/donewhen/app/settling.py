@@ -64,8 +64,8 @@ class Knowledge:
     installed: Callable[[], bool] = _installed
     facts: Facts = _here
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ
-    hindrance: Callable[[], str] = lambda: "nobody has tried to open a room"
-    """Why what a worker runs can't be contained here; empty where it can."""
+    hindrance: Callable[[], str] = lambda: "opening a room has not been tried yet"
+    """Why what a worker runs can't be contained here; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _contained(
     options: RunOptions, sandbox: Literal["auto", "on", "off"], settings: Settings, known: Knowledge
 ) -> tuple[RunOptions, list[RunWarning]]:
     """Whether what the worker runs is contained. The built-in agent's commands are where rooms can be opened; other
-    agents, which bring sandboxes and logins of their own, where a person says so. Raises UsageError where that is a
+    agents, which bring sandboxes and logins of their own, where a person says so. Raises UsageError if that is a
     promise which can't be kept."""
     worker, promised = options.worker, sandbox == "on"
     kind = WORKERS.get(worker or "")
@@ -175,8 +175,11 @@ def _contained(
         unsaid = settings.pick("network") is None
         return replace(options, contained=True, network=settings.network or (unsaid and worker == "command")), []
     if promised:
-        raise UsageError(f"sandbox on: no room can be opened here: {why}. What to do: donewhen doctor")
-    message = f"commands are not contained, and ask: no room can be opened here: {why}. What to do: donewhen doctor"
+        raise UsageError(f"sandbox on: no room can be opened here: {why}. `donewhen doctor` says what to do")
+    message = (
+        f"commands are not contained, and need approval: no room can be opened here: {why}. `donewhen "
+        "doctor` says what to do"
+    )
     return options, [RunWarning("not_sandboxed", message)]
 
 
@@ -253,7 +256,7 @@ def _summary(goal: Goal, options: RunOptions, settings: Settings, known: Knowled
 
 
 def _withheld(options: RunOptions, settings: Settings, environment: Mapping[str, str]) -> Sequence[str]:
-    """What a command that is no agent we know doesn't get, though agents use to log in with it."""
+    """What a command that is not an agent we know doesn't get, though agents log in with it."""
     if (
         options.worker != "command"
         or settings.pick("pass_env") == (NOTHING,)

@@ -30,7 +30,7 @@ class Surroundings:
     where: Where | None = None
     """From where people act through this process; None: from a terminal where it has one, else it is a program."""
     editor: Callable[[], EditorView | None] = lambda: None
-    """What an editor shows of the folder now; None where no client forwards its diagnostics."""
+    """What an editor shows of the folder now; None if no client forwards its diagnostics."""
 
 
 def plugins_there() -> bool:

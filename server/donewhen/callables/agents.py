@@ -69,7 +69,7 @@ class AgentCall:
         ending = asyncio.ensure_future(aside(self.agent.stop))
         await asyncio.wait({ending}, timeout=ENDS_CANCELLED)
         told = not ending.done() or ending.result()
-        self.left_behind = self._still("was asked to stop, and ends after its present step" if told else CANT)
+        self.left_behind = self._still("was asked to stop, and ends after its current step" if told else CANT)
 
     async def _stopped(self, call: Beside) -> None:
         if self.agent.stop():
@@ -79,7 +79,7 @@ class AgentCall:
             self.left_behind = self._still("was asked to stop, and hasn't yet")
 
     def _still(self, how: str) -> str:
-        return f"the {self.agent.kind} {how}: it may still be at work, and what it returns is dropped"
+        return f"the {self.agent.kind} {how}: it may still be working, and what it returns is dropped"
 
     def _take_back(self, kept: Any) -> None:
         """What a turn left half said goes, unless the agent is still at it."""
@@ -119,7 +119,7 @@ def reported(returned: Any) -> Any:
 
 
 def claims_of(messages: Any) -> Any:
-    """Messages of known packages in the shape of all others; what is no sequence is left to be refused."""
+    """Messages of known packages in the shape of all others; what is not a sequence is left to be refused."""
     return plain_messages(messages) if several(messages) else messages
 
 

@@ -61,7 +61,7 @@ class AuditTask:
 
 class VerdictJudge:
     """`ports.Judge` for a callable that takes an AuditTask and returns a GoalVerdict, a Verdict, a Judgement, a dict
-    `{score, complete, missing}`, or a bool. Anything else, and whatever contradicts itself, is no verdict.
+    `{score, complete, missing}`, or a bool. Anything else, and whatever contradicts itself, is not a verdict.
 
     It is a program of the caller's, and may look at what the server can't see: a page, a database. Where the server
     has nothing to show, that it ran and what it answered is the evidence, as a validator's result is.
@@ -155,7 +155,7 @@ def judgement_of(said: Any, task: AuditTask) -> Judgement:
 
 
 def verdict_from(said: Any) -> GoalVerdict | str:
-    """A value as a verdict for the whole; a text says why it is none."""
+    """A value as a verdict for the whole; text says why it isn't one."""
     if isinstance(said, bool):
         return GoalVerdict(1.0 if said else 0.0, said, "" if said else "the judge says no")
     if isinstance(said, Mapping):
@@ -165,7 +165,7 @@ def verdict_from(said: Any) -> GoalVerdict | str:
             return f"it has no {' and no '.join(absent)}"
         said = GoalVerdict(given["score"], given["complete"], given.get("missing", ""))
     if not isinstance(said, GoalVerdict):
-        return f"{type(said).__name__} is none"
+        return f"{type(said).__name__} is not a verdict"
     return _contradiction(said) or said
 
 
@@ -174,7 +174,7 @@ def _unusable(why: str) -> Judgement:
 
 
 def _unusable_reply(reply: Judgement) -> str:
-    """What is wrong with a Judgement; empty where nothing is. Callables are not always type-checked."""
+    """What is wrong with a Judgement; empty if nothing is. Callables are not always type-checked."""
     given = cast("Any", reply)
     if given.verdict is not None:
         if not isinstance(given.verdict, Verdict):
@@ -189,7 +189,7 @@ def _unusable_reply(reply: Judgement) -> str:
     for name, kind in expected.items():
         if not isinstance(getattr(given, name), kind):
             return f"{name} can't be {getattr(given, name)!r:.80}"
-    return "" if all(isinstance(one, str) for one in given.evidence_ids) else "evidence_ids must be texts"
+    return "" if all(isinstance(one, str) for one in given.evidence_ids) else "evidence_ids must be strings"
 
 
 def _unusable_findings(findings: Any) -> str:
@@ -208,7 +208,7 @@ def _contradiction(verdict: GoalVerdict) -> str:
     if not isinstance(cast("Any", verdict.complete), bool):
         return f"complete must be True or False, not {verdict.complete!r}"
     if not isinstance(cast("Any", verdict.missing), str):
-        return f"missing must be a text, not {verdict.missing!r}"
+        return f"missing must be text, not {verdict.missing!r}"
     if not isinstance(cast("Any", verdict.usage), Usage):
         return f"usage must be a Usage, not {verdict.usage!r:.80}"
     if wrong := _unusable_findings(verdict.findings):
@@ -216,7 +216,7 @@ def _contradiction(verdict: GoalVerdict) -> str:
     if verdict.complete and score == 0:
         return "complete, with a score of 0"
     if verdict.complete and verdict.missing.strip():
-        return f"complete, and yet there is something missing: {verdict.missing.strip()}"
+        return f"complete, yet something is missing: {verdict.missing.strip()}"
     return ""
 
 

@@ -51,4 +51,4 @@ def retry_made_by(template: Callable[[str | None], Any], feedback: str | None) -
         return made
     if isinstance(made, list) and made:
         return made  # pyright: ignore[reportUnknownVariableType]  # the caller's content blocks
-    raise UsageError(f"resume_prompt_template must return a text or a list of content blocks; it returned {made!r}")
+    raise UsageError(f"resume_prompt_template must return text or a list of content blocks; it returned {made!r}")

@@ -72,7 +72,7 @@ def run_sync(coroutine: Coroutine[Any, Any, T], interrupted: Callable[[], bool] 
 
 
 class _Running:
-    """A coroutine in a loop of its own, and what came of it."""
+    """A coroutine in a loop of its own, and its outcome."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], interrupted: Callable[[], bool] | None) -> None:
         self._coroutine = coroutine
@@ -164,7 +164,7 @@ class Beside:
         if self._loop is self._here:
             self._settle(task, error)
             return
-        with contextlib.suppress(RuntimeError):  # nobody waits any more: that loop is closed
+        with contextlib.suppress(RuntimeError):  # nobody is waiting now: that loop is closed
             self._here.call_soon_threadsafe(self._settle, task, error)
 
     def _settle(self, task: asyncio.Task[Any], error: BaseException | None) -> None:
@@ -304,4 +304,4 @@ def _tell(loop: asyncio.AbstractEventLoop, settle: Callable[[], None]) -> None:
     try:
         loop.call_soon_threadsafe(settle)
     except RuntimeError:
-        return  # the loop closed meanwhile: nobody waits any more
+        return  # the loop closed meanwhile: nobody is waiting now

@@ -33,7 +33,7 @@ class ValidatorChecker:
     argument, `extras` further keywords for validators that take any; all are the caller's to set before a check runs.
 
     `awaits_response`: what isn't there yet is not validated. `strict`: a value of a wrong type raises UsageError, which
-    ends the run, since no turn of a worker can mend a validator; else its requirement is `unverified`.
+    ends the run, since no turn of a worker can fix a validator; else its requirement is `unverified`.
     """
 
     validators: Mapping[str, Validator]
@@ -137,7 +137,7 @@ class _Followed:
         return getattr(self._worker, "left_behind", "")
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
-        """What was returned before is no response of this turn, however it ends."""
+        """What was returned before is not a response of this turn, however it ends."""
         self._checker.took(NOTHING)
         result = await self._worker.work(turn, context)
         if result.error is None and result.claim.state == "finished":

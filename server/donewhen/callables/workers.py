@@ -24,7 +24,7 @@ OFFERED = ("turn", "context", "messages", "feedback")
 """What a callable gets besides the prompt, where it has a parameter of that name."""
 RETURNED_NOTHING = "the worker returned nothing"
 IN_A_THREAD = (
-    "the worker is a sync callable, which can't be interrupted: it may still be at work in its thread, and what it "
+    "the worker is a sync callable, which can't be interrupted: it may still be working in its thread, and what it "
     "returns is dropped"
 )
 
@@ -97,7 +97,7 @@ class CallableWorker:
     `messages` (the conversation so far, `{"role", "content"}`, the prompt last), `feedback` (None in the first turn).
 
     A sync callable runs in a thread. Where the run is cut off it is left behind there, and what it returns is dropped.
-    `response` is what it returned in the present turn.
+    `response` is what it returned in the current turn.
     """
 
     waits_for_person = False
@@ -119,7 +119,7 @@ class CallableWorker:
 
     @property
     def said(self) -> Callable[[], Sequence[Message]] | None:
-        """What was said so far, as claims; None where nobody sees it."""
+        """What was said so far, as claims; None if nobody sees it."""
         if not isinstance(self._call, AgentCall):
             return None
         agent = self._call.agent
@@ -173,14 +173,14 @@ def tracked(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def left_behind_by(call: Callable[..., Any]) -> str:
-    """What may still be at work of a callable that was cut off; empty where nothing is."""
+    """What may still be at work of a callable that was cut off; empty if nothing is."""
     if isinstance(call, AgentCall):
         return call.left_behind
     return IN_A_THREAD if isinstance(call, Tracked) and call.at_work else ""
 
 
 async def worker_called(call: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """What a worker returns. Raises TypeError where it halts with what can't be kept."""
+    """What a worker returns. Raises TypeError if it halts with what can't be kept."""
     try:
         return await called(call, *given, **named)
     except Halt as halt:
@@ -189,7 +189,7 @@ async def worker_called(call: Callable[..., Any], *given: Any, **named: Any) -> 
 
 
 def worker_of(given: Any, template: PromptTemplate | None = None) -> Worker:
-    """A caller's worker as the port. Raises UsageError for what is none."""
+    """A caller's worker as the port. Raises UsageError for anything else."""
     if callable(getattr(given, "work", None)) and hasattr(given, "waits_for_person"):
         return cast("Worker", given)
     agent = agent_call(given)
@@ -256,7 +256,7 @@ def _claimed(state: TurnState, text: object) -> TurnResult:
 
 def _answered(returned: Any) -> TurnResult:
     if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
-        error = "the worker returned a generator: let it return what it yields, put together"
+        error = "the worker returned a generator: have it collect what it yields and return that"
         return TurnResult(error=error, summary=error)
     text = as_text(returned)
     if not text.strip():

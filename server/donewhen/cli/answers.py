@@ -50,7 +50,7 @@ def worded_answer(
     if response in ("approve", "deny", "end"):
         return Answer(response, reason=text or "", remember=remember)
     if text is None or (response == "edit" and not text):
-        raise UsageError(f"`{response}` needs a text: `{response} TEXT`")
+        raise UsageError(f"`{response}` needs text: `{response} TEXT`")
     if response == "text":
         return Answer("text", text=text, remember=remember)
     return Answer("edit", text=text, input=_edited(text, interrupt), remember=remember)
@@ -68,9 +68,9 @@ def choices(interrupt: Interrupt) -> str:
     if topic == "findings":
         return "`approve [REASON]` accepts it, `deny [WHAT TO DO]` lets the worker undo it, `end` ends the run"
     if topic == "claim":
-        return "`approve`, `deny [REASON]`, or a text for the worker"
+        return "`approve`, `deny [REASON]`, or text for the worker"
     if interrupt.kind == "question":
-        return "a text, `approve` or `deny`"
+        return "text, `approve` or `deny`"
     edited = "edit COMMAND" if "command" in interrupt.input else "edit INPUT"
     kept = ", `r` to approve for this run, `w` to approve always in this workspace" if interrupt.remembers else ""
     return f"`approve`{kept}, `deny [REASON]`, `{edited}`, or `text TEXT` for the worker instead of doing it"

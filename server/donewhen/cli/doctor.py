@@ -121,7 +121,7 @@ def _workers(models: ModelsFacts, call: Call) -> Iterator[Finding]:
     how = (
         "" if judges else "set one: --judge-model PROVIDER/NAME, DONEWHEN_JUDGE_MODEL or `judge_model` in your settings"
     )
-    detail = ", ".join(judges) or "none is set: what no check decides is asked of you"
+    detail = ", ".join(judges) or "none is set: you are asked about what no check decides"
     yield Finding(group, "judge", usable if judges else "missing", detail, how)
     yield _litellm(group, models)
     for one in models.configured:
@@ -140,7 +140,7 @@ def _plugins(plugins: Sequence[PluginFacts]) -> Iterator[Finding]:
 
 def _litellm(group: str, models: ModelsFacts) -> Finding:
     if models.installed is None:
-        return Finding(group, "litellm", "missing", "not installed: it is what models are asked by", INSTALL)
+        return Finding(group, "litellm", "missing", "not installed: models are called through it", INSTALL)
     if not models.usable:
         return Finding(group, "litellm", "problem", f"{models.installed} doesn't work here", INSTALL)
     return Finding(group, "litellm", "ok", models.installed)
@@ -169,7 +169,7 @@ def _command_worker(call: Call) -> tuple[str, str]:
     passed = ", ".join(sorted(variables_of(names, environ))) or "no variable that holds a key"
     if not command:
         known = ", ".join(agent.name for agent in AGENTS)
-        how = f"--pass-env NAME passes a key to it; what these log in with is passed by itself: {known}"
+        how = f"--pass-env NAME passes a key to it; what these log in with is passed automatically: {known}"
         return "any program: --worker command --worker-command CMD", how
     agent = "".join(f" ({one.name})" for one in agents_in(command))
     return f"`{command}`{agent} is passed {passed}", "" if names else "--pass-env NAME passes a key to it"
@@ -188,14 +188,15 @@ def _rooms(group: str, facts: DoctorFacts) -> Finding:
 BETTER = (
     (
         r"uid map|Permission denied|Operation not permitted",
-        "it may make no namespaces here: on Ubuntu, `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` or an "
+        "it may not create namespaces here: on Ubuntu, `sudo sysctl "
+        "kernel.apparmor_restrict_unprivileged_userns=0` or an "
         "AppArmor profile for bwrap; start a container with `--security-opt seccomp=unconfined --security-opt "
         "apparmor=unconfined`",
     ),
     (r"No space left|max_user_namespaces", "`sudo sysctl user.max_user_namespaces=10000`"),
     (r"home folder", "open the project's own folder"),
-    (r"is a link", "put the folder itself in the link's place"),
-    (r"this system", "work in Linux, such as in WSL, a dev container or a virtual machine"),
+    (r"is a link", "replace the link with the folder itself"),
+    (r"this system", "work on Linux, such as in WSL, a dev container or a virtual machine"),
 )
 """What hinders rooms, by what is said, and what helps."""
 
@@ -207,9 +208,9 @@ def _containment(call: Call, facts: DoctorFacts) -> Iterator[Finding]:
         return
     if facts.contains:
         how = next((told for said, told in BETTER if re.search(said, facts.contains)), "pip install 'donewhen[rooms]'")
-        yield Finding(group, "rooms", "missing", f"commands run as you, and ask: {facts.contains}", how)
+        yield Finding(group, "rooms", "missing", f"commands run as you, and need approval: {facts.contains}", how)
     else:
-        yield Finding(group, "rooms", "ok", "the workspace is changed, and nothing else")
+        yield Finding(group, "rooms", "ok", "they can change the workspace, and nothing else")
     network = "reach the network" if settings.network else 'reach no network (network = "on" in your settings)'
     what = {
         "off": "what workers run is not contained (sandbox is off)",

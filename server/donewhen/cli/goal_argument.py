@@ -78,7 +78,7 @@ def _file_or_text(text: str, root: Path) -> GoalArgument:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # a whole paragraph is no file name
+    except (OSError, ValueError):  # a whole paragraph is not a file name
         return False
 
 
@@ -118,7 +118,7 @@ async def surveyed(call: Call) -> Survey:
     # What tries a draft's checks opens no rooms: where checks are to run in them, none is tried.
     tries = not call.arguments.no_try and not call.settings.contains_checks
     if tries:
-        call.terminal.say("trying the checks that are here, for a minute each at most (--no-try drafts without) …")
+        call.terminal.say("trying the checks found here, for at most a minute each (--no-try skips this) …")
     return await call.services.survey(Look(call.root, call.settings.state_dir, tries=tries))
 
 
@@ -145,7 +145,7 @@ def write_draft(
         with target.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
     except FileExistsError:
-        raise UsageError(f"{target} exists already, and is left as it is") from None
+        raise UsageError(f"{target} already exists, and is left as it is") from None
     except OSError as problem:
         raise UsageError(f"{target} can't be written: {problem.strerror or problem}") from problem
     return target
@@ -157,7 +157,7 @@ def read_goal(path: Path) -> ParsedGoalFile:
 
 
 def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
-    """What is wrong with a goal file, line by line, on standard error. Raises GoalFileError where it can't be used."""
+    """What is wrong with a goal file, line by line, on standard error. Raises GoalFileError if it can't be used."""
     try:
         problems = read_goal(call.root / path).problems
     except OSError as error:

@@ -52,7 +52,7 @@ async def init(call: Call) -> int:
     objective = " ".join(call.arguments.objective).strip()
     path = call.root / "GOAL.md"
     if path.exists():
-        raise UsageError(f"{path} exists already, and is left as it is")
+        raise UsageError(f"{path} already exists, and is left as it is")
     found = await surveyed(call)
     proposal = Proposal()
     if objective:
@@ -133,7 +133,7 @@ async def preflight(call: Call) -> int:
         label = "goal" if hint.number is None else f"R{hint.number}"
         call.terminal.result(f"{label}: {one_line(hint.message, 500)}")
     if not hints:
-        call.terminal.say("nothing to say: each requirement can be proven as it stands")
+        call.terminal.say("nothing to add: each requirement can be proven as it stands")
     return 0
 
 
@@ -192,7 +192,7 @@ async def check(call: Call) -> int:
 
 
 async def _audit(runs: Runs, path: str, display: Display, *, shown: bool) -> RunView | None:
-    """None where a signal ended it."""
+    """None if a signal ended it."""
 
     def changed(view: RunView) -> None:
         if view.state.mode == "audit" and view.state.goal.path == path:

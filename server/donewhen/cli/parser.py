@@ -20,7 +20,7 @@ COMMANDS = {
     "preflight": "look at a goal before a run: what is vague, what nothing can judge",
     "check": "audit the workspace once, as it is, without a worker",
     "run": "work on a goal: a goal file, or an objective to draft one from",
-    "resume": "let a paused, interrupted, halted or limited run go on",
+    "resume": "resume a paused, interrupted, halted or limited run",
     "status": "show a run (the newest one)",
     "list": "list all runs of this workspace",
     "pause": "pause a run",
@@ -42,14 +42,14 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would exit."""
+    """Raises UsageError if argparse would exit."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}\n{self.format_usage().strip()}")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments of one call; `command` is None where there is none. Raises UsageError."""
+    """The arguments of one call; `command` is None if there is none. Raises UsageError."""
     parser, commands = build()
     _refuse_unknown(argv, parser, commands)
     return parser.parse_args(argv)
@@ -121,8 +121,10 @@ def _formats() -> str:
 def _resume_arguments(parser: Parser) -> None:
     parser.add_argument("run_id", nargs="?", metavar="RUN_ID")
     halted = parser.add_argument_group("a run that a plugin halted")
-    halted.add_argument("--data", metavar="JSON", help="what the plugin is told, such as '{\"approved\": true}'")
-    halted.add_argument("--plugin", metavar="NAME", help="the plugin that it is for; refused where another one halted")
+    halted.add_argument("--data", metavar="JSON", help="data for the plugin, such as '{\"approved\": true}'")
+    halted.add_argument(
+        "--plugin", metavar="NAME", help=("the plugin that the data is for; refused if another one halted the run")
+    )
 
 
 def _settings(command: str, parser: Parser) -> None:
@@ -152,7 +154,7 @@ def _person_arguments(commands: dict[str, Parser]) -> None:
     for name in ("waive", "dispute"):
         commands[name].add_argument("requirement", metavar="R3")
     commands["accept"].add_argument("finding", nargs="?", metavar="F1")
-    commands["accept"].add_argument("--all", action="store_true", help="every finding that is open")
+    commands["accept"].add_argument("--all", action="store_true", help="every open finding")
     for name in ("waive", "accept", "dispute"):
         commands[name].add_argument("--reason", help="why; kept with the run")
     for name in ("waive", "accept"):
@@ -160,7 +162,7 @@ def _person_arguments(commands: dict[str, Parser]) -> None:
 
 
 def _revert_arguments(parser: Parser) -> None:
-    what = "its number; F1: the file of an integrity finding, as it was before; undo: what the last revert put aside"
+    what = "its number; F1: the file of an integrity finding, as it was before; undo: what the last revert set aside"
     parser.add_argument("iteration", metavar="ITERATION", help=what)
     parser.add_argument("files", nargs="*", default=[], metavar="FILES")
     parser.add_argument("--force", action="store_true", help="overwrite later edits too, after a checkpoint")
@@ -176,7 +178,7 @@ def _bench_arguments(parser: Parser) -> None:
 def _serve_arguments(parser: Parser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--stdio", action="store_true", help="standard input and output (the default)")
-    where.add_argument("--tcp", metavar="PORT", help="loopback only; 0 takes a free port")
+    where.add_argument("--tcp", metavar="PORT", help="loopback only; 0 picks a free port")
     # Language clients add this by themselves.
     parser.add_argument("--clientProcessId", dest="client_process_id", help=argparse.SUPPRESS)
 

@@ -60,7 +60,7 @@ async def waive(call: Call) -> int:
 async def accept(call: Call) -> int:
     given = call.arguments
     if (given.finding is None) != given.all:
-        raise UsageError("say which finding is accepted, such as F1, or --all of them")
+        raise UsageError("say which finding to accept, such as F1, or give --all")
     async with call.runs() as runs:
         return _goes_on(call, await runs.accept(given.run_id, given.finding, _reason(call), undo=given.undo))
 
@@ -180,7 +180,7 @@ def _iteration(text: str) -> int | None:
         return None
     if not text.isdecimal():
         raise UsageError(
-            "what is put back is the number of an iteration (0: the files before the first turn), an integrity finding "
+            "revert takes the number of an iteration (0: the files before the first turn), an integrity finding "
             f"such as F1, or undo; {text!r} is none of these"
         )
     return int(text)

@@ -143,7 +143,7 @@ class Pursuit:
 
 
 async def _begun(begin: Callable[[], Awaitable[RunView]], ending: Ending) -> RunView | None:
-    """The run's first view; None where a signal came first: a large workspace takes time to be read."""
+    """The run's first view; None if a signal came first: a large workspace takes time to be read."""
     beginning = asyncio.ensure_future(begin())
     signalled = asyncio.create_task(ending.wait())
     await asyncio.wait({beginning, signalled}, return_when=asyncio.FIRST_COMPLETED)
@@ -206,9 +206,9 @@ def _to_go_on(state: RunState) -> list[str]:
         return [f"nothing is lost; {undo}, and go on:{resume}"]
     advice = {
         "stalled": "the worker repeats itself: change the goal, the files or what it works with",
-        "blocked": "clear away what it is blocked by",
+        "blocked": "remove what blocks it",
         "impossible": "change the goal, if it can be done otherwise",
-        "crashed": "mend what failed",
+        "crashed": "fix what failed",
     }.get(state.status or "", "")
     return [f"nothing is lost; {'; '.join(part for part in (advice, undo) if part)}; then go on:{resume}"]
 

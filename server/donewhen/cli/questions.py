@@ -43,7 +43,7 @@ class Questions:
         gone = self._asked not in {i.id for i in self._open}
         if self._task is not None and gone and not self._answering:
             # The line that was being typed ends here, wherever it stood.
-            self._terminal.say(f"\n{self._asked} needs no answer any more" if view.state.active else "")
+            self._terminal.say(f"\n{self._asked} no longer needs an answer" if view.state.active else "")
             self._task.cancel()
             self._task = None
         if self._task is None and self._open and not self._input_ended:
@@ -81,7 +81,7 @@ class Questions:
             taken = await self._taken(interrupt, answer)
 
     async def _taken(self, interrupt: Interrupt, answer: Answer) -> bool:
-        """False where the interrupt doesn't take such an answer: it is asked again."""
+        """False if the interrupt doesn't take such an answer: it is asked again."""
         self._answering = True
         try:
             await self._runs.answer(self._run_id, interrupt.id, answer)

@@ -76,7 +76,7 @@ async def resume(call: Call) -> int:
 
 
 def halt_answer(call: Call) -> HaltAnswer | None:
-    """What the plugin that halted a run is told; None where nothing is. Raises UsageError."""
+    """What the plugin that halted a run is told; None if nothing is. Raises UsageError."""
     text, plugin = call.arguments.data, call.arguments.plugin
     if text is None:
         return HaltAnswer(plugin) if plugin is not None else None
@@ -119,11 +119,13 @@ async def _refuse_other_models(call: Call, runs: Runs) -> None:
         raise UsageError(f"run {state.run_id} {was} and keeps it: leave --model out, or start a new run")
     if judges and judges != (judging.models if judging is not None else None):
         was = f"is judged by {state.options.judge}" if judging is not None else "has no judge"
-        raise UsageError(f"run {state.run_id} {was}, and that stays: leave --judge-model out, or start a new run")
+        raise UsageError(
+            f"run {state.run_id} {was}, and that can't change: leave --judge-model out, or start a new run"
+        )
 
 
 async def _to_resume(call: Call, runs: Runs) -> RunState | None:
-    """The run that `resume` would take; None where there is none, which the engine says better."""
+    """The run that `resume` would take; None if there is none, which the engine says better."""
     run_id = call.arguments.run_id
     if run_id is not None:
         return (await runs.view(run_id)).state

@@ -28,12 +28,12 @@ def plain(text: str) -> str:
 
 
 def shown_path(path: str) -> str:
-    """A path as it can be printed: what would steer the terminal, break the line or is no text stands escaped."""
+    """A path as it can be printed: what would steer the terminal, break the line or is not text stands escaped."""
     return "".join(one if one.isprintable() else _escaped(one) for one in path)
 
 
 def _escaped(one: str) -> str:
-    # A byte of the file's name that is no UTF-8 (PEP 383).
+    # A byte of the file's name that is not UTF-8 (PEP 383).
     if "\udc80" <= one <= "\udcff":
         return f"\\x{ord(one) - 0xDC00:02x}"
     return one.encode("unicode_escape", "backslashreplace").decode("ascii")

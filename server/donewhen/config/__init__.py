@@ -72,7 +72,7 @@ class Settings:
     """What the person holds out from workers in this workspace."""
 
     def pick(self, name: str) -> Any:
-        """What is given, else configured, of a setting that no goal file holds; None where nobody says anything."""
+        """What is given, else configured, of a setting that no goal file holds; None if nobody says anything."""
         value = getattr(self.given, name)
         return getattr(self.configured, name) if value is None else value
 
@@ -172,7 +172,7 @@ def _within(limits: Limits, ceiling: Choices) -> tuple[Limits, tuple[SettingWarn
 
 
 def capped(workspace: Choices, ceiling: Choices, warnings: list[SettingWarning]) -> Choices:
-    """What a workspace file sets that is no limit of a goal, within the user's ceiling too."""
+    """What a workspace file sets that is not a limit of a goal, within the user's ceiling too."""
     for name in (name for name in CEILING if name not in LIMITS):
         top, value = getattr(ceiling, name), getattr(workspace, name)
         if top is not None and value is not None and value > top:
@@ -301,7 +301,7 @@ def _read(
     for setting, value, where in said:
         values[setting.name] = read_setting(setting, value, where, folder, text=text)
         if values[setting.name] == UNLIMITED:
-            message = f"{setting.name} is unlimited ({where}): nothing but you ends it there"
+            message = f"{setting.name} is unlimited ({where}): this limit never ends a run"
             warnings.append(SettingWarning("unlimited", message))
     return choices_of(values)
 

@@ -41,7 +41,7 @@ def take_approvals(table: dict[str, Any], where: str) -> Approvals:
     off = _texts("plugins_off", table.pop("plugins_off", []), '["name"]', where)
     for name in ESSENTIAL:
         if name in off:
-            raise InvalidGoal(f"plugins_off can't hold `{name}`: no run goes without it (in {where})")
+            raise InvalidGoal(f"plugins_off can't hold `{name}`: every run needs it (in {where})")
     return Approvals(tuple(dict.fromkeys(rules)), plugins, off)
 
 

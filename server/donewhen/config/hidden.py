@@ -49,7 +49,7 @@ def _fields(entry: object, number: int, where: str) -> tuple[str, str, str]:
     values = cast("Mapping[str, object]", entry)
     for key in values:
         if key not in _FIELDS:
-            raise InvalidGoal(f"{named}: {key!r} is not a field of it; use {', '.join(_FIELDS)} (in {where})")
+            raise InvalidGoal(f"{named}: {key!r} is not one of its fields; use {', '.join(_FIELDS)} (in {where})")
     texts = [values.get(field) for field in _FIELDS]
     for field, text in zip(_FIELDS, texts, strict=True):
         if not isinstance(text, str) or not text.strip() or "\n" in text:

@@ -53,7 +53,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the owner of a run sees itself of the process that asks. `inside`: it came from the run. `rooted`: it, its
+    """What the owner of a run itself sees of the process that asks. `inside`: it came from the run. `rooted`: it, its
     session or what it came from was there before the run, so that the run can't have started it."""
 
     person: Person
@@ -62,7 +62,8 @@ class Seen:
 
 
 def signature(key: bytes, token: str, run_id: str, operation: str, arguments: Mapping[str, Any], by: Sender) -> str:
-    """What only who has the key can say of a request; `token` is of the one supervision of the run that it is for."""
+    """What only the holder of the key can say of a request; `token` is of the one supervision of the run that it is
+    for."""
     said = [
         token,
         run_id,
@@ -80,7 +81,7 @@ def signature(key: bytes, token: str, run_id: str, operation: str, arguments: Ma
 
 
 def signed(by: Sender, signature: str) -> dict[str, object]:
-    """What a request carries of its sender, as it is stored."""
+    """What a stored request says about its sender."""
     return {
         "user": by.person.user,
         "where": by.person.where,
@@ -93,7 +94,7 @@ def signed(by: Sender, signature: str) -> dict[str, object]:
 
 
 def sender(said: Mapping[str, object]) -> tuple[Sender, str] | None:
-    """The sender and the signature that a request carries; None where it carries none that can be read."""
+    """The sender and the signature that a request carries; None if it carries none that can be read."""
     user, where, birth, nonce, sign = (said.get(name) for name in ("user", "where", "birth", "nonce", "signature"))
     pid, at = said.get("pid"), said.get("at")
     texts = all(isinstance(one, str) and one for one in (user, birth, nonce, sign))
@@ -104,7 +105,7 @@ def sender(said: Mapping[str, object]) -> tuple[Sender, str] | None:
 
 
 def refusal(operation: str, run_id: str, seen: Seen, *, at_work: bool) -> str | None:
-    """Why a request is not taken from that process, and what to do; None where it is. `at_work`: a worker's turn is
+    """Why a request is not taken from that process, and what to do; None if it is. `at_work`: a worker's turn is
     open."""
     word = operation.partition("_")[0]
     if seen.inside:

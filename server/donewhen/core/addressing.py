@@ -1,4 +1,4 @@
-"""Text that is meant for the judge, not for whoever reads code: orders, imitated delimiters and verdicts.
+"""Text that is meant for the judge rather than for readers of the code: orders, imitated delimiters and verdicts.
 
 One sign alone is common in honest work ("requirements are met", a chat template, "reviewer:"), so most need a second
 one nearby. Nothing here decides a verdict: what is found is shown, and blocks until it is gone or a person accepts it.
@@ -83,7 +83,7 @@ def addressed(text: str) -> tuple[Addressed, ...]:
 
 
 def addressed_name(name: str) -> str | None:
-    """Why a name (of a file, of a test) addresses the judge; None where it doesn't. Its words may be joined."""
+    """Why a name (of a file, of a test) addresses the judge; None if it doesn't. Its words may be joined."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     found = addressed(" ".join(re.split(r"[\s_]+", words))) or addressed(" ".join(re.split(r"[\s_.\-/+]+", words)))
     return found[0].why if found else None
@@ -164,7 +164,7 @@ def _anchors(read: str) -> Iterator[int]:
 
 
 def _together(sign: _Sign, others: Sequence[_Sign]) -> str | None:
-    """Why a sign and one next to it are more than chance; None where they are not."""
+    """Why a sign and one next to it are more than chance; None if they are not."""
     for other in others:
         near = sign.start - _NEAR <= other.start <= sign.end + _NEAR
         if near and frozenset({sign.kind, other.kind}) in _TOGETHER:

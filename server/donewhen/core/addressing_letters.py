@@ -1,4 +1,4 @@
-"""How text reads to whoever it is to deceive: look-alike letters, hidden characters and accents made plain."""
+"""How text reads to whoever it is meant to deceive: look-alike letters, hidden characters and accents made plain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What text says that is meant for a judge. All patterns are for text in small ASCII letters (`addressing_letters`)."""
+"""The phrases of text that is meant for a judge. All patterns are for text in lower-case ASCII
+(`addressing_letters`)."""
 
 from __future__ import annotations
 
@@ -289,7 +290,8 @@ REPLY = re.compile(
 SCOPED = re.compile(
     r"\s(?:for|of|in|on|about|from)\s(?!(?:the|this|that|your|an?|all)?\s?(?:judg|prompt|audit|review))"
 )
-"""What comes after instructions of something else than whoever reads this: `the previous instructions for the oven`."""
+"""What follows `instructions` that are for something other than the reader: `the previous instructions for the
+oven`."""
 
 FOREIGN_ORDERS = (
     "anweisung",

@@ -1,5 +1,5 @@
 """Which variables a worker command gets besides those that hold no secret: what a person names, and what the agent that
-it starts logs in with. And which folders below the home folder are that agent's own.
+it starts logs in with. It also says which folders below the home folder are that agent's own.
 
 The names are those of the agents' own documentation: Claude Code (code.claude.com, environment variables), Codex
 (developers.openai.com, environment variables), Gemini CLI (geminicli.com, authentication), Cursor CLI (cursor.com,
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from donewhen.core.commands.wrapped import program_name, segments
 
 NOTHING = "none"
-"""Given instead of names: nothing is passed, what an agent is known to need neither."""
+"""Given instead of names: nothing is passed, not even what an agent is known to need."""
 OUR_OWN = "DONEWHEN_"
-"""Variables that begin so are for Done When itself, and go to nobody."""
+"""Variables with this prefix are for Done When itself, and are passed to nobody."""
 
 _AWS = ("AWS_*",)
 _GOOGLE = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS")
@@ -119,7 +119,7 @@ def variables_of(names: Iterable[str], environment: Mapping[str, str]) -> dict[s
 
 
 def held_back(names: Sequence[str], environment: Mapping[str, str], is_sensitive: Callable[[str], bool]) -> list[str]:
-    """What is set, looks as if an agent needed it, and does not go with these names."""
+    """What is set and looks as if an agent needed it, but is not covered by these names."""
     keys = {name for agent in AGENTS for name in agent.passes}
     looked_for = [name for name in environment if is_sensitive(name) and any(_means(one, name) for one in keys)]
     return sorted(set(looked_for) - set(variables_of(names, environment)))

@@ -25,8 +25,8 @@ SAID = "the person answered instead:"
 DENIED = "it was not allowed"
 NOT_RUN = "not run:"
 NOT_WRITTEN = "not written:"
-"""How what a worker is told of a call begins that a person did not allow: one of these two, then one of those. They are
-found again where its conversation is made shorter."""
+"""How the message to a worker begins about a call that a person did not allow: one of these two, then one of those.
+They are found again when its conversation is compacted."""
 OUTSIDE = "it would run outside of the room that commands run in, as you"
 NOBODY = "nobody is asked in this run (approve is deny): it was started without anybody to answer"
 
@@ -61,11 +61,11 @@ def permit_for(
     windows: bool = False,
     contained: bool = False,
 ) -> Decision:
-    """Whether a tool call may be made: the first of these that has something to say.
+    """Whether a tool call may be made: the first of these rules that applies decides.
 
-    A `deny` rule; what always asks, as a command does that is to run outside of the room; an `ask` rule; an `allow`
+    A `deny` rule; what always asks, such as a command that is to run outside of the room; an `ask` rule; an `allow`
     rule; `--approve auto`; the defaults, which let through what stays inside the workspace, or in the room, and ask for
-    anything else. Where nobody is asked, asking is denying. `tracked` says which files git tracks, `windows` that
+    anything else. If nobody can be asked, asking means denying. `tracked` says which files git tracks, `windows` that
     commands are run by `cmd`, `contained` that they run in a room.
     """
     denied = _first(use, rules, "deny", windows)
@@ -99,7 +99,7 @@ def rule_problem(rule: ApprovalRule) -> str | None:
 def _wanted(
     use: ToolUse, approve: Mode, rules: Sequence[ApprovalRule], tracked: Tracked, windows: bool, contained: bool
 ) -> Decision:
-    """What the person who started the run wants, were there somebody to ask."""
+    """What the person who started the run wants, as if there were somebody to ask."""
     always = always_asks(_text(use), tracked) if use.tool == COMMAND_TOOL else None
     if always is not None:
         return Decision("ask", always, outside=contained)

@@ -29,15 +29,15 @@ _DID: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What stands around a question. `said`: the words that the worker gave with it, its reason where it gave one;
-    `before`: its last step before, in one line. Empty where nobody said, or did, anything."""
+    """The context of a question. `said`: the words that the worker gave with it, its reason where it gave one;
+    `before`: its last step before, in one line. Empty if nobody said, or did, anything."""
 
     said: str = ""
     before: str = ""
 
 
 def around(state: RunState, asked: Interrupt) -> Around:
-    """What the run's record holds around an open question of its worker."""
+    """The context of an open question of its worker, from the run's record."""
     if not asked.about.startswith(("tool:", "claim:", "worker")):
         return Around()
     said = next((one for one in reversed(state.conversation) if one.role == "assistant"), None)

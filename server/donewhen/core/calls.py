@@ -15,7 +15,7 @@ MessageRole = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to have a tool run. `arguments` is JSON text as the model wrote it, not checked yet; a mapping is
+    """A tool call that a model asks for. `arguments` is JSON text as the model wrote it, not checked yet; a mapping is
     taken, too, and kept as its JSON."""
 
     id: str
@@ -43,7 +43,7 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class CallStarted:
     """Intent: a model is about to be asked. `prompt` is the estimate of what is sent, `worst` of all that the call can
-    cost. A call that was cut off counts as its prompt: nobody tells what it cost."""
+    cost. A call that was cut off counts as its prompt: nobody reports what it cost."""
 
     call_id: str
     role: CallRole

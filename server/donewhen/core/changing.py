@@ -1,4 +1,4 @@
-"""`replace` for values that change often."""
+"""A faster `dataclasses.replace`, for values that change often."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def replace(value: T, **changes: Any) -> T:
 
 @cache
 def _plain(kind: type[Any]) -> bool:
-    """True where making one does nothing but set its fields."""
+    """True if creating one only sets its fields."""
     return not hasattr(kind, "__post_init__")

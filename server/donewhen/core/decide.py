@@ -326,7 +326,7 @@ def _findings_question(state: RunState) -> Interrupt:
     if tried and state.tried is not None and state.tried.advice:
         title += f" {state.tried.advice}"
     if cap is not None and state.iteration >= cap:
-        title += f" The worker has no turn left: the limit of {_iterations(cap)} is reached."
+        title += f" The worker has no turns left: the limit of {_iterations(cap)} is reached."
     title += worker_says(state)
     return Interrupt(
         f"I{state.interrupt_count + 1}",

@@ -1,4 +1,4 @@
-"""Disguises: what code asks of its surroundings, answered as it would be where no test runs.
+"""Disguises: questions that code asks about its surroundings, answered as if no test were running.
 
 Code that behaves as it should only while it is tested is found by an experiment, since there are more ways to ask than
 any list holds: in lines of the product that came, questions to what surrounds the code (variables, arguments, loaded

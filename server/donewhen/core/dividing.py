@@ -44,7 +44,7 @@ class Divided:
 
 
 def divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | None) -> Divided:
-    """`before` and `now` are None where the file isn't there."""
+    """`before` and `now` are None if the file isn't there."""
     standing = files.standing(path)
     if standing.role == "vendored" and before is None:
         return Divided(path, False, True, reverted=Before())  # a dependency more
@@ -115,7 +115,7 @@ def _inline(path: str, before: bytes | None, now: bytes | None, *, tested: bool)
 def _rejoined(
     path: str, product: inline.Halves, tests: inline.Halves, *, gone: bool, tested: bool
 ) -> Before | bytes | None:
-    """None where there is no place for the tests, unless the version of the product has no such file at all."""
+    """None if there is no place for the tests, unless the version of the product has no such file at all."""
     text = inline.joined(path, product.product, tests.tests, tested=tested)
     if text is None:
         return Before() if gone else None
@@ -123,7 +123,7 @@ def _rejoined(
 
 
 def _doubtful(path: str) -> Divided:
-    doubt = f"{path} holds tests among its code, and nothing here tells which of the two changed"
+    doubt = f"{path} contains both tests and product code, and nothing here tells which of the two changed"
     return Divided(path, True, True, original=Same(), reverted=Before(), doubt=doubt)
 
 
@@ -150,7 +150,7 @@ def _gained(before: bytes, now: bytes) -> bool:
 
 
 def _text(content: bytes | None) -> str | None:
-    """Empty for a file that isn't there, None for one that is no text."""
+    """Empty for a file that isn't there, None for one that is not text."""
     try:
         return "" if content is None else content.decode()
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """The errors that callers can expect.
 
 DoneWhenError
-├── InvalidGoal            the goal, or a setting, can't be what it says (exit 2); a ValueError, too
+├── InvalidGoal            the goal, or a setting, is invalid (exit 2); a ValueError, too
 │   └── GoalFileError      ... and it is in a goal file: nothing was started
 ├── UsageError             the call makes no sense here (exit 2); a ValueError, too
 │   ├── AlreadyRunning     a run is active in this workspace folder
@@ -9,7 +9,7 @@ DoneWhenError
 │   ├── UnknownName        the run has no requirement, finding, evidence or iteration of that name
 │   ├── UnknownInterrupt   no open interrupt of that id
 │   ├── WrongAnswer        an answer of a kind that the interrupt doesn't take
-│   ├── ActRefused         only a person may do that, and it can't be told that one did
+│   ├── ActRefused         only a person may do that, and nothing shows that one did
 │   ├── NotResumable       complete and cancelled runs stay ended; capped ones need a raised limit
 │   └── NotTrusted         an untrusted workspace executes nothing
 ├── PersonNeeded           only a person can go on (exit 3)
@@ -56,7 +56,7 @@ class DoneWhenError(Exception):
 
 
 class InvalidGoal(DoneWhenError, ValueError):
-    """A goal or limit that can't be what it says; the message names the field.
+    """An invalid goal or limit; the message names the field.
 
     >>> from donewhen import InvalidGoal, Limits
     >>> try:
@@ -122,7 +122,7 @@ class WrongAnswer(UsageError):
 
 
 class ActRefused(UsageError):
-    """Only a person may do that, and nothing shows that one did; the message says what to do."""
+    """Only a person may do that, and nothing shows that a person did; the message says what to do."""
 
 
 class NotResumable(UsageError):
@@ -168,7 +168,8 @@ class LedgerTooNew(LedgerError):
 
 
 CHANGED_BY_OTHERS = (
-    "the record was changed by something other than Done When. It is left as it is and stops nothing else: to pursue "
+    "the record was changed by something other than Done When. It is left as it is, and nothing else is "
+    "affected: to pursue "
     "its goal, start a new run"
 )
 
@@ -193,7 +194,7 @@ class RecordChanged(LedgerError):
 
 
 class Overtaken(LedgerError):
-    """Another entry was written since the one that this one was to follow: what it says may no longer hold."""
+    """Another entry was written after the one that this one was meant to follow: what it says may no longer hold."""
 
 
 class LedgerUnavailable(LedgerError):
@@ -205,7 +206,7 @@ class WorkspaceError(DoneWhenError):
 
 
 class ChangedMeanwhile(WorkspaceError):
-    """A guarded write found other content than was read; `current` is what stands there now."""
+    """A guarded write found other content than was read; `current` is what is there now."""
 
     def __init__(self, path: str, current: str | None) -> None:
         super().__init__(f"{path} changed since it was read; nothing was written")
@@ -242,8 +243,8 @@ class OverBudget(DoneWhenError):
 
 
 class JudgeOutage(DoneWhenError):
-    """The judge couldn't be asked: an outage, never a verdict. `final`: asking again is no use before a person
-    changed something. `usage` is what asking cost all the same. A callable judge may raise it.
+    """The judge couldn't be asked: an outage, never a verdict. `final`: asking again is useless until a person
+    changes something. `usage` is what asking cost all the same. A callable judge may raise it.
 
     >>> from donewhen import JudgeOutage, run_goal
     >>> def judge(task):
@@ -259,9 +260,9 @@ class JudgeOutage(DoneWhenError):
 
 
 class WorkerFailed(DoneWhenError):
-    """The worker's turn ended with an error; the iteration is recorded with it. `final`: another turn is no use
-    before a person changed something, and the run ends. `usage` is what the turn cost all the same, where that is
-    known. A worker may raise it.
+    """The worker's turn ended with an error; the iteration is recorded with it. `final`: another turn is useless
+    until a person changes something, and the run ends. `usage` is what the turn cost all the same, where that is known.
+    A worker may raise it.
 
     >>> from donewhen import WorkerFailed, run_goal
     >>> def worker(prompt):

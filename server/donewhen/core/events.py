@@ -125,7 +125,7 @@ class RunStarted:
     test_runs: frozenset[str] = frozenset()
     """Checks that reported a test earlier in this goal's history: they stay test runs."""
     past: tuple[PastResult, ...] = ()
-    """What the checks said last, earlier in this goal's history."""
+    """The last result of each check, earlier in this goal's history."""
     accepted: AcceptedBy | None = None
     """Who accepted the start summary (`RunOptions.summary`) with the start itself; None: a person is asked."""
     guarded: bool = False
@@ -149,7 +149,7 @@ class BaselineTaken:
 
 @dataclass(frozen=True, slots=True)
 class RevisionChanged:
-    """The workspace's content is another one now. `paths` is bounded; `total` counts all."""
+    """The workspace's content has changed. `paths` is bounded; `total` counts all."""
 
     revision: str
     paths: tuple[str, ...]
@@ -174,7 +174,7 @@ class CheckpointTaken:
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """Intent: the worker is about to work. `checkpoint` is the tree before it, None where nothing is restored."""
+    """Intent: the worker is about to work. `checkpoint` is the tree before it, None if nothing is restored."""
 
     iteration: int
     checkpoint: str | None
@@ -291,7 +291,7 @@ class JudgeStarted:
 class JudgeFinished:
     """The judge's verdict. `revision_after` is the workspace's when it came: a verdict is dropped if it moved.
 
-    `verdict` is None where the reply could not be used; `reason` says why: its requirements are unverified.
+    `verdict` is None if the reply could not be used; `reason` says why: its requirements are unverified.
     """
 
     requirement_ids: tuple[str, ...]
@@ -305,12 +305,12 @@ class JudgeFinished:
     cached: bool = False
     """The same evidence had been judged before: no model was asked."""
     score: float | None = None
-    """How far the judge says that it is, 0 to 1, where it says so."""
+    """The score that the judge gives, 0 to 1, if it gives one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimJudged:
-    """What the judge says to the worker's claim that it is blocked, or that the goal is impossible. `confirmed` is None
+    """The judge's answer to the worker's claim that it is blocked, or that the goal is impossible. `confirmed` is None
     where it can't tell: then a person is asked."""
 
     confirmed: bool | None
@@ -321,8 +321,8 @@ class ClaimJudged:
 
 @dataclass(frozen=True, slots=True)
 class JudgeFailed:
-    """An outage: the judge could not be asked. It uses up no iteration. `final`: asking again is no use before a
-    person changed something."""
+    """An outage: the judge could not be asked. It uses up no iteration. `final`: asking again is useless until a
+    person changes something."""
 
     reason: str
     usage: Usage = field(default_factory=Usage)

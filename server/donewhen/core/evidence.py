@@ -1,4 +1,4 @@
-"""What the server observed itself, and when an observation still holds.
+"""What the server itself observed, and when an observation still holds.
 
 Only `evidence/` and `workspace/` make these records (invariant 3); nothing that a worker or judge says becomes one.
 """
@@ -29,7 +29,7 @@ class Outcome(StrEnum):
 
     @property
     def decides(self) -> bool:
-        """True where the check says yes or no; otherwise its requirement is `unverified`."""
+        """True if the check says yes or no; otherwise its requirement is `unverified`."""
         return self in (Outcome.PASSED, Outcome.FAILED, Outcome.NO_TESTS, Outcome.TIMED_OUT, Outcome.KILLED)
 
 
@@ -117,7 +117,7 @@ class CheckResult:
 @dataclass(frozen=True, slots=True)
 class PastResult:
     """What a check said in an earlier run of its goal, at one unmoved revision: a flaky check is remembered. `flaky`
-    counts how often in a row it has passed since it was found flaky, None where it was not."""
+    counts how often in a row it has passed since it was found flaky, None if it was not."""
 
     check_id: str
     revision: str
@@ -151,13 +151,16 @@ class EditorReport:
 
     @property
     def doubt(self) -> str:
-        """Why nothing follows for the files on the disk from an editor that reports no error; empty where it does."""
+        """Why nothing follows for the files on the disk from an editor that reports no error; empty if it does."""
         if not self.forwarded:
             return "no editor forwards its diagnostics here"
         if self.unsaved:
-            return f"there is unsaved text in {_listed(self.unsaved)}, and the editor speaks of that: save it"
+            return (
+                f"there is unsaved text in {_listed(self.unsaved)}, which is what the editor's "
+                "diagnostics are about: save it"
+            )
         if self.outdated:
-            return f"the editor has not looked at the present text of {_listed(self.outdated)} yet"
+            return f"the editor has not looked at the current text of {_listed(self.outdated)} yet"
         if not self.settled:
             return "the editor's diagnostics went on changing"
         if self.files == 0:
@@ -228,9 +231,9 @@ TrialKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One run of one check in a room: `tried` says of what. `result` is None where there was none; `reason` says why.
+    """One run of one check in a room: `tried` says of what. `result` is None if there was none; `reason` says why.
 
-    `laid` are the paths (bounded) that differ from the present tree there; `rewritten` the proof files that were
+    `laid` are the paths (bounded) that differ from the current tree there; `rewritten` the proof files that were
     written while it ran. `same_place` is false in a room that lies in another folder: what is installed by its path may
     come from the workspace itself. `plant` is the name of the planted test, `taken` are those of other
     tests that had to fail beside it.
@@ -258,9 +261,9 @@ Observation = CheckResult | EditorReport | ObservedFile | ObservedDiff | Observe
 
 
 def shows(observation: Observation) -> bool:
-    """False for an observation in which nothing was seen: it is a record of looking, and proves nothing.
+    """False for an observation in which nothing was seen: it is a record of having looked, and proves nothing.
 
-    Silence is not empty where something else was seen: a command without output has its exit code, an empty file is
+    Silence is not empty if something else was seen: a command without output has its exit code, an empty file is
     there, an empty response is one, and a check that could not run says why.
     """
     match observation:
@@ -277,7 +280,7 @@ def shows(observation: Observation) -> bool:
 
 
 def proves(observation: Observation) -> bool:
-    """False for what can't carry a `met`: nothing was seen, or a check could not tell."""
+    """False for what can't support `met`: nothing was seen, or a check could not tell."""
     undecided = isinstance(observation, CheckResult) and not observation.outcome.decides
     return shows(observation) and not undecided
 
@@ -301,18 +304,20 @@ class Evidence:
     scope_digest: str = ""
 
     def fresh(self, revision: str) -> bool:
-        """True where nothing in the whole revision changed since it was begun."""
+        """True if nothing in the whole revision changed since it was begun."""
         return self.revision == self.revision_after == revision
 
     def citable(self, revision: str) -> bool:
-        """True where a verdict about that revision may rest on it: it is fresh, and something was seen."""
+        """True if a verdict about that revision may rest on it: it is fresh, and something was seen."""
         return self.fresh(revision) and shows(self.observation)
 
 
 def check_evidence(evidence: Sequence[Observation], about: str) -> None:
-    """Raises UsageError for what is no evidence, or none of a goal about this."""
+    """Raises UsageError for what is not evidence, or not evidence for a goal about this."""
     if isinstance(evidence, str | Mapping) or not isinstance(evidence, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
-        raise UsageError(f"evidence is a sequence: evidence=[...]; it is {type(cast('object', evidence)).__name__}")
+        raise UsageError(
+            f"evidence must be a sequence, evidence=[...]; it is {type(cast('object', evidence)).__name__}"
+        )
     if any(isinstance(one, Mapping) for one in evidence):
         raise UsageError("messages are claims, not evidence: give them as `messages`")
     if not all(isinstance(one, Observation) for one in evidence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked

@@ -1,4 +1,4 @@
-"""What a worker is told about an audit: exactly what is not proven, why, and where.
+"""The feedback of an audit to the worker: exactly what is not proven, why, and where.
 
 Everything in it is the server's own observation. It is bounded; where something is cut, the cut is marked and the
 end is kept, since the end of a runner's output is what decides.
@@ -86,7 +86,7 @@ def keep_ends(text: str, limit: int) -> str:
 
 
 def _printed(view: RequirementView, evidence: Mapping[str, Evidence]) -> str:
-    """What the last failed check that the view cites printed; empty where there is none."""
+    """What the last failed check that the view cites printed; empty if there is none."""
     seen = [evidence[key].observation for key in view.evidence_ids if key in evidence]
     failed = [check for check in seen if isinstance(check, CheckResult) and not check.passed]
     return failed[-1].output.strip() if failed else ""

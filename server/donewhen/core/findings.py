@@ -1,4 +1,4 @@
-"""Integrity findings as a person is asked about them: one question for all, with what was changed."""
+"""How a person is asked about integrity findings: one question for all, with what was changed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NO_QUOTES = str.maketrans("“”", "''")
 
 def finding_diff(path: str, before: bytes | None, after: bytes | None, limit: int = MAX_DIFF) -> str:
     """How a file changed, as a unified diff of at most `limit` characters, its cut marked; None is a file that isn't
-    there. Empty where nothing differs."""
+    there. Empty if nothing differs."""
     if before == after or limit <= 0:
         return ""
     texts = [_text(content) for content in (before, after)]
     if None in texts:
-        return f"{path} holds no text, and was {_happened(before, after)}"
+        return f"{path} is not a text file, and was {_happened(before, after)}"
     old, new = (text.splitlines() for text in texts if text is not None)
     names = ("/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}")
     return keep_ends("\n".join(difflib.unified_diff(old, new, *names, lineterm="", n=CONTEXT_LINES)), limit)
@@ -74,12 +74,12 @@ def unaccepted(state: RunState) -> str:
 
 
 def told_of_trials(state: RunState) -> bool:
-    """Whether a worker's turn ended after it was told of something that trials refuse still."""
+    """Whether a worker's turn ended after it heard of something that trials still refuse."""
     return any(one.finding.kind in TRIAL_FINDINGS and one.since < state.turns_ended for one in state.open_findings)
 
 
 def worker_says(state: RunState) -> str:
-    """A sentence with what the worker said when it was told of what trials refuse, to follow other text; empty where
+    """A sentence with what the worker said when it was told of what trials refuse, to follow other text; empty if
     it said nothing. It stands in quotes that it can't close, on one line and bounded: nothing in it can pass for a word
     of the server or the judge."""
     printable = "".join(char if char.isprintable() else " " for char in state.last_words)
@@ -88,7 +88,7 @@ def worker_says(state: RunState) -> str:
 
 
 def _text(content: bytes | None) -> str | None:
-    """None for what is no text."""
+    """None for what is not text."""
     if content is None:
         return ""
     try:

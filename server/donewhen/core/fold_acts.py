@@ -1,4 +1,4 @@
-"""What people did to a run, gathered from its entries: for the receipt."""
+"""The acts of people in a run, gathered from its entries for the receipt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def noted(before: RunState, state: RunState, event: e.Event, at: float) -> RunSt
 
 
 ACTS = (e.RequirementWaived, e.RequirementDisputed, e.FindingAccepted, e.FilesReverted, e.StopRequested)
-"""What people do of their own accord."""
+"""The acts that people do of their own accord."""
 Acted = e.RequirementWaived | e.RequirementDisputed | e.FindingAccepted | e.FilesReverted | e.StopRequested
 
 
@@ -36,7 +36,7 @@ def told(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
         case e.RequirementDisputed(requirement_id=key, reason=reason):
             return f"disputed {label(key)}", reason
         case e.FindingAccepted(finding_id=finding, reason=reason, undo=undo):
-            return f"{'took back that' if undo else 'accepted'} {finding}{' was accepted' if undo else ''}", reason
+            return f"{'took back the acceptance of' if undo else 'accepted'} {finding}", reason
         case e.InterruptAnswered(interrupt_id=asked, answer=answer):
             said = answer.text or answer.reason
             if asked == UNASKED:

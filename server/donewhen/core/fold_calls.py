@@ -17,7 +17,7 @@ def call_started(state: RunState, event: c.CallStarted, at: float) -> RunState:
 
 
 def call_finished(state: RunState, event: c.CallFinished, at: float) -> RunState:
-    """Counted once; what comes after the call was written off changes nothing."""
+    """Counted once; what arrives after the call was written off changes nothing."""
     started = state.open_calls.get(event.call_id)
     if started is None:
         return state

@@ -78,7 +78,7 @@ def pending_calls(conversation: Sequence[Message]) -> tuple[ToolCall, ...]:
 
 
 def standing_still(state: RunState) -> bool:
-    """True where the open turn waits for a person about a tool call that had no effect yet: nothing is lost by going
+    """True if the open turn waits for a person about a tool call that had no effect yet: nothing is lost by going
     on from there, and no model call is repeated."""
     asking = any(one.about.startswith(("tool:", "plugin:")) for one in state.interrupts)
     return asking and bool(pending_calls(state.conversation))

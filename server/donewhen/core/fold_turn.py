@@ -44,7 +44,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
         iteration_began=state.iteration_began if again else state.elapsed,
         claim=None,
         answers=state.answers if again else (),
-        # A turn that goes on where it stood is told nothing anew: it reads them on its way.
+        # A turn that goes on where it stood is told nothing new: it reads them on its way.
         hints=state.hints if suspended else (),
         hints_read=state.hints_read if suspended else state.hints,
         # An approval belongs to the step that was cut off: that step asks again (product.md, "Nothing lost").
@@ -55,7 +55,7 @@ def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
 
 
 def _still_recorded(state: RunState) -> dict[str, str]:
-    """What may be cited still: the latest of each kind. What the judge was shown is shown anew."""
+    """What may be cited still: the latest of each kind. What the judge was shown is shown again."""
     latest = [*state.results.values(), *state.editor.values(), *state.commands]
     return {one.id: state.recorded[one.id] for one in latest if one.id in state.recorded}
 
@@ -132,7 +132,7 @@ def _without(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
 
 
 def _conversation(state: RunState, again: bool) -> tuple[Message, ...]:
-    """A turn that runs again goes on from where it began; without preserved context each begins anew."""
+    """A turn that runs again goes on from where it began; without preserved context each starts over."""
     if not state.options.preserve_context:
         return ()
     return state.conversation_before if again else state.conversation

@@ -1,4 +1,5 @@
-"""What a result is worth later: a proof counts for the revision that it was made at, whether its run goes on or not."""
+"""What a result is worth later: a proof counts for the revision at which it was made, whether or not its run
+continues."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ from donewhen.core.state import Judged, RunState
 @dataclass(frozen=True, slots=True)
 class Present:
     """The workspace as it was last looked at beside a run that nobody pursues. `changed` are the paths that count
-    otherwise than when the run last looked; None where only the revisions can be compared."""
+    otherwise than when the run last looked; None if only the revisions can be compared."""
 
     revision: str
     changed: tuple[str, ...] | None = ()
 
 
 def as_of(state: RunState, present: Present | None) -> RunState:
-    """The state as its evidence stands now. What was waived stays so: a person's word is no proof that ages."""
+    """The state as its evidence stands now. What was waived stays so: a person's word is not proof that ages."""
     if present is None or present.revision == state.revision:
         return state
     judged = outdated(state, present.changed or (), known=present.changed is not None)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 
 def matches(glob: str, path: str) -> bool:
-    """True where `path` (posix, relative) matches; a glob that names a folder matches all that it holds."""
+    """True if `path` (posix, relative) matches; a glob that names a folder matches all that it holds."""
     return _pattern(glob).fullmatch(path) is not None
 
 
@@ -17,7 +17,7 @@ def any_matches(globs: Iterable[str], path: str) -> bool:
 
 
 def literal(path: str) -> str:
-    """The glob that matches this path, and nothing else but what lies in it."""
+    """The glob that matches this path and what is in it, and nothing else."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in path)
 
 
@@ -55,7 +55,7 @@ _BRACES = re.compile(r"\{[^{}]*,[^{}]*\}")
 
 
 def glob_problem(glob: str) -> str | None:
-    """Why a glob of a goal file or a setting can't be used and what to do, None where it can: it is relative to the
+    """Why a glob of a goal file or a setting can't be used and what to do, None if it can: it is relative to the
     workspace, in the syntax of .gitignore, and never negated."""
     if not glob.strip():
         return "the glob is empty: name a file or a pattern such as `src/**`"
@@ -74,7 +74,7 @@ def plain_glob(glob: str) -> str:
 
 
 def _unbalanced(glob: str) -> bool:
-    """True where a bracket that opens a set of characters is never closed."""
+    """True if a bracket that opens a set of characters is never closed."""
     position = 0
     while (position := glob.find("[", position)) >= 0:
         # A bracket right after the opening one (or after its negation) belongs to the set.
@@ -89,13 +89,13 @@ def _unbalanced(glob: str) -> bool:
 _FAULTS: tuple[tuple[Callable[[str], bool], str], ...] = (
     (
         lambda glob: any(ord(character) < 32 or 0xD800 <= ord(character) < 0xE000 for character in glob),
-        "holds a control character: remove it",
+        "contains a control character: remove it",
     ),
     (
         lambda glob: glob.startswith(("/", "~")) or bool(_DRIVE.match(glob)),
         "is absolute: write it relative to the workspace folder",
     ),
-    (lambda glob: "\\" in glob, "holds a backslash: separate folders with `/`"),
+    (lambda glob: "\\" in glob, "contains a backslash: separate folders with `/`"),
     (lambda glob: ".." in glob.split("/"), "leads out of the workspace: remove `..`"),
     (lambda glob: glob.startswith("!"), "starts with `!`: globs can't be negated here"),
     (_unbalanced, "has a `[` that is never closed: add `]`"),

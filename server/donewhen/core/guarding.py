@@ -23,8 +23,8 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """Since when a requirement fails that was met: the last revision at which it was, the first at which it is not
-    any more, and what changed between them. `by` is None where it isn't known, or several did it."""
+    """Since when a requirement that was met fails: the last revision at which it was met, the first at which it no
+    longer is, and what changed between them. `by` is None if it isn't known, or several did it."""
 
     good: str
     bad: str
@@ -39,7 +39,7 @@ class Guard:
     """The guard of a run that is over. `since` is epoch seconds.
 
     `good` is the revision at which each requirement was met last, by requirement id, `edits` what changed since the
-    oldest of them, `failed` how often each check has failed at the present revision.
+    oldest of them, `failed` how often each check has failed at the current revision.
     """
 
     since: float

@@ -1,4 +1,4 @@
-"""What a person says to a worker unasked, while it works.
+"""A hint: what a person says to a worker unasked, while it works.
 
 It is on record as an answer that no question asked for. The built-in agent reads it before its next call to the model;
 any other worker reads it in the prompt of its next turn.

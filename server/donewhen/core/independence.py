@@ -1,4 +1,4 @@
-"""Whether the judge is another model than the worker's."""
+"""Whether the judge is a different model from the worker's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _VARIANT = re.compile(r"-v\d+:\d+$|:(?:free|beta|nitro|floor|thinking|extended|o
 
 
 def same_model(worker: str | None, judge: str | None) -> bool:
-    """True where both names are one model's, whichever provider serves it, by whichever date or spelling."""
+    """True if both names are one model's, whichever provider serves it, by whichever date or spelling."""
     if not worker or not judge:
         return False
     return _plain(worker) == _plain(judge)

@@ -1,4 +1,4 @@
-"""Whether what the proof rests on, beside the files that trials divide, is still what it was.
+"""Whether what the proof rests on, apart from the files that trials divide, is still what it was.
 
 Tests, their data and the configuration of their runners are tried, not read (`core/trials.py`). What no trial can put
 back is compared: the goal file, files that the goal protects, programs and packages that the workspace's revisions
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def compare(baseline: IntegrityFacts, now: IntegrityFacts) -> tuple[IntegrityFinding, ...]:
-    """What changed since the baseline, ordered by path and line; empty where nothing did.
+    """What changed since the baseline, ordered by path and line; empty if nothing did.
 
     Pure, and independent of the order of the facts. Each finding's key is stable; its `fact` changes with what is
     found.
@@ -74,12 +74,12 @@ def moved(baseline: IntegrityFacts, now: IntegrityFacts, paths: Collection[str])
 
 
 def baseline_warnings(goal: Goal) -> tuple[RunWarning, ...]:
-    """The goal is its person's: a command in it that passes whatever it checks is a warning, not a finding."""
+    """The goal is its person's: a command in it that passes no matter what it checks is a warning, not a finding."""
     return tuple(
         RunWarning(
             "masked_check",
-            f"`{check.command}` passes whatever it checks ({', '.join(names)}): it proves little. "
-            "Take that out of the goal's command if it is not meant.",
+            f"`{check.command}` passes no matter what it checks ({', '.join(names)}): it proves little. "
+            "Remove that from the goal's command if it is not intended.",
         )
         for check in goal.checks
         if check.kind == "command" and (names := swallowed(check.command))
@@ -142,13 +142,13 @@ def _compare_settings(before: Iterable[FileFact], after: Iterable[FileFact]) -> 
         if was is not None and was.digest != current.digest:
             change = "added" if not was.digest else "deleted" if not current.digest else "changed"
             installed = "node_modules/" in current.path
-            what = "it is part of a test runner" if installed else "tools that check things are told by it what to do"
+            what = "it is part of a test runner" if installed else "it tells tools that check things what to do"
             message = f"{current.path} was {change}: {what}."
             yield finding("environment", current.path, "", 0, message, digest_of("settings", current.digest))
 
 
 def _environment_message(path: str, change: str) -> str:
-    return f"{path} was {change}: it runs inside of every check or is part of its test runner."
+    return f"{path} was {change}: it runs inside every check or is part of its test runner."
 
 
 def _protected_message(path: str, change: str) -> str:
@@ -159,7 +159,7 @@ def _compare_goal_file(was: FileFact | None, current: FileFact | None) -> Iterat
     if was is None or (current is not None and current.path == was.path and current.digest == was.digest):
         return
     change = "deleted" if current is None or not current.digest else "changed"
-    message = f"The goal file {was.path} was {change} by the worker: it is not amended by that."
+    message = f"The goal file {was.path} was {change} by the worker: this does not amend the goal."
     fact = digest_of("gone" if current is None else current.digest)
     line = first_change(was.text, "" if current is None else current.text)
     yield finding("goal_file", was.path, "", line, message, fact)
@@ -201,7 +201,7 @@ def _compare_programs(baseline: IntegrityFacts, now: IntegrityFacts) -> Iterator
         if was is None or current.name in seen or (was.digest == current.digest and was.path == current.path):
             continue
         outside = current.path.startswith("/") or ":" in current.path
-        # One that was not installed and is now, outside the workspace or by its package manager, is no change.
+        # One that was not installed and is now, outside the workspace or by its package manager, is not a change.
         if not was.digest and (outside or "node_modules/" in current.path):
             continue
         seen.add(current.name)
@@ -215,4 +215,4 @@ def _program_message(was: ProgramFact, current: ProgramFact) -> str:
         return f"The program `{current.name}`, which was {was.path}, is gone."
     if was.path != current.path:
         return f"The program `{current.name}` is {current.path} now; it was {was.path or 'not there'}."
-    return f"The program `{current.name}` ({current.path}) has another content than before."
+    return f"The program `{current.name}` ({current.path}) has different content than before."

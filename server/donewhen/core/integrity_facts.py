@@ -1,4 +1,5 @@
-"""What the proof rests on beside the files that trials divide, as values: protected files, programs, the environment.
+"""What the proof rests on, apart from the files that trials divide, as values: protected files, programs, the
+environment.
 
 Facts are kept in the ledger as a run's baseline, so they are small: digests, lines, and short texts where a person
 is to be shown what changed.
@@ -62,8 +63,8 @@ class IntegrityFinding:
 
     `path` is relative to the workspace, `line` 0-based. `fact` is a digest of what is found now: an acceptance holds
     for that fact only. `standing` says why it is shown but nobody's doing in this run: it counts as accepted. `diff`
-    is how its file changed since the last tree that was kept before it, bounded; empty where that isn't known. `places`
-    (bounded) are the tests that failed in a trial, where they stand in the present files; empty where none is known.
+    is how its file changed since the last tree that was kept before it, bounded; empty if that isn't known. `places`
+    (bounded) are the tests that failed in a trial, where they stand in the current files; empty if none is known.
     """
 
     key: str
@@ -84,7 +85,7 @@ def digest_of(*parts: str) -> str:
 
 def finding(kind: FindingKind, path: str, name: str, line: int, message: str, fact: str) -> IntegrityFinding:
     """A finding whose key is its kind, its path and its name."""
-    resolve = "Undo the change, or accept it if it is meant."
+    resolve = "Undo the change, or accept it if it is intended."
     return IntegrityFinding(f"{kind}:{path}:{name}", kind, path, max(line, 0), f"{message} {resolve}", fact)
 
 
@@ -111,7 +112,7 @@ class ChangedProof:
 
 @dataclass(frozen=True, slots=True)
 class FileFact:
-    """A file whose content counts: a protected file, the goal file, what runs inside of every check.
+    """A file whose content counts: a protected file, the goal file, what runs inside every check.
 
     `path` is relative to the workspace, absolute outside of it. `digest` is empty for a file that isn't there; `text`
     is what it says, bounded, where a person is shown which line changed.
@@ -124,7 +125,7 @@ class FileFact:
 
 @dataclass(frozen=True, slots=True)
 class ProgramFact:
-    """What a check starts by a name: where that program is, and a digest of its content; both are empty where there is
+    """What a check starts by a name: where that program is, and a digest of its content; both are empty if there is
     none. `path` is relative to the workspace, absolute outside of it."""
 
     check_id: str
@@ -151,7 +152,7 @@ class AddressingFact:
 
 @dataclass(frozen=True, slots=True)
 class IntegrityFacts:
-    """What was read at one moment. `environment` are the files that run inside of every check unasked, and the packages
+    """What was read at one moment. `environment` are the files that run inside every check unasked, and the packages
     of test runners; `settings` the files in the user's home that tools read, each with an empty digest where it isn't
     there, and packages that may be installed on the way; `protect` are the globs that the protected files were looked
     for by."""

@@ -1,4 +1,4 @@
-"""Ways in which a command passes whatever it checks: exit codes that are swallowed, tests that don't run."""
+"""Ways in which a command passes no matter what it checks: exit codes that are swallowed, tests that don't run."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ _COMPILED = tuple((name, re.compile(pattern)) for name, pattern in _SWALLOWED)
 
 
 def swallowed(command: str) -> tuple[str, ...]:
-    """The ways in which a command passes whatever it checks, by the names that a person knows them by."""
+    """The ways in which a command passes no matter what it checks, by the names that a person knows them by."""
     return tuple(name for name, pattern in _COMPILED if pattern.search(command))

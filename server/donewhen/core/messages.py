@@ -24,11 +24,11 @@ _RESULTS = ("tool_result", "function_call_output")
 
 
 def messages_of(given: Sequence[Mapping[str, Any]]) -> tuple[Message, ...]:
-    """Messages as model providers and frameworks write them: `role`, and `content` as a text or a list of parts, with
+    """Messages as model providers and frameworks write them: `role`, and `content` as text or a list of parts, with
     tool calls and their results in the shapes of OpenAI, Anthropic and Strands. System messages are left out.
     Raises UsageError with the place of one that is none."""
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
-        raise UsageError(f"messages is a sequence: messages=[...]; it is {type(cast('object', given)).__name__}")
+        raise UsageError(f"messages must be a sequence, messages=[...]; it is {type(cast('object', given)).__name__}")
     read = [_message(number, one) for number, one in enumerate(given, 1)]
     return tuple(one for one in read if one.role != "system")
 
@@ -42,7 +42,7 @@ def _message(number: int, given: Mapping[str, Any]) -> Message:
         raise UsageError(f"message {number} needs a role, one of {', '.join(_ROLES)}; it is {role!r}")
     content = given.get("content")
     if content is not None and not isinstance(content, str | list):
-        raise UsageError(f"message {number} needs its content as a text or a list of parts")
+        raise UsageError(f"message {number} needs its content as text or a list of parts")
     parts = [content] if isinstance(content, str) else cast("list[object]", content or [])
     wished = given.get("tool_calls")
     apart = cast("list[object]", wished) if isinstance(wished, list) else []

@@ -1,11 +1,11 @@
-"""Who is on a panel of judges, as it is written in settings and goal files."""
+"""The members of a panel of judges, as settings and goal files name them."""
 
 from __future__ import annotations
 
 import re
 
 MOST = 9
-"""More judges than this cost more than they tell."""
+"""More judges than this cost more than they are worth."""
 
 _MEMBER = re.compile(r"(?:(\d{1,2})\s*\*\s*)?([^\s,;*\x00-\x1f\x7f\ud800-\udfff]{1,200})")
 

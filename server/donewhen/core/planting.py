@@ -31,7 +31,7 @@ MAX_TAKEN = 20
 
 
 def plant(path: str, content: bytes, name: str, passing: Collection[str] = ()) -> Planted | None:
-    """A failing test beside those of a file; None where no table says how. `name` is an identifier in small letters,
+    """A failing test beside those of a file; None if no table says how. `name` is an identifier in small letters,
     `passing` the names of tests that pass now, as their runner tells them, the most telling ones first."""
     try:
         text = content.decode()

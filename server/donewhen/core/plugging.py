@@ -1,4 +1,4 @@
-"""What plugins say to the loop: halts, refinements, what became of a tool call. Pure data.
+"""What plugins say to the loop: halts, refinements, outcomes of tool calls. Pure data.
 
 The public names are exported by `donewhen.plugins`; docs/plugins.md teaches them.
 """
@@ -18,7 +18,7 @@ Stage = Literal["before_turn", "turn", "after_turn", "before_audit", "after_verd
 """Where in an iteration a halt came: at a hook, or (`turn`) while the worker worked."""
 
 
-class Halt(Exception):  # it is no error: a hook or a tool stops the loop on purpose
+class Halt(Exception):  # it is not an error: a hook or a tool stops the loop on purpose
     """Raised from any hook or tool: stops the loop here, with a reason and a payload that reach the result.
 
     `data` must be JSON. `resumable`: the run waits, and `resume(plugin, data)` lets it go on exactly here; else it
@@ -46,9 +46,9 @@ class Halt(Exception):  # it is no error: a hook or a tool stops the loop on pur
 
 
 def plain_data(halt: Halt) -> dict[str, Any]:
-    """What a halt carries, as it is kept. Raises TypeError where that is not JSON, or its reason is not text."""
+    """What a halt carries, as it is kept. Raises TypeError if that is not JSON, or its reason is not text."""
     if not isinstance(halt.reason, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # plugins are not always type-checked
-        raise TypeError(f"it halted with the reason {halt.reason!r}: some text is expected") from halt
+        raise TypeError(f"it halted with the reason {halt.reason!r}: text is expected") from halt
     try:
         return json.loads(json.dumps(halt.data, allow_nan=False))
     except (TypeError, ValueError) as error:
@@ -154,7 +154,7 @@ class HaltResumed:
 
 @dataclass(frozen=True, slots=True)
 class PluginStateSet:
-    """`state` None: the plugin keeps nothing any more."""
+    """`state` None: the plugin no longer keeps anything."""
 
     plugin: str
     state: PluginState | None

@@ -1,6 +1,5 @@
-"""What is proven: the soundness rule (product.md), as pure functions of a run's state.
-
-`assess` tells where each requirement stands; `proven` is the only gate to `complete`.
+"""What is proven: the soundness rule (product.md), as pure functions of a run's state. `assess` gives the status of
+each requirement; `proven` is the only gate to `complete`.
 """
 
 from __future__ import annotations
@@ -210,7 +209,7 @@ def _guarded(state: RunState, view: RequirementView) -> RequirementView:
         return view
     known = guard.regressions.get(view.requirement_id)
     if known is None:
-        return replace(view, status="stale", reason="it failed once, and is proven again", renewing=True)
+        return replace(view, status="stale", reason="it failed once, and is being proven again", renewing=True)
     return replace(view, status="regressed", reason=f"{view.reason} ({_cause(known)})")
 
 
@@ -302,7 +301,7 @@ def _failure(state: RunState, check: Check, result: CheckResult, ids: tuple[str,
 
 def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
     if evidence is None or not isinstance(evidence.observation, EditorReport):
-        return _Proof("unverified", "the editor's diagnostics were not read yet")
+        return _Proof("unverified", "the editor's diagnostics have not been read yet")
     report, ids, fresh = evidence.observation, (evidence.id,), evidence.fresh(state.revision)
     if report.forwarded and report.errors:
         return _Proof("unmet", _errors(report), ids, renewing=not fresh and _will_renew(state))

@@ -1,7 +1,7 @@
 """Which files are proof and which are product: the tables of `ecosystems`, with what a goal and its checks add.
 
-A path alone decides, but for two kinds of file: one of which sections are proof (`shared`), and a source that may hold
-tests among its code (`inline`). Both are `both` here; `proof_sections` takes the first kind apart.
+The path alone decides, except for two kinds of file: those in which some sections are proof (`shared`), and sources
+that may contain tests (`inline`). Both are `both` here; `proof_sections` takes the first kind apart.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ ROLES: dict[Role, str] = {
     "data": "tests name it, and the product doesn't",
     "runner": "a test runner loads it by itself",
     "config": "configuration of a runner or of another tool that checks",
-    "task": "what the name of a check stands for",
+    "task": "what the name of a check runs",
     "shared": "part of it configures a runner",
     "manifest": "what the product depends on, and is built from",
-    "vendored": "a dependency that lies in the tree",
-    "inline": "it may hold tests among its code",
-    "shadow": "it stands in for a module of the language where it came",
+    "vendored": "a dependency that is kept in the tree",
+    "inline": "it may contain tests",
+    "shadow": "if it is new, it stands in for a module of the language",
     "": "product",
 }
 
@@ -136,13 +136,13 @@ class ProofFiles:
         return known
 
     def _asked(self, path: str) -> bool:
-        """True where a check runs the tests that may stand among the code of this file."""
+        """True if a check runs the tests that may stand among the code of this file."""
         if path in self.tested:
             return path.endswith((".py", ".pyi"))
         return self.doctests and any(any_matches(inline.files, path) for inline in inlines() if inline.asked)
 
     def changeable(self, path: str) -> bool:
-        """True where the goal says that a change of this file is what it is about."""
+        """True if the goal says that a change of this file is what it is about."""
         return any_matches(self.may_change, path)
 
 
@@ -176,14 +176,14 @@ def shared_of(path: str) -> Shared | None:
 
 
 def holds_tests(path: str, text: str) -> bool:
-    """True where the source may hold tests among its code."""
+    """True if the source may hold tests among its code."""
     return any(
         any_matches(inline.files, path) and any(re.search(mark, text) for mark in inline.marks) for inline in inlines()
     )
 
 
 def adds_only(path: str, before: str, after: str) -> bool:
-    """True where a manifest, lock or build file only gained something: every word that was there is there still, and no
+    """True if a manifest, lock or build file only gained something: every word that was there is there still, and no
     line that came takes anything from an unusual place, or says how tests are run. Where words stand doesn't count."""
     if Counter(_WORD.findall(before)) - Counter(_WORD.findall(after)):
         return False
@@ -202,7 +202,7 @@ _WORD = re.compile(r"[^\s,;(){}\[\]]+")
 
 
 def checks_files(command: str) -> bool:
-    """True where a command does nothing but check files as they stand, whatever they are: linters, formatters, type
+    """True if a command does nothing but check files as they stand, whatever they are: linters, formatters, type
     checkers, tasks that are called so, and questions whether a file is there or holds a text."""
     parts = [part for part in segments(command) if part.words and part.words[0] not in _PREPARING]
     return bool(parts) and all(_checks_files(part) for part in parts)
@@ -232,13 +232,13 @@ _FILE_TASK = re.compile(
 
 
 def lists_more(path: str, before: str, after: str) -> bool:
-    """True where a task file that lists what is built, too, only lists more than before."""
+    """True if a task file that lists what is built, too, only lists more than before."""
     listing = any(any_matches(ecosystem.lists, path) for ecosystem in ECOSYSTEMS)
     return listing and adds_only(path, before, after)
 
 
 def says_absent(output: str) -> bool:
-    """True where a check's output says that what it names isn't there."""
+    """True if a check's output says that what it names isn't there."""
     return any(pattern.search(output) for pattern in _absent())
 
 
@@ -318,7 +318,7 @@ def _checks(path: str) -> bool:
 
 
 def says_up_to_date(output: str) -> bool:
-    """True where a check's output says that something was not run, for it is up to date."""
+    """True if a check's output says that something was not run, for it is up to date."""
     return any(pattern.search(output) for pattern in _idle())
 
 

@@ -1,7 +1,6 @@
-"""Takes a file apart of which some sections are proof and the others product, and puts two of its versions together.
-
-Sections are told by their headings, line by line, so that comments and layout stay: `[tool.pytest.ini_options]` of TOML
-and INI files. Of JSON it is the top-level keys. A text that can't be taken apart is None: then nobody may guess.
+"""Splits a file in which some sections are proof and the others product, and combines two of its versions. Sections are
+recognised by their headings, line by line, so that comments and layout stay: `[tool.pytest.ini_options]` of TOML and
+INI files. Of JSON it is the top-level keys. A text that can't be split is None: then nobody may guess.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _QUOTES = str.maketrans("", "", "\"' ")
 
 
 def proof_part(shared: Shared, text: str) -> str | None:
-    """What is proof of such a file, in a form that is the same for what means the same; None where it can't be read."""
+    """What is proof of such a file, in a form that is the same for what means the same; None if it can't be read."""
     if shared.format == "json":
         keys = _object(text)
         return None if keys is None else _dumped({k: v for k, v in keys.items() if _is_proof(shared, k)})
@@ -34,7 +33,7 @@ def proof_part(shared: Shared, text: str) -> str | None:
 
 
 def combined(shared: Shared, proof: str, product: str) -> str | None:
-    """The file with the proof of one version and the product of another; None where either can't be taken apart."""
+    """The file with the proof of one version and the product of another; None if either can't be taken apart."""
     if shared.format == "json":
         ours, theirs = _object(proof), _object(product)
         if ours is None or theirs is None:
@@ -59,8 +58,8 @@ def _is_proof(shared: Shared, name: str) -> bool:
 
 
 def _sections(shared: Shared, text: str) -> list[_Section] | None:
-    """The sections in their order; what comes before the first heading has an empty name. None where a heading may
-    stand inside of a text of several lines."""
+    """The sections in their order; what comes before the first heading has an empty name. None if a heading may
+    stand inside a text of several lines."""
     found: list[_Section] = []
     name, lines = "", list[str]()
     open_text, depth = "", 0
@@ -101,7 +100,7 @@ def _dumped(value: dict[str, Any]) -> str:
 
 
 def same_part(shared: Shared, versions: Sequence[str | None]) -> bool:
-    """True where the proof of all versions is the same. A version that isn't there has none."""
+    """True if the proof of all versions is the same. A version that isn't there has none."""
     parts = {proof_part(shared, text) if text is not None else proof_part(shared, _empty(shared)) for text in versions}
     return len(parts) == 1 and None not in parts
 

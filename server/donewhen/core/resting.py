@@ -1,4 +1,4 @@
-"""What a goal's proof rests on, as data: the files that are proof, by the reason for it."""
+"""What a goal's proof rests on, as data: the files that are proof, by the reason why."""
 
 from __future__ import annotations
 

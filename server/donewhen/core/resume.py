@@ -30,8 +30,8 @@ def check_resumable(state: RunState, limits: Limits) -> None:
 
 
 def of_a_program(state: RunState, workspace: str) -> str | None:
-    """What to do to let a run go on whose worker, judge or validators only the program has that started it; None for
-    any other run."""
+    """How to resume a run whose worker, judge or validators only the program that started it has; None for any other
+    run."""
     options = state.options
     validators = any(check.kind == "validator" for check in state.goal.checks)
     judged = options.judge is not None and options.judging is None
@@ -46,8 +46,8 @@ def of_a_program(state: RunState, workspace: str) -> str | None:
     more += [f"max_iterations={state.iteration + 10}"] if state.status == "capped" else []
     call = f"resume_goal({', '.join([repr(state.run_id), *given, *more])})"
     return (
-        f"run {state.run_id} was started by a Python program, and only that has its {' and '.join(missing)}. Let it go "
-        f"on from there, with the same state_dir if one was given:\n  from donewhen import resume_goal\n  {call}"
+        f"run {state.run_id} was started by a Python program, and only that has its {' and '.join(missing)}. Resume it "
+        f"from there, with the same state_dir if one was given:\n  from donewhen import resume_goal\n  {call}"
     )
 
 
@@ -55,27 +55,29 @@ _STRICTER: tuple[Approve, ...] = ("auto", "ask", "deny")
 
 
 def tightened(state: RunState, wanted: Approve | None) -> Approve | None:
-    """The approval to go on with, None where it stays. Raises UsageError where it would be loosened: safety settings
+    """The approval to go on with, None if it stays. Raises UsageError if it would be loosened: safety settings
     are frozen when a run starts and can only tighten."""
     now = state.options.approve
     if wanted is None or wanted == now:
         return None
     if _STRICTER.index(wanted) < _STRICTER.index(now):
-        raise UsageError(f"run {state.run_id} was started with --approve {now}: it can be tightened only")
+        raise UsageError(f"run {state.run_id} was started with --approve {now}: it can only be tightened")
     return wanted
 
 
 def refuse_another_sandbox(state: RunState, wanted: Literal["auto", "on", "off"] | None) -> None:
-    """Raises UsageError where what a run's worker runs is to be contained, or not any more, and it was started
+    """Raises UsageError if it is now asked to contain what the worker runs, or no longer to, and the run was started
     otherwise: what may run without asking depends on it."""
     contained = state.options.contained
     if (wanted == "on" and not contained and state.options.worker != "human") or (wanted == "off" and contained):
         how = "in rooms" if contained else "outside of rooms"
-        raise UsageError(f"run {state.run_id} was started with its commands {how}: leave --sandbox out, or start anew")
+        raise UsageError(
+            f"run {state.run_id} was started with its commands {how}: leave out --sandbox, or start a new run"
+        )
 
 
 def _raised(state: RunState, limits: Limits) -> bool:
-    """True where the limit that ended the run leaves room now."""
+    """True if the limit that ended the run leaves room now."""
     raised = replace(state, goal=replace(state.goal, limits=limits))
     if state.status == "capped":
         cap = raised.limit("max_iterations")
@@ -89,6 +91,6 @@ def _raised(state: RunState, limits: Limits) -> bool:
 
 
 def resumable(state: RunState) -> bool:
-    """True where `resume` without an id may choose it: not ended for good, and not running."""
+    """True if `resume` without an id may choose it: not ended for good, and not running."""
     stands = ("paused", "interrupted", *_LIMIT_OF, *_GOES_ON)
     return state.mode == "pursue" and not state.broken and (state.halted or state.status in stands)

@@ -1,4 +1,4 @@
-"""Special cases: code of the product that looks at its tests instead of doing what they ask for.
+"""Special cases: product code that looks at its tests instead of doing what they ask for.
 
 No trial sees them, since the original proof passes on such code and fails without it. Three things are looked for in
 lines that came: asking whether a test runs (`ecosystems`: `asks`), naming a file of the tests, and values of the tests
@@ -35,7 +35,7 @@ Kind = Literal["asks", "names", "copied"]
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """A line that came, 0-based. `kind`: it asks whether a test runs, names a file of the tests, or holds a value that
+    """A line that came, 0-based. `kind`: it asks whether a test runs, names a test file, or holds a value that
     stands in them."""
 
     kind: Kind

@@ -200,7 +200,7 @@ class RunState:
     failures: int = 0
     last_error: str | None = None
     fatal: str | None = None
-    """Why another turn is no use before a person changed something."""
+    """Why another turn is useless until a person changes something."""
     response_digest: str = ""
     answers: tuple[str, ...] = ()
     late_answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
@@ -254,7 +254,7 @@ class RunState:
     trials: tuple[str, ...] = ()
     """The ids of what the last trials saw."""
     agreed: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Files whose original is not that of the start, since a person changed or accepted them: the checkpoint that has
+    """Files whose original is not that of the start, because a person changed or accepted them: the checkpoint that has
     it, empty where it is as it is now."""
 
     judging: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The events of steering a run: what a person, or the engine itself, asked for, and what came of it."""
+"""The events of steering a run: what a person, or the engine itself, asked for, and the outcome."""
 
 from __future__ import annotations
 

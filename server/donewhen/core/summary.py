@@ -1,4 +1,5 @@
-"""What a person accepts before a run's first turn: who works, what it may cost, what may run without asking. Pure."""
+"""The summary that a person accepts before a run's first turn: who works, what it may cost, what may run without
+asking. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from donewhen.core.work import RunWarning
 from donewhen.core.workers import WORKERS
 
 SHOWN = 8
-"""Rules of one kind that are named; of more, their number is told."""
+"""How many rules of one kind are named; beyond that, only their number is given."""
 LONGEST = 80
 ALWAYS_ASKS = "git push, publishing, installing packages, deleting what git can't bring back"
 
@@ -33,7 +34,7 @@ def start_summary(
     lines = [
         f"Worker: {_worker(options)}",
         *_keys(passed, withheld),
-        f"Judge: {options.judge or 'none; what no check decides is asked of you'}",
+        f"Judge: {options.judge or 'none; you are asked about what no check decides'}",
         f"Ends after at most {_ceiling(goal)}",
         f"Costs {_cost(goal, options, unpriced)}",
         *_permissions(options, remembered),
@@ -54,7 +55,7 @@ def _worker(options: RunOptions) -> str:
     if kind is not None:
         named = kind.introduced.format(worker_command=_short(options.worker_command or ""), script=options.script or "")
         return named.rstrip() if kind.recorded and not options.contained else f"{named}, {_reach(options)}"
-    return f"{options.worker}, which a plugin brings and which may do anything that you may"
+    return f"{options.worker}, which comes from a plugin and may do anything that you may"
 
 
 def _reach(options: RunOptions) -> str:
@@ -68,10 +69,10 @@ def _network(options: RunOptions) -> str:
 
 
 def _keys(passed: Sequence[str], withheld: Sequence[str]) -> list[str]:
-    lines = [f"Is passed, besides what checks get: {_names(passed)}"] if passed else []
+    lines = [f"Passed to it, besides what checks get: {_names(passed)}"] if passed else []
     if withheld:
         options = " ".join(f"--pass-env {name}" for name in withheld[:SHOWN])
-        lines.append(f"Is not passed, though set here: {_names(withheld)}; to pass what it needs: {options}")
+        lines.append(f"Not passed to it, although set here: {_names(withheld)}; to pass what it needs: {options}")
     return lines
 
 
@@ -108,7 +109,7 @@ def unlimited_warnings(limits: Limits) -> tuple[RunWarning, ...]:
     """`unlimited` is a person's choice, and shows."""
     names = {"max_iterations": "iterations", "timeout": "time"}
     open_ones = [word for name, word in names.items() if getattr(limits, name) is None]
-    return (RunWarning("unlimited", f"this run has no limit of {' and '.join(open_ones)}"),) if open_ones else ()
+    return (RunWarning("unlimited", f"this run has no limit on {' and '.join(open_ones)}"),) if open_ones else ()
 
 
 def unkept_budgets(limits: Limits, options: RunOptions) -> tuple[RunWarning, ...]:
@@ -195,7 +196,7 @@ def _short(text: str) -> str:
 
 
 def room_text(options: RunOptions) -> str:
-    """Where what the worker ran was run; empty where nobody but the person worked."""
+    """Where what the worker ran was run; empty if nobody but the person worked."""
     if options.contained:
         return f"its commands in rooms, with{'' if options.network else 'out'} the network"
     return "its commands outside of rooms" if options.worker in ("agent", "command", "scripted") else ""

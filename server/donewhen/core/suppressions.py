@@ -1,6 +1,6 @@
 """Suppressions that came with the work: no trial sees them, since the tool passes with either version of the proof.
 
-They are counted over all that changed, so that moving code is no finding, and only those that a bound check heeds.
+They are counted over all that changed, so that moving code is not a finding, and only those that a bound check heeds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def more_suppressed(
     changes: Mapping[str, tuple[bytes | None, bytes | None]], tools: frozenset[str]
 ) -> tuple[Suppressed, ...]:
     """The lines by which there are more suppressions than before; `changes` are the two versions of each changed file.
-    Empty where there are no more of any kind."""
+    Empty if there are no more of any kind."""
     found: dict[tuple[str, int], Suppressed] = {}
     for ecosystem in ECOSYSTEMS:
         for suppression in ecosystem.suppressions:

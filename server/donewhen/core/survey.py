@@ -1,4 +1,4 @@
-"""What a look at a workspace, before a goal is drafted for it, found out about its checks."""
+"""A survey of a workspace's checks, made before a goal is drafted for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Standing = Literal["green", "red", "slow"]
 class FoundCheck:
     """A check that the workspace seems to have, and what made it seem so. `drafted`: a draft holds it.
 
-    `standing` is None where it was not tried; `reason` is what came of it, `seconds` what it took. `left_out` says why
+    `standing` is None if it was not tried; `reason` is the outcome, `seconds` what it took. `left_out` says why
     a draft that should hold it doesn't, and what to do: what it needs is not installed, say.
     """
 
@@ -41,7 +41,7 @@ class Survey:
 
     @property
     def green(self) -> bool:
-        """True where every check of the draft is known to pass: then nothing in it has to change for it to be met."""
+        """True if every check of the draft is known to pass: then nothing in it has to change for it to be met."""
         drafted = [check for check in self.checks if check.drafted]
         return bool(drafted) and all(check.standing == "green" for check in drafted)
 

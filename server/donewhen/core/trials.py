@@ -1,16 +1,16 @@
-"""Trials: what an experiment says about a proof, where reading can't (docs/architecture.md, "Integrity").
+"""Trials: experiments that say about a proof what reading it can't (docs/architecture.md, "Integrity").
 
 At the moment of completion each check is tried in rooms: the workspace with some files of another version.
 
-- `original`: the proof as it was at the start, or at a person's last word, over the present product. It must pass.
-- `reverted`: the present proof over the product as it was at the start. Where the check was red then, it must fail.
+- `original`: the proof as it was at the start, or at a person's last word, over the current product. It must pass.
+- `reverted`: the current proof over the product as it was at the start. Where the check was red then, it must fail.
 - `planted`: a test that must fail beside the others. It must be reported as failed.
-- `control`: the present tree. What fails here too says something about the room, not about the work.
+- `control`: the current tree. What fails here too says something about the room, not about the work.
 - `reverted_rebuilt`: as `reverted`, without what builds left in the workspace, before its pass refuses.
 - `planted_before`: the same planted test in the tree as it was at the start, for a plant that wasn't reported.
-- `forced`: the present tree, with everything made anew, where make ran nothing since all was up to date, or ran a
+- `forced`: the current tree, with everything made again, where make ran nothing since all was up to date, or ran a
   program that lies in the workspace and that no revision covers. It must pass.
-- `disguised`: the present tree, where what the work asks of its surroundings is answered as outside of a test
+- `disguised`: the current tree, where what the work asks of its surroundings is answered as outside of a test
   (`disguise.py`). It must pass.
 - `held_out`: a check that a person keeps from the worker, over the proof as it was at the start. It must pass.
 
@@ -43,8 +43,8 @@ TRIED: dict[TrialKind, str] = {
     "control": "in a room, as it is",
     "reverted_rebuilt": "without the work and without what builds left",
     "planted_before": "as it was at the start, with a test beside it that must fail",
-    "forced": "with everything made anew",
-    "disguised": "with nothing around it that tells of a test",
+    "forced": "with everything rebuilt",
+    "disguised": "with nothing around it that reveals a test",
     "held_out": "held out from the worker, with the proof as it was at the start",
 }
 """What was tried, for people: after the command."""
@@ -114,7 +114,7 @@ def passing(result: CheckResult | None) -> frozenset[str]:
 
 
 def says_nothing(result: CheckResult) -> bool:
-    """True where a check that did not pass says nothing about the product: what it names isn't there."""
+    """True if a check that did not pass says nothing about the product: what it names isn't there."""
     if result.passed or (result.totals is not None and result.totals.executed):
         return False
     if result.outcome in (Outcome.NO_TESTS, Outcome.NOT_INSTALLED, Outcome.NOT_RUN):
@@ -165,7 +165,7 @@ def controls(stand: Stand, trials: Mapping[TrialKind, Trial]) -> tuple[TrialKind
 
 
 def reported(trial: Trial) -> bool:
-    """True where the planted test was reported as failed, by its name."""
+    """True if the planted test was reported as failed, by its name."""
     result = trial.result
     if result is None or result.passed or not trial.plant:
         return False
@@ -238,7 +238,7 @@ def _proof(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion:
 
 
 def _original(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
-    """None where the original proof says nothing about the work: it has nothing that the check names."""
+    """None if the original proof says nothing about the work: it has nothing that the check names."""
     if not stand.original_says_something:
         return None
     trial, control = trials.get("original"), trials.get("control")
@@ -268,7 +268,7 @@ def _silent(stand: Stand, original: Trial) -> bool:
 
 
 def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
-    """`sound`: the original passed in a room, so a failure here is no fault of the room's."""
+    """`sound`: the original passed in a room, so a failure here is not the room's fault."""
     trial, control = trials.get("reverted"), trials.get("control")
     if trial is None or trial.result is None:
         return _untried(trial)
@@ -280,7 +280,7 @@ def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
             return Conclusion("inconclusive", "untried", reason=reason)
         rebuilt = trials.get("reverted_rebuilt")
         if rebuilt is None or not rebuilt.passed:
-            reason = f"`{trial.command}` passes without the work, and not without what builds left in the workspace"
+            reason = f"`{trial.command}` passes without the work, but not without what builds left in the workspace"
             return Conclusion("inconclusive", "untried", reason=reason)
         reason = f"`{trial.command}` passes without the work: with the product as it was at the start"
         return Conclusion("refused", "untried", "passes_without_work", reason)
@@ -290,7 +290,7 @@ def _reverted(trials: Mapping[TrialKind, Trial], *, sound: bool) -> Conclusion:
 
 
 def _planted(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
-    """None where nothing was planted, or it was reported; without a refusal where nothing follows."""
+    """None if nothing was planted, or it was reported; without a refusal where nothing follows."""
     trial, before = trials.get("planted"), trials.get("planted_before")
     if trial is None:
         return None
@@ -322,7 +322,7 @@ def _elsewhere(stand: Stand, trial: Trial, trials: Mapping[TrialKind, Trial]) ->
     if set(failing) & stand.green or (before is not None and set(broken(stand, before)) & stand.green):
         return None
     verb = "passes" if len(failing) == 1 else "pass"
-    reason = f"{_listed(tuple(failing))} {verb} in the workspace and not in a room with the same files"
+    reason = f"{_listed(tuple(failing))} {verb} in the workspace, but not in a room with the same files"
     return Conclusion("refused", "untried", "special_case", f"{reason}: {control.result.reason}")
 
 
@@ -331,12 +331,12 @@ def _disguised(trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
     trial, control = trials.get("disguised"), trials.get("control")
     if trial is None or trial.result is None or trial.passed or control is None or not control.passed:
         return None
-    reason = f"`{trial.command}` passes only while the code can tell that it is tested: {trial.result.reason}"
+    reason = f"`{trial.command}` passes only while the code can tell that it is being tested: {trial.result.reason}"
     return Conclusion("refused", "untried", "special_case", reason)
 
 
 def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | None:
-    """None where it passes when nothing counts as up to date. One that runs nothing even then, and ran nothing at the
+    """None if it passes when nothing counts as up to date. One that runs nothing even then, and ran nothing at the
     start either, is as the person wrote it."""
     trial = trials.get("forced")
     if not stand.idle:
@@ -349,9 +349,11 @@ def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | Non
     if trial.passed and (stand.at_start == "passed" or not says_up_to_date(trial.result.output)):
         return None
     what = (
-        "runs nothing when everything is made anew, too" if trial.passed else f"fails when it is: {trial.result.reason}"
+        "runs nothing when everything is rebuilt, either"
+        if trial.passed
+        else (f"fails when it is: {trial.result.reason}")
     )
-    reason = f"`{trial.command}` ran nothing, for what it makes is up to date, and {what}"
+    reason = f"`{trial.command}` ran nothing, because what it makes is up to date, and {what}"
     return Conclusion("refused", "untried", "nothing_run", reason)
 
 
@@ -361,8 +363,8 @@ def _untried(trial: Trial | None) -> Conclusion:
 
 
 def _room_at_fault(trial: Trial, control: Trial | None) -> str:
-    why = control.result.reason if control is not None and control.result is not None else "there is no control"
-    return f"`{trial.command}` does not pass in a room even with the present files ({why})"
+    why = control.result.reason if control is not None and control.result is not None else "there is no control run"
+    return f"`{trial.command}` does not pass in a room even with the current files ({why})"
 
 
 def _failed(result: CheckResult) -> list[str]:

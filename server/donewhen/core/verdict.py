@@ -1,4 +1,4 @@
-"""What a judge or a check found. Construction is strict: nothing is coerced."""
+"""The findings of a judge or a check. Construction is strict: nothing is coerced."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RequirementVerdict:
         if self.finding not in FINDINGS:
             raise ValueError(f"a finding is one of {', '.join(FINDINGS)}; it is {self.finding!r}")
         if not all(isinstance(part, str) for part in (self.requirement_id, self.reason, *self.evidence_ids)):  # pyright: ignore[reportUnnecessaryIsInstance]  # a judge's reply is data
-            raise ValueError("a verdict's id, reason and citations are text")
+            raise ValueError("a verdict's id, reason and citations must be text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class Verdict:
     findings: tuple[RequirementVerdict, ...]
 
     def answers(self, requirement_ids: tuple[str, ...]) -> bool:
-        """True where it names exactly the requirements asked about, each once."""
+        """True if it names exactly the requirements asked about, each once."""
         return sorted(f.requirement_id for f in self.findings) == sorted(requirement_ids)
 
 
 @dataclass(frozen=True, slots=True)
 class RequirementView:
-    """Where one requirement stands now, with its reason and the evidence that it cites."""
+    """The status of one requirement now, with its reason and the evidence that it cites."""
 
     requirement_id: str
     number: int
@@ -69,7 +69,7 @@ class RequirementView:
     flaky: bool = False
     renewing: bool = False
     grade: Grade | None = None
-    """None where it isn't proven, or its checks were not tried."""
+    """None if it isn't proven, or its checks were not tried."""
 
 
 def graded(views: Sequence[RequirementView]) -> list[str]:
@@ -80,7 +80,7 @@ def graded(views: Sequence[RequirementView]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class GoalVerdict:
-    """What a judge says of a goal. `score` is the share of requirements that are met, 0 to 1; `complete` is true only
+    """A judge's verdict on a goal. `score` is the share of requirements that are met, 0 to 1; `complete` is true only
     where every one is met, with what proves it cited; `missing` says what is missing, empty if nothing is.
 
     >>> from donewhen import GoalVerdict

@@ -1,4 +1,4 @@
-"""Why a check is not met, in a few words: what it says first, each with its place, and how many there are besides."""
+"""Why a check is not met, in a few words: its first problems, each with its place, and how many more there are."""
 
 from __future__ import annotations
 

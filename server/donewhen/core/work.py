@@ -1,4 +1,4 @@
-"""What workers and people hand back: claims, usage, interrupts. None of it is evidence (invariant 3)."""
+"""What workers and people return: claims, usage, interrupts. None of it is evidence (invariant 3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and US dollars. `usd` is None where the cost isn't known, never 0. A worker reports its own with a
+    """Tokens and US dollars. `usd` is None if the cost isn't known, never 0. A worker reports its own with a
     `TurnResult`.
 
     >>> from donewhen import Usage
@@ -74,7 +74,7 @@ class WorkerStep:
 @dataclass(frozen=True, slots=True)
 class TurnResult:
     """The end of a worker's turn. `error` is set where the turn failed; then nothing else of it counts. `final`:
-    another turn is no use before a person changed something. `usage` is what was not accounted call by call: unknown
+    another turn is useless until a person changes something. `usage` is what was not accounted call by call: unknown
     unless the worker says so.
 
     `response_digest` identifies what a library worker returned (of a text it is the sha256), or the command worker's

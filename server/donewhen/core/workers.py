@@ -51,7 +51,7 @@ WORKERS: Mapping[str, WorkerKind] = {
     for one in (
         WorkerKind("agent", "a model with tools", asks=True, accounted=True, rooms="auto"),
         WorkerKind(
-            "human", "you edit, the goal is checked after each change", asks=True, accounted=True, rooms="never"
+            "human", "you edit, and the goal is checked after each change", asks=True, accounted=True, rooms="never"
         ),
         WorkerKind(
             "command",

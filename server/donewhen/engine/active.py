@@ -1,4 +1,4 @@
-"""One run in this process: its state, its ledger, and the parts that it works with."""
+"""One run in this process: its state, its ledger, and the parts that it uses."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from donewhen.ports import (
 T = TypeVar("T")
 MAX_PATHS = 200
 MAX_PERSONS_PATHS = 5_000
-"""Of a person's change: what a person changed is the original that the proof is tried against."""
+"""What a person changed becomes the original that the proof is tried against."""
 MAX_STREAMED = 20_000
 """Characters of what is streamed in one call or turn that are kept: head and tail."""
 MAX_STREAMS = 50
 STREAM_EVERY = 0.1
-"""Seconds between two words to the front ends that more was streamed."""
+"""Seconds between two notifications to the front ends about streamed output."""
 
 
 def turn_stream(iteration: int) -> str:
@@ -99,9 +99,9 @@ class ActiveRun:
         self.goal_edited = False
         """A person changed the goal file, and the goal wasn't read again since."""
         self.walked = False
-        """True where the whole workspace was walked, and nobody was let at it since."""
+        """True if the whole workspace was walked, and nobody could change it since."""
         self.outputs: dict[str, set[str]] = {}
-        """The files that each check writes anew each time, by check id."""
+        """The files that each check writes each time, by check id."""
         self.reserved: dict[str, Usage] = {}
         """What calls to models that are just being put on record may cost, by call id."""
         self.completed: dict[str, ToolOutcome] = {}
@@ -118,14 +118,14 @@ class ActiveRun:
         self._changed = asyncio.Event()
         self._preemption: Preemption | None = None
         self._used: set[tuple[int, str]] = set()
-        """The late answers that turns of this process got, by the number of the turn and the subject."""
+        """The late answers that turns of this process got, by turn number and subject."""
         self._answers: dict[str, asyncio.Future[Answer]] = {}
 
     @classmethod
     async def begin(
         cls, parts: Parts, token: str, on_change: Callable[[ActiveRun], None], started: RunStarted
     ) -> ActiveRun:
-        """Puts a new run on record."""
+        """Records a new run."""
         entry = await parts.ledger.append(started.run_id, started, parts.clock.now(), seconds=0.0)
         run = cls(parts, token, on_change, begin(entry))
         parts.observe(started.run_id, entry)
@@ -142,7 +142,7 @@ class ActiveRun:
         return self.state.run_id
 
     async def append(self, event: Event, *, durable: bool = True) -> RunState:
-        """Puts an event on record, then into the state. Once begun it ends, even if the caller is cancelled: what is
+        """Records an event, then applies it to the state. Once begun it ends, even if the caller is cancelled: what is
         on disk is always in the state too."""
         at_once = self.parts.ledger.append_at_once
         if at_once is not None:
@@ -160,7 +160,7 @@ class ActiveRun:
         return self.state
 
     def touch(self) -> None:
-        """Wakes whoever waits for a change, and tells the front ends."""
+        """Wakes whoever waits for a change, and notifies the front ends."""
         self._changed.set()
         self._changed = asyncio.Event()
         if self._preemption is not None:
@@ -168,7 +168,7 @@ class ActiveRun:
         self._on_change(self)
 
     def say(self, activity: str | None) -> None:
-        """What it does now, one line; no event."""
+        """What it is doing now, in one line; not an event."""
         shown = None if activity is None else self.parts.mask(activity)
         if shown != self.activity:
             self.activity = shown
@@ -219,7 +219,7 @@ class ActiveRun:
     # ------------------------------------------------------------------------------------ workspace
 
     async def look(self, by: Actor, *, everywhere: bool = False) -> tuple[str, ...]:
-        """Looks at the workspace (a full walk with `everywhere`) and puts what changed on record."""
+        """Looks at the workspace (a full walk with `everywhere`) and records what changed."""
         workspace = self.parts.workspace
         tree = await (workspace.confirm() if everywhere else workspace.current())
         self.walked = self.walked or everywhere
@@ -282,7 +282,7 @@ class ActiveRun:
         )  # fmt: skip
 
     def deliver(self, interrupt_id: str, answer: Answer) -> None:
-        """Hands a recorded answer to whoever waits for it."""
+        """Delivers a recorded answer to whoever waits for it."""
         future = self._answers.get(interrupt_id)
         if future is not None and not future.done():
             future.set_result(answer)
@@ -302,11 +302,11 @@ class ActiveRun:
             preemption.close()
             await cancelled(task)
             if not task.cancelled():
-                task.exception()  # a step that fails while it is cut off has nobody left to tell
+                task.exception()  # nobody waits for the error of a step that fails while it is being cut off
 
     @property
     def live(self) -> Live:
-        """What it does now, and the time of that."""
+        """What it is doing now, and since when."""
         return Live(self.activity, self.parts.clock.now(), self.state.elapsed_after(self.watch.look()))
 
     async def heartbeat(self, every: float = SIGN_OF_LIFE / 2) -> None:
@@ -314,7 +314,7 @@ class ActiveRun:
         cancelled."""
         while True:
             live = self.live
-            # Where it can't be left, the next append says so, and ends the run.
+            # If it can't be written, the next append fails with the reason and ends the run.
             with contextlib.suppress(LedgerError):
                 await self.parts.ledger.set_live(self.run_id, live)
             for _ in range(10):

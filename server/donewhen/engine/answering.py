@@ -1,4 +1,4 @@
-"""Which answers an interrupt takes."""
+"""Which answers an interrupt accepts."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def checked_answer(asked: Interrupt, response: str, text: str, given: Any, reaso
     replaced = cast("dict[str, Any] | None", given)
     if response == "edit" and MASK in f"{replaced}{text}" and MASK in f"{asked.input}":
         raise WrongAnswer(
-            f"{asked.id} holds a secret, which is shown as {MASK}: sent back, that would stand in its place. "
-            "Approve or deny it as it is, or write the secret's place anew, such as with a variable"
+            f"{asked.id} contains a secret, which is shown as {MASK}; sending that back would replace the secret. "
+            "Approve or deny it as it is, or put something else in the secret's place, such as a variable"
         )
     return Answer(cast("ResponseKind", response), text, replaced, reason, _remembered(asked, response, remember))
 
 
 def _remembered(asked: Interrupt, response: str, remember: str) -> Remember:
-    """What is kept of an approval. Raises WrongAnswer where nothing can be."""
+    """What is kept of an approval. Raises WrongAnswer if nothing can be."""
     if remember not in ("", "run", "workspace"):
         raise WrongAnswer(f"{asked.id} can be approved for the run or the workspace, not {remember!r}")
     if remember and response != "approve":

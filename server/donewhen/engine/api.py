@@ -1,4 +1,5 @@
-"""What front ends call: the runs of one workspace folder. `engine.runs` implements it; LSP and CLI use nothing else.
+"""The interface for front ends: the runs of one workspace folder. `engine.runs` implements it; LSP and CLI use nothing
+else.
 
 A run may be owned by this process or by another one: every operation reaches it either way, within 500 ms, and every
 run can be followed live. Errors are those of `core.errors`.
@@ -68,7 +69,7 @@ class StartOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """One run as it is now: for snapshots. `views` are its requirements, `live` what is no event."""
+    """One run as it is now: for snapshots. `views` are its requirements, `live` what is not an event."""
 
     state: RunState
     views: tuple[RequirementView, ...]
@@ -77,9 +78,9 @@ class RunView:
     locations: Mapping[str, tuple[Problem, ...]]
     """The places that the latest evidence names, by requirement id; paths relative to the workspace."""
     owned: bool = False
-    """True where this process supervises it."""
+    """True if this process supervises it."""
     present: Present | None = None
-    """The workspace beside a run that isn't pursued: `views` tell what its proofs are worth there. None where it is
+    """The workspace beside a run that isn't pursued: `views` tell what its proofs are worth there. None if it is
     pursued, or where that isn't known."""
     changed_proof: ChangedProof = field(default_factory=ChangedProof)
     """The proof files that its worker has changed: the originals are tried once everything else is proven. Known to the
@@ -92,7 +93,7 @@ class RunView:
 
     @property
     def stale(self) -> bool:
-        """True where the workspace is known to be another one than the run last looked at."""
+        """True if the workspace is known to be another one than the run last looked at."""
         return self.present is not None and self.present.revision != self.state.revision
 
 
@@ -235,7 +236,7 @@ class Runs(Protocol):
     async def dispute(self, run_id: str, requirement: str, reason: str) -> RunView: ...
 
     async def hint(self, run_id: str, text: str) -> ReadWhen:
-        """Says something to the worker unasked, and returns when that will be read. Raises UsageError where nobody is
+        """Says something to the worker unasked, and returns when that will be read. Raises UsageError if nobody is
         there to read it."""
         ...
 
@@ -248,8 +249,8 @@ class Runs(Protocol):
         self, run_id: str, iteration: int | None, paths: Sequence[str] | None = None, *, force: bool = False
     ) -> RevertOutcome:
         """Puts files back as they were after that iteration, but for those that a person edited since, unless forced:
-        they are `kept`. What stood there before is put aside: None puts back what the last revert, or the recovery of
-        an interrupted turn, put aside."""
+        they are `kept`. What stood there before is set aside: None puts back what the last revert, or the recovery of
+        an interrupted turn, set aside."""
         ...
 
     async def revert_finding(self, run_id: str, finding_id: str, *, force: bool = False) -> RevertOutcome:
@@ -304,7 +305,7 @@ class Runs(Protocol):
     async def guard(self, on: bool, *, run_id: str | None = None, goal_path: str | None = None) -> RunView:
         """Puts a complete run on guard, or lifts its guard: the one of that id, or the newest of that goal, or the
         newest of all. As long as a process watches (`watch`), its checks then run again after edits, but while a run is
-        pursued in the folder. It is on record: whoever watches next goes on. Raises NotTrusted, and UsageError where
+        pursued in the folder. It is on record: whoever watches next goes on. Raises NotTrusted, and UsageError if
         there is nothing to guard."""
         ...
 

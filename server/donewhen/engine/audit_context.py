@@ -20,7 +20,7 @@ from donewhen.ports import Workspace
 T = TypeVar("T")
 TRIES = 3
 LARGEST = 50_000_000
-"""Bytes of a file that is read for a judge: more is no text that anybody judges."""
+"""Bytes of a file that is read for a judge: more is not text that anybody judges."""
 
 
 class RevisionView:
@@ -65,7 +65,7 @@ class RevisionView:
             return self._diff or ""
 
     async def _compared(self, compare: Callable[[], Awaitable[T]]) -> T | None:
-        """None where the files aren't those of the revision: the judge goes on without. That they moved is on record
+        """None if the files aren't those of the revision: the judge goes on without. That they moved is on record
         then, and what it says is dropped; where they came back at once, it is tried again."""
         for _ in range(TRIES):
             with contextlib.suppress(OtherRevision):

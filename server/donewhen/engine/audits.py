@@ -37,7 +37,7 @@ MAX_ROUNDS = 6
 
 
 async def audit(run: ActiveRun, iteration: int) -> None:
-    """One audit. Cut off it isn't counted; what it had found by then is kept."""
+    """One audit. If it is cut off, it isn't counted; what it had found by then is kept."""
     if not await audit_ahead(run, iteration):
         return
     state = run.state
@@ -60,7 +60,7 @@ async def audit(run: ActiveRun, iteration: int) -> None:
 
 
 async def _prove(run: ActiveRun) -> None:
-    """Rounds of checks, until every one has a result at the present revision, or can't get one."""
+    """Rounds of checks, until every one has a result at the current revision, or can't get one."""
     first = True
     for _ in range(MAX_ROUNDS):
         checks = list(needed_checks(run.state))
@@ -116,7 +116,7 @@ async def _one_by_one(run: ActiveRun, checks: Sequence[Check]) -> None:
 
 @contextmanager
 def _told(run: ActiveRun, running: list[str], check: Check) -> Generator[None]:
-    """Says what is running: of several commands the one that began first, for it is the one that is waited for."""
+    """Reports what is running: of several commands the one that began first, because it is the one being waited for."""
     running.append(check.command)
     _tell(run, running)
     try:
@@ -165,7 +165,7 @@ async def _after(run: ActiveRun, check: Check, alone: bool) -> TreeState:
 
 
 def _nothing_to_guard(state: RunState) -> bool:
-    """True where no file can stand between the goal and its proof: it has no file, no command, nothing protected and
+    """True if no file can stand between the goal and its proof: it has no file, no command, nothing protected and
     no judge who reads files."""
     goal = state.goal
     commands = any(check.kind == "command" for check in goal.checks)
@@ -173,7 +173,7 @@ def _nothing_to_guard(state: RunState) -> bool:
 
 
 async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
-    """What stands between the proof that was agreed on and the one that is run now."""
+    """The differences between the proof that was agreed on and the one that runs now."""
     state = run.state
     if _nothing_to_guard(state):
         return ()
@@ -194,7 +194,7 @@ async def _integrity(run: ActiveRun) -> tuple[IntegrityFinding, ...]:
     baseline = state.baseline
     if baseline is None:
         await run.append(BaselineTaken(now))
-        return compare(now, now)  # what stood there already is shown
+        return compare(now, now)  # what was there already is only shown
     if state.person_paths:
         baseline = moved(baseline, now, state.person_paths)
         await run.append(BaselineTaken(baseline))
@@ -223,5 +223,5 @@ async def _diff(workspace: Workspace, before: str, path: str, limit: int) -> str
     try:
         old = await workspace.file_at(before, path)
         return await asyncio.to_thread(lambda: finding_diff(path, old, workspace.read(path), limit))
-    except (WorkspaceError, OSError):  # a tree that can't be read any more: the finding stands without its diff
+    except (WorkspaceError, OSError):  # a tree that can no longer be read: the finding stands without its diff
         return ""

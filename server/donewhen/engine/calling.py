@@ -38,7 +38,7 @@ class CallAccount:
     async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
         """See `ports.Calls`. Calls under way count as their worst case."""
         run = self._run
-        # Counted before anything is awaited: of several calls that begin at once each sees the others.
+        # Counted before anything is awaited, so that of several calls that begin at once each sees the others.
         ahead = sum(self._ahead(), worst)
         reason = beyond_budget(run.state, ahead)
         if reason is not None:
@@ -68,7 +68,7 @@ class CallAccount:
 
 
 def beyond_budget(state: RunState, worst: Usage) -> str | None:
-    """Why a call may not be made, None where it may."""
+    """Why a call may not be made, None if it may."""
     limits = state.goal.limits
     ahead = worst
     for call in state.open_calls.values():

@@ -1,4 +1,4 @@
-"""Which proof files a worker has changed so far: told while a run is on, before trials say what that means."""
+"""Which proof files a worker has changed so far: reported during the run, before trials say what that means."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def note_changed_proof(run: ActiveRun, changed: Collection[str]) -> None:
         ]
         run.changed_proof = await _looked_into(run, base, [path for path in proof if path not in state.agreed])
     except WorkspaceError:
-        return  # what trials can't compare either, they tell
+        return  # trials report what they can't compare either
 
 
 async def _looked_into(run: ActiveRun, base: str, paths: list[str]) -> ChangedProof:

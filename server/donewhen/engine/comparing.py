@@ -1,4 +1,4 @@
-"""What stands of a result: the workspace beside a run that nobody pursues, compared with what the run last saw."""
+"""What is left of a result: the workspace of a run that nobody pursues, compared with what the run last saw."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def remember(state: RunState, workspace: Workspace) -> None:
 
 
 async def recalled(state: RunState, workspace: Workspace) -> Present:
-    """Opens a workspace as the run had it, and compares. Raises WorkspaceError where it can't be read."""
+    """Opens a workspace as the run had it, and compares. Raises WorkspaceError if it can't be read."""
     globs = named_globs(state.goal)
     return present_of(await workspace.recall(result_name(state), state.revision, globs, state.run_id), workspace)
 
@@ -44,7 +44,7 @@ def present_of(tree: TreeState, workspace: Workspace) -> Present:
 
 
 async def glanced(state: RunState, workspace: Workspace) -> Present | None:
-    """One look. None where the folder can't be read."""
+    """One look. None if the folder can't be read."""
     try:
         return await recalled(state, workspace)
     except WorkspaceError:

@@ -1,4 +1,5 @@
-"""What people do to a run: pause, stop, answer, waive, accept, dispute, revert. It reaches the owner, wherever it is.
+"""How people control a run: pause, stop, answer, waive, accept, dispute, revert. Each operation reaches the owner,
+wherever it is.
 
 A run of another live process gets a request through the ledger; with a dead owner the operation applies directly.
 """
@@ -112,7 +113,7 @@ class Control(Reading):
                 raise ActRefused(refusal(operation, run_id, Seen(self._setup.people.me(), inside=True), at_work=False))
             # Before anything else is on record: when it died must stay known.
             await self._mark_interrupted(run_id)
-        # Once begun it ends, even if whoever asked goes: the message that asked is taken back by its own answer.
+        # Once begun, it runs to its end even if the caller goes away: the question is withdrawn by its own answer.
         performing = self._perform(run_id, operation, arguments, self._setup.people.me())
         return await asyncio.shield(asyncio.ensure_future(performing))
 
@@ -152,7 +153,7 @@ class Control(Reading):
             try:
                 await asyncio.shield(replying)
             except asyncio.CancelledError:
-                # What was asked for may be what lets this process end: whoever asked still gets the reply.
+                # The request may be what lets this process end: whoever asked still gets the reply.
                 await asyncio.wait({replying}, timeout=REPLY_WITHIN)
                 raise
 
@@ -166,11 +167,11 @@ class Control(Reading):
         except DoneWhenError as error:
             return Reply(request.id, (type(error).__name__, str(error)))
         except (KeyError, TypeError, ValueError) as error:
-            return Reply(request.id, ("UsageError", f"a request that can't be read: {error}"))
+            return Reply(request.id, ("UsageError", f"the request can't be read: {error}"))
         return Reply(request.id, None, result)
 
     async def _person(self, request: Request) -> Person:
-        """Who is behind a request. Raises ActRefused where that can't be told to be a person, and puts it on record."""
+        """Who is behind a request. Raises ActRefused if that can't be told to be a person, and puts it on record."""
         try:
             seen = await self._setup.people.look(request)
             state = await self._now(request.run_id)
@@ -285,7 +286,7 @@ class Control(Reading):
         if state.mode == "audit" or state.options.worker is None:
             raise UsageError(f"run {run_id} is a check: it has no worker to tell")
         if state.waits_for_person:
-            raise UsageError(f"run {run_id} has no worker to tell: its files are edited by you")
+            raise UsageError(f"run {run_id} has no worker to tell: you edit its files")
         await self._record(run_id, e.InterruptAnswered(UNASKED, hint(text), person))
         at_work = state.turn is not None and state.active
         when: ReadWhen = "resume" if not state.active or state.halted else "nextTurn"
@@ -348,7 +349,7 @@ class Control(Reading):
         since = set(await workspace.changed_between(last[1], None)) if last is not None else changed
         if not state.waits_for_person:
             since |= await self._records.edited_since(state.run_id, sequence)
-        # What an earlier revert put there, and nobody has changed since, is no edit.
+        # What an earlier revert put there, and nobody has changed since, is not an edit.
         put_back = await self._records.reverted(state.run_id)
         for checkpoint in {put_back[path] for path in since if path in put_back}:
             differs = set(await workspace.changed_between(checkpoint, None))
@@ -396,7 +397,7 @@ class Control(Reading):
         except RecordChanged:
             await self._read_anew(run_id)
             raise
-        fold(state, entry)  # it must fold, or nobody could read the run again
+        fold(state, entry)  # it must fold, or nobody could read the run afterwards
         await self._tell_listeners(run_id)
         self._watch_again()
         return entry.sequence
@@ -407,9 +408,9 @@ class Control(Reading):
         await self._tell_listeners(run_id)
 
     async def _mark_interrupted(self, run_id: str) -> None:
-        """Puts on record that the run's supervisor died, unless it is no run that was being pursued."""
+        """Puts on record that the run's supervisor died, unless it is not a run that was being pursued."""
         state = await self._records.state(run_id)
-        owner = self._setup.lock.owner()  # in this order: who takes it from here on writes after that state
+        owner = self._setup.lock.owner()  # in this order: whoever takes it over writes after that state
         if state.mode != "pursue" or not state.active or (owner is not None and owner.run_id == run_id):
             return
         try:
@@ -429,7 +430,7 @@ class Control(Reading):
                         await self._mark_interrupted(summary.run_id)
 
     async def _record_death(self, state: RunState) -> None:
-        """Raises Overtaken where the run is not as it was any more: what went on has not died."""
+        """Raises Overtaken if the run is not as it was any more: what went on has not died."""
         live = await self._setup.ledger.live(state.run_id)
         seconds = max(0.0, live.elapsed - state.elapsed) if live.elapsed else None
         died = e.RunInterrupted(DIED, max(live.alive_at, state.updated_at))
@@ -453,13 +454,13 @@ class Control(Reading):
 def _finding(state: RunState, finding_id: str) -> KnownFinding:
     found = next((known for known in state.findings if known.id == finding_id), None)
     if found is None:
-        known = ", ".join(one.id for one in state.findings) or "there is none"
+        known = ", ".join(one.id for one in state.findings) or "none"
         raise UnknownName(f"run {state.run_id} has no integrity finding {finding_id} (known: {known})")
     return found
 
 
 def _all(state: RunState, *, undo: bool) -> list[KnownFinding]:
-    """What is accepted, or taken back, as a whole. Raises UsageError where that is nothing."""
+    """What is accepted, or taken back, as a whole. Raises UsageError if that is nothing."""
     found = [one for one in state.findings if (one.finding.key in state.accepted if undo else not one.accepted)]
     if not found:
         raise UsageError(f"no integrity finding of run {state.run_id} is {'accepted' if undo else 'open'}")

@@ -1,4 +1,4 @@
-"""What the editor reports, put on record: in audits, and while a run waits, whenever it differs."""
+"""Records what the editor reports: in audits, and while a run waits, whenever it differs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from donewhen.ports import TreeState
 
 
 async def read_editor(run: ActiveRun, requirements: Sequence[Requirement]) -> None:
-    """Records the reports of these requirements, once the editor's tools had time for the present text."""
+    """Records the reports of these requirements, once the editor's tools had time for the current text."""
     if not requirements:
         return
     run.say("waiting for the editor's diagnostics")
@@ -28,7 +28,7 @@ async def read_editor(run: ActiveRun, requirements: Sequence[Requirement]) -> No
 
 
 async def renew_editor(run: ActiveRun) -> bool:
-    """Records the reports that differ from those on record; True where one of them passes now and didn't before.
+    """Records the reports that differ from those on record; True if one of them passes now and didn't before.
 
     One that is in doubt is left: what is on record was seen of the files as they are on the disk.
     """
@@ -89,7 +89,7 @@ async def _record(run: ActiveRun, report: EditorReport) -> None:
 
 
 def _same(known: EditorReport, report: EditorReport) -> bool:
-    """True where no more than the number of files that are open differs."""
+    """True if no more than the number of files that are open differs."""
     return replace(known, files=report.files) == report
 
 

@@ -1,4 +1,4 @@
-"""When the editor last had another word on the files: what it says needs time to follow what is edited."""
+"""When the editor last reported something new about the files: its diagnostics need time to follow an edit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EditorNews:
         self._more = asyncio.Event()
 
     async def quiet(self) -> bool:
-        """True once there were no news for a while; False where they go on and on."""
+        """True once there were no news for a while; False if they go on and on."""
         now = asyncio.get_running_loop().time
         given_up = now() + self._patience
         while self._last is not None and (left := self._last + self._quiet - now()) > 0:

@@ -14,7 +14,7 @@ from donewhen.ports import TreeState, Workspace
 
 QUIET = 0.15
 WAITS = 10
-"""So many times it is waited for quiet: what goes on changing is looked at as it is."""
+"""How many times to wait until the files settle; after that they are looked at as they are."""
 
 
 async def quiet(workspace: Workspace) -> TreeState:
@@ -30,7 +30,7 @@ async def quiet(workspace: Workspace) -> TreeState:
 
 
 async def prove_again(run: ActiveRun, by: Actor) -> None:
-    """Puts on record what changed, and audits until every check has a result at the present revision. `by` is who
+    """Puts on record what changed, and audits until every check has a result at the current revision. `by` is who
     changed files until now; from here on it is a person."""
     try:
         tree = await run.parts.workspace.current()

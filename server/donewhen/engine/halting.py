@@ -1,4 +1,4 @@
-"""Halts and hooks: where plugins stop the loop, and from where it goes on."""
+"""Halts and hooks: where plugins stop the loop, and where it resumes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from donewhen.ports import AuditAhead, Stopping, VerdictReport
 WORKER = "worker"
 """Who halted, where the worker itself did: there is no plugin to ask about going on."""
 STOPS_WITHIN = 2.0
-"""Seconds that plugins have to hear of the end of a run that was stopped or crashed."""
+"""Seconds that plugins have to handle the end of a run that was stopped or crashed."""
 
 
 async def halted(run: ActiveRun, halt: Halt, stage: Stage, result: TurnResult | None = None) -> None:
@@ -46,7 +46,7 @@ def called_at(resuming: Resuming | None, stage: Stage) -> frozenset[str]:
 
 
 async def audit_ahead(run: ActiveRun, iteration: int) -> bool:
-    """Tells the plugins that an audit is about to begin; False where one of them halted the loop."""
+    """Tells the plugins that an audit is about to begin; False if one of them halted the loop."""
     plugins = run.parts.plugins
     if plugins is None:
         return True
@@ -80,7 +80,7 @@ async def go_on_reporting(run: ActiveRun) -> None:
 
 
 async def stopping(run: ActiveRun, end: Stopping) -> bool:
-    """Tells the plugins that the run is about to end; False where one of them halts it instead. Stop means stop: what
+    """Tells the plugins that the run is about to end; False if one of them halts it instead. Stop means stop: what
     was cancelled or crashed ends, whatever they say, and at once."""
     plugins = run.parts.plugins
     if plugins is None:
@@ -96,7 +96,9 @@ async def stopping(run: ActiveRun, end: Stopping) -> bool:
         await halted(run, halt, "on_stop")
         return False
     except TimeoutError:
-        await run.append(Warned("plugin_slow", f"plugins took longer than {STOPS_WITHIN:g} s to hear of the end"))
+        await run.append(
+            Warned("plugin_slow", (f"plugins took longer than {STOPS_WITHIN:g} s to handle the end of the run"))
+        )
     return final or run.state.sequence == before or not _asked_for(run)
 
 
@@ -106,7 +108,7 @@ def _asked_for(run: ActiveRun) -> bool:
 
 
 async def go_on(run: ActiveRun, answer: HaltAnswer | None) -> None:
-    """Asks the plugin that halted how to go on, and puts that on record. Raises UsageError where it can't be asked."""
+    """Asks the plugin that halted how to go on, and puts that on record. Raises UsageError if it can't be asked."""
     halt = run.state.halt
     if halt is None:
         if answer is not None and (answer.plugin is not None or answer.data is not None):
@@ -124,7 +126,8 @@ async def _directive(run: ActiveRun, plugin: str, answer: HaltAnswer | None) -> 
     plugins = run.parts.plugins
     if plugins is None or plugin not in plugins.names:
         raise UsageError(
-            f"run {run.run_id} was halted by the plugin {plugin}, which is not there now: install it again or name it "
+            f"run {run.run_id} was halted by the plugin {plugin}, which is not available now: install it "
+            "again or name it "
             "in your settings, then resume; or stop the run"
         )
     return await plugins.on_resume(run.host, plugin, None if answer is None else answer.data)

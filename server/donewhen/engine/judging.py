@@ -1,4 +1,4 @@
-"""Asking the judge."""
+"""Asks the judge."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def ask_judge(run: ActiveRun, requirements: tuple[Requirement, ...]) -> No
 
 
 def _masked(verdict: Verdict | None, mask: Callable[[str], str]) -> Verdict | None:
-    """What a judge says without secrets, whatever it was shown."""
+    """What a judge says, without secrets, whatever it was shown."""
     if verdict is None:
         return None
     return Verdict(tuple(replace(one, reason=mask(one.reason)) for one in verdict.findings))
@@ -79,7 +79,7 @@ async def _look(run: ActiveRun) -> None:
 
 
 async def _asked(run: ActiveRun, task: JudgeTask, activity: str) -> Judgement | None:
-    """The judge's reply. None where there is none: that is on record then."""
+    """The judge's reply. None if there is none: that is on record then."""
     judge = run.parts.judge
     if judge is None:
         await run.append(JudgeFailed("no judge is configured", final=True))
@@ -93,7 +93,7 @@ async def _asked(run: ActiveRun, task: JudgeTask, activity: str) -> Judgement | 
     except JudgeOutage as outage:
         await run.append(JudgeFailed(run.parts.mask(str(outage)), outage.usage, final=outage.final))
     except OverBudget as reached:
-        # The run ends for it (`decide`): that the judge was not asked is no outage.
+        # The run ends for it (`decide`): that the judge was not asked is not an outage.
         await run.append(JudgeFailed(str(reached)))
     finally:
         run.say(None)

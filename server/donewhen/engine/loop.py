@@ -32,7 +32,8 @@ from donewhen.ports import Stopping
 
 
 async def pursue(run: ActiveRun) -> None:
-    """Drives a run until it ends or is paused. A defect ends this run as `crashed`, and nothing else (invariant 8)."""
+    """Drives a run until it ends or is paused. A defect ends this run as `crashed`, and affects nothing else (invariant
+    8)."""
     try:
         await go_on_reporting(run)
         while not run.state.ended and run.state.active:
@@ -73,7 +74,7 @@ async def _step(run: ActiveRun) -> None:  # noqa: C901  # one branch for each ac
 
 
 async def _audited(run: ActiveRun, iteration: int) -> None:
-    """An audit. The files that a new finding saw are kept: what differs from them later is no doing of the worker's."""
+    """An audit. The files that a new finding saw are kept: what differs from them later is not the worker's doing."""
     known = {one.finding.key for one in run.state.findings}
     looking = asyncio.ensure_future(_hindrance(run)) if iteration == 0 else None
     try:
@@ -88,7 +89,7 @@ async def _audited(run: ActiveRun, iteration: int) -> None:
 
 
 async def _hindrance(run: ActiveRun) -> str:
-    """What will keep trials from telling anything, found out before anybody works."""
+    """What will keep trials from deciding anything, found out before anybody works."""
     rooms = run.parts.rooms
     return await rooms.hindrance(run.parts.workspace) if rooms is not None and run.state.options.trials else ""
 

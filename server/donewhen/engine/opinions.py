@@ -1,5 +1,5 @@
-"""What the judge says beside its verdicts, at the moment of completion: whether code of the product does what the tests
-ask for by special cases, and whether the goal asks for a change of its proof.
+"""The judge's opinions at the moment of completion, apart from its verdicts: whether code of the product does what the
+tests ask for by special cases, and whether the goal asks for a change of its proof.
 
 Neither decides: a special case that the judge sees is a finding, which a person may accept, and what it says about a
 change of the proof stands in the person's question.
@@ -40,7 +40,7 @@ _SAID = {
 @dataclass(frozen=True, slots=True)
 class Opinions:
     """`special` is the judge's reason where it sees a special case, `advice` what it says about the changed proof, one
-    sentence; each empty where it wasn't asked, or doesn't say."""
+    sentence; each empty if it wasn't asked, or doesn't say."""
 
     special: str = ""
     advice: str = ""
@@ -79,7 +79,7 @@ def _requirement(identity: str, text: str, details: Sequence[str], paths: Sequen
 
 
 def _special(run: ActiveRun, said: RequirementVerdict | None) -> str:
-    return "" if said is None or said.finding != "unmet" else run.parts.mask(said.reason) or "it says no more"
+    return "" if said is None or said.finding != "unmet" else run.parts.mask(said.reason) or "it gave no reason"
 
 
 def _advice(run: ActiveRun, said: RequirementVerdict | None) -> str:

@@ -1,4 +1,4 @@
-"""Who acts where no other process can reach a run: the program itself (ports.People)."""
+"""Who acts when no other process can reach a run: the program itself (ports.People)."""
 
 from __future__ import annotations
 

@@ -78,5 +78,5 @@ class RunHost:
         if plugin not in self.off:
             await self._run.append(PluginOff(plugin, hook, said))
         if essential and self._run.state.pause_requested is None:
-            pause = f"the plugin {plugin}, which this run may not go on without, failed in {hook}: {said}"
+            pause = f"the plugin {plugin}, which this run can't continue without, failed in {hook}: {said}"
             await self._run.append(PauseRequested(pause))

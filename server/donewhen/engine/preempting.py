@@ -1,4 +1,4 @@
-"""What cuts a step off: a stop, a pause, or the time limit."""
+"""What interrupts a step: a stop, a pause, or the time limit."""
 
 from __future__ import annotations
 

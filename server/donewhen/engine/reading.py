@@ -84,7 +84,7 @@ class Reading:
         return await self._as_now(view)
 
     async def _as_now(self, view: RunView) -> RunView:
-        """The view with what its proofs are worth in the present workspace."""
+        """The view with what its proofs are worth in the current workspace."""
         glance = self._setup.glance
         if glance is None or not comparable(view.state):
             return view
@@ -100,7 +100,7 @@ class Reading:
         return view_of(self._setup.root, view.state, view.live, owned=view.owned, present=present)
 
     def _says_the_same(self, state: RunState, present: Present) -> bool:
-        """True where nothing but the goal file changed, and it still says the same goal: ticking what is proven makes
+        """True if nothing but the goal file changed, and it still says the same goal: ticking what is proven makes
         no proof stale."""
         path = state.goal.path
         if path is None or present.changed != (path,):
@@ -142,7 +142,7 @@ class Reading:
         return [state for state in newest if comparable(state) and state.audits and not self._cleared(state)]
 
     def _cleared(self, state: RunState) -> bool:
-        """True where its result is no longer shown."""
+        """True if its result is no longer shown."""
         return state.updated_at <= self._records.cleared().get(state.goal.path or "", 0.0)
 
     def _looked_different(self, run_id: str) -> None:
@@ -355,7 +355,7 @@ class Reading:
                 listener(view)
 
     async def _find_dead(self) -> None:
-        """Puts on record which runs lost their supervisor: see `control`."""
+        """Records which runs lost their supervisor: see `control`."""
 
     async def _answer_requests(self) -> None:
         """Does what other processes ask of the runs that this one owns: see `control`."""

@@ -1,4 +1,4 @@
-"""Reading runs from the ledger: states, views, iterations, files as they were. Whoever owns them."""
+"""Reads runs from the ledger, whoever owns them: states, views, iterations, files as they were."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Records:
         return found
 
     def forget(self, run_id: str) -> None:
-        """It is read anew: what was read before may have been changed since."""
+        """It is read again: what was read before may have been changed since."""
         self._states.pop(run_id, None)
 
     async def test_runs(self, goal_path: str | None) -> frozenset[str]:
@@ -112,7 +112,7 @@ class Records:
         return tuple(known.values())
 
     async def iteration(self, run_id: str, number: int) -> IterationDetail:
-        """One iteration in full; 0 is the baseline audit. Raises UnknownName where there is none."""
+        """One iteration in full; 0 is the baseline audit. Raises UnknownName if there is none."""
         await self.state(run_id)
         gathered = _Gathered(number)
         state: RunState | None = None
@@ -138,7 +138,7 @@ class Records:
         return replace(state, iterations=tuple(known[number] for number in sorted(known)))
 
     async def checkpoint(self, run_id: str, iteration: int) -> tuple[str, int]:
-        """The tree after an iteration, and the sequence of its entry. Raises UnknownName where none was kept."""
+        """The tree after an iteration, and the sequence of its entry. Raises UnknownName if none was kept."""
         found: tuple[str, int] | None = None
         for entry in await self._ledger.entries(run_id):
             if isinstance(entry.event, e.CheckpointTaken) and entry.event.iteration == iteration:
@@ -164,7 +164,7 @@ class Records:
         return last
 
     async def put_aside(self, run_id: str) -> tuple[str, int]:
-        """The tree that the last revert, or the recovery of a turn, put aside, and the sequence of its entry. Raises
+        """The tree that the last revert, or the recovery of a turn, set aside, and the sequence of its entry. Raises
         UsageError where nothing was."""
         found: tuple[str, int] | None = None
         for entry in await self._ledger.entries(run_id):
@@ -198,7 +198,7 @@ class Records:
         return edited
 
     async def answered_at(self, run_id: str, interrupt_id: str, sequence: int | None) -> bool:
-        """True where that entry is the answer that counts: of a run without an owner, several processes may answer."""
+        """True if that entry is the answer that counts: of a run without an owner, several processes may answer."""
         if sequence is None:
             return True
         for entry in await self._ledger.entries(run_id):
@@ -245,7 +245,7 @@ async def _in_pieces(entries: Sequence[e.Entry]) -> AsyncGenerator[e.Entry]:
 
 
 def view_of(root: Path, state: RunState, live: Live, *, owned: bool, present: Present | None = None) -> RunView:
-    """A run's state as front ends are given it: its requirements as they stand in the present workspace."""
+    """A run's state as front ends are given it: its requirements as they stand in the current workspace."""
     uri = (root / state.goal.path).as_uri() if state.goal.path is not None else None
     return RunView(state, assess(as_of(state, present)), live, uri, locations(state), owned, present)
 

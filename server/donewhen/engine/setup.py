@@ -60,7 +60,7 @@ class EngineSetup:
     worker: Callable[[RunOptions], Worker]
     judge: Callable[[RunOptions], Judge | None]
     glance: Callable[[], Workspace] | None = None
-    """A workspace to look at once, without watching it; None where there are no files to look at."""
+    """A workspace to look at once, without watching it; None if there are no files to look at."""
     guard_lock: RunLock | None = None
     """Held while something on guard is proven again: one process at a time does. None: there is but one."""
     trusted: Callable[[], bool] = lambda: True
@@ -73,7 +73,7 @@ class EngineSetup:
     plugins: Callable[[RunOptions], Plugins | None] = lambda options: None
     """The plugins of one run, made for it alone."""
     observe: Callable[[str, Entry], None] = lambda run_id, entry: None
-    """Told of every entry of every run of this process, for tracing."""
+    """Called with every entry of every run of this process, for tracing."""
     prepare: Callable[[], Awaitable[None]] | None = None
     """Awaited before a run is settled: finds out what can be had here only by trying."""
     closing: Callable[[], Awaitable[None]] | None = None
@@ -81,7 +81,7 @@ class EngineSetup:
     people: People = field(default_factory=OneProgram)
     """Who acts through this process, and through those that ask something of its runs."""
     of_program: bool = False
-    """True where a program gives worker, judge and validators: elsewhere its runs can't go on."""
+    """True if a program gives worker, judge and validators: elsewhere its runs can't go on."""
     unwritable: str | None = None
     """Why nothing can be put on record, and what to do about it: then runs can be read, and nothing else."""
     rooms: Rooms | None = None

@@ -1,5 +1,5 @@
-"""What a run did and does, step by step, for whoever follows it: made of its entries, of what its worker streams right
-now, and of its files. It works for the runs of any process, and puts nothing on record."""
+"""The steps of a run, for whoever follows it: made from its entries, from what its worker is streaming, and from its
+files. It works for the runs of any process, and records nothing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FileSource(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Edit:
     """One edit whose diff is to be worked out: by `step`, of `path`, from the tree `base` on. `made` gives the new text
-    from the old one, None where that can't be told; then `tree` says it, which was kept soon after, or the file."""
+    from the old one, None if that can't be told; then `tree` says it, which was kept soon after, or the file."""
 
     step: str
     path: str
@@ -101,10 +101,10 @@ class Steps:
         self._unmade: dict[str, tuple[float, str]] = {}
         """Changes of files that are no steps yet: when, and by whom."""
         self._by_tool: set[str] = set()
-        """The files that tools edited in the present turn."""
+        """The files that tools edited in the current turn."""
         self._judge: str | None = None
         self._says_steps = True
-        """False where the agent's calls are on record one by one."""
+        """False if the agent's calls are on record one by one."""
 
     def since(self, after: int) -> RunSteps:
         """See `engine.api.Runs.steps`."""
@@ -130,7 +130,7 @@ class Steps:
 
     @property
     def edited(self) -> bool:
-        """True where there are edits whose diffs are to be worked out."""
+        """True if there are edits whose diffs are to be worked out."""
         return bool(self._edits)
 
     async def work_out(self, files: FileSource, *, live: bool) -> None:
@@ -146,13 +146,13 @@ class Steps:
                 before = await self._text(edit.base, edit.path, files, known=True)
                 after = edit.made(before) if edit.made is not None else None
                 if after is None and latest[edit.path] != at:
-                    raise ValueError("the file holds something else by now")
+                    raise ValueError("the file contains something else by now")
                 if after is None and edit.tree is not None:
                     after = await self._text(edit.tree, edit.path, files)
                 elif after is None and live:
                     after = await asyncio.to_thread(self._on_disk, edit.path)
                 elif after is None:
-                    raise ValueError("the file may hold something else by now")
+                    raise ValueError("the file may contain something else by now")
             except (DoneWhenError, OSError, ValueError):
                 self._texts.pop(edit.path, None)
                 self._name(edit)
@@ -163,20 +163,20 @@ class Steps:
             self._unmade.pop(edit.step, None)
 
     def _name(self, edit: _Edit) -> None:
-        """An edit of which nobody can tell any more what it changed. What a tool edited is a step already."""
+        """An edit whose change can no longer be determined. What a tool edited is a step already."""
         at, by = self._unmade.pop(edit.step, (0.0, ""))
         if by and edit.path not in self._by_tool:
             self._put(edit.step, at, "edits", f"{'you ' if by == 'person' else ''}edited {edit.path}", path=edit.path)
 
     async def _text(self, tree: str | None, path: str, files: FileSource, *, known: bool = False) -> str | None:
-        """What a file holds in a tree, or as it was last `known`. Raises ValueError where that is no text to show."""
+        """What a file holds in a tree, or as it was last `known`. Raises ValueError if that is not text to show."""
         if known and path in self._texts:
             return self._texts[path]
         if tree is None:
             raise ValueError("nobody kept the files from before")
         data = await files.file_at(tree, path)
         if data is not None and (len(data) > LARGEST_FILE or b"\0" in data):
-            raise ValueError("it is not a text to be shown")
+            raise ValueError("it is not text, so it can't be shown")
         return None if data is None else _plain_lines(data.decode("utf-8"))
 
     def _on_disk(self, path: str) -> str | None:
@@ -461,7 +461,7 @@ class Steps:
 
 
 def _arguments(call: ToolCall | None) -> Mapping[str, Any]:
-    """What a model sent with a call; nothing where that is no object."""
+    """What a model sent with a call; nothing where that is not an object."""
     try:
         given: Any = json.loads(call.arguments) if call is not None else {}
     except (ValueError, RecursionError):

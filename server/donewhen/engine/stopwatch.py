@@ -5,7 +5,7 @@ from __future__ import annotations
 from donewhen.ports import Clock
 
 GAP = 2.0
-"""Seconds between two looks of which more doesn't count: the process, or the whole machine, stood still meanwhile."""
+"""The most seconds that count between two looks: in a longer gap the process, or the whole machine, was suspended."""
 
 
 class Stopwatch:

@@ -1,4 +1,4 @@
-"""Ending tasks."""
+"""Ends tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ AGAIN = 0.2
 
 
 def came_of(step: asyncio.Task[T]) -> T:
-    """What a task returned or raised. One that nobody here cancelled, and that ended as if it was, has failed."""
+    """Returns or raises what a task did. A task that ended as cancelled although nobody here cancelled it has
+    failed."""
     if step.cancelled():
         raise RuntimeError("it ended as if it had been cancelled, but nobody cancelled it")
     error = step.exception()

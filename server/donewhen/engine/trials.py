@@ -61,13 +61,13 @@ MAX_PLACES = 50
 """Failing tests of a trial that are pointed at one by one."""
 _SPECIAL = {
     "asks": "asks whether a test runs",
-    "names": "names a file of the tests",
-    "copied": "may hold special cases for the tests",
+    "names": "names a test file",
+    "copied": "may contain special cases for the tests",
 }
 
 
 async def try_checks(run: ActiveRun) -> None:
-    """All trials of the present revision. Cut off, or where files change meanwhile, they don't count."""
+    """All trials of the current revision. Cut off, or where files change meanwhile, they don't count."""
     state, rooms = run.state, run.parts.rooms
     base = state.first_checkpoint
     assert base is not None  # `proof.trials_due`
@@ -100,7 +100,7 @@ def _no_room(run: ActiveRun, name: str) -> IntegrityFinding:
 
 
 def _hidden(run: ActiveRun, name: str, kind: FindingKind, what: str, command: str) -> IntegrityFinding:
-    """What is told of a held-out check: its name, never its command."""
+    """What is said about a held-out check: its name, never its command."""
     message = _sentence(run.parts.mask(f"“{name}”: a check that is held out from the worker {what}"))
     fact = hashlib.sha256(command.encode()).hexdigest()
     return IntegrityFinding(f"held_out:{name}", kind, run.state.goal.path or "", 0, message, fact)
@@ -135,7 +135,7 @@ class _Tree:
         return tuple(path for path, one in self.parts.items() if one.proof and path in self.freed)
 
     def names_what_came(self, command: str) -> bool:
-        """True where a command names tests that came, and none that stood there at the start."""
+        """True if a command names tests that came, and none that stood there at the start."""
         named = targets(command)
         stood = (
             path for path in named & self.stood if has_role(path, "test", "inline") or has_role(f"{path}/", "test")
@@ -144,14 +144,16 @@ class _Tree:
 
 
 def _unreadable(run: ActiveRun, error: WorkspaceError) -> IntegrityFinding:
-    """The tree of the start can't be read: nothing is known of what changed, so a person is asked."""
-    message = _sentence(run.parts.mask(f"nothing could be tried, for the start can't be compared with: {error}"))
+    """The tree of the start can't be read, so nothing is known about what changed, and a person is asked."""
+    message = _sentence(
+        run.parts.mask(f"nothing could be tried, because nothing can be compared with the start: {error}")
+    )
     return IntegrityFinding("not_tried:", "not_tried", run.state.goal.path or "", 0, message, run.state.revision)
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What the trials of a check came to."""
+    """The outcome of the trials of a check."""
 
     check: Check
     found: Conclusion
@@ -443,7 +445,7 @@ class _Trials:
 
     async def _held(self, name: str, command: str | None, tree: _Tree) -> IntegrityFinding | None:
         if command is None:
-            return _hidden(self._run, name, "not_tried", "is not in the settings any more", "")
+            return _hidden(self._run, name, "not_tried", "is no longer in the settings", "")
         check = Check.of(command)
         trial = await self._try(check, "held_out", tree, None)
         if not trial.passed and trial.result is not None:

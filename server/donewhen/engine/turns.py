@@ -46,7 +46,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
     await run.append(TurnStarted(iteration, checkpoint))
     finished = False
     try:
-        # What the person did while nobody watched is this turn.
+        # What the person did while nobody was watching belongs to this turn.
         result: TurnResult | None = TurnResult(usage=Usage(), summary="edited before the run went on")
         if not edited:
             result = await turn_result(run, worker, turn, resuming, suspended=suspended)
@@ -114,7 +114,7 @@ def _why(run: ActiveRun) -> str:
 
 
 async def keep_tree(run: ActiveRun) -> str | None:
-    """Keeps the tree as it is now: the files after the iteration that just ended. None where that can't be done,
+    """Keeps the tree as it is now: the files after the iteration that just ended. None if that can't be done,
     which a warning tells."""
     revision = run.state.revision
     if run.checkpointed is not None and run.checkpointed[0] == revision:

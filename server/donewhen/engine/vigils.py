@@ -1,4 +1,4 @@
-"""Keeps an eye on results whose runs are over: one watcher per folder, and nothing done while nothing happens."""
+"""Watches the results of runs that are over: one watcher per folder, and no work while nothing happens."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Vigils:
         self._kept: dict[str, _Vigil] = {}
 
     def present(self, state: RunState) -> Present | None:
-        """What is known of the workspace for this run; None where it isn't watched, or was not looked at yet."""
+        """What is known of the workspace for this run; None if it isn't watched, or was not looked at yet."""
         vigil = self._kept.get(state.run_id)
         return vigil.present if vigil is not None and vigil.revision == state.revision else None
 
@@ -115,7 +115,7 @@ class Vigils:
             await asyncio.sleep(LOOKS_AGAIN)
 
     async def _acted(self, run_id: str, vigil: _Vigil) -> bool:
-        """True where files changed meanwhile that it did not look at."""
+        """True if files changed meanwhile that it did not look at."""
         before = (await vigil.workspace.current()).revision
         vigil.acting = asyncio.ensure_future(self._act(run_id, vigil.workspace))
         try:

@@ -1,4 +1,4 @@
-"""Looking at the workspace while something else goes on."""
+"""Watching the workspace while a step runs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ async def amend(run: ActiveRun, path: str) -> None:
     except GoalFileError as error:
         if not goal_file_gone(run):
             await run.append(
-                Warned("goal_file", f"the goal file can't be used, the run goes on with the goal it has: {error}")
+                Warned(
+                    "goal_file",
+                    (f"the goal file can't be used, so the run continues with the goal that it has: {error}"),
+                )
             )
         else:
             await _follow_renamed(run)
@@ -85,7 +88,7 @@ async def take_accepted_goal(run: ActiveRun) -> None:
 
 
 def goal_file_gone(run: ActiveRun) -> bool:
-    """True where the goal file, as the workspace was last looked at, isn't there any more."""
+    """True if the goal file, as the workspace was last looked at, is gone."""
     path = run.state.goal.path
     return path is not None and run.state.mode == "pursue" and run.parts.workspace.digest(path) is None
 
@@ -118,7 +121,7 @@ def _same_goal_in(run: ActiveRun, path: str) -> Goal | None:
 
 
 def same_goal(state: RunState, goal: Goal) -> bool:
-    """True where a goal file says what the run pursues, whatever boxes are ticked in it."""
+    """True if a goal file says what the run pursues, whatever boxes are ticked in it."""
     if takes_judge(state, goal):
         return False
     return goal == state.goal or (goal.requirements == state.goal.requirements and _same_text(state, goal))

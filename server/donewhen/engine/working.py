@@ -1,4 +1,4 @@
-"""The worker at work in one turn, with the plugins that guide, refine or halt it."""
+"""The worker's work in one turn, with the plugins that guide, refine or halt it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_RESPONSE = 60_000
 async def turn_result(
     run: ActiveRun, worker: Worker, turn: Turn, resuming: Resuming | None, *, suspended: bool
 ) -> TurnResult | None:
-    """What the worker and the plugins made of the turn; None where it was halted. A suspended turn goes on where it
+    """What the worker and the plugins made of the turn; None if it was halted. A suspended turn goes on where it
     stood."""
     stage = resuming.halt.stage if resuming is not None else "turn" if suspended else None
     result = resuming.halt.result if resuming is not None and stage == "after_turn" else None
@@ -88,7 +88,7 @@ def _again(turn: Turn, refine: Refine, number: int) -> Turn:
 
 
 def _joined(first: TurnResult, then: TurnResult) -> TurnResult:
-    """One turn's result: the last word counts, what was done and spent adds up."""
+    """One turn's result: the last response counts; steps and costs add up."""
     return replace(then, usage=first.usage + then.usage, steps=(*first.steps, *then.steps))
 
 
@@ -104,7 +104,7 @@ async def _worked(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult | No
         failed = TurnResult(Claim(), usage, error=error, summary=f"failed: {error}", final=failure.final)
         return masked(failed, mask)
     except OverBudget as reached:
-        # What it did so far is audited: it may be enough.
+        # What it has done so far is audited, since it may be enough.
         return TurnResult(usage=_unsaid(run), summary=f"stopped: {reached}")
     except Halt as halt:
         await run.look("person" if worker.waits_for_person else "worker", everywhere=not worker.waits_for_person)

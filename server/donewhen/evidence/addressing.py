@@ -1,5 +1,5 @@
-"""Looks for text that addresses the judge where the judge may meet it: in the files that requirements name and
-those that changed, in their names, in tests' names and messages, and in what checks and commands printed.
+"""Looks for text that addresses the judge wherever the judge may come across it: in the files that requirements
+name and those that changed, in their names, in tests' names and messages, and in what checks and commands printed.
 
 What is read is bounded, and kept by its content: an unchanged workspace is read once.
 """
@@ -25,7 +25,7 @@ from donewhen.regular import read_bytes
 
 MOST = 60
 """Facts in all."""
-_FILES, _BYTES = 2_000, 8_000_000  # that one audit reads anew
+_FILES, _BYTES = 2_000, 8_000_000  # that one audit reads again
 _HALF = 200_000  # bytes: of what is larger than twice that, the head and the tail
 _SEARCHED_FILES, _SEARCHED_BYTES = 2_000, 20_000_000
 _KEPT = 500
@@ -34,7 +34,7 @@ _NUMBERED = re.compile(r"^(?:[^\s:][^:\n]{0,200}:\d+[:-]|\s*\d+[\s|:→]\s?|[+>|
 
 @dataclass(frozen=True, slots=True)
 class _Printed:
-    """What was printed, by what. `path` and `line` say where, as far as it is known."""
+    """What was printed, and by what. `path` and `line` say where, if that is known."""
 
     source: str
     text: str
@@ -44,7 +44,7 @@ class _Printed:
 
 class Addressing:
     """The facts of one workspace folder. `since` is the checkpoint before the worker's first turn: what stood there is
-    told apart from what came since. One audit reads at most `files` files of `size` characters in all anew; the next
+    told apart from what came since. One audit reads at most `files` files of `size` characters in all afresh; the next
     one goes on there."""
 
     def __init__(self, files: int = _FILES, size: int = _BYTES) -> None:
@@ -62,7 +62,7 @@ class Addressing:
         since: str | None,
         commands: Sequence[ObservedCommand],
     ) -> tuple[AddressingFact, ...]:
-        """At most MOST. A text that stands in a file is not told again for each output that shows it."""
+        """At most MOST. A text in a file is not reported again for each output that shows it."""
         changed = frozenset(await workspace.changed_between(since, None)) if since is not None else frozenset[str]()
         paths = [p for p in _paths(goal, workspace, changed) if p != goal.path]
         digests = {path: workspace.digest(path) or "" for path in paths}
@@ -91,7 +91,7 @@ class Addressing:
                 text = _text(root / path)
                 left, size = left - 1, size - len(text)
                 known = self._files[path] = (digest, addressed(text))
-                time.sleep(0)  # lets the event loop's thread in
+                time.sleep(0)  # lets the event loop's thread run
             facts += [AddressingFact(path, *one) for one in known[1]]
         return facts
 
@@ -127,7 +127,7 @@ class Addressing:
         return self._texts[key]
 
     async def _stood_there(self, raw: str, workspace: Workspace, since: str, changed: frozenset[str]) -> bool:
-        """Whether a file had that line before the run began: printing it is nobody's doing."""
+        """Whether a file had that line before the run began: then nobody in this run is responsible for printing it."""
         line = _NUMBERED.sub("", raw).strip()
         if line in self._standing:
             return True
@@ -142,7 +142,7 @@ class Addressing:
 
 
 def _paths(goal: Goal, workspace: Workspace, changed: frozenset[str]) -> Iterable[str]:
-    """What requirements name comes first: the judge is shown that."""
+    """What requirements name comes first, because the judge is shown it."""
     globs = [glob for requirement in goal.requirements for glob in requirement.files]
     named = workspace.files(globs) if globs else ()
     present = (path for path in sorted(changed) if workspace.digest(path) is not None)
@@ -152,7 +152,7 @@ def _paths(goal: Goal, workspace: Workspace, changed: frozenset[str]) -> Iterabl
 async def _dated(
     fact: AddressingFact, workspace: Workspace, since: str | None, changed: frozenset[str]
 ) -> AddressingFact:
-    """With the reason why it is nobody's doing in this run, where that is so."""
+    """With the reason why nobody in this run is responsible for it, if that is so."""
     if since is None:
         return fact
     if fact.path not in changed:
@@ -195,7 +195,7 @@ def _text(path: Path) -> str:
 
 
 def _decoded(content: bytes) -> str:
-    """Empty for what is no text. What is left out of the middle of a long one counts its lines."""
+    """Empty for what is not text. What is left out of the middle of a long one counts its lines."""
     if b"\0" in content[:8192]:
         return ""
     if len(content) > 2 * _HALF:

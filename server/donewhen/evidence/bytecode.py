@@ -1,9 +1,9 @@
-"""Keeps Python's bytecode honest.
+"""Makes sure that checks run the code that they are about, not other bytecode.
 
-Bytecode that no check wrote was written by somebody else: a worker knows the folder as well as Python does. And
-Python takes bytecode for current if the source has the size and the second of modification that it had. An edit within
-that second, or one whose time was set back, would be tested as the code that it replaced. The time of a file's last
-change of any kind (ctime) can't be set back, so it decides here.
+Bytecode that no check wrote was written by somebody else: a worker knows the folder as well as Python does. Python also
+considers bytecode current if the source still has the same size and the same second of modification. After an edit
+within that second, or one whose time was set back, the old code would be tested. The time of a file's last change of
+any kind (ctime) can't be set back, so it decides here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Bytecode:
 
     @contextlib.contextmanager
     def check(self) -> Generator[None]:
-        """While a check is being made ready and runs: what appears in the cache meanwhile is not taken away by
+        """While a check is being prepared and runs: what appears in the cache meanwhile is not taken away by
         checks beside it. What is there when none runs, and no check left it, is."""
         self._cache.enter()
         try:
@@ -84,7 +84,7 @@ class _Cache:
             self._running -= 1
 
     def sweep(self) -> None:
-        """Once for checks side by side: by the first of them, before any of them starts."""
+        """Called once for checks that run side by side: by the first of them, before any of them starts."""
         with self._lock:
             if self._due:
                 self._delete_foreign()
@@ -117,7 +117,7 @@ def _cache_at(prefix: Path) -> _Cache:
 
 
 def _files(folder: str, passed_over: frozenset[str] = frozenset()) -> Iterator[tuple[str, Signature]]:
-    """Everything that is no folder, links to folders too, with what tells whether it was touched."""
+    """Everything that is not a folder, links to folders too, with what tells whether it was touched."""
     for entry in _entries(folder):
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in passed_over:

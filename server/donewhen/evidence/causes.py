@@ -1,4 +1,4 @@
-"""What a failed check says in its output, and what helps where the cause is a known one."""
+"""What a failed check says in its output, and what helps if the cause is known."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOISE = re.compile(
 
 
 def telling_line(output: str, *, errors_only: bool = False) -> str:
-    """The last line that says that something is wrong, else the last line; empty where there is none."""
+    """The last line that says that something is wrong, else the last line; empty if there is none."""
     lines = [line.strip() for line in output.splitlines()[-400:]]
     lines = [line for line in lines if not _NOISE.fullmatch(line)]
     wrong = next(
@@ -39,7 +39,7 @@ _CAUSES = tuple(
 
 
 def hint_for(output: str, command: str) -> str:
-    """What helps against the first cause that is known, as a clause; empty where none is."""
+    """What helps against the first known cause, as a clause; empty if no cause is known."""
     for cause in _CAUSES:
         match = multiline(cause.says).search(output)
         if match is None:
@@ -51,5 +51,5 @@ def hint_for(output: str, command: str) -> str:
 
 
 NOTHING_COLLECTED = (
-    "no test is found there: look at the paths, at `-k` and `-m`, and at what the configuration collects"
+    "no test was found there: look at the paths, at `-k` and `-m`, and at what the configuration collects"
 )

@@ -15,7 +15,7 @@ _SAYS_SO = re.compile(rf"^\W*(?:(?:warning|error|info|note|go)\W+)*(?P<said>{_SA
 
 
 def checked_nothing(output: str, parts: Sequence[Segment], totals: TestTotals | None) -> str | None:
-    """The line in which a linter says so; None where none does. Where tests ran, it counts only if the command line
+    """The line in which a linter says so; None if none does. Where tests ran, it counts only if the command line
     names a linter: a test may print anything."""
     linter = any(part.tool and part.tool[0] in LINTERS for part in parts)
     if totals is not None and totals.executed and not linter:

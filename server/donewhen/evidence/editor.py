@@ -1,4 +1,4 @@
-"""What the editor itself complains about, as far as a client forwards it."""
+"""The editor's own diagnostics, as far as a client forwards them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from donewhen.ports import EditorView
 
 
 class EditorDiagnostics:
-    """Makes reports of what the editor shows at that moment; `look` gives None where no client forwards anything."""
+    """Makes reports of what the editor shows at that moment; `look` gives None if no client forwards anything."""
 
     def __init__(self, look: Callable[[], EditorView | None] = lambda: None) -> None:
         self._look = look

@@ -1,4 +1,4 @@
-"""What checks run in: the programs that their words resolve to, and what would run inside of those unasked."""
+"""What checks run in: the programs that their words resolve to, and what those would run unasked."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Signature = tuple[int, int, int, int]
 
 
 class Environment:
-    """Looks at disk, where the revision doesn't reach; contents are read again only where stat says so."""
+    """Looks at files that the revision doesn't cover; contents are read again only if stat says that they changed."""
 
     def __init__(self) -> None:
         self._digests: dict[str, tuple[Signature, str]] = {}
@@ -74,7 +74,7 @@ class Environment:
                     continue
                 place = (name, command.folder, command.nested)
                 if place not in places:
-                    # Scripts of a package find what is installed beside it before anything else.
+                    # Package scripts find what is installed beside the package before anything else.
                     beside = f"{_BESIDE}/{name}" if command.nested and "/" not in name else name
                     found_beside = which(beside, root, command.folder, environment)
                     places[place] = found_beside or which(name, root, command.folder, environment)
@@ -151,7 +151,7 @@ class Environment:
                 yield FileFact(_shown(root, package), self._folder_digest(package))
 
     def _plugins_in(self, root: Path, packages: Path) -> Iterator[FileFact]:
-        """Distributions that pytest loads by itself, by what they announce: another version of one is no change."""
+        """Distributions that pytest loads by itself, by what they announce: another version of one is not a change."""
         for entry in _listed(packages):
             if entry.name.endswith((".dist-info", ".egg-info")) and entry.is_dir():
                 announced = self._announced(Path(entry.path) / "entry_points.txt")
@@ -246,7 +246,7 @@ def _installed(word: str) -> bool:
 
 
 def _shown(root: Path, path: Path) -> str:
-    """Relative to the workspace where it is inside of it, else absolute; posix."""
+    """Relative to the workspace where it is inside it, else absolute; posix."""
     try:
         return Path(os.path.normpath(path)).relative_to(root).as_posix()
     except ValueError:

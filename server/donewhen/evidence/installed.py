@@ -1,4 +1,4 @@
-"""Tells "not installed here" from "failed", and says how to get it."""
+"""Distinguishes "not installed here" from "failed", and says how to install what is missing."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _MODULES = frozenset(name for name, how in _HOW.items() if "pip install" in how)
 def not_installed(
     output: str, exit_code: int | None, parts: Sequence[Segment], which: Callable[[str], str | None]
 ) -> str | None:
-    """What is missing and how to get it; None where nothing is known to be missing.
+    """What is missing and how to get it; None if nothing is known to be missing.
 
-    A file of the workspace that is missing (`./check.sh`) is no program to install.
+    A file of the workspace that is missing (`./check.sh`) is not a program to install.
     """
     return _program(output, exit_code, parts, which) or _module(output, parts)
 
@@ -40,7 +40,7 @@ def _program(
     for name in (match["name"].strip() for pattern in _NOT_FOUND for match in pattern.finditer(output)):
         if "/" in name or which(name) is not None:
             continue
-        # After `missing || other`, the other one is what counts.
+        # In `missing || other`, only the other one counts.
         needed = any(name in part.words and part.then != "||" for part in parts)
         if needed or exit_code == 127:
             return f"`{name}` is not installed here: {how_to_get(name)}"

@@ -1,4 +1,4 @@
-"""JUnit XML reports: pytest's two families, and what other runners make of the format."""
+"""JUnit XML reports: pytest's two families, and the variants of other runners."""
 
 from __future__ import annotations
 
@@ -28,13 +28,11 @@ class BrokenReport(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The tests of one report, and the places that its failures name. Each test has the name that its runner knows it
-    by, and no other test of the report has the same.
-
-    `least` and `most` are how many its runner may say that there are: pytest counts a test that passed and failed in
-    its teardown once or twice, as its version has it. `miscounted` says where the report itself declares another
-    number than it holds; `extra` is how many more, where that is all: pytest 9 counts each subtest that passed, and has
-    no element for it. `runner` is the name that it gives its maker.
+    """The tests of one report, and the places that its failures name. Each test has the name by which its runner knows
+    it, unique in the report. `least` and `most` bound how many tests the runner may claim: pytest counts a test that
+    passed and failed in its teardown once or twice, as its version has it. `miscounted` says where the report declares
+    a different number from the one that it contains; `extra` is how many more, where that is all: pytest 9 counts each
+    subtest that passed, and has no element for it. `runner` is the name that it gives for the runner.
     """
 
     tests: tuple[TestCase, ...]
@@ -104,7 +102,7 @@ def _cases(root: ElementTree.Element) -> Iterator[ElementTree.Element]:
 
 
 def _range(suite: ElementTree.Element) -> tuple[int, int]:
-    """How many tests a runner may say that there are in a suite, at least and at most."""
+    """The fewest and the most tests that a runner may claim for a suite."""
     seen: set[tuple[str, str, str]] = set()
     least = most = 0
     for case in _cases(suite):
@@ -124,7 +122,7 @@ def _teardown_only(case: ElementTree.Element) -> bool:
 
 
 def _miscounted(root: ElementTree.Element) -> tuple[str, int]:
-    """Where a suite declares other numbers than it holds, and how many more; empty where none does."""
+    """Where a suite declares different numbers from those that it contains, and how many more; empty if none does."""
     counted_more = ("", 0)
     for suite in root.iter():
         if _local(suite) not in ("testsuites", "testsuite"):
@@ -134,13 +132,13 @@ def _miscounted(root: ElementTree.Element) -> tuple[str, int]:
         children = Counter(_local(child) for child in suite)
         direct = (children["testcase"], children["testcase"] + children["testsuite"])  # as mocha and node count
         if declared is not None and not least <= declared <= most and declared not in direct:
-            wrong = f"it says that it holds {counted(declared, 'test')}, and holds {least}"
+            wrong = f"it declares {counted(declared, 'test')}, but contains {least}"
             if declared < least:
                 return wrong, 0
             counted_more = (wrong, declared - most)
         failed = (_number(suite.get("failures")) or 0) + (_number(suite.get("errors")) or 0)
         if failed and all(_outcome(case)[0] in ("passed", "skipped") for case in _cases(suite)):
-            return f"it says that it holds {counted(failed, 'failed test')}, and holds none", 0
+            return f"it declares {counted(failed, 'failed test')}, but contains none", 0
     return counted_more
 
 

@@ -22,14 +22,14 @@ def read_line(command: str) -> tuple[Segment, ...]:
 
 
 _CARRIERS = frozenset(("tox", "nox", "npm", "pnpm", "yarn", "bun", "hatch", "rye", "just", "task", "make", "gmake"))
-"""They print what the runners print that they start, and nothing like it of their own."""
+"""They print what the runners that they start print, and nothing similar of their own."""
 _SILENT = frozenset(
     {"cd", "export", "set", "unset", "source", ".", "ulimit", "umask", "mkdir", "rm", "true", "false", "sleep", "exit",
      "return", "wait", "test", "[", "[[", ":", "for", "case", "pushd", "popd", "trap", "local", "declare", "touch"}
 )  # fmt: skip
 """Words that print nothing of their own."""
 _FILTERS = frozenset({"tail", "head", "tee", "cat", "grep", "egrep", "sed", "less", "tr"})
-"""What is fed to them comes out of them. Without that they print files."""
+"""They print their input. Without input they print files."""
 _READERS = frozenset({"cat", "sed", "awk", "head", "tail", "less", "more", "bat", "type"})
 _PRINTERS = _READERS | {"echo", "printf", "grep", "egrep", "rg", "ag", "jq", "xq", "yq", "diff", "git", "curl", "wget"}
 """They print what a person or a file says: a claim, where it reads like a runner's totals."""

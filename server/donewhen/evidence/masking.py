@@ -1,4 +1,4 @@
-"""Secrets out of whatever is stored, shown or sent."""
+"""Removes secrets from whatever is stored, shown or sent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SIGNS = (
     "PRIVATE KEY", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "ASIA", "xox",
     "AIza", "npm_", "npm-", "pypi_", "pypi-", "hf_", "hf-", "eyJ",
 )  # fmt: skip
-"""What a text that `_SHAPES` finds something in holds."""
+"""What a text contains if `_SHAPES` can find anything in it."""
 _BEARER = re.compile(r"\b(Bearer|Basic)(\s+)[A-Za-z0-9._~+/-]{12,}=*", re.IGNORECASE)
 _URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,200}:)[^\s/@]{1,500}(@)", re.IGNORECASE)
 
@@ -63,7 +63,7 @@ class Masker:
     def mask(self, text: str) -> str:
         if self._values is not None:
             text = self._values.sub(MASK, text)
-        # Most text holds nothing of the kind: that is told far sooner than by the expressions.
+        # Most text contains nothing of the kind, which this test finds out much faster than the expressions.
         if any(sign in text for sign in _SIGNS):
             text = _SHAPES.sub(MASK, text)
         if "earer" in text or "asic" in text or "EARER" in text or "ASIC" in text:

@@ -1,4 +1,4 @@
-"""What a finished process proves: pure, and the only place where a check's outcome is decided."""
+"""What a finished process proves: pure, and the only place that decides a check's outcome."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Observed:
     "there was no test". `printed_failures` counts the failed tests that runs printed whose report a later run of the
     same command line has overwritten. `checked_nothing` is the line in which a linter says that it had no file.
     `printed_by` are the forms of the runners whose output it is where no runner was named or reported. `miscounted`
-    says that the report holds another number of tests than its runner counted. `located`: it names places, which say
-    what failed.
+    says that the report contains a different number of tests from the one that its runner counted. `located`: it names
+    places, which say what failed.
     """
 
     process: ProcessResult
@@ -97,10 +97,10 @@ def _by_exit(seen: Observed) -> Decision:
         return Outcome.NO_REPORT, broken
     if seen.printed_by:
         whose = " and ".join(seen.printed_by)
-        unknown = "has no totals that count: whether any test ran is not known"
+        unknown = "has no totals that count, so it is not known whether any test ran"
         return Outcome.NO_REPORT, f"its output is that of a test runner ({whose}) and {unknown}"
     if seen.test_run:
-        return Outcome.NO_REPORT, "it gave no test report and no totals: whether any test ran is not known"
+        return Outcome.NO_REPORT, "it gave no test report and no totals, so it is not known whether any test ran"
     return Outcome.PASSED, _exit(seen)
 
 
@@ -128,7 +128,7 @@ def _passes(totals: TestTotals) -> str:
 
 
 def _failures(seen: Observed, totals: TestTotals) -> str:
-    """How many; which, where nothing else will be said of them."""
+    """How many; and which, if nothing else is said about them."""
     failed = [test for test in seen.tests if test.outcome in ("failed", "error")]
     files = sum(test.message.startswith(COLLECTION) for test in failed)
     parts = [f"{totals.failed - files} of {counted(totals.executed - files, 'test')} failed"]

@@ -1,4 +1,5 @@
-"""Reads what the proof rests on beside the files that trials divide, and text that addresses the judge."""
+"""Reads what the proof rests on apart from the files that trials divide, and text that addresses the judge (A10,
+A11)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from donewhen.regular import read_text
 
-# In pytest's own order; the first that is one decides.
+# In pytest's own order; the first that applies decides.
 _SECTIONS = (
     ("pytest.ini", "pytest"),
     (".pytest.ini", "pytest"),
@@ -20,7 +20,7 @@ _SECTIONS = (
 
 
 def configured_options(root: Path) -> str:
-    """`addopts` of pytest's configuration; empty where there is none, or where it can't be read."""
+    """`addopts` of pytest's configuration; empty if there is none, or where it can't be read."""
     for name, section in _SECTIONS:
         try:
             text = read_text(root / name)

@@ -36,8 +36,8 @@ Signature = tuple[int, int, int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Where a run may write reports: `ours`, which nobody else knows, and those that the user asked for, with what
-    stood there before the run. `asked`: runners were asked for ours, or for theirs already."""
+    """Where a run may write reports: `ours`, which nobody else knows, and those that the user asked for, with what was
+    there before the run. `asked`: runners were asked for ours, or for theirs already."""
 
     ours: Path
     asked: bool
@@ -137,7 +137,7 @@ def _configured(root: Path, variables: Mapping[str, str]) -> list[str]:
 
 
 def _first_new(candidates: Sequence[tuple[Path, Signature]]) -> Path | None:
-    """One whose file is not the one that stood there before."""
+    """A report whose file is not the one from before the run."""
     for path, before in candidates:
         now = _signature(path)
         if now is not None and now != before:

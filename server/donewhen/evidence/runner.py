@@ -187,7 +187,7 @@ class CommandChecker:
 
     def _totals(self, report: Report | None, output: str, plan: _Plan) -> TestTotals | None:
         if report is None:
-            # Where a check has written reports, what it prints instead is no proof.
+            # Where a check has written reports, what it prints instead is not proof.
             return plan.runs.totals(output) if plan.check.id not in self._reporting or plan.runs.forms else None
         outcomes = [test.outcome for test in report.tests]
         failed = outcomes.count("failed") + outcomes.count("error")
@@ -270,7 +270,7 @@ def _miscounted(report: Report | None, output: str) -> str:
     else:  # what others skip is not always in their reports
         told, wrong = printed.executed, sum(test.outcome != "skipped" for test in report.tests)
         fine = told == wrong
-    return "" if fine else f"its runner printed {counted(told, 'test')}, and it holds {wrong}"
+    return "" if fine else f"its runner printed {counted(told, 'test')}, but it contains {wrong}"
 
 
 def _overwritten_failures(report: Report | None, output: str, plan: _Plan) -> int:
@@ -308,7 +308,7 @@ def _problems(report: Report | None, output: str, plan: _Plan) -> tuple[Problem,
 
 
 def _sarif_problems(output: str, plan: _Plan) -> tuple[Problem, ...]:
-    """Of the SARIF log that the command wrote, or that its output is."""
+    """From the SARIF log that the command wrote or printed."""
     path = plan.reports.written_sarif()
     if path is not None:
         with contextlib.suppress(OSError):

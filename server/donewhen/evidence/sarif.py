@@ -13,7 +13,7 @@ _SEVERITY: dict[str, Severity] = {"error": "error", "warning": "warning", "note"
 
 
 def read_sarif(text: str, places: Places) -> tuple[Problem, ...] | None:
-    """The results that have a place in the workspace; None where the text is not SARIF."""
+    """The results that have a place in the workspace; None if the text is not SARIF."""
     try:
         log: Any = json.loads(text)
     except ValueError:
@@ -21,7 +21,7 @@ def read_sarif(text: str, places: Places) -> tuple[Problem, ...] | None:
     try:
         return tuple(_results(log, places))
     except (AttributeError, KeyError, TypeError, ValueError):
-        return None  # JSON, but of another shape
+        return None  # JSON, but of a different shape
 
 
 def _results(log: Any, places: Places) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Places in stack traces: of all the frames, those in the workspace's own code."""
+"""Places in stack traces: only the frames in the workspace's own code."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from donewhen.core.goal import Goal
 from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.tasks import Task, tasks_of, text_of
 
-_DEEPEST = 5  # a target that runs a script that runs a target ...: no honest project nests further
+_DEEPEST = 5  # a target that runs a script that runs a target ...: no honest project nests deeper
 _MOST = 500  # commands of one check
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "source", "."})
 _SHELL_SCRIPT = re.compile(r".*\.(?:sh|bash|zsh)")
@@ -34,7 +34,7 @@ class Command:
 
 
 def started_commands(root: Path, goal: Goal) -> tuple[Command, ...]:
-    """One level after the other. Reads small files of the workspace only."""
+    """Level by level. Reads only small files of the workspace."""
     found: list[Command] = []
     for check in goal.checks:
         if check.kind == "command":

@@ -1,4 +1,4 @@
-"""What checks run in: the variables, the interpreter, the program (product.md, "What checks run in")."""
+"""The environment that checks run in: variables, interpreter, program (product.md, "What checks run in")."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 from donewhen.evidence.masking import is_sensitive
 from donewhen.regular import read_bytes
 
-_HASHED = 1024 * 1024  # larger programs are told apart by their times: hashing them would hold up the server
+_HASHED = 1024 * 1024  # larger programs are distinguished by their times: hashing them would hold up the server
 _BIN = "Scripts" if os.name == "nt" else "bin"
-# They differ from one terminal to the next and decide nothing.
+# They differ between terminals and have no effect on checks.
 _NOISE_NAMES = (
     "_ PWD OLDPWD SHLVL COLUMNS LINES WINDOWID TERM_SESSION_ID XDG_SESSION_ID SSH_CLIENT SSH_CONNECTION SSH_TTY "
     "SSH_AUTH_SOCK GPG_TTY DISPLAY WAYLAND_DISPLAY STARSHIP_SESSION_KEY TMUX TMUX_PANE STY WINDOW INVOCATION_ID "
@@ -62,7 +62,7 @@ class Surroundings:
         }
         self._select_python(variables)
         variables["PYTHONPYCACHEPREFIX"] = str(self.bytecode)
-        # It keeps the workspace clean, which the line above does too; together they would compile everything anew.
+        # It keeps the workspace clean, which the line above does too; together they would compile everything again.
         variables.pop("PYTHONDONTWRITEBYTECODE", None)
         return variables
 
@@ -90,7 +90,7 @@ class Surroundings:
         return self._own_environment()
 
     def _own_environment(self) -> tuple[Path, str | None] | None:
-        """The environment that the server runs in, where that is the project's: inside of the workspace folder."""
+        """The environment that the server runs in, where that is the project's: inside the workspace folder."""
         home = Path(self._home)
         kind = _kind(home)
         if kind is None or not home.is_relative_to(self._root):
@@ -98,7 +98,7 @@ class Surroundings:
         return (home if kind == "CONDA_PREFIX" and os.name == "nt" else home / _BIN), kind
 
     def which(self, program: str, variables: Mapping[str, str]) -> str | None:
-        """The absolute path of the executable that the shell would start; None where there is none."""
+        """The absolute path of the executable that the shell would start; None if there is none."""
         if not program:
             return None
         if os.sep in program or "/" in program:

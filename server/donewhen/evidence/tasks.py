@@ -29,10 +29,10 @@ Resolver = Callable[[Path, Sequence[str], str], Iterator[Task]]
 
 
 def tasks_of(root: Path, segment: Segment, folder: str) -> Iterator[Task]:
-    """The tasks that a simple command names; none where its program is no task runner."""
+    """The tasks that a simple command names; none where its program is not a task runner."""
     if not segment.tool:
         return
-    # `npm test` is no wrapper, but `npm exec` and `npx` are: then the tool is what they run.
+    # `npm test` is not a wrapper, but `npm exec` and `npx` are: then the tool is what they run.
     for words in (segment.words, segment.tool):
         resolver = _RESOLVERS.get(words[0].rpartition("/")[2]) if words else None
         if resolver is not None:
@@ -103,7 +103,7 @@ def _scripts(text: str) -> Mapping[str, str]:
 
 
 def _lines_of(*names: str) -> Resolver:
-    """Every line of the first of these files that there is: which of them a task runs is not told apart."""
+    """Every line of the first of these files that exists, whichever of the lines a task runs."""
 
     def resolve(root: Path, words: Sequence[str], folder: str) -> Iterator[Task]:
         del words

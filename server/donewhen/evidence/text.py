@@ -1,4 +1,4 @@
-"""What programs print, made plain."""
+"""What programs print, as plain text."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def load_cases(folder: Path | None = None) -> tuple[Case, ...]:
     folder = folder or cases_folder()
     files = sorted(path for path in folder.glob("*.yaml") if path.name != SHARED)
     if not files:
-        raise InvalidGoal(f"there are no cases in {folder}: install donewhen again, or run it from a whole checkout")
+        raise InvalidGoal(f"there are no cases in {folder}: install donewhen again, or run it from a complete checkout")
     shared = _shared(folder / SHARED)
     cases = tuple(case for file in files for case in _cases(file, shared))
     twice = sorted({case.id for case in cases if sum(other.id == case.id for other in cases) > 1})
@@ -190,7 +190,9 @@ def _case(fields: Fields, group: str, bases: Mapping[str, tuple[CaseFile, ...]])
 def _base(fields: Fields, bases: Mapping[str, tuple[CaseFile, ...]]) -> tuple[CaseFile, ...]:
     name = fields.text("base", "")
     if name and name not in bases:
-        raise fields.error(f"there is no workspace {name!r} to be its `base`; known are {', '.join(sorted(bases))}")
+        raise fields.error(
+            f"there is no workspace {name!r} to be its `base`; the known ones are {', '.join(sorted(bases))}"
+        )
     return bases.get(name, ())
 
 

@@ -39,7 +39,7 @@ class Fields:
     def allow(self, known: Sequence[str]) -> None:
         unknown = [key for key in self.values if key not in known]
         if unknown:
-            raise self.error(f"unknown key `{unknown[0]}`; known are {', '.join(known)}")
+            raise self.error(f"unknown key `{unknown[0]}`; the known ones are {', '.join(known)}")
 
     def named(self, name: str) -> Fields:
         return Fields(self.values, f"{self.place}: {name}")
@@ -51,7 +51,7 @@ class Fields:
         yield from self.values.items()
 
     def mapping(self, key: str) -> Fields:
-        """An inner mapping, empty where it is left out."""
+        """An inner mapping, empty if it is left out."""
         return self.within(key, self.values.get(key, {}))
 
     def items_of(self, key: str) -> Sequence[Any]:
@@ -69,7 +69,7 @@ class Fields:
     def texts(self, key: str) -> tuple[str, ...]:
         value: object = self.values.get(key, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in cast("list[object]", value)):
-            raise self.error(f"`{key}` should be a list of texts")
+            raise self.error(f"`{key}` should be a list of strings")
         return tuple(cast("list[str]", value))
 
     def flag(self, key: str) -> bool:

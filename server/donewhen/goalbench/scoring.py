@@ -107,7 +107,7 @@ def _judged(played: Played) -> Row:
 
 
 def mistakes(played: Played) -> tuple[str, ...]:
-    """What is not as the case expects it with its own judge, in words; empty where all is."""
+    """What is not as the case expects it with its own judge, in words; empty if all is."""
     return tuple(_mistakes(played))
 
 

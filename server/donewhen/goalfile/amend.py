@@ -22,7 +22,7 @@ class Edit:
 def add_check(parsed: ParsedGoalFile, requirement: str | None, command: str) -> Edit:
     """A check below the requirement with that id or label (`R2`); without one, a requirement of its own after the last.
 
-    A blank command is left to be filled in. Raises InvalidGoal for a requirement that there isn't.
+    A blank command is left to be filled in. Raises InvalidGoal for a requirement that doesn't exist.
     """
     said = one_line(command)
     if requirement is None:

@@ -104,7 +104,7 @@ def _body(title: str, prose: str, commands: Mapping[str, int], wanted: Sequence[
 
 
 def _ending(end: str, notes: Sequence[str]) -> str:
-    """Comments at the end, which bind nothing and are no part of the objective."""
+    """Comments at the end, which bind nothing and are not part of the objective."""
     # A blank line would not end a comment, `-->` would.
     lines = [_harmless(_plain(note)) for note in notes]
     told = "\n<!-- When this was drafted:\n" + "\n".join(lines) + "\n-->\n" if lines else ""
@@ -133,7 +133,7 @@ def draft_path(root: Path, objective: str) -> Path:
     name = slug(objective)
     numbered = (f"{name}-{number}{GOAL_SUFFIX}" for number in range(2, 10_000))
     for candidate in (GOAL_FILE, f"{name}{GOAL_SUFFIX}", *numbered):
-        # A dangling link is no free name either: writing would follow it.
+        # A dangling link is not a free name either: writing would follow it.
         if not os.path.lexists(root / candidate):
             return root / candidate
     raise InvalidGoal(f"there is no free file name for the goal {name!r}: remove old goal files")

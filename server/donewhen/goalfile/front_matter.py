@@ -206,7 +206,7 @@ def _read(setting: Setting, raw: RawEntry) -> object:
 def _unsure(setting: Setting, value: object, raw: RawEntry, plugged: Callable[[], bool]) -> list[FileProblem]:
     """What can be meant, and may be a mistake. Raises BadValue for a name that nobody can bring."""
     if value == UNLIMITED and setting.unlimited:
-        message = f"`{setting.name}` is unlimited: nothing but you ends it there"
+        message = f"`{setting.name}` is unlimited: this limit never ends a run"
         return [_at_value(raw, "warning", "unlimited", message)]
     known = setting.kind.choices
     if not known or value in known:
@@ -214,7 +214,7 @@ def _unsure(setting: Setting, value: object, raw: RawEntry, plugged: Callable[[]
     unknown = refused_choice(str(value), known, "`")
     if not plugged():
         raise unknown
-    message = f"{setting.name} {unknown}, unless a plugin brings it"
+    message = f"{setting.name} {unknown}, unless a plugin provides it"
     return [_at_value(raw, "warning", "unknown-name", message)]
 
 

@@ -29,7 +29,7 @@ class Layout:
         return Span(start[0], self._column(*start), end[0], self._column(*end))
 
     def line_span(self, line: int, last: int | None = None) -> Span:
-        """From the first character of `line` that is no space to the end of `last`."""
+        """From the first character of `line` that is not a space to the end of `last`."""
         end = line if last is None else last
         indent = len(self.lines[line]) - len(self.lines[line].lstrip())
         start = indent if indent < len(self.lines[line]) or end > line else 0

@@ -43,7 +43,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The document's own blocks, not those inside of others. `silent` lines say nothing: HTML comments, rules."""
+    """The document's own blocks, not those inside others. `silent` lines say nothing: HTML comments, rules."""
 
     headings: tuple[Heading, ...]
     items: tuple[Item, ...]

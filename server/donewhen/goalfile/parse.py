@@ -28,7 +28,7 @@ def parse(
     """Parses a goal file; whatever is wrong with it is a problem, never an exception.
 
     `path` is the file relative to the workspace, `name` the title of a goal without heading or prose. Bytes must be
-    UTF-8, with or without a byte-order mark. `goal` is None where any problem is an error. `plugged` says whether there
+    UTF-8, with or without a byte-order mark. `goal` is None if any problem is an error. `plugged` says whether there
     are plugins, which may bring a worker that the file names; it is asked only where a name isn't built in.
     """
     decoded = decode(text)

@@ -23,7 +23,7 @@ class Span:
     end_column: int
 
     def holds(self, line: int, column: int) -> bool:
-        """True where the position lies in the span, its end included."""
+        """True if the position lies in the span, its end included."""
         return (self.start_line, self.start_column) <= (line, column) <= (self.end_line, self.end_column)
 
 
@@ -69,7 +69,7 @@ class FrontMatter:
 
 @dataclass(frozen=True, slots=True)
 class RequirementSource:
-    """A requirement and its places. `checkbox` spans `[ ]`; it is None where the objective is the requirement.
+    """A requirement and its places. `checkbox` spans `[ ]`; it is None if the objective is the requirement.
 
     `commands` are the bare commands (without backticks) of all its checks, `checks` those of nested `check:` items;
     `text_span` covers the statement after the box.
@@ -95,7 +95,7 @@ class RequirementSource:
 
 @dataclass(frozen=True, slots=True)
 class ParsedGoalFile:
-    """A goal file as read. `goal` is None where any problem is an error; the rest is given as far as it can be.
+    """A goal file as read. `goal` is None if any problem is an error; the rest is given as far as it can be.
 
     `text` is the text as it was given (bytes decoded), `outline` the requirements that could be read even so.
     """

@@ -101,7 +101,9 @@ def almost_task(passage: Passage, bound: Bound) -> None:
         message = "this is not a task box, so it is not a requirement: write `[ ]` and a space after it"
         bound.fault(passage.span(*near.span(1)), "warning", "not-a-task", message, "[ ] ")
     if is_labelled(passage):
-        message = "this belongs to no requirement: indent it below one, to where the text after `- ` or `1. ` begins"
+        message = (
+            "this does not belong to a requirement: indent it below one, to where the text after `- ` or `1. ` begins"
+        )
         bound.fault(passage.span(0, len(passage.text)), _lost(passage.text), "not-nested", message)
 
 
@@ -148,7 +150,7 @@ def _read_external(passage: Passage, start: int, value: str, bound: Bound) -> No
 
 
 def warn_of_rows(passage: Passage, start: int, bound: Bound) -> None:
-    """Points out lines of a statement that look like a label but are no nested item."""
+    """Points out lines of a statement that look like a label but are not nested items."""
     for row in _ROW.finditer(passage.text, start):
         message = "this is read as part of the sentence above: make it a nested item with `- ` before it"
         bound.fault(passage.span(*row.span(1)), _lost(row[1]), "not-nested", message)
@@ -209,7 +211,7 @@ def _command(passage: Passage, code: re.Match[str], exit_code: int) -> Command:
 
 
 def _code_text(raw: str) -> str:
-    # CommonMark 6.1: newlines count as spaces, and one space of padding on both sides is no content.
+    # CommonMark 6.1: newlines count as spaces, and one space of padding on both sides is not content.
     return raw.replace("\n", " ").strip()
 
 

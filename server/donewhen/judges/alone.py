@@ -27,7 +27,7 @@ from donewhen.judges.account import Account
 from donewhen.ports import Judge, Judgement, JudgeTask
 
 _REVISION = "alone"
-CLAIMS_ALONE = "nothing but messages was given: they are claims"
+CLAIMS_ALONE = "only messages were given, and they are claims"
 
 
 async def judge_goal(
@@ -68,7 +68,7 @@ def _goal(goal: Goal | str, evidence: Sequence[Observation]) -> Goal:
         check_evidence(evidence, goal.about)
         return goal
     if not isinstance(goal, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
-        raise InvalidGoal(f"goal must be a text or a Goal; it is {type(goal).__name__}")
+        raise InvalidGoal(f"goal must be text or a Goal; it is {type(goal).__name__}")
     check_evidence(evidence, "response")
     responses = any(isinstance(one, ObservedResponse) for one in evidence)
     text = goal.strip()
@@ -89,7 +89,7 @@ def _check_files(files: Any) -> None:
         return
     texts = isinstance(files, Mapping) and cast("Mapping[object, object]", files).items()
     if texts is False or not all(isinstance(one, str) for pair in texts for one in pair):
-        raise UsageError('files are texts by path: files={"path.py": "its text"}')
+        raise UsageError('files must map paths to texts: files={"path.py": "its text"}')
 
 
 def _verdict(goal: Goal, findings: Sequence[RequirementVerdict], usage: Usage) -> GoalVerdict:
@@ -121,7 +121,7 @@ def _judged(requirement: Requirement, reply: Judgement, context: _Alone, bare: b
 
 
 def _by_proof(requirement: Requirement, given: Sequence[Evidence]) -> RequirementVerdict | None:
-    """What its bound checks and the editor say, where that decides; None where the judge is to be asked."""
+    """What its bound checks and the editor say, where that decides; None if the judge is to be asked."""
     said = [_checked(check, given) for check in requirement.checks]
     if requirement.problems:
         said.append(_reported(requirement, given))
@@ -156,7 +156,7 @@ def _reported(requirement: Requirement, given: Sequence[Evidence]) -> _Said:
             if report.errors:
                 return "unmet", "the editor reports errors", (evidence.id,)
             return "unverified", report.doubt, (evidence.id,)
-    return "unverified", "the editor's diagnostics are not here: give them as evidence", ()
+    return "unverified", "the editor's diagnostics are missing: give them as evidence", ()
 
 
 class _Alone:
@@ -206,4 +206,4 @@ class _Alone:
         return self._numbered(observation)
 
     async def run_check(self, check: Check) -> Evidence:
-        raise WorkspaceError("no check is run here: decide on what is shown")
+        raise WorkspaceError("checks are not run here: decide on what is shown")

@@ -142,7 +142,7 @@ class Audit:
         return _Part(held.value.verdict.findings, shown=_seen(asked, looking))
 
     async def claim(self) -> Judgement:
-        """Whether the evidence confirms the worker's claim; None where that isn't clear."""
+        """Whether the evidence confirms the worker's claim; None if that isn't clear."""
         shares = Shares.of(self.options, prompts.CLAIM_REPLY)
         some = (self.task.requirements or self.task.goal.requirements)[: max(shares.evidence // LEAST_OF_CLAIM, 1)]
         asked = await self._question(some, shares, await self.context.diff())
@@ -222,7 +222,7 @@ class Audit:
 
 
 def _seen(asked: Question, looking: Looking) -> tuple[str, ...] | None:
-    """The files that the model saw; None where it also saw which files there are."""
+    """The files that the model saw; None if it also saw which files there are."""
     if asked.paths is None or looking.roamed:
         return None
     return tuple(dict.fromkeys((*asked.paths, *looking.paths)))

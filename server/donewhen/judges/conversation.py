@@ -37,7 +37,7 @@ class Form(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Held(Generic[T]):
-    """How a conversation ended: `value` None where no reply could be used, and `problem` says why. `raw` is the reply
+    """How a conversation ended: `value` None if no reply could be used, and `problem` says why. `raw` is the reply
     as JSON."""
 
     value: T | None

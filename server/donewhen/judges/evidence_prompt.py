@@ -53,7 +53,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`paths` are the files that the text shows; None where it also tells which files there are."""
+    """`paths` are the files that the text shows; None if it also tells which files there are."""
 
     text: str
     token: str
@@ -245,18 +245,18 @@ def _ending(asked: Asked, material: Material) -> str:
     what = CLAIM_QUESTIONS.get(asked.claim.state, CLAIM_QUESTIONS["blocked"])
     words = excerpt(Lines.of(material.normaliser.text(asked.claim.text)), 1_200)
     return "\n".join(
-        ["\n# Question", what, "Its words, which are a claim and no evidence:", f"<claim-{_TOKEN}>", words,
+        ["\n# Question", what, "Its words, which are a claim, not evidence:", f"<claim-{_TOKEN}>", words,
          f"</claim-{_TOKEN}>", "Does the evidence itself confirm that?"]
     )  # fmt: skip
 
 
 def _conversation(asked: Asked, material: Material, room: int) -> str:
-    """What was said, apart from the evidence: it has no id, so that it can't be cited. Empty where nothing was."""
+    """What was said, apart from the evidence: it has no id, so that it can't be cited. Empty if nothing was."""
     if not asked.messages:
         return ""
     clean = material.normaliser
     said = [replace(message, text=clean.text(message.text)) for message in asked.messages]
-    return f"\n# Claims, no evidence\n{fence_claims(said, min(room, 12_000))}\n"
+    return f"\n# Claims, not evidence\n{fence_claims(said, min(room, 12_000))}\n"
 
 
 def _listing(material: Material, room: int) -> str:
@@ -283,7 +283,7 @@ def _left_out(dropped: Sequence[Block]) -> list[str]:
         return []
     names = [label(block.name.partition("\0")[0] or block.title, 60) for block in dropped[:4]]
     more = f" and {len(dropped) - 4} more" if len(dropped) > 4 else ""
-    return [f"Left out for want of room: {', '.join(names)}{more}."]
+    return [f"Left out for lack of room: {', '.join(names)}{more}."]
 
 
 def _as_shown(block: Block, body: str) -> Evidence | Observation:

@@ -38,7 +38,7 @@ async def gather(
         try:
             contents[path] = await context.read(path)
         except WorkspaceError:
-            continue  # it changed meanwhile, or can't be read: it is no evidence then
+            continue  # it changed meanwhile, or can't be read: it is not evidence then
     return Material(
         requirements,
         task.revision,

@@ -83,7 +83,7 @@ class LlmJudge:
 
 def _adapted(options: JudgeOptions, failure: ModelFailed) -> JudgeOptions | None:
     """The options to try once more with: half the prompt where it was too long, no tools where they may be why the
-    request was refused. None: it can't be mended."""
+    request was refused. None: it can't be fixed."""
     if failure.kind == "context":
         smaller = replace(options, tokens=options.tokens // 2)
         return smaller if Shares.of(smaller, prompts.REPLY).evidence >= LEAST_PER_REQUIREMENT else None

@@ -126,7 +126,7 @@ class Looking:
     def _list_files(self, arguments: Mapping[str, Any], room: int) -> str:
         glob = arguments.get("glob", "**")
         if not isinstance(glob, str):
-            raise InvalidReply("`glob` must be a text")
+            raise InvalidReply("`glob` must be text")
         self.roamed = True
         found = [path for path in self.context.files() if glob in ("", "**") or matches(glob, path)]
         shown: list[str] = []
@@ -144,7 +144,7 @@ class Looking:
         source = self.sources.get(key)
         observed = source.observation if isinstance(source, Evidence) else source
         if observed is None:
-            raise InvalidReply(f"there is no evidence {label(key, 20)} in the question; a file is read by read_file")
+            raise InvalidReply(f"there is no evidence {label(key, 20)} in the question; use read_file to read a file")
         if isinstance(observed, ObservedFile):
             return await self._read_file({"path": observed.path, "start": start}, room)
         self.read = True
@@ -241,7 +241,7 @@ def _start(arguments: Mapping[str, Any]) -> int:
 def _text(arguments: Mapping[str, Any], key: str) -> str:
     value = arguments.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise InvalidReply(f"`{key}` must be a text")
+        raise InvalidReply(f"`{key}` must be text")
     return value
 
 

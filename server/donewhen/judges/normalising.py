@@ -29,7 +29,7 @@ _DURATIONS = tuple(
 
 class Normaliser:
     """Takes out of texts what must not reach a prompt: secrets and where the workspace lies; out of what commands
-    print also scratch folders, the run's id and colours. `root` is the workspace's absolute path, empty where it isn't
+    print also scratch folders, the run's id and colours. `root` is the workspace's absolute path, empty if it isn't
     known."""
 
     def __init__(self, root: str = "", run_id: str = "", mask: Callable[[str], str] | None = None) -> None:

@@ -36,7 +36,7 @@ class PanelJudge:
         return f"{self._rule} of {', '.join(member.identity for member in self._members)}"
 
     async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
-        """What the members agree on. Raises JudgeOutage, and OverBudget where one may not be asked."""
+        """What the members agree on. Raises JudgeOutage, and OverBudget if one may not be asked."""
         shared = _OnceRecorded(context)
         asked = [asyncio.ensure_future(member.judge(task, shared)) for member in self._members]
         try:

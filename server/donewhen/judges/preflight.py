@@ -86,7 +86,7 @@ async def _asked(model: Model, form: Form[T], body: Mapping[str, Lines], calls: 
 def _texts(value: Mapping[str, Any]) -> list[str]:
     texts = value.get("requirements")
     if set(value) != {"requirements"} or not isinstance(texts, list):
-        raise InvalidReply("give an object with `requirements`, a list of texts, and nothing else")
+        raise InvalidReply("give an object with `requirements`, a list of strings, and nothing else")
     entries = cast("list[object]", texts)
     if len(entries) > MAX_PROPOSED:
         raise InvalidReply(f"propose at most {MAX_PROPOSED} requirements")

@@ -40,7 +40,7 @@ class Citable:
     """Labels and ids of the goal's other requirements: what is said of them is checked, and then left out."""
 
     def fault(self, cited: Sequence[str]) -> str | None:
-        """Why these citations can't prove anything, None where they can."""
+        """Why these citations can't prove anything, None if they can."""
         if not cited:
             return "it cites no evidence"
         if unknown := [key for key in cited if key not in self.evidence]:
@@ -90,7 +90,7 @@ def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
     if not isinstance(confirmed, bool):
         raise InvalidReply("`confirmed` must be true or false")
     if not isinstance(reason, str) or not reason.strip():
-        raise InvalidReply("`reason` must be a text")
+        raise InvalidReply("`reason` must be text")
     cited = _citations(value, "the object")
     fault = citable.fault(cited)
     if confirmed and fault is not None:
@@ -100,14 +100,14 @@ def read_claim(value: Mapping[str, Any], citable: Citable) -> ReadClaim:
 
 def only_object(text: str, keys: frozenset[str] = _VERDICT_KEYS) -> Mapping[str, Any]:
     """The one JSON object in a reply: bare, in a code fence or in prose. Objects with none of `keys` are not meant.
-    Raises InvalidReply where there is none, or several that differ."""
+    Raises InvalidReply if there is none, or several that differ."""
     text = _THOUGHTS.sub("", text).strip()
     values: list[object] = [strict_json(text)] if _is_json(text) else _json_in(text)
     meant = [value for value in values if _is_meant(value, keys)]
     if not meant:
-        raise NoObject("the reply holds no JSON object of the schema")
+        raise NoObject("the reply contains no JSON object of the schema")
     if any(not same(value, meant[0]) for value in meant):
-        raise InvalidReply("the reply holds several JSON objects that differ: give exactly one")
+        raise InvalidReply("the reply contains several different JSON objects: give exactly one")
     if not isinstance(meant[0], dict):
         raise InvalidReply("the reply is a list: give the object itself")
     return cast("Mapping[str, Any]", meant[0])
@@ -146,7 +146,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> Any:
-    raise _NotStrict(f"{name} is not a number of JSON")
+    raise _NotStrict(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
@@ -174,7 +174,7 @@ def _json_in(text: str) -> list[object]:
         except (ValueError, RecursionError):
             at, failed = at + 1, failed + 1
             if failed > _MAX_BRACKETS:
-                raise NoObject("the reply holds no JSON object of the schema") from None
+                raise NoObject("the reply contains no JSON object of the schema") from None
             continue
         if isinstance(value, dict) or _holds_object(value):
             found.append(cast("object", value))
@@ -187,7 +187,7 @@ def _holds_object(value: object) -> bool:
 
 def _only_keys(value: Mapping[str, Any], allowed: frozenset[str], what: str) -> None:
     if unknown := sorted(set(value) - allowed):
-        raise InvalidReply(f"{what} has keys that the schema does not know: {_named(unknown)}")
+        raise InvalidReply(f"{what} has keys that are not in the schema: {_named(unknown)}")
 
 
 def _check_whole(value: Mapping[str, Any]) -> None:
@@ -199,7 +199,7 @@ def _check_whole(value: Mapping[str, Any]) -> None:
     if not isinstance(value["complete"], bool):
         raise InvalidReply("`complete` must be true or false")
     if not isinstance(value["missing"], str):
-        raise InvalidReply("`missing` must be a text")
+        raise InvalidReply("`missing` must be text")
     if value["complete"] and score == 0:
         raise InvalidReply("`complete` is true, but `score` is 0")
 
@@ -217,7 +217,7 @@ def _finding(entry: object, citable: Citable) -> tuple[RequirementVerdict, tuple
     if status not in FINDINGS:
         raise InvalidReply(f"{name}: `status` must be one of {', '.join(FINDINGS)}")
     if not isinstance(reason, str) or not reason.strip():
-        raise InvalidReply(f"{name}: `reason` must be a text")
+        raise InvalidReply(f"{name}: `reason` must be text")
     cited = _citations(fields, name)
     return RequirementVerdict(citable.requirements.get(name, name), status, _bounded(reason), cited), cited
 

@@ -74,7 +74,7 @@ def undecided_judge(reason: str = "the evidence does not decide it") -> Callable
 
 
 def garbage_judge(reason: str = "the reply could not be read: '<<<yes!!'") -> CallableJudge:
-    """Answers with something that is no verdict."""
+    """Answers with something that is not a verdict."""
     return CallableJudge(lambda _: Judgement(None, Usage(), reason=reason), "garbage")
 
 

@@ -48,7 +48,7 @@ def several(name: str, value: Any) -> tuple[Any, ...]:
 
 
 def folder(name: str, value: Any) -> Path | None:
-    """A path, or None where there is none."""
+    """A path, or None if there is none."""
     if value is None:
         return None
     named = os.fspath(value) if isinstance(value, os.PathLike) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
@@ -80,7 +80,7 @@ def callback(name: str, value: Any) -> Callable[..., Any] | None:
 def text_or_none(name: str, value: Any) -> None:
     """A text, or None. It may be a secret: it isn't shown."""
     if value is not None and not isinstance(value, str):
-        raise InvalidGoal(f"{name} must be a text, or None; it is {type(value).__name__}")
+        raise InvalidGoal(f"{name} must be text, or None; it is {type(value).__name__}")
 
 
 def _shown(value: Any) -> str:
@@ -91,16 +91,15 @@ _LONGEST_CHECK = 86_400.0
 
 
 def finite(name: str, setting: str, value: Any) -> Any:
-    """A limit of a goal loop, by the setting that it is; None where it is unlimited or infinite on purpose, which
-    warns. Raises InvalidGoal that names it."""
+    """A limit of a goal loop, by the setting that it is; None if it is unlimited or infinite on purpose, which warns. Raises InvalidGoal that names it."""
     if value != "unlimited" and not (isinstance(value, float) and value == math.inf):
         return checked(name, setting, value)
     # The caller of the constructor that was given the value.
-    warnings.warn(f"there is no limit of {name}: this may go on for ever", UserWarning, stacklevel=3)
+    warnings.warn(f"there is no limit on {name}: this may run forever", UserWarning, stacklevel=3)
     return None
 
 
 def limits(rounds: int | None, timeout: float | None) -> Limits:
-    """The limits of one run. An answer that stays the same is no reason to stop asking, and a validator may take as
-    long as the run."""
+    """The limits of one run. An answer that stays the same is not a reason to stop asking (A14: off in the library),
+    and a validator may take as long as the run."""
     return Limits(rounds, timeout, check_timeout=timeout or _LONGEST_CHECK, stall_after=None)

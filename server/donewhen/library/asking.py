@@ -27,7 +27,7 @@ def judge_goal(
     recorded or kept.
 
     `messages` (`{"role", "content"}`, or those of a known package, such as `conversation.state.events`) are claims: the
-    judge may read them, and nothing can be proven by them. Raises InvalidGoal, UsageError, and JudgeOutage where the
+    judge may read them, and nothing can be proven by them. Raises InvalidGoal, UsageError, and JudgeOutage if the
     judge can't be asked.
 
     >>> from donewhen import judge_goal

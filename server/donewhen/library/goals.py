@@ -176,7 +176,7 @@ def _drafted(given: GoalLike, judged: bool, root: Path | None) -> _Draft:
     if isinstance(given, Goal):
         return _Draft(given.title, given.objective, given.requirements, given)
     if not isinstance(given, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
-        raise UsageError(f"goal must be a text, a Goal or the path of a goal file; it is {type(given).__name__}")
+        raise UsageError(f"goal must be text, a Goal or the path of a goal file; it is {type(given).__name__}")
     if not isinstance(given, str) or _names_file(given, root):
         goal = _from_file(Path(given), root)
         return _Draft(goal.title, goal.objective, goal.requirements, goal)
@@ -215,7 +215,7 @@ def _from_file(path: Path, root: Path | None) -> Goal:
     from donewhen.goalfile.files import WorkspaceGoalFiles
 
     if root is None:
-        raise UsageError(f"the goal file {path} is in no workspace: give workspace=FOLDER")
+        raise UsageError(f"the goal file {path} is not in a workspace: give workspace=FOLDER")
     inside = path if not path.is_absolute() else _relative(path, root)
     # The program gives the worker: what the file names is left.
     return WorkspaceGoalFiles(root, lambda: True).load(inside.as_posix())
@@ -230,7 +230,7 @@ def _relative(path: Path, root: Path) -> Path:
 
 def _command(text: str) -> str:
     if not text.strip():
-        raise InvalidGoal("checks must not hold a blank command")
+        raise InvalidGoal("checks must not contain a blank command")
     return text
 
 

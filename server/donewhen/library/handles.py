@@ -71,12 +71,12 @@ class GoalRun:
         return self._session.outcome
 
     async def pause(self, reason: str = "paused by the program") -> GoalOutcome:
-        """Raises UsageError where there is nothing to pause."""
+        """Raises UsageError if there is nothing to pause."""
         self._session.steered(await self._session.runs.pause(self.run_id, reason))
         return self.status()
 
     def pause_soon(self, reason: str) -> bool:
-        """Asks for a pause from a callback of the loop; False where the run is not active."""
+        """Asks for a pause from a callback of the loop; False if the run is not active."""
         if not self._session.state.active:
             return False
         asked = asyncio.ensure_future(self._session.runs.pause(self.run_id, reason))
@@ -86,7 +86,7 @@ class GoalRun:
         return True
 
     async def stop(self, reason: str = "stopped by the program") -> GoalOutcome:
-        """Ends the run `cancelled`, with every process that it started gone. Raises UsageError where it is over: there
+        """Ends the run `cancelled`, with every process that it started gone. Raises UsageError if it is over: there
         is nothing to stop."""
         self._session.steered(await self._session.runs.stop(self.run_id, reason))
         return self.status()
@@ -99,7 +99,7 @@ class GoalRun:
 
     async def accept(self, reason: str, finding_id: str | None = None) -> GoalOutcome:
         """Accepts one of `outcome.findings`, or all that are open. A run that ended with them open then needs `resume`.
-        Raises UsageError where there is none, or no reason."""
+        Raises UsageError if there is none, or no reason."""
         if not reason.strip():
             raise UsageError("accepting an integrity finding needs a reason")
         self._session.steered(await self._session.runs.accept(self.run_id, finding_id, reason))
@@ -200,9 +200,7 @@ class _Events:
         told = asyncio.ensure_future(self._queue.join())
         await asyncio.wait({told, self._task}, timeout=CALLBACK_ENDS, return_when=asyncio.FIRST_COMPLETED)
         if not told.done():
-            warnings.warn(
-                "on_event did not return: what it was still to be told is dropped", RuntimeWarning, stacklevel=1
-            )
+            warnings.warn("on_event did not return: the remaining events are dropped", RuntimeWarning, stacklevel=1)
         self._closed = True
         told.cancel()
         self._task.cancel()
@@ -211,7 +209,7 @@ class _Events:
 
 async def answered(session: Session, interrupt: Interrupt, ask: OnInterrupt) -> None:
     """Asks the caller. What comes too late, since somebody else answered or the run went on, is dropped. Raises
-    UsageError for what is no answer."""
+    UsageError for what is not an answer."""
     said: Any = await called(ask, interrupt)
     answer = None if said is None else answer_of(said, "what on_interrupt returns must be")
     state = session.state
@@ -237,7 +235,7 @@ def answer_of(said: Any, what: str = "an answer is") -> Answer:
         return Answer("approve" if said else "deny")
     if isinstance(said, str):
         return Answer("text", said)
-    raise UsageError(f"{what} True, False, a text or an Answer; it is {said!r:.80}")
+    raise UsageError(f"{what} True, False, text or an Answer; it is {said!r:.80}")
 
 
 def _heard(asked: asyncio.Future[Any]) -> None:

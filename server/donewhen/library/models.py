@@ -115,7 +115,7 @@ JudgeLike = Judge | JudgeConfig | str | Callable[..., Any]
 
 def judge_of(given: JudgeLike | None, files: Mapping[str, str] | None = None) -> Judge | JudgeConfig | None:
     """A caller's judge: the port, or a model that is still to be reached. `files` are what a callable is shown. Raises
-    UsageError for what is none."""
+    UsageError for anything else."""
     if given is None:
         return None
     if isinstance(given, JudgeConfig):

@@ -64,7 +64,7 @@ class RequirementOutcome:
 @dataclass(frozen=True, slots=True)
 class IntegrityOutcome:
     """A change of the proof itself, and whether a person accepted it (`reason` says why). `line` counts from 1; `diff`
-    is what happened to the file, as a unified diff, bounded, empty where that isn't known. `kind`: docs/protocol.md.
+    is what happened to the file, as a unified diff, bounded, empty if that isn't known. `kind`: docs/protocol.md.
 
     >>> from donewhen import IntegrityOutcome
     >>> IntegrityOutcome("F1", "test_weakened", "tests/test_a.py", 3, "asserts less").accepted
@@ -88,9 +88,9 @@ class GoalOutcome:
 
     `verdict` is where the whole goal stands: None before the first audit. `response` is what the worker returned last
     (its text where the run was resumed). `findings` are the changes of the proof itself: an open one blocks completion
-    until a person accepts it or it is undone. `halt` and `interrupts` say what a run that is no further waits for:
+    until a person accepts it or it is undone. `halt` and `interrupts` say what a run that goes no further waits for:
     `resume_goal(outcome.run_id, ...)` goes on. `error` is how the worker's last turn failed, where it did. Costs are US
-    dollars, None where they aren't known, as those of a callable that doesn't report its own.
+    dollars, None if they aren't known, as those of a callable that doesn't report its own.
 
     >>> from donewhen import run_goal
     >>> def greets(response, agent):
@@ -161,7 +161,7 @@ def outcome_of(state: RunState, response: Any = None) -> GoalOutcome:
 
 
 def _rounds(state: RunState) -> int:
-    """A turn that is under way is no round yet."""
+    """A turn that is under way is not a round yet."""
     if state.status == "complete":
         return max(1, state.iteration)
     return state.iteration - 1 if state.active and state.turn is not None else state.iteration

@@ -129,7 +129,7 @@ def _given(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str
 def run_goal(
     goal: GoalLike, worker: WorkerLike, judge: JudgeLike | None = None, **options: Unpack[RunArguments]
 ) -> GoalOutcome:
-    """Pursues a goal until it is proven, or a limit ends it; works inside of a running event loop, too (a notebook).
+    """Pursues a goal until it is proven, or a limit ends it; works inside a running event loop, too (a notebook).
 
     `goal` is an objective, a Goal, or the path of a goal file. `worker` is called with a prompt each iteration; `judge`
     decides what no check does. `checks` are commands, which run in `workspace`, and validators
@@ -218,8 +218,8 @@ def resume_goal(
     """Lets a run go on that is paused, was halted, interrupted by a crash, or ended by a limit that is raised now;
     None: the newest one of the workspace. Its count, time, cost and history go on, nothing that was done is done again.
 
-    What is no data is given again: a callable worker, a callable judge (the same one), validators, plugins. `data` goes
-    to the `plugin` that halted the run, `answers` are for open interrupts, by id. Raises NotResumable, UnknownRun.
+    What is not data is given again: a callable worker, a callable judge (the same one), validators, plugins. `data`
+    goes to the `plugin` that halted the run, `answers` are for open interrupts, by id. Raises NotResumable, UnknownRun.
 
     >>> from tempfile import mkdtemp
     >>> from donewhen import resume_goal, run_goal
@@ -315,7 +315,10 @@ async def _known(session: Session, run_id: str | None, parts: RunParts) -> str:
     if judge is None and state.options.judge is not None and state.options.judging is None:
         raise UsageError(f"run {run_id} is judged by {state.options.judge}: give it as judge")
     if judge is not None and judge != state.options.judge:
-        raise UsageError(f"run {run_id} is judged by {state.options.judge or 'nobody'}, and that stays: not by {judge}")
+        raise UsageError(
+            f"run {run_id} is judged by {state.options.judge or 'nobody'}, and that can't "
+            f"change: it can't be judged by {judge}"
+        )
     return run_id
 
 

@@ -41,7 +41,7 @@ class Session:
 
     @property
     def run(self) -> ActiveRun:
-        """Raises UsageError where there is none yet."""
+        """Raises UsageError if there is none yet."""
         if self._run is None:
             raise UsageError("the run was not started")
         return self._run

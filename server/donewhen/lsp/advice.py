@@ -31,7 +31,7 @@ SaidT = TypeVar("SaidT")
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Requirements that `model` proposed; `spent` is None where it was not asked."""
+    """Requirements that `model` proposed; `spent` is None if it was not asked."""
 
     requirements: Sequence[str] = ()
     model: str | None = None

@@ -53,7 +53,7 @@ class ClientProfile:
 
 
 def read_profile(params: types.InitializeParams) -> ClientProfile:
-    """Raises JsonRpcInvalidParams where `initializationOptions` hold what can't be."""
+    """Raises JsonRpcInvalidParams if `initializationOptions` hold what can't be."""
     options = _options(cast("JsonObject", params.initialization_options))
     features = _object(options.get("clientFeatures"))
     pid = params.process_id

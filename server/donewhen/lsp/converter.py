@@ -70,7 +70,7 @@ def _configuration(given: Mapping[str, Any], _: object) -> types.DidChangeConfig
 
 def initialize_params(params: object, converter: cattrs.Converter) -> types.InitializeParams:
     """What a client says of itself. A capability that is odd counts as absent, so that no client is refused for it, and
-    none for a field that LSP requires and nothing depends on. Raises JsonRpcInvalidParams where what must be
+    none for a field that LSP requires and nothing depends on. Raises JsonRpcInvalidParams if what must be
     understood is malformed."""
     if not isinstance(params, dict):
         raise JsonRpcInvalidParams("initialize: params must be an object")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """The latest diagnostics of one file, for one version of its text, None where the client tells none."""
+    """The latest diagnostics of one file, for one version of its text, None if the client tells none."""
 
     version: int | None
     problems: tuple[Problem, ...]
@@ -39,7 +39,7 @@ class EditorState:
         self._openings: dict[Path, int] = {}
 
     def forward(self, path: Path, version: int | None, problems: Sequence[Problem]) -> bool:
-        """Replaces a file's diagnostics, unless those for a newer text are known. True where anything differs."""
+        """Replaces a file's diagnostics, unless those for a newer text are known. True if anything differs."""
         first = not self.forwarded
         self.forwarded = True
         known = self._said.get(path)
@@ -50,7 +50,7 @@ class EditorState:
         return first or said != known
 
     def reopened(self, path: Path) -> None:
-        """The file was opened or closed: its versions start anew, its diagnostics stay as they were."""
+        """The file was opened or closed: its versions start again, its diagnostics stay as they were."""
         self._openings[path] = self._openings.get(path, 0) + 1
         known = self._said.get(path)
         if known is not None:

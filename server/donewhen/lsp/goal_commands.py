@@ -47,7 +47,7 @@ async def set_goal(session: Session, argument: a.GoalSet) -> dict[str, Any]:
     else:
         path = await asyncio.to_thread(draft_path, root, argument.objective)
     if await asyncio.to_thread(path.exists):
-        raise UsageError(f"{path.name} exists already: it is never overwritten")
+        raise UsageError(f"{path.name} already exists, and is never overwritten")
     found = await _found(session, root, argument)
     proposal = Proposal(argument.requirements or [])
     if argument.requirements is None and not argument.start:
@@ -202,14 +202,14 @@ def _root(session: Session, workspace_uri: str | None, goal_uri: str | None) -> 
 async def _create(session: Session, path: Path, text: str, *, on_disk: bool) -> None:
     """Through the editor where it can create files; on the disk where not, or where a run starts from it now."""
     if await asyncio.to_thread(path.exists):
-        raise UsageError(f"{path.name} exists already: it is never overwritten")
+        raise UsageError(f"{path.name} already exists, and is never overwritten")
     profile = session.profile
     if not on_disk and profile.apply_edit and profile.create_files and await _by_editor(session, path, text):
         return
     try:
         await asyncio.to_thread(_write_new, path, text)
     except FileExistsError:
-        raise UsageError(f"{path.name} exists already: it is never overwritten") from None
+        raise UsageError(f"{path.name} already exists, and is never overwritten") from None
     except OSError as problem:
         raise WorkspaceError(f"{path.name} can't be written: {problem.strerror or problem}") from problem
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GoalView:
-    """`lines` are the file's, for columns; `view` is None where no run of it is known. `trusted` says whether
+    """`lines` are the file's, for columns; `view` is None if no run of it is known. `trusted` says whether
     anything may be executed."""
 
     uri: str
@@ -33,7 +33,7 @@ class GoalView:
     trusted: bool = True
 
     def status(self, source: RequirementSource) -> RequirementView | None:
-        """Where a requirement stands; None where it is not known to a run."""
+        """Where a requirement stands; None if it is not known to a run."""
         if self.view is None:
             return None
         return next((one for one in self.view.views if one.requirement_id == source.requirement.id), None)

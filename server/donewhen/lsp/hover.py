@@ -129,7 +129,7 @@ def _legend(label: str, one: RequirementView) -> str:
     known = f"{label} is the number of this requirement"
     if not one.evidence_ids:
         return known
-    return f"{known}; {one.evidence_ids[0]} is evidence, what Done When observed itself"
+    return f"{known}; {one.evidence_ids[0]} is evidence: what Done When observed itself"
 
 
 def _external(source: RequirementSource) -> list[str]:

@@ -76,7 +76,7 @@ class Interrupts:
     def ask_again(self, folder: Folder, view: RunView, interrupt_id: str) -> None:
         """Shows what is open once more: a message may have gone out of sight. Raises UnknownInterrupt."""
         if all(one.id != interrupt_id for one in view.state.interrupts):
-            raise UnknownInterrupt(f"nothing is asked as {interrupt_id} any more")
+            raise UnknownInterrupt(f"question {interrupt_id} is no longer open")
         asking = self._open.pop((view.state.run_id, interrupt_id), None)
         if asking is not None:
             asking.cancel()
@@ -130,7 +130,7 @@ class Interrupts:
     async def _overwrite(self, folder: Folder, run_id: str, finding_id: str, kept: Sequence[str]) -> None:
         names = _CONTROL.sub("�", ", ".join(kept))
         question = f"{names} was edited since, so {finding_id} was not reverted. Overwrite it with the file from before"
-        undo = f"What stands there now is put aside: `donewhen revert {run_id} undo` brings it back."
+        undo = f"What is there now is set aside: `donewhen revert {run_id} undo` brings it back."
         if await self._message(f"{question} {finding_id}? {undo}", ["Keep it", "Overwrite it"]) == "Overwrite it":
             try:
                 await folder.runs.revert_finding(run_id, finding_id, force=True)

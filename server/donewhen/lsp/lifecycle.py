@@ -73,7 +73,7 @@ async def _gone(pid: int) -> None:
 
 
 def _opened(pid: int) -> int | None:
-    """A descriptor that can be read once the process has ended; None where there is no such thing. Raises
+    """A descriptor that can be read once the process has ended; None if there is no such thing. Raises
     ProcessLookupError."""
     if sys.platform != "linux":
         return None

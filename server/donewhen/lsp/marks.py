@@ -51,7 +51,7 @@ class Remembered:
 
     status: RequirementStatus
     mark: Mark | None = None
-    """The mark on its own line; None where it had none."""
+    """The mark on its own line; None if it had none."""
     code: tuple[Mark, ...] = ()
     """The marks on the lines that its evidence named, also of files that changed since."""
     begun: float | None = None
@@ -284,7 +284,7 @@ def _listed(paths: Sequence[str]) -> str:
 def _ticked(
     path: str, parsed: ParsedGoalFile, by_id: Mapping[str, RequirementView], memory: Memory, proven: Memory = NOTHING
 ) -> Sequence[Mark]:
-    """A ticked box is no proof: said where it stands, unless the requirement is proven, or was until its renewal."""
+    """A ticked box is not proof: said where it stands, unless the requirement is proven, or was until its renewal."""
     marks: list[Mark] = []
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)

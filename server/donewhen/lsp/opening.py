@@ -30,7 +30,7 @@ class OpenWorkspace:
     `editor_settings` gives the editor's settings now (section `donewhen`, camelCase), `trusted` whether anything may be
     executed now, `secrets` what the editor handed over (name to value): kept in memory only. `unsaved` is the editor's
     text of a file (posix, relative to the root) where a person has something in it that isn't saved; `editor` is what
-    the editor shows of the folder, None where it forwards no diagnostics. Runs are recorded in `state_dir`, else where
+    the editor shows of the folder, None if it forwards no diagnostics. Runs are recorded in `state_dir`, else where
     the settings say.
     """
 

@@ -47,7 +47,7 @@ def is_goal_file(path: Path) -> bool:
 
 
 def locate(path: Path, roots: Iterable[Path]) -> Place | None:
-    """The file in the innermost of the folders that holds it; None where none does."""
+    """The file in the innermost of the folders that holds it; None if none does."""
     found = [place for root in roots if (place := _within(path, root)) is not None]
     return min(found, key=lambda place: len(place.path), default=None)
 

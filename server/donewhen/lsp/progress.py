@@ -35,7 +35,7 @@ class WorkDone:
         self.begun = self._over = False
 
     async def begin(self, value: Callable[[], types.WorkDoneProgressBegin]) -> bool:
-        """False where the client doesn't want it or never answers, and where it has ended meanwhile."""
+        """False if the client doesn't want it or never answers, and where it has ended meanwhile."""
         try:
             await self._progress.create_async(self._token)  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
         except ClientSilent:
@@ -66,7 +66,7 @@ class WorkDone:
 
 
 async def with_progress(session: Session, title: str, work: Coroutine[Any, Any, ResultT]) -> ResultT | None:
-    """The result of work that a person may cut short; None where they did. Cancelling the request cancels it too."""
+    """The result of work that a person may cut short; None if they did. Cancelling the request cancels it too."""
     task = asyncio.ensure_future(work)
     shown = WorkDone(session, task.cancel)
     if session.profile.progress:

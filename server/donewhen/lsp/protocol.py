@@ -136,7 +136,7 @@ class Protocol(LanguageServerProtocol):
             raise JsonRpcInvalidRequest("the server is shutting down")
         if (method == types.INITIALIZE) is self._initialized:
             if self._initialized:
-                raise JsonRpcInvalidRequest("the server is initialized already")
+                raise JsonRpcInvalidRequest("the server is already initialized")
             raise JsonRpcServerNotInitialized("the server is not initialized")
         self._get_handler(method)
 
@@ -197,7 +197,7 @@ class Protocol(LanguageServerProtocol):
         task.add_done_callback(over)
 
     async def settled(self) -> None:
-        """Returns when nothing that the client sent is being handled any more."""
+        """Returns when nothing that the client sent is being handled."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 

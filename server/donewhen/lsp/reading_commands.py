@@ -31,7 +31,7 @@ async def iteration(session: Session, argument: a.RunIteration) -> dict[str, Any
 
 
 async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
-    """A file as it was after that iteration; null where it did not exist or is no text."""
+    """A file as it was after that iteration; null if it did not exist or is not text."""
     folder = await folder_of(session, argument.run_id)
     place = locate(required_path(argument.uri, "uri"), (folder.root,))
     if place is None:

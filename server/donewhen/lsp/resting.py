@@ -41,7 +41,7 @@ class Restings:
         self._looks: dict[Path, _Look] = {}
 
     async def of(self, runs: Runs, file: Path, path: str, of: tuple[str, str]) -> Resting | None:
-        """`file` is the goal file at `path` of the workspace. None where it isn't known yet, or can't be: a goal that
+        """`file` is the goal file at `path` of the workspace. None if it isn't known yet, or can't be: a goal that
         can't be used rests on nothing."""
         now, look = time.monotonic(), self._looks.get(file)
         if look is None or look.of != of or (look.task.done() and now - look.began > FRESH):

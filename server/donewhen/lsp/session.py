@@ -114,7 +114,7 @@ class Session:
             self._showing.goal_changed(root, path)
 
     def goal_changed(self, root: Path, path: str) -> None:
-        """A goal file, or what is known about it, changed: it is shown anew, as soon as anything is."""
+        """Shows a goal file again that changed, or about which something new is known, with the next update."""
         if self._showing is None:
             self._changed_early.add((root, path))
         else:
@@ -180,7 +180,7 @@ class Session:
     # ----------------------------------------------------------------------------------- goal files
 
     async def parsed(self, path: Path, relative: str) -> ParsedGoalFile | None:
-        """The goal file as the client shows it; None where it can't be read. Parsed once per text."""
+        """The goal file as the client shows it; None if it can't be read. Parsed once per text."""
         text = self.texts.text(path)
         if text is None:
             return None

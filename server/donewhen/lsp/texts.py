@@ -40,12 +40,12 @@ class Texts:
             self._uris[path] = uri
 
     def text(self, path: Path) -> str | None:
-        """What the client shows of the file, or the disk has; None where neither can be had."""
+        """What the client shows of the file, or the disk has; None if neither can be had."""
         document = self._documents().open(self.uri(path))
         return document.source if document is not None else _read(path)
 
     def open_text(self, path: Path) -> str | None:
-        """What the client shows of the file; None where it isn't open."""
+        """What the client shows of the file; None if it isn't open."""
         document = self._documents().open(self.uri(path))
         return None if document is None else document.source
 

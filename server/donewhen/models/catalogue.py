@@ -127,7 +127,7 @@ def _find(text: mmap.mmap | bytes, name: str) -> Mapping[str, Any]:
 
 @contextmanager
 def _catalogue() -> Generator[mmap.mmap | bytes]:
-    """The file's text, empty where litellm isn't installed. Mapped: it is looked through in 1 ms, and not kept."""
+    """The file's text, empty if litellm isn't installed. Mapped: it is looked through in 1 ms, and not kept."""
     path = _path()
     if path is None:
         yield b""

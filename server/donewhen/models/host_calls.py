@@ -82,7 +82,7 @@ class Asking:
 
 async def _unstreamed(chunks: Any) -> dict[str, Any] | None:
     """The whole reply of a server that doesn't stream although it was asked to: it would be lost, and asked for once
-    more. None for a stream, and for what is no reply."""
+    more. None for a stream, and for what is not a reply."""
     with suppress(Exception):
         response = chunks.completion_stream.response
         if "json" in response.headers.get("content-type", ""):
@@ -161,7 +161,7 @@ def _arguments(asked: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> d
 
 
 def _message(raw: Mapping[str, Any], *, marked: bool) -> dict[str, Any]:
-    """A message made anew: never what litellm once handed out, whose private fields would travel."""
+    """A new message: never what litellm once handed out, whose private fields would travel."""
     text, calls = raw["text"], raw.get("calls", ())
     content: Any = text or (None if calls else _NOTHING if raw["role"] == "assistant" else "")
     if marked and content:

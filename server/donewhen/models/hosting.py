@@ -28,7 +28,7 @@ _NO_PROXY = ("localhost", "127.0.0.1", "::1")
 
 
 class ModelHost:
-    """One host process for all models, started lazily; after a crash the next call starts it anew.
+    """One host process for all models, started lazily; after a crash the next call restarts it.
 
     `environment` is the server's: keys are taken out of it, what providers' own chains of credentials and proxies need
     stays in. `ready_within` is the seconds that its
@@ -71,7 +71,7 @@ class ModelHost:
             await asyncio.shield(session.ready)
 
     async def ask(self, call: Call, on_text: Callable[[str], None] | None = None) -> Answered:
-        """`on_text` hears what is new. Raises CallFailed where the call failed, ModelFailed where the host did.
+        """`on_text` hears what is new. Raises CallFailed if the call failed, ModelFailed where the host did.
         Cancelling takes effect at once; the host then closes the connection."""
         await self.ready()
         session = await self._session()
@@ -83,7 +83,7 @@ class ModelHost:
             session.finish(number)
 
     async def close(self) -> None:
-        """Ends the process within 2 s; a later call starts it anew."""
+        """Ends the process within 2 s; a later call restarts it."""
         starting, self._starting = self._starting, None
         if starting is not None:
             with suppress(ModelFailed):

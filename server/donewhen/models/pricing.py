@@ -86,7 +86,7 @@ class Estimator:
 
 
 def dollars(price: Price | None, given: int, taken: int, cached: int) -> float | None:
-    """What a call cost at a price, None where it is unknown."""
+    """What a call cost at a price, None if it is unknown."""
     if price is None:
         return None
     saved = 0.0 if price.cached is None else min(cached, given) * (price.input - price.cached) / _MILLION

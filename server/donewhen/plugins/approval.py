@@ -32,7 +32,7 @@ class Policy(Protocol):
         ...
 
     async def keep(self, rule: ApprovalRule) -> bool:
-        """From now on, in this workspace; False where that can't be kept."""
+        """From now on, in this workspace; False if that can't be kept."""
         ...
 
 
@@ -98,7 +98,7 @@ async def _asked(use: ToolUse, context: PluginContext, decision: Decision) -> An
 
 
 def _edited(use: ToolUse, answer: Answer) -> Mapping[str, Any] | None:
-    """The input with what the person made of it, for which they need not be asked again; None where they left nothing
+    """The input with what the person made of it, for which they need not be asked again; None if they left nothing
     that could be done: then they did not allow what was there."""
     edited = answer.input
     if edited is None and use.tool == COMMAND_TOOL:

@@ -58,8 +58,8 @@ class PluggyPlugins:
         if len(answers) > 1:
             who = " and ".join(hook.plugin for hook, _ in answers)
             raise PluginConflict(
-                f"the plugins {who} both want to refine the same turn: take one of them away, or let one look for "
-                "what the other does"
+                f"the plugins {who} both want to refine the same turn: remove one of them, or have one do the "
+                "work of both"
             )
         return answers[0][1] if answers else None
 
@@ -78,7 +78,8 @@ class PluggyPlugins:
     async def on_resume(self, host: PluginHost, plugin: str, data: Any) -> ResumeDirective:
         if plugin not in self.names or plugin in host.off - self._found.essential:
             raise UsageError(
-                f"the plugin {plugin} can't be asked how to go on: it isn't there, or failed and is switched off for "
+                f"the plugin {plugin} can't be asked how to continue: it is not available, or failed and is "
+                "switched off for "
                 "this run; install it again or name it in your settings, or stop the run"
             )
         for hook in self._found.hooks["on_resume"]:
@@ -138,15 +139,15 @@ async def _directive(hook: Hook, context: PluginContext, data: Any) -> ResumeDir
     try:
         answer = await hook.call(data=data, context=context)
     except Halt as halt:
-        raise UsageError(f"the plugin {plugin} doesn't go on: {halt.reason}") from halt
+        raise UsageError(f"the plugin {plugin} does not continue: {halt.reason}") from halt
     except UsageError as error:
-        raise UsageError(f"the plugin {plugin} doesn't go on: {error}") from error
+        raise UsageError(f"the plugin {plugin} does not continue: {error}") from error
     except FAILURES as error:
         if not_the_plugins(error):
             raise
         raise UsageError(
             f"the plugin {plugin} failed in on_resume, the run stays halted: {told(error)}; resume with other data, "
-            "mend the plugin, or stop the run"
+            "fix the plugin, or stop the run"
         ) from error
     if answer is None:
         return ResumeDirective()

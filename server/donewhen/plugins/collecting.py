@@ -42,7 +42,7 @@ def offered(
             if name in taken:
                 raise PluginConflict(
                     f"the plugins {taken[name].plugin} and {hook.plugin} both register the {what} {name}: "
-                    "take one of them away, or rename one"
+                    "remove one of them, or rename one"
                 )
             taken[name] = Offered(hook.plugin, record)
     return taken
@@ -53,7 +53,7 @@ def _records(hook: Hook, kind: type[Record]) -> list[Record]:
         answer = hook.function()
     except FAILURES as error:
         raise UsageError(
-            f"the plugin {hook.plugin} failed in {hook.point}: {told(error)}; mend it, or take it away"
+            f"the plugin {hook.plugin} failed in {hook.point}: {told(error)}; fix it, or remove it"
         ) from error
     if answer is None:
         return []
@@ -76,7 +76,7 @@ def _check(hook: Hook, kind: type[Any], one: object) -> None:
 
 
 def _wrong(one: Any) -> str:
-    """What is wrong with a record, empty where nothing is: plugins are not always type-checked."""
+    """What is wrong with a record, empty if nothing is: plugins are not always type-checked."""
     if not isinstance(one.name, str) or not one.name or any(letter.isspace() for letter in one.name):
         return "a name without spaces is expected"
     if not callable(one.make if isinstance(one, (NewWorker, NewJudge)) else one.run):
@@ -86,11 +86,11 @@ def _wrong(one: Any) -> str:
 
 def _wrong_tool(tool: NewTool) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", tool.name):
-        return "models know tools by 1 to 64 letters, digits, _ and -"
+        return "a tool's name has 1 to 64 letters, digits, _ and -"
     try:
         json.dumps(tool.parameters)
     except (TypeError, ValueError) as error:
         return f"its parameters are not a JSON schema: {error}"
     if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type") != "object":  # pyright: ignore[reportUnnecessaryIsInstance]
-        return 'its parameters are to be the JSON schema of an object: {"type": "object", "properties": {...}}'
+        return 'its parameters must be the JSON schema of an object: {"type": "object", "properties": {...}}'
     return ""

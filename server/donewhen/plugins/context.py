@@ -64,13 +64,13 @@ class PluginContext:
     def get_state(self, kind: type[T], *, default: D, version: int = 1, upgrade: Upgrade | None = None) -> T | D:
         """What this plugin keeps with the run, as `kind`: a dataclass, TypedDict, pydantic model or JSON type;
         `default` where it keeps nothing. A state of an older version goes through `upgrade(version, value)` first.
-        Raises StateError where it has another shape, or was kept by a newer version of the plugin."""
+        Raises StateError if it has another shape, or was kept by a newer version of the plugin."""
         state = self._host.state_of(self._name)
         return default if state is None else read_state(self._name, state, kind, version, upgrade)
 
     async def set_state(self, value: object, version: int = 1) -> None:
         """Keeps `value` with the run, in place of what was kept; it is on disk when this returns, and survives a
-        restart. Raises StateError where it is not JSON, or too long."""
+        restart. Raises StateError if it is not JSON, or too long."""
         await self._host.keep_state(self._name, plain_state(self._name, value, version))
 
     async def clear_state(self) -> None:

@@ -15,7 +15,7 @@ LONGEST = 1_000
 
 
 def not_the_plugins(error: BaseException) -> bool:
-    """The record of the run can't be written: that is no fault of the plugin that happened to notice."""
+    """The record of the run can't be written: that is not the fault of the plugin that happened to notice."""
     return isinstance(error, LedgerError)
 
 
@@ -26,7 +26,7 @@ def told(error: BaseException) -> str:
 
 
 def sound_outcome(found: object) -> ToolOutcome:
-    """Raises TypeError for what is no outcome: a plugin's types are not always checked."""
+    """Raises TypeError for what is not an outcome: a plugin's types are not always checked."""
     if not isinstance(found, ToolOutcome):
         raise TypeError(f"it returned {found!r}: a ToolOutcome is expected")
     if not (isinstance(found.text, str) and isinstance(found.summary, str) and isinstance(found.ok, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]

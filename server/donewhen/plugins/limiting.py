@@ -29,7 +29,9 @@ class RateLimiter:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         if calls < 1 or not 0 < seconds < float("inf"):
-            raise ValueError(f"at least 1 call in more than 0 seconds; it is {calls!r} calls in {seconds!r} s")
+            raise ValueError(
+                f"the limit must be at least 1 call in more than 0 seconds; it is {calls!r} calls in {seconds!r} s"
+            )
         self.name = name
         self._calls, self._seconds, self._tools, self._max_wait = calls, seconds, tuple(tools), max_wait
         self._clock, self._sleep = clock, sleep

@@ -84,7 +84,7 @@ def made(found: object, entry: str, source: str = "") -> Named:
         )
     if name in RESERVED:
         raise UsageError(
-            f"a plugin can't be called {name}: that is who halts a run without a plugin; give it another `name`"
+            f"a plugin can't be called {name}: that name is reserved for halts without a plugin; give it another `name`"
         )
     return Named(name, plugin)
 
@@ -117,7 +117,7 @@ def _named(source: str, workspace: Path | None) -> Any:
         raise UsageError(f"the plugin {source} can't be loaded: {error}; {_FORMS}") from error
     except FAILURES as error:
         raise UsageError(
-            f"the plugin {source} can't be loaded: {told(error)}; mend it, or take it out of your settings ({_FORMS})"
+            f"the plugin {source} can't be loaded: {told(error)}; fix it, or remove it from your settings ({_FORMS})"
         ) from error
 
 
@@ -127,16 +127,20 @@ def _module(name: str, workspace: Path | None) -> ModuleType:
     places = [found.origin, *(found.submodule_search_locations or ())] if found is not None else []
     for place in places:
         if place and _in_workspace(Path(place), workspace):
-            raise UsageError(f"the plugin {name} lies in the workspace, where nothing is loaded from: install it")
+            raise UsageError(
+                f"the plugin {name} is in the workspace, and plugins are never loaded from there: install it"
+            )
     return importlib.import_module(name)
 
 
 def _file_module(path: Path, workspace: Path | None) -> ModuleType:
-    """The file's module, run anew for each run: a change is noticed, and nothing is left from the run before."""
+    """The file's module, run afresh for each run: a change is noticed, and nothing is left from the run before."""
     if _in_workspace(path, workspace):
-        raise UsageError(f"the plugin {path} lies in the workspace, where nothing is loaded from: keep it elsewhere")
+        raise UsageError(
+            f"the plugin {path} is in the workspace, and plugins are never loaded from there: keep it elsewhere"
+        )
     if not path.is_file():
-        raise UsageError(f"there is no file {path}: mend or remove that plugin in your settings")
+        raise UsageError(f"there is no file {path}: fix or remove that plugin in your settings")
     if path.suffix != ".py":
         raise UsageError(f"the plugin {path} is not a Python file: {_FORMS}")
     module = ModuleType(f"donewhen_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}")

@@ -40,7 +40,7 @@ def open_plugins(
 
 @dataclass(frozen=True, slots=True)
 class InstalledPlugin:
-    """A plugin that a package brings. `points` are the hooks that it implements; `problem` is empty where it can be
+    """A plugin that a package brings. `points` are the hooks that it implements; `problem` is empty if it can be
     used, else what to do."""
 
     name: str

@@ -65,7 +65,7 @@ def on_stop(stopping: Stopping, context: PluginContext) -> Awaitable[None] | Non
 
 @hookspec
 def on_resume(data: Any, context: PluginContext) -> ResumeDirective | Awaitable[ResumeDirective | None] | None:
-    """The run was halted by this very plugin, and is to go on: `data` is what the caller of `resume` says, None where
+    """The run was halted by this very plugin, and is to go on: `data` is what the caller of `resume` says, None if
     it says nothing. None as the answer, or no such hook, is `ResumeDirective()`. An exception leaves the run halted."""
 
 

@@ -34,7 +34,7 @@ class NewJudge:
 class NewCheck:
     """A check that a goal file binds as `check:NAME argument`. `run(argument, root)` gets what follows the name and the
     workspace folder, and returns True, False, an object with `passed` and `feedback`, or a dict with these; plain (then
-    it runs in a thread) or async. Anything else that it returns, or raises, is no pass."""
+    it runs in a thread) or async. Anything else that it returns, or raises, is not a pass."""
 
     name: str
     run: Callable[[str, Path], Any]

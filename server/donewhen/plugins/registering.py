@@ -86,16 +86,14 @@ def registered(plugins: Sequence[Named]) -> Registered:
 
 def _register(manager: PluginManager, one: Named) -> None:
     if manager.has_plugin(one.name):
-        raise UsageError(
-            f"two plugins are called {one.name}: take one away, or give one of them another `name` attribute"
-        )
+        raise UsageError(f"two plugins are called {one.name}: remove one, or give one of them another `name` attribute")
     try:
         manager.register(one.plugin, one.name)
         manager.check_pending()
     except PluginValidationError as error:
         raise UsageError(f"the plugin {one.name} can't be used: {_said(error)}; {_known()}") from error
     except ValueError as error:
-        raise UsageError(f"the plugin {one.name} is there twice, under two names: take one away") from error
+        raise UsageError(f"the plugin {one.name} is registered twice, under two names: remove one") from error
     except TypeError as error:
         raise UsageError(f"the plugin {one.name} can't be used: {error}; {_known()}") from error
     _check_shape(manager, one)

@@ -44,7 +44,7 @@ def read_state(plugin: str, state: PluginState, kind: type[T], version: int, upg
 
 
 def plain_state(plugin: str, value: object, version: int) -> PluginState:
-    """The state as it is kept. Raises StateError where it is not JSON, or too long."""
+    """The state as it is kept. Raises StateError if it is not JSON, or too long."""
     if isinstance(version, bool) or version < 1:
         raise StateError(f"the plugin {plugin} keeps a state of version {version!r}: versions are numbers from 1")
     try:
@@ -54,7 +54,8 @@ def plain_state(plugin: str, value: object, version: int) -> PluginState:
         raise StateError(f"the plugin {plugin} keeps a state that is not JSON: {error}") from error
     if len(text) > LARGEST_STATE:
         raise StateError(
-            f"the plugin {plugin} keeps a state of {len(text)} characters, {LARGEST_STATE} are the most: keep less, "
+            f"the plugin {plugin} keeps a state of {len(text)} characters, {LARGEST_STATE} are allowed at "
+            "most: keep less, "
             "or keep it in a file of yours and its name here"
         )
     return PluginState(version, plain)
@@ -83,7 +84,7 @@ def _no_number(text: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _anything() -> Adapter:
-    """Whatever pydantic can write; what is no number is told apart from null."""
+    """Whatever pydantic can write; what is not a number is distinguished from null."""
     from pydantic import ConfigDict, TypeAdapter  # see below
 
     return cast("Adapter", TypeAdapter(Any, config=ConfigDict(ser_json_inf_nan="constants")))

@@ -21,7 +21,7 @@ def plugin_tool(one: Offered[NewTool], essential: frozenset[str]) -> PluginTool:
 
     async def run(host: PluginHost, use: ToolUse) -> ToolOutcome:
         if plugin in host.off - essential:
-            return _refused(plugin, "is switched off for this run, its tools are gone", tool.name)
+            return _refused(plugin, "is switched off for this run, and its tools are gone", tool.name)
         try:
             return _outcome(await _called(tool.run, use.input, PluginContext(plugin, host)), use)
         except Halt as halt:

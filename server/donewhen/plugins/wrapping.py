@@ -53,7 +53,7 @@ class Wrapping:
 
 
 class WrapperFailed(Exception):
-    """A wrapper raised, or answered what is no answer."""
+    """A wrapper raised, or answered what is not an answer."""
 
 
 class Passage:
@@ -88,7 +88,7 @@ class Passage:
             raise ValueError(f"`proceed` was given a call of {use.tool}: a wrapper may change the input, not the tool")
 
     async def close(self) -> bool:
-        """False where the wrapper left while the tool was still at work: it is waited for."""
+        """False if the wrapper left while the tool was still at work: it is waited for."""
         self._closed = True
         if self._doing is None:
             return True

@@ -42,7 +42,7 @@ class Found:
 
 
 class GuardedFiles(Protocol):
-    """Reads and changes files inside of the workspace, and no others: links are resolved, git's own are refused.
+    """Reads and changes files inside the workspace, and no others: links are resolved, git's own are refused.
 
     A file is replaced in one step, and only while it is as it was read; encoding, byte order mark, line ends and mode
     stay. Cancelling never leaves a file half written.
@@ -50,11 +50,11 @@ class GuardedFiles(Protocol):
 
     def path(self, name: str) -> str:
         """What a name means: a path relative to the root, links resolved, empty for the root itself. Absolute names
-        inside of it are taken. Raises WorkspaceError for what lies outside, or belongs to git."""
+        inside it are taken. Raises WorkspaceError for what lies outside, or belongs to git."""
         ...
 
     async def read(self, path: str) -> FileText | None:
-        """None where there is no such file. Raises WorkspaceError for a folder, and for what is no text."""
+        """None if there is no such file. Raises WorkspaceError for a folder, and for what is not text."""
         ...
 
     async def write(self, path: str, content: str, before: FileText | None) -> FileText:

@@ -78,11 +78,11 @@ class Workspace(Protocol):
         ...
 
     def digest(self, path: str) -> str | None:
-        """sha256 of a covered file's bytes as of the last TreeState; None where it is absent or not covered."""
+        """sha256 of a covered file's bytes as of the last TreeState; None if it is absent or not covered."""
         ...
 
     def read(self, path: str) -> bytes | None:
-        """A file's bytes as they are now; None where there is none or it can't be read. Blocks: for a thread."""
+        """A file's bytes as they are now; None if there is none or it can't be read. Blocks: for a thread."""
         ...
 
     def volatile(self, check_id: str, paths: Sequence[str]) -> Sequence[str]:
@@ -102,7 +102,7 @@ class Workspace(Protocol):
         ...
 
     async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
-        """Paths that differ between two checkpoints, or between one and the present tree. Raises OtherRevision where
+        """Paths that differ between two checkpoints, or between one and the current tree. Raises OtherRevision if
         that tree is not of `revision`."""
         ...
 
@@ -114,7 +114,7 @@ class Workspace(Protocol):
         ...
 
     async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
-        """A unified diff, bounded, its cut marked. Of the present tree it raises OtherRevision where that is not of
+        """A unified diff, bounded, its cut marked. Of the current tree it raises OtherRevision where that is not of
         `revision`, and where a file changes while it is read."""
         ...
 
@@ -123,7 +123,7 @@ class Workspace(Protocol):
         ...
 
     def is_persons(self, path: str) -> bool:
-        """True where what is on disk equals what the client last saved for that file."""
+        """True if what is on disk equals what the client last saved for that file."""
         ...
 
     def changed_after(self, at: float, paths: Sequence[str]) -> Sequence[str]:
@@ -137,7 +137,7 @@ class Workspace(Protocol):
 class ProcessResult:
     """How a process ended. `output` is stdout and stderr together, bounded: head and tail kept, the cut marked.
 
-    `exit_code` is None where it was ended by `signal`, timed out, or never started (`spawn_error` says why).
+    `exit_code` is None if it was ended by `signal`, timed out, or never started (`spawn_error` says why).
     `output_digest` is sha256 of all of the output, `output_bytes` its size. `limit` says for which limit of the room
     that it ran in it was ended.
     """
@@ -180,7 +180,7 @@ class Processes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompanionEnd:
-    """How a companion ended. `exit_code` is negative for a signal, None where it never started or still had to be
+    """How a companion ended. `exit_code` is negative for a signal, None if it never started or still had to be
     killed; `errors` is the end of what it wrote to stderr, bounded."""
 
     exit_code: int | None
@@ -209,6 +209,6 @@ class Companions(Protocol):
     async def start(
         self, argv: Sequence[str], *, environment: Mapping[str, str], on_line: Callable[[bytes], None]
     ) -> Companion:
-        """`on_line` hears each line of its stdout, without the line's end. Raises WorkspaceError where it can't be
+        """`on_line` hears each line of its stdout, without the line's end. Raises WorkspaceError if it can't be
         started. It inherits no lock and no terminal, and runs in the folder of the interpreter."""
         ...

@@ -78,10 +78,10 @@ class Model(Protocol):
     def facts(self) -> ModelFacts: ...
 
     def estimate(self, request: ModelRequest) -> tuple[Usage, Usage]:
-        """What the prompt costs, and what the whole call costs at worst. `usd` is None where the price is unknown."""
+        """What the prompt costs, and what the whole call costs at worst. `usd` is None if the price is unknown."""
         ...
 
     async def complete(self, request: ModelRequest, on_text: Callable[[str], None] | None = None) -> ModelReply:
         """The reply. `on_text` hears the text as it grows (whole so far), where it is streamed. Retries what a retry
-        can mend; raises ModelFailed. Cancelling takes effect at once."""
+        can fix; raises ModelFailed. Cancelling takes effect at once."""
         ...

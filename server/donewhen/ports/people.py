@@ -24,11 +24,11 @@ class People(Protocol):
     def asking(
         self, run_id: str, operation: str, arguments: Mapping[str, Any]
     ) -> AbstractAsyncContextManager[Mapping[str, object]]:
-        """What a request carries so that the owner of the run takes it, as long as this lasts. Raises ActRefused where
+        """What a request carries so that the owner of the run takes it, as long as this lasts. Raises ActRefused if
         it can't be signed."""
         ...
 
     async def look(self, request: Request) -> Seen:
-        """The process behind a request for a run that this process owns. Raises ActRefused where nobody signed it, or
+        """The process behind a request for a run that this process owns. Raises ActRefused if nobody signed it, or
         not for this run, or where it was taken before."""
         ...

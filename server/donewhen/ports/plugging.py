@@ -81,7 +81,7 @@ class PluginHost(Protocol):
 
     @property
     def off(self) -> frozenset[str]:
-        """The plugins that failed in this run: they are not called any more."""
+        """The plugins that failed in this run: they are no longer called."""
         ...
 
     @property
@@ -151,5 +151,5 @@ class Plugins(Protocol):
     async def on_stop(self, host: PluginHost, stopping: Stopping, skip: frozenset[str] = frozenset()) -> None: ...
 
     async def on_resume(self, host: PluginHost, plugin: str, data: Any) -> ResumeDirective:
-        """What the halting plugin says. Raises UsageError where it can't be asked, or its `on_resume` failed."""
+        """What the halting plugin says. Raises UsageError if it can't be asked, or its `on_resume` failed."""
         ...

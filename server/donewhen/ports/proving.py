@@ -95,7 +95,7 @@ class Calls(Protocol):
     """The account of calls to models: on record before each call and after it."""
 
     async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
-        """Intent; returns the call's id. Raises OverBudget where `worst` could pass a budget: then no call is made."""
+        """Intent; returns the call's id. Raises OverBudget if `worst` could pass a budget: then no call is made."""
         ...
 
     async def end(
@@ -220,7 +220,7 @@ class LeavesBehind(Protocol):
 
     @property
     def left_behind(self) -> str:
-        """What may still be at work of a turn that was cut off, for people; empty where nothing is."""
+        """What may still be at work of a turn that was cut off, for people; empty if nothing is."""
         ...
 
 
@@ -294,7 +294,7 @@ class AuditContext(Protocol):
         ...
 
     async def read(self, path: str) -> bytes:
-        """A covered file as it was at the revision. Raises WorkspaceError where it isn't covered or has changed."""
+        """A covered file as it was at the revision. Raises WorkspaceError if it isn't covered or has changed."""
         ...
 
     async def record(self, observation: Observation) -> Evidence:
@@ -307,7 +307,7 @@ class AuditContext(Protocol):
 
 
 class Judge(Protocol):
-    """Audits evidence against requirements. Raises JudgeOutage where it can't be asked, and lets OverBudget
+    """Audits evidence against requirements. Raises JudgeOutage if it can't be asked, and lets OverBudget
     through."""
 
     @property

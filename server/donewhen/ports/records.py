@@ -60,7 +60,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The owner's reply: `error` is None where it was done, else (class name of core.errors, message)."""
+    """The owner's reply: `error` is None if it was done, else (class name of core.errors, message)."""
 
     request_id: int
     error: tuple[str, str] | None = None
@@ -69,7 +69,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """Stream chatter of a run that is no event: what it does now, and the last sign of life of its supervisor: when
+    """Stream chatter of a run that is not an event: what it does now, and the last sign of life of its supervisor: when
     (epoch seconds), and the run's seconds of work by then."""
 
     activity: str | None = None
@@ -97,19 +97,19 @@ class Ledger(Protocol):
     ) -> Entry:
         """Appends with the next sequence of that run; `at` and `seconds` are those of its `Entry`. `durable=False`
         (NORMAL sync) is for what may be lost. With `after`, a sequence, nothing is appended unless that is the run's
-        last: raises Overtaken, whichever connection wrote meanwhile. Raises RecordChanged where what is on record of
+        last: raises Overtaken, whichever connection wrote meanwhile. Raises RecordChanged if what is on record of
         the run is not as it was written: nothing goes on from there."""
         ...
 
     @property
     def append_at_once(self) -> Callable[[str, Event, float, float | None], Entry] | None:
-        """As `append`, where that needs no waiting; None where it does."""
+        """As `append`, where that needs no waiting; None if it does."""
         ...
 
     async def entries(self, run_id: str, after: int = 0) -> Sequence[Entry]:
         """All entries of a run with a sequence greater than `after`, in order; empty for an unknown run. From the first
         on that is not as it was written, or that is missing, none counts: in its place stands a RunEnded that is
-        `broken`. Raises UnreadableRun where that is the first of all, or where one is of a newer version."""
+        `broken`. Raises UnreadableRun if that is the first of all, or where one is of a newer version."""
         ...
 
     async def runs(self) -> Sequence[RunSummary]:
@@ -119,7 +119,7 @@ class Ledger(Protocol):
     async def evidence(self, run_id: str, evidence_id: str) -> Evidence | None: ...
 
     async def trouble(self, run_id: str) -> Trouble | None:
-        """What is wrong with a run that is on the list; None where it is as it was written, and can be read."""
+        """What is wrong with a run that is on the list; None if it is as it was written, and can be read."""
         ...
 
     async def set_live(self, run_id: str, live: Live) -> None: ...
@@ -165,7 +165,7 @@ class RunLock(Protocol):
     def release(self) -> None: ...
 
     def owner(self) -> Owner | None:
-        """The live owner, if there is one; None where it died or there never was one."""
+        """The live owner, if there is one; None if it died or there never was one."""
         ...
 
     def last_owner(self) -> Owner | None:

@@ -15,7 +15,7 @@ from donewhen.ports.proving import Checker
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A file that is another one in a room than in the present workspace: as a checkpoint has it, or with this content.
+    """A file that is another one in a room than in the current workspace: as a checkpoint has it, or with this content.
     With neither it isn't there."""
 
     path: str
@@ -38,7 +38,7 @@ class Room(Protocol):
 
     @property
     def same_place(self) -> bool:
-        """True where that is the workspace's own absolute path: then what is installed by its path is the room's."""
+        """True if that is the workspace's own absolute path: then what is installed by its path is the room's."""
         ...
 
     @property
@@ -127,7 +127,7 @@ class LiveRoom(Protocol):
         ...
 
     def hint(self, result: ProcessResult) -> str:
-        """What a failed command ran into that is of the room: what to do about it; empty where nothing tells."""
+        """What a failed command ran into that is of the room: what to do about it; empty if nothing tells."""
         ...
 
 
@@ -135,7 +135,7 @@ class LiveRooms(Protocol):
     """Makes live rooms of one workspace folder."""
 
     async def hindrance(self) -> str:
-        """Why commands can't be contained here; empty where they can. Found out by trying, once."""
+        """Why commands can't be contained here; empty if they can. Found out by trying, once."""
         ...
 
     def open(self, grants: Grants) -> AbstractAsyncContextManager[LiveRoom]:

@@ -28,7 +28,7 @@ def prepare(folder: Path, *, pytest: bool, python: str = "") -> DemoProject:
     """Copies the sample into `folder`, which is made where it is missing.
 
     `pytest` says whether that interpreter can import it; without it, all checks of the goal use unittest. `python` is
-    the interpreter's name in the goal's commands; left out: `interpreter_name()`. Raises FileExistsError where a copy
+    the interpreter's name in the goal's commands; left out: `interpreter_name()`. Raises FileExistsError if a copy
     is there already.
     """
     workspace = folder / WORKSPACE

@@ -40,9 +40,9 @@ class BadValue(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One way to write values. `parse` gives the value of a text, None where it can't be one, and raises BadValue where
+    """One way to write values. `parse` gives the value of a text, None if it can't be one, and raises BadValue where
     more can be said. `number`: files write it as a number, not as text. `between` separates the members of a list that
-    is written as one text; None: it is no list. `choices` go from the loosest to the strictest where that means
+    is written as one text; None: it is not a list. `choices` go from the loosest to the strictest where that means
     anything; `least` and `most` are the range of a number, both included."""
 
     name: str
@@ -58,7 +58,7 @@ class Kind:
 
 
 def nearest(word: str, known: Sequence[str], cutoff: float = 0.6) -> str | None:
-    """What was probably meant; None where nothing comes near."""
+    """What was probably meant; None if nothing comes near."""
     import difflib  # lazy: only mistakes need it
 
     near = difflib.get_close_matches(word, known, n=1, cutoff=cutoff)

@@ -175,7 +175,7 @@ class Choices:
     judge_model: str | None = row(
         kind=kinds.PANEL,
         meaning="the model that judges what no check decides; several: A,B,C or 3*A",
-        more="Without one, what no check decides is asked of you.",
+        more="Without one, you are asked about what no check decides.",
         also=("judge",), goal_file=True, of_workspace="may", commands=(*_ADVISING, "check"), group=JUDGE,
         library="JudgeConfig.model",
     )  # fmt: skip
@@ -239,11 +239,11 @@ class Choices:
         kind=choice("off", "on"), default="off", meaning="whether checks run in rooms as well"
     )
     room_writes: tuple[str, ...] | None = row(
-        kind=kinds.FOLDERS, meaning="folders that contained commands may change, too",
+        kind=kinds.FOLDERS, meaning="more folders that contained commands may change",
         more="`.git` names the history of the workspace, without hooks and configuration.",
     )  # fmt: skip
     room_reads: tuple[str, ...] | None = row(
-        kind=kinds.FOLDERS, meaning="folders that contained commands may read, too"
+        kind=kinds.FOLDERS, meaning="more folders that contained commands may read"
     )
     room_processes: int | None = row(
         kind=whole(), default="4096", meaning="processes and threads of a contained command, at most"
@@ -254,7 +254,7 @@ class Choices:
         more="If absent: three quarters of the machine's.",
     )
     room_disk: int | None = row(
-        kind=kinds.SIZE, default="10GB", meaning="what a contained command may fill the disk by"
+        kind=kinds.SIZE, default="10GB", meaning="how much a contained command may write to the disk"
     )
     temperature: float | None = row(
         kind=number(0, 2), meaning="the temperature of the agent's model", more="If absent: the model's own.",
@@ -265,7 +265,7 @@ class Choices:
         of_workspace="may", commands=_RUN, group=WORK, library="AgentConfig.window",
     )  # fmt: skip
     judge_rule: Literal["majority", "unanimity"] | None = row(
-        kind=choice("majority", "unanimity"), default="majority", meaning="what several judges must agree on",
+        kind=choice("majority", "unanimity"), default="majority", meaning="how many of several judges must agree",
         of_workspace="tighten", commands=_JUDGING, group=JUDGE, library="JudgeConfig.rule",
     )  # fmt: skip
     judge_temperature: float | None = row(
@@ -274,7 +274,7 @@ class Choices:
     )  # fmt: skip
     judge_prompt: str | None = row(
         kind=kinds.PROMPT,
-        meaning="what the judge is asked to be (its rules stay), or @FILE",
+        meaning="the role that the judge is given (its rules stay), or @FILE",
         more="A relative file is looked for beside the settings file, or in the current folder; an editor names its"
         " full path.",
         commands=_JUDGING, group=JUDGE, library="JudgeConfig.system_prompt",
@@ -354,7 +354,7 @@ CEILING: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS 
 """What `[ceiling]` of the person's settings may hold."""
 
 TABLES: Mapping[str, str] = {
-    "ceiling": "the highest values that goal files and the workspace's settings reach: `[ceiling]`, with the settings"
+    "ceiling": "the highest values that goal files and the workspace's settings may set: `[ceiling]`, with the settings"
     " below that it bounds",
     "prices": 'what a model costs, in US dollars per million tokens: `[prices."openai/my-model"]` with `input`,'
     " `output`, `cached` and `window`; see models.md",

@@ -20,8 +20,8 @@ MOST = 2_000
 
 
 class Allowances:
-    """Read anew each time: another run of the workspace may have added to it. A file that can't be read allows nothing;
-    `problem` says so."""
+    """Read again each time: another run of the workspace may have added to it. A file that can't be read allows
+    nothing; `problem` says so."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
@@ -37,7 +37,7 @@ class Allowances:
         except FileNotFoundError:
             return ()
         except (OSError, ValueError, RecursionError) as error:
-            self.problem = f"what you allowed in this workspace can't be read, so that nothing of it holds: {error} "
+            self.problem = f"what you allowed in this workspace can't be read, so none of it applies: {error} "
             self.problem += f"(remove {self._path} to begin anew)"
             return ()
         return found
@@ -73,13 +73,13 @@ class Allowances:
 def _rules(content: Any) -> list[ApprovalRule]:
     """Raises ValueError for anything that was not written by `allow`."""
     if not isinstance(content, dict):
-        raise ValueError("it holds no table")
+        raise ValueError("it contains no table")
     table = cast("dict[str, Any]", content)
     if table.get("version") != VERSION:
         raise ValueError(f"it is of version {table.get('version')!r}, this one knows {VERSION}")
     listed = table.get("allowed")
     if not isinstance(listed, list):
-        raise ValueError("it holds no list `allowed`")
+        raise ValueError("it contains no list `allowed`")
     return [_rule(one) for one in cast("list[Any]", listed)]
 
 

@@ -73,5 +73,5 @@ def key_to_read_with(path: Path) -> bytes:
 def _read(path: Path) -> bytes:
     key = read_bytes(path, limit=KEY_BYTES)
     if len(key) != KEY_BYTES:
-        raise OSError(f"{path} is not a key: move it away, and what is on record can't be checked any more")
+        raise OSError(f"{path} is not a key: move it away, after which what is on record can no longer be checked")
     return key

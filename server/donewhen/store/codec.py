@@ -34,7 +34,7 @@ def _from_1(data: dict[str, Any]) -> dict[str, Any]:
     of its own said who accepted the start summary; a person is asked again where such a run goes on.
     """
     if data.get("type") == "StartAccepted":
-        who = {"person": "a person", "auto": "the settings", "nobody": "nobody, for there was no one to ask"}
+        who = {"person": "a person", "auto": "the settings", "nobody": "nobody, because there was nobody to ask"}
         reason = f"the start was accepted by {who.get(str(data.get('by')), 'a person')}"
         return {"type": "InterruptClosed", "interrupt_id": "start", "reason": reason}
     return data
@@ -64,7 +64,7 @@ UPGRADES: Mapping[int, Upgrade] = {1: _from_1, 2: _from_2}
 
 
 class UnreadableEvent(LedgerError):
-    """Stored text that is no event of its version; the message says what is wrong and where."""
+    """Stored text that is not an event of its version; the message says what is wrong and where."""
 
 
 def encode(event: Event) -> str:
@@ -104,7 +104,7 @@ def upgrade(
         )
     for step in range(version, current):
         if step not in upgrades:
-            raise UnreadableEvent(f"events of format {step} can't be read any more")
+            raise UnreadableEvent(f"events of format {step} can no longer be read")
         data = upgrades[step](data)
     return data
 

@@ -44,7 +44,7 @@ def workspace_folder(state: Path, root: Path) -> Path:
 
 
 def has_record(root: Path, override: Path | None = None) -> bool:
-    """True where runs of that folder are on record, though it may be gone itself; also where that can't be told
+    """True if runs of that folder are on record, though it may be gone itself; also where that can't be told
     without opening the ledger for good. Makes nothing."""
     file = ledger_file(kept_folder(root, override))
     try:
@@ -54,7 +54,7 @@ def has_record(root: Path, override: Path | None = None) -> bool:
 
 
 def may_be_written(folder: Path) -> bool:
-    """True where nothing but what may pass, such as a full disk, hinders writing to a workspace's state."""
+    """True if nothing but what may pass, such as a full disk, hinders writing to a workspace's state."""
     return all(os.access(place, os.W_OK) for place in (folder.parents[1], folder, ledger_file(folder)))
 
 
@@ -98,10 +98,10 @@ def _hindrance(path: Path, error: OSError) -> str:
     """In words: the system's own speak of a file or folder without naming it."""
     nearest = next((one for one in (path, *path.parents) if os.path.lexists(one)), path)
     if not nearest.is_dir():
-        return f"{nearest} is {'a file' if nearest.is_file() else 'no folder'}"
+        return f"{nearest} is {'a file' if nearest.is_file() else 'not a folder'}"
     if not os.access(nearest, os.W_OK | os.X_OK):
         return f"you may not write to {nearest}"
-    return f"nothing can be made in {nearest} ({error.strerror or error})"
+    return f"nothing can be created in {nearest} ({error.strerror or error})"
 
 
 def _name(root: Path) -> str:

@@ -34,7 +34,7 @@ _COPIES = 5
 """How often a ledger is copied that changes meanwhile."""
 
 Stamp = tuple[tuple[int, int, int] | None, ...]
-"""Which state of a file and its journal was read: inode, size and time of each, None where it isn't there."""
+"""Which state of a file and its journal was read: inode, size and time of each, None if it isn't there."""
 
 
 def key_file(path: Path) -> Path:
@@ -89,7 +89,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def _unchanged(path: Path) -> sqlite3.Connection | None:
-    """The file itself: possible where somebody has it open, who keeps the index of its journal there. None where it
+    """The file itself: possible where somebody has it open, who keeps the index of its journal there. None if it
     isn't, or where it is of an older version."""
     if not path.with_name(path.name + "-shm").exists():
         return None
@@ -129,7 +129,7 @@ def _copied(path: Path, chain: Chain) -> tuple[sqlite3.Connection, Stamp]:
             memory.close()
             raise
         memory.close()
-    raise LedgerUnavailable(f"the record of runs {path} changes all the time: try again")
+    raise LedgerUnavailable(f"the record of runs {path} keeps changing: try again")
 
 
 def _copy(path: Path, memory: sqlite3.Connection, *, journal: bool) -> None:
@@ -162,7 +162,7 @@ def _refuse_others(path: Path) -> None:
 
 
 def is_damaged(path: Path, checked_bytes: int = CHECKED_BYTES) -> bool:
-    """True for a file that is no whole ledger. Raises LedgerTooNew. Reads only."""
+    """True for a file that is not a whole ledger. Raises LedgerTooNew. Reads only."""
     if not path.exists() or path.stat().st_size == 0:
         return False
     try:

@@ -38,7 +38,7 @@ def _sum_bodies(connection: sqlite3.Connection) -> None:
 
 
 def _keep_seconds(connection: sqlite3.Connection) -> None:
-    """How long a run was worked on is no difference of times of day, which jump."""
+    """How long a run was worked on is not a difference of times of day, which jump."""
     connection.execute("ALTER TABLE entries ADD COLUMN seconds REAL")
     connection.execute("ALTER TABLE live ADD COLUMN elapsed REAL NOT NULL DEFAULT 0")
 
@@ -106,7 +106,7 @@ def versions(connection: sqlite3.Connection) -> tuple[int, int]:
 
 
 class ForeignDatabase(Exception):  # a finding, not an error that leaves this package
-    """A healthy SQLite file that is no ledger."""
+    """A healthy SQLite file that is not a ledger."""
 
 
 _TABLES = (

@@ -59,7 +59,7 @@ class SqliteLedger:
     @classmethod
     async def read(cls, path: Path, refusal: str) -> SqliteLedger:
         """Opens a file, and a folder, that can't be written; whatever would write raises LedgerUnavailable with
-        `refusal`. Raises LedgerTooNew, and LedgerUnavailable where it can't be read either."""
+        `refusal`. Raises LedgerTooNew, and LedgerUnavailable if it can't be read either."""
         ledger = cls(path)
         ledger._refusal = refusal
         return await ledger._opened()

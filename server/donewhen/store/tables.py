@@ -150,7 +150,7 @@ def _refuse_changed(
 def _as_written(
     connection: sqlite3.Connection, chain: Chain, run_id: str, after: Head | None = None
 ) -> tuple[list[_Row], str]:
-    """The entries that follow one, as far as they are as they were written, and why the next one is not; empty where
+    """The entries that follow one, as far as they are as they were written, and why the next one is not; empty if
     there is none. After None: all of them, and that none is missing at the end."""
     sequence, before = after or (0, START)
     found: list[_Row] = []
@@ -180,7 +180,7 @@ def _not_as_written(sequence: int) -> str:
 
 
 def _cut_off(connection: sqlite3.Connection, chain: Chain, run_id: str, rows: Sequence[_Row]) -> bool:
-    """True where the run's line in the list says of another last entry. A line in which something else was changed is
+    """True if the run's line in the list says of another last entry. A line in which something else was changed is
     made again from the entries, as ever."""
     line = connection.execute(f"SELECT {_COLUMNS}, seal FROM runs WHERE run_id = ?", (run_id,)).fetchone()  # noqa: S608  # constant
     if line is None or same(chain.seal(line[:-1], rows[-1].digest), line[-1]):
@@ -212,7 +212,7 @@ def entries(connection: sqlite3.Connection, chain: Chain, run_id: str, after: in
 
 
 def _checked(connection: sqlite3.Connection, chain: Chain, run_id: str, sequence: int) -> _Row | None:
-    """One entry; None where it is not as it was written after the one before it."""
+    """One entry; None if it is not as it was written after the one before it."""
     rows = connection.execute(
         f"SELECT run_id, sequence, at, version, type, seconds, evidence_id, digest, {_BODY} FROM entries "  # noqa: S608  # constant
         "WHERE run_id = ? AND sequence IN (?, ?) ORDER BY sequence",
@@ -240,7 +240,7 @@ def evidence(connection: sqlite3.Connection, chain: Chain, run_id: str, evidence
 
 
 def trouble(connection: sqlite3.Connection, chain: Chain, run_id: str) -> Trouble | None:
-    """What is wrong with a run that is on the list; None where it is as it was written and can be read."""
+    """What is wrong with a run that is on the list; None if it is as it was written and can be read."""
     with _one_moment(connection):
         rows, why = _as_written(connection, chain, run_id)
     if not rows:
@@ -318,7 +318,7 @@ _STANDINGS = frozenset({None, "running", "waiting", "paused", "interrupted", *EN
 
 
 def _as_record(row: tuple[Any, ...]) -> RunRecord | None:
-    """None where the row is not as it was written."""
+    """None if the row is not as it was written."""
     run_id, mode, title, goal_path, standing, started_at, updated_at, interrupts = row
     texts = (run_id, title, "" if goal_path is None else goal_path)
     if not all(isinstance(one, str) for one in texts) or mode not in ("pursue", "audit") or standing not in _STANDINGS:

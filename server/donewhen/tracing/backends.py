@@ -22,7 +22,7 @@ _DEFAULT = "http://localhost:4318"
 
 
 def traced(wanted: str, environment: Mapping[str, str], mask: Callable[[str], str]) -> TracingObserver:
-    """A tracer for `console`, `otlp` or `provider`. Raises ImportError where the exporter is not installed."""
+    """A tracer for `console`, `otlp` or `provider`. Raises ImportError if the exporter is not installed."""
     if wanted == "provider":
         provider = trace.get_tracer_provider()
         assert isinstance(provider, TracerProvider)  # only then it is wanted
@@ -70,7 +70,7 @@ class Reported(SpanExporter):
         """It is trying still, and nobody waits for it any longer."""
         if not self._said:
             self._said = True
-            sys.stderr.write(f"donewhen: traces can't be sent to {self._endpoint}; runs go on without\n")
+            sys.stderr.write(f"donewhen: traces can't be sent to {self._endpoint}; runs continue without them\n")
 
     def shutdown(self) -> None:
         self._exporter.shutdown()

@@ -288,7 +288,7 @@ _TAKEN: Mapping[type, Callable[[RunSpans, Any], None]] = {
 def _findings(event: e.JudgeFinished) -> Sequence[RequirementVerdict]:
     if event.verdict is not None:
         return event.verdict.findings
-    reason = event.reason or "the reply named not all requirements"
+    reason = event.reason or "the reply did not name all requirements"
     return [RequirementVerdict(key, "unverified", reason) for key in event.requirement_ids]
 
 

@@ -7,12 +7,12 @@ from donewhen.core.state import RunState
 
 
 def shown_halt(state: RunState) -> Halted | None:
-    """The halt that the run stands at, or that ended it; None where the run ended otherwise."""
+    """The halt that the run stands at, or that ended it; None if the run ended otherwise."""
     return None if state.ended and state.end_status != "blocked" else state.halt
 
 
 def halt_text(halt: Halted) -> str:
     """`waits: plugin NAME: REASON`; a halt that can't be resumed stopped the run."""
-    # A worker of one's own may halt too, and is no plugin.
+    # A worker of one's own may halt too, and is not a plugin.
     who = "the worker" if halt.plugin == "worker" else f"plugin {halt.plugin}"
     return f"{'waits' if halt.resumable else 'stopped'}: {who}: {halt.reason}"

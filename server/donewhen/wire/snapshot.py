@@ -62,7 +62,7 @@ class WireCounts(Wire):
 
 class WireRegression(Wire):
     """The edit that made a requirement fail that was met: what changed between the last revision at which it was and
-    the first at which it is not. `by` is None where it isn't known."""
+    the first at which it is not. `by` is None if it isn't known."""
 
     good_revision: str
     bad_revision: str
@@ -101,7 +101,7 @@ class WireIntegrity(Wire):
 
 class WireInterrupt(Wire):
     """`folder` is where a command would run; `said` what the worker said when it asked, and `before` its last step
-    before: empty where there is none."""
+    before: empty if there is none."""
 
     id: str
     kind: Literal["approval", "question"]
@@ -177,7 +177,7 @@ class WireGuard(Wire):
 
 class WireFreshness(Wire):
     """Whether the workspace is still the one that the result was made at. `changed_files` are paths relative to the
-    workspace folder; None where only the revisions could be compared."""
+    workspace folder; None if only the revisions could be compared."""
 
     fresh: bool
     revision: str
@@ -332,7 +332,7 @@ def _complete(view: RunView) -> bool:
 
 
 def freshness_of(view: RunView) -> WireFreshness | None:
-    """Whether the result still holds in the present workspace; None where that isn't known."""
+    """Whether the result still holds in the current workspace; None if that isn't known."""
     present, state = view.present, view.state
     if present is None:
         return None

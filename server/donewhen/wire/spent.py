@@ -6,7 +6,7 @@ from donewhen.core.work import Usage
 
 
 def spent_json(usage: Usage) -> dict[str, float | None]:
-    """The fields of a snapshot's `cost.judge`; `usd` is null where it is unknown, never 0."""
+    """The fields of a snapshot's `cost.judge`; `usd` is null if it is unknown, never 0."""
     return {
         "inputTokens": usage.input_tokens,
         "outputTokens": usage.output_tokens,

@@ -1,7 +1,7 @@
-"""Workers: they change the workspace, turn by turn, and claim; nothing that they say is proof.
+"""Workers change the workspace, turn by turn, and claim things; nothing that they say is proof.
 
 A built-in worker is a row of `core/workers.py` and a module here of that name, with `make(parts: WorkerParts)`; its
-tools are in `tools/`. A worker knows the core and the ports, and of other adapters only `models/`.
+tools are in `tools/`. A worker imports the core, the ports and, of the other adapters, only `models/`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from donewhen.ports import FilesOf, Grants, LiveRooms, Model, Processes
 
 @dataclass(frozen=True, slots=True)
 class WorkerParts:
-    """What a worker of one run may be made of. `environment` are the variables of what it runs, in `rooms` with
-    `grants`; `processes` runs one command after the other, each in a room of its own where the run is contained.
+    """The parts that a worker of one run may be made of. `environment` are the variables of what it runs, in `rooms`
+    with `grants`; `processes` runs one command after the other, each in a room of its own where the run is contained.
 
     `model` is the one that the run's options name, and raises UsageError where they name none. `files` gives the
     workspace's files as one turn may change them. `mask` hides secrets in a text.

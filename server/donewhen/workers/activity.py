@@ -1,4 +1,4 @@
-"""A program's output as the one line that says what a worker does now."""
+"""Turns a program's output into the one line that says what a worker is doing now."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 MAX_ACTIVITY = 200
 EVERY = 0.1
-"""Seconds between two lines that are told: a flood of output costs next to nothing."""
+"""Seconds between two reported lines, so that a flood of output costs next to nothing."""
 
 _MAX_READ = 4_096
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_])")
@@ -16,9 +16,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class LiveOutput:
-    """Tells lines as they come, at most one each `every` seconds; the last one is never dropped.
-
-    Lines that say nothing are left out, and so are those that `silent` is true for.
+    """Reports lines as they arrive, at most one each `every` seconds; the last one is never dropped. Empty lines are
+    left out, and so are those for which `silent` is true.
     """
 
     def __init__(
@@ -31,14 +30,14 @@ class LiveOutput:
         self._timer: asyncio.TimerHandle | None = None
 
     def hear(self, line: str) -> None:
-        """One line of output. To be called on the event loop."""
+        """Takes one line of output. Call it on the event loop."""
         if line.strip():
             self._latest = line
             if self._timer is None:
                 self._next()
 
     def close(self) -> None:
-        """Tells what is left; nothing is told after it."""
+        """Reports what is left; nothing is reported afterwards."""
         if self._timer is not None:
             self._timer.cancel()
         self._flush()
@@ -57,7 +56,7 @@ class LiveOutput:
 
 
 def activity_line(line: str) -> str:
-    """Output as one short plain line; empty where it says nothing."""
+    """Output as one short plain line; empty if it says nothing."""
     text = " ".join(plain(line[:_MAX_READ]).split())
     return text if len(text) <= MAX_ACTIVITY else f"{text[: MAX_ACTIVITY - 1]}…"
 

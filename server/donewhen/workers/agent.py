@@ -48,7 +48,7 @@ TOO_LONG = (
 
 
 class AgentWorker:
-    """Asks the model what to do, does it, and tells it what came of it, until it reports or a limit is reached.
+    """Asks the model what to do, does it, and tells it the outcome, until it reports or a limit is reached.
 
     `files` gives the guarded files for a turn; its commands run in one of the `rooms`, with these `grants`;
     `environment` gives the variables for its commands, without keys; `mask` hides secrets.
@@ -76,7 +76,7 @@ class AgentWorker:
         self._grants = grants or Grants()
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
-        """One turn. Raises WorkerFailed where the model can't be asked or answers nothing, OverBudget where it may not
+        """One turn. Raises WorkerFailed if the model can't be asked or answers nothing, OverBudget where it may not
         be asked again."""
         async with opened(self._rooms, self._grants, turn) as room:
             return await self._work(turn, context, room)
@@ -130,7 +130,8 @@ class _AgentTurn:
         )
 
     async def _begin(self, turn: Turn) -> Claim | None:
-        """Tells what the turn is about, or takes it up where it stood; the claim that ends it, where that does."""
+        """Tells the model what the turn is about, or resumes it where it stopped; returns the claim that ends it, if
+        that does."""
         goes_on = turn.resume is not None and bool(self._context.conversation)
         if goes_on or turn.refinement:
             await recall(self._desk)
@@ -140,7 +141,8 @@ class _AgentTurn:
         return None
 
     async def _resume(self, directive: ResumeDirective) -> Claim | None:
-        """Makes the calls that have no answer yet, and no others; the model is not asked for what it has said."""
+        """Makes the calls that have no answer yet, and no others; the model is not asked again for what it has already
+        said."""
         restored = directive.restore_message
         await self._talk.resume(replace(restored, text=self._desk.mask(restored.text)) if restored else None)
         pending = pending_calls(self._context.conversation)
@@ -157,13 +159,13 @@ class _AgentTurn:
         return claim
 
     def _last_word(self) -> Claim | None:
-        """What a turn ends with whose model has said it already."""
+        """The end of a turn whose model has already reported."""
         last = self._context.conversation[-1]
         said = last.text.strip() if last.role == "assistant" and not last.calls else ""
         return Claim("finished", said) if said else None
 
     async def _act(self, reply: ModelReply) -> Claim | None:
-        """Does what the reply asks for; the claim that ends the turn, or None to go on."""
+        """Does what the reply asks for; returns the claim that ends the turn, or None to continue."""
         message = reply.message
         if not message.calls:
             return await self._without_calls(message.text.strip(), cut=reply.finish == "length")
@@ -177,7 +179,7 @@ class _AgentTurn:
         return done.claim
 
     async def _without_calls(self, text: str, *, cut: bool) -> Claim | None:
-        """A reply in words ends the turn, unless there are none, or they were cut off."""
+        """A reply in words ends the turn, unless it is empty or was cut off."""
         if text and not cut:
             return Claim("finished", text)
         self._fruitless += 1

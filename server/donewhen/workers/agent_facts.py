@@ -1,6 +1,5 @@
-"""What stays of messages that are left out of a conversation: files, commands, errors, and what a person said.
-
-The notes are themselves a message of the conversation, and are read from there again: nothing else has to be kept.
+"""What is kept of messages that are left out of a conversation: files, commands, errors, and what a person said. The
+notes are themselves a message of the conversation and are read back from it, so nothing else has to be kept.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _SHARES = (1.0, 0.5, 0.25, 0.1, 0.0)
 
 @dataclass(slots=True)
 class Facts:
-    """What is worth knowing of a conversation's old part; the latest of each comes last."""
+    """What is worth knowing from the old part of a conversation; the latest of each kind comes last."""
 
     files: dict[str, str] = field(default_factory=dict[str, str])
     commands: dict[str, str] = field(default_factory=dict[str, str])
@@ -88,7 +87,7 @@ class Facts:
         return "\n".join(parts)
 
     def _failed_last(self) -> list[tuple[str, str]]:
-        """What failed and was not repeated with success is an open fact: it outlasts what went well."""
+        """A failure that was not followed by a success is an open fact, and outlasts what went well."""
         return sorted(self.commands.items(), key=lambda one: not one[1].startswith("exit 0"))
 
     def _take_over(self, text: str) -> None:
@@ -128,7 +127,7 @@ class Facts:
             self._resolved(arguments)
 
     def _resolved(self, arguments: Arguments | None) -> None:
-        """A file that was written: what failed about writing it is over."""
+        """A file that was written: earlier failures to write it no longer matter."""
         path = str((arguments or {}).get("path", ""))
         for line in (f"write {path}", f"edit {path}"):
             self.errors.pop(activity_line(line), None)
@@ -154,7 +153,7 @@ def call_of(answer: Message, open_calls: list[ToolCall]) -> ToolCall:
 
 
 def arguments_of(call: ToolCall) -> Arguments | None:
-    """The arguments of a call of a built-in tool; None where it was not understood."""
+    """The arguments of a call of a built-in tool; None if it was not understood."""
     tool = TOOLS.get(call.name)
     try:
         return tool.checked(read_object(call.arguments)) if tool else None
@@ -188,7 +187,7 @@ def _latest_of(known: dict[str, str], key: str, value: str) -> None:
 
 
 def _latest(said: Sequence[str], room: int) -> list[str]:
-    """The last of what was said, as far as it fits; that something is missing is said."""
+    """The end of what was said, as far as it fits; a mark says that something is missing."""
     kept: list[str] = []
     left = room
     for text in reversed(said):

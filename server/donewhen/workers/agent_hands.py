@@ -1,4 +1,4 @@
-"""Does what the model asks for in one reply: every call is answered, in their order, and a report comes last."""
+"""Runs the tool calls of one reply: every call is answered, in order, and a report comes last."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ CIRCLES = "The turn was ended: the same calls were made again and again, with th
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of a reply's calls: the claim that ends the turn, if one does, and whether they go round in circles."""
+    """The outcome of a reply's calls: the claim that ends the turn, if one does, and whether they go round in
+    circles."""
 
     claim: Claim | None = None
     looping: bool = False
 
 
 class Hands:
-    """The tools of one turn at work, within its limit of calls. `steps` are the latest, for people."""
+    """Runs the tools of one turn, within its limit of calls. `steps` are the latest, for people."""
 
     def __init__(self, desk: Desk, tools: Mapping[str, OfferedTool], limit: int) -> None:
         self.steps: deque[WorkerStep] = deque(maxlen=MAX_STEPS)
@@ -72,7 +73,7 @@ class Hands:
         return Done(ended, looping)
 
     async def leave(self, call: ToolCall, why: str) -> None:
-        """Answers a call without doing it."""
+        """Answers a call without making it."""
         await self._answered(call, refused(f"not done: {why}", call.name))
 
     def _limit_reached(self) -> Claim | None:
@@ -82,7 +83,7 @@ class Hands:
         return Claim("finished", f"The turn was ended: its limit of {self._limit:,} tool calls is reached.")
 
     async def _done(self, call: ToolCall) -> tuple[ToolOutcome, Hashable]:
-        """Does one call; with its result comes a key that is equal for calls which are the same."""
+        """Makes one call, and returns with its result a key that is equal for equal calls."""
         context = self._desk.context
         try:
             tool, arguments = self._understood(call)
@@ -98,7 +99,7 @@ class Hands:
         return result, (call.name, repr(sorted(arguments.items())), result.digest)
 
     def _doer(self, tool: OfferedTool, sent: Arguments, ahead: Ahead) -> ToolDoer:
-        """Does the call with the input that the plugins let through, as often as they want it done."""
+        """Makes the call with the input that the plugins let through, as often as they ask for it."""
 
         async def do(use: ToolUse) -> ToolOutcome:
             try:
@@ -121,7 +122,7 @@ class Hands:
         await self._desk.context.tool_finished(named, step, message)
 
     def _named(self, call: ToolCall) -> ToolCall:
-        """The call as it is put on record: what a model made up for a name may be of any length."""
+        """The call as it is recorded: a name that a model made up may have any length."""
         if call.name in self._tools:
             return call
         return replace(call, name=activity_line(call.name)[:LONGEST_NAME] or "(no name)")

@@ -1,4 +1,4 @@
-"""Finds a worker that goes round in circles: the same calls with the same results, over and over."""
+"""Detects a worker that goes round in circles: the same calls with the same results, over and over."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Hashable
 from typing import Literal
 
 ROUNDS = 3
-"""How often a circle has to be gone round to be one."""
+"""How many rounds make a circle."""
 LONGEST_CIRCLE = 4
 MAX_NUDGES = 5
 
 
 class Loops:
-    """Listens to the calls of one turn. The first time round a circle is worth a nudge; the second time, or after too
-    many nudges, the turn is to end."""
+    """Watches the calls of one turn. The first circle is worth a nudge; after the second, or after too many nudges, the
+    turn should end."""
 
     def __init__(self) -> None:
         self._latest: deque[Hashable] = deque(maxlen=ROUNDS * LONGEST_CIRCLE)

@@ -1,6 +1,6 @@
-"""What a turn that goes on has seen of each file: read from what was said in it, and held against what is there now.
+"""What a resumed turn has seen of each file: read from its conversation, and compared with what is there now.
 
-No digest outlives the process that a turn began in. What was seen of each file is in the conversation.
+Digests don't outlive the process in which a turn began, but the conversation says what was seen of each file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from donewhen.workers.tools.tool import Desk
 from donewhen.workers.tools.writing import HOLDS_NOW
 
 ANOTHER = ""
-"""Stands for what is in no file: the model has seen something else than what is there now."""
+"""Matches no file: the model has seen something other than what is there now."""
 
 _READ = re.compile(r"(.+), (?:lines (\d+)-(\d+) of (\d+)|empty):")
 _WROTE = re.compile(r"(?:made|wrote) (.+), [\d,]+ lines?")
@@ -46,11 +46,11 @@ class Seen:
 
     @property
     def text(self) -> str | None:
-        """All of it, None where only a part was seen."""
+        """All of it, None if only a part was seen."""
         return "\n".join(self.lines[at] for at in sorted(self.lines)) if len(self.lines) == self.total else None
 
     def joined(self, more: Seen) -> Seen:
-        """Both parts of the same file; the later one where they don't fit together."""
+        """Combines two parts of the same file; takes the later one if they don't fit together."""
         fits = self.total == more.total and all(more.lines.get(at, line) == line for at, line in self.lines.items())
         return Seen({**self.lines, **more.lines}, more.total) if fits else more
 
@@ -109,7 +109,7 @@ def _take(seen: dict[str, Seen], tool: str, arguments: Arguments, text: str) -> 
 def _told(
     tool: str, arguments: Arguments, first: str, rest: str, seen: Mapping[str, Seen]
 ) -> tuple[str, Seen | None] | None:
-    """The file that an answer is about, and what is known of it after it, None where that can't be told."""
+    """The file that an answer is about, and what is known of it after it, None if that can't be told."""
     moved = _MOVED.fullmatch(first)
     if moved:
         return moved[1], Seen.whole(rest) if first.endswith(HOLDS_NOW) else None

@@ -1,4 +1,4 @@
-"""What is said between the agent and its model in one turn: kept within the model's window."""
+"""The conversation between the agent and its model in one turn, kept within the model's window."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from donewhen.workers.conversation import OVERHEAD, compacted, size_of
 from donewhen.workers.prompt import is_task
 
 WINDOW = 32_768
-"""Tokens of a model's window where nobody knows it."""
+"""Tokens of a model's window if it is not known."""
 FULL = 0.8
 """The share of the window at which a conversation is made to fit again; the rest is for the reply."""
 ROOMY = 0.4
-"""The share that it takes then."""
+"""The share that it takes afterwards."""
 BYTES_PER_TOKEN = 3.5
 """A guess, on the safe side for code; the model's own counts correct it downwards."""
 TELLING = 0.1
@@ -40,12 +40,13 @@ class Pace:
         return self._quick < ENOUGH_QUICK
 
     def took(self, seconds: float) -> None:
-        """A reply came after so long."""
+        """Notes how long a reply took."""
         self._quick = self._quick + 1 if seconds < AT_ONCE else 0
 
 
 class Talk:
-    """The conversation of a turn as the model gets it. Its size is kept up with each message, never measured anew."""
+    """The conversation of a turn as the model gets it. Its size is updated with each message, never measured from
+    scratch."""
 
     def __init__(
         self,
@@ -75,12 +76,12 @@ class Talk:
         return int(self._window * self._bytes_per_token / 8)
 
     async def begin(self, task: Message) -> None:
-        """Tells the model what the turn is about; that outlives every compaction."""
+        """Tells the model what the turn is about; that message survives every compaction."""
         self._task = size_of(task)
         await self.tell(task)
 
     async def resume(self, restored: Message | None) -> None:
-        """Takes the turn up where it stood; `restored` takes the place of the model's last message, with the answers
+        """Resumes the turn where it stopped; `restored` takes the place of the model's last message, with the answers
         to those of its calls that it still makes."""
         said = self._context.conversation
         task = max((at for at, message in enumerate(said) if is_task(message)), default=-1)
@@ -93,7 +94,7 @@ class Talk:
         await self._context.compact((*said[:last], replace(restored, role="assistant", answers=""), *after), 0)
 
     async def tell(self, message: Message) -> None:
-        """Adds what the model is told."""
+        """Adds a message to the model."""
         await self._context.keep(message)
 
     async def request(self) -> ModelRequest:
@@ -145,7 +146,7 @@ class Talk:
         return int(self._window * share * self._bytes_per_token)
 
     def _reply_tokens(self) -> int | None:
-        """A bound for the reply that leaves room for the prompt; None where the model's own isn't known."""
+        """A bound for the reply that leaves room for the prompt; None if the model's own isn't known."""
         if self._facts.max_output is None:
             return None
         return min(self._facts.max_output, max(int(self._window * REPLY), LEAST_REPLY))

@@ -1,4 +1,4 @@
-"""Any command line program as the worker. Its exit code and its output are claims, never evidence."""
+"""Any command-line program as the worker. Its exit code and its output are claims, never evidence."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MAX_ARGUMENT = 100_000
 """Bytes of a prompt inside a command: Linux takes at most 131,072 in one argument, the shell's text included."""
 MAX_TAIL = 2_000
 IN_A_ROOM = (
-    "it ran in a room, where your home folder is empty but for toolchains and the folders of agents that are known: "
+    "it ran in a room, where your home folder is empty except for toolchains and the folders of known agents: "
     "`room_writes` and `room_reads` of your settings show it more, and --sandbox auto runs it outside"
 )
 NOT_FOUND = (127, 9009)
-"""What a POSIX shell and cmd.exe exit with where they did not find the program."""
+"""The exit codes of a POSIX shell and of cmd.exe if they did not find the program."""
 
 _QUOTED_PLACEHOLDER = re.compile(r"\"\{prompt\}\"|'\{prompt\}'|\{prompt\}")
 
@@ -62,7 +62,7 @@ class CommandWorker:
         self._timeout = timeout
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
-        """One run of the command. Raises WorkerFailed where it did not start, failed without an end line, or hung."""
+        """One run of the command. Raises WorkerFailed if it did not start, failed without an end line, or hung."""
         call = _call(self._command, command_prompt(turn))
         context.activity(activity_line(f"running {self._command}"))
         live = LiveOutput(context.activity, silent=lambda line: end_line(plain(line)) is not None)
@@ -141,7 +141,7 @@ class EndLine:
 
 
 def end_line(output: str) -> EndLine | None:
-    """Reads the last line of plain output as `{"donewhen": {"state", "text"}}`; None where it is something else.
+    """Reads the last line of plain output as `{"donewhen": {"state", "text"}}`; None if it is something else.
 
     Strict: a state that is none of the four counts as finished, with a note.
     """
@@ -160,13 +160,15 @@ def end_line(output: str) -> EndLine | None:
 
 def _end(body: Any) -> EndLine:
     if not isinstance(body, dict):
-        return EndLine(Claim(), "the end line's donewhen is not an object; taken as finished")
+        return EndLine(Claim(), "the end line's donewhen is not an object; treated as finished")
     fields = cast("dict[str, Any]", body)
     state, text = fields.get("state"), fields.get("text", "")
     said = text[-MAX_TAIL:] if isinstance(text, str) else ""
     if state not in TURN_STATES:
         known = ", ".join(TURN_STATES)
-        return EndLine(Claim("finished", said), f"the end line's state {state!r} is none of {known}; taken as finished")
+        return EndLine(
+            Claim("finished", said), (f"the end line's state {state!r} is not one of {known}; treated as finished")
+        )
     if not isinstance(text, str):
         return EndLine(Claim(state), "the end line's text is not text; left out")
     return EndLine(Claim(state, said))

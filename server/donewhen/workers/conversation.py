@@ -1,6 +1,5 @@
-"""Makes a conversation fit again, without asking a model: what is old becomes notes, what is open stays word for word.
-
-A call and its answers are never torn apart: every provider refuses the one without the other.
+"""Makes a conversation fit again, without asking a model: the old part becomes notes, the open part stays word for
+word. A call and its answers are never separated: every provider refuses one without the other.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MIN_NOTES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What stands in for a conversation; `dropped` of its messages are gone."""
+    """What replaces a conversation; `dropped` of its messages are gone."""
 
     messages: tuple[Message, ...]
     dropped: int

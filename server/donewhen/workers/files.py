@@ -15,7 +15,7 @@ from donewhen.regular import read_bytes
 class RecordedFiles:
     """Changes files under `root`, each only while it is as this worker knows it.
 
-    `paths` are those that will be changed; their present content is what is known. Raises ChangedMeanwhile where
+    `paths` are those that will be changed; their present content is what is known. Raises ChangedMeanwhile if
     somebody else changed one since, WorkspaceError for a path outside or a file that is not as it should be.
     """
 
@@ -33,13 +33,13 @@ class RecordedFiles:
                 self._known[target] = _digest(_read(target))
 
     def write(self, path: str, text: str) -> None:
-        """Creates or replaces a file; missing folders are made."""
+        """Creates or replaces a file; missing folders are created."""
         target = self._inside(path)
         self._refuse_changed(path, target)
         self._replace(target, text.encode())
 
     def edit(self, path: str, old: str, new: str) -> None:
-        """Replaces `old`, which must stand there exactly once."""
+        """Replaces `old`, which must occur exactly once."""
         target = self._inside(path)
         content = self._refuse_changed(path, target)
         if content is None:
@@ -65,7 +65,7 @@ class RecordedFiles:
         return target
 
     def _target(self, path: str) -> Path | None:
-        """The file that a path stands for, links followed; None where that is outside or a folder."""
+        """The file that a path stands for, links followed; None if that is outside or a folder."""
         target = (self._root / path).resolve()
         return target if target.is_relative_to(self._root) and not target.is_dir() else None
 

@@ -1,4 +1,4 @@
-"""The room that a worker has for one turn."""
+"""Opens the room of a worker for one turn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from donewhen.ports import Grants, LiveRoom, LiveRooms, Turn
 
 @asynccontextmanager
 async def opened(rooms: LiveRooms, grants: Grants, turn: Turn) -> AsyncGenerator[LiveRoom]:
-    """A room in which the goal's checks can be run and its file can't be changed. Raises WorkerFailed where none can be
+    """A room in which the goal's checks can be run and its file can't be changed. Raises WorkerFailed if none can be
     opened: what was promised to be contained does not run otherwise."""
     guarded = (*grants.guarded, *([turn.goal.path] if turn.goal.path is not None else []))
     commands = tuple(check.command for check in turn.goal.checks)

@@ -39,7 +39,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replaces a text that must stand in the file exactly once."""
+    """Replaces a text that must occur in the file exactly once."""
 
     path: str
     old: str
@@ -253,7 +253,7 @@ class _Reader:
             if key not in known:
                 raise self._error(key_node, f"unknown key `{key}`{_nearest(key, known)}")
             if key in fields:
-                raise self._error(key_node, f"`{key}` is there twice")
+                raise self._error(key_node, f"`{key}` is given twice")
             fields[key] = value
         missing = [key for key in needed if key not in fields]
         if missing:
@@ -327,4 +327,4 @@ def _listed(names: tuple[str, ...] | list[str]) -> str:
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean `{close[0]}`?" if close else f"; known are {_listed(known)}"
+    return f"; did you mean `{close[0]}`?" if close else f"; the known ones are {_listed(known)}"

@@ -41,7 +41,7 @@ class ScriptedWorker:
         return cls(recorded.load_script(source), processes, environment)
 
     async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
-        """Plays the turn of this iteration. Raises WorkerFailed where a step fails or the script ran out."""
+        """Plays the turn of this iteration. Raises WorkerFailed if a step fails or the script ran out."""
         if not 1 <= turn.iteration <= len(self._script.turns):
             raise WorkerFailed(f"the script has no turn {turn.iteration}: it ran out")
         played = self._script.turns[turn.iteration - 1]

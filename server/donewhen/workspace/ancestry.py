@@ -25,7 +25,7 @@ def family(pid: int, processes: Mapping[int, SeenProcess]) -> list[SeenProcess]:
 
 
 def has_terminal(pid: int) -> bool | None:
-    """Whether that process has a controlling terminal; None where the system doesn't tell."""
+    """Whether that process has a controlling terminal; None if the system doesn't tell."""
     if _PROC.joinpath("self", "stat").exists():
         try:
             text = read_bytes(Path(f"/proc/{pid}/stat"))

@@ -91,7 +91,7 @@ class Checkpoints:
         return tuple(await asyncio.to_thread(_different, then, now))
 
     async def file_at(self, checkpoint: str, path: str) -> bytes | None:
-        """A file's bytes as they were (a link's target); None where it was absent or not captured."""
+        """A file's bytes as they were (a link's target); None if it was absent or not captured."""
         kept = (await self._tree(checkpoint)).get(path)
         if kept is None or kept.mode == NESTED:
             return None
@@ -115,7 +115,7 @@ class Checkpoints:
         return tuple(path for path in paths if path not in then)
 
     async def diff(self, before: str, after: str | None, manifest: Manifest, limit: int) -> str:
-        """A unified diff of at most about `limit` characters. Raises OtherRevision where a file isn't as listed."""
+        """A unified diff of at most about `limit` characters. Raises OtherRevision if a file isn't as listed."""
         then = await self._tree(before)
         now = await (asyncio.to_thread(self._present, then, manifest) if after is None else self._tree(after))
         changes: list[Change] = []
@@ -177,7 +177,7 @@ class Checkpoints:
                 checkpoint = _write_folder(_nest(actual), writer).hex()
         except OSError as error:
             raise WorkspaceError(
-                f"the checkpoint can't be kept ({error.strerror}): free space or permissions"
+                f"the checkpoint can't be kept ({error.strerror}): free some space, or correct the permissions"
             ) from error
         self._remember(checkpoint, actual)
         return checkpoint

@@ -11,7 +11,7 @@ _LARGEST = 400_000
 
 @dataclass(frozen=True)
 class Change:
-    """One file before and after; None where there is none. `unread`: beyond the limit, so its content is not known."""
+    """One file before and after; None if there is none. `unread`: beyond the limit, so its content is not known."""
 
     path: str
     before: bytes | None

@@ -35,7 +35,7 @@ class FolderWorkspace:
     """A `ports.Workspace` on a folder; `state` is a folder outside of it where it keeps checkpoints.
 
     `watch=False` hears of nothing by itself: every look is a walk. `quiet` says how long content must stay the same
-    to be settled. `excluded` names more folders of ours that may lie inside of it and are no part of it, `streams` the
+    to be settled. `excluded` names more folders of ours that may lie inside it and are not part of it, `streams` the
     files that this process prints to: they aren't either, in no process that goes on with the run. `warning`
     says why changes are noticed late, where they are; `not_captured` names the files that the last checkpoint left
     out: files that are too large or unreadable, nested repositories.

@@ -25,7 +25,7 @@ class FrozenRules:
 
 
 def load(place: Path, name: str) -> FrozenRules | None:
-    """What was kept under this name; None where there is nothing, or nothing that can be read."""
+    """What was kept under this name; None if there is nothing, or nothing that can be read."""
     try:
         kept: Any = json.loads(read_text(place / f"{name}.json", "utf-8", "surrogateescape"))
         rules = IgnoreRules.thawed(kept["above"], kept["below"])
@@ -35,7 +35,7 @@ def load(place: Path, name: str) -> FrozenRules | None:
 
 
 def keep(place: Path, name: str, rules: IgnoreRules, tracked: Collection[str], streams: Collection[str] = ()) -> None:
-    """Keeps them under this name. Raises OSError where that can't be written."""
+    """Keeps them under this name. Raises OSError if that can't be written."""
     place.mkdir(parents=True, exist_ok=True)
     above, below = rules.texts()
     document = {"above": above, "below": below, "tracked": sorted(tracked), "streams": sorted(streams)}

@@ -35,7 +35,7 @@ class Rules:
     runs: tuple[tuple[bool, re.Pattern[str]], ...]
 
     def decide(self, path: str) -> bool | None:
-        """True where ignored, False where a negation brings it back, None where no rule speaks. A folder's path
+        """True if ignored, False if a negation brings it back, None if no rule speaks. A folder's path
         ends with a slash."""
         for ignored, pattern in self.runs:
             if pattern.fullmatch(path):
@@ -45,7 +45,7 @@ class Rules:
 
 @lru_cache(maxsize=512)
 def compiled(text: str) -> Rules:
-    """Compiles rules in the syntax of .gitignore; a line that can't be read is no rule, as for git."""
+    """Compiles rules in the syntax of .gitignore; a line that can't be read is not a rule, as for git."""
     runs: list[tuple[bool, list[str]]] = []
     for line in text.removeprefix("\ufeff").splitlines():
         rule = _regex(line)
@@ -201,7 +201,7 @@ class Coverage:
         return place in self.tracked or not (self.is_hidden(above) or self._hides(place, name))
 
     def is_hidden(self, place: str) -> bool:
-        """Whether a folder is ignored, a known cache, or inside of one."""
+        """Whether a folder is ignored, a known cache, or inside one."""
         known = self._hidden.get(place)
         if known is None:
             above, _, name = place.rpartition("/")

@@ -99,7 +99,7 @@ class InotifyWatcher:
         for event in _events(bytes(heard)):
             lost |= not self._understand(*event, paths)
         if lost:
-            # What moved or went is unknown, so the watches' names are too: the walk that follows sets them anew.
+            # What moved or went is unknown, so the watches' names are too: the walk that follows sets them again.
             self._unwatch(list(self._watches))
         return Hints(frozenset(paths), lost)
 
@@ -128,7 +128,7 @@ class InotifyWatcher:
                     self._lost, self._heard = True, bytearray()
 
     def _understand(self, watch: int, mask: int, name: str, paths: set[str]) -> bool:
-        """Adds the path that the event is about; False where events were lost."""
+        """Adds the path that the event is about; False if events were lost."""
         if mask & _OVERFLOW:
             return False
         place = self._places.get(watch)
@@ -162,7 +162,7 @@ class InotifyWatcher:
     def _give_up(self, error: int) -> None:
         setting = "max_user_instances" if error == errno.EMFILE else "max_user_watches"
         self.warning = (
-            f"the system's limit of watched folders is reached ({os.strerror(error)}): changes are looked for every "
+            f"the system's limit on watched folders is reached ({os.strerror(error)}): changes are looked for every "
             f"few seconds; raise fs.inotify.{setting} for prompt updates"
         )
         if self._loop is not None and self._wake is not None:

@@ -2,7 +2,7 @@
 
 Two things say so, and each covers what the other can't. The owner record names the process that supervises; it is
 alive if a process of that pid and birth is. The lock file is held by the supervisor and, through an inherited
-descriptor, by every process that the run started: as long as orphans of a dead supervisor live, nobody begins anew.
+descriptor, by every process that the run started: as long as orphans of a dead supervisor live, nobody starts over.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class FileRunLock:
             deadline = time.monotonic() + _GATE_SECONDS
             while not try_lock(descriptor):
                 if time.monotonic() > deadline:
-                    raise HeldElsewhere(f"{_listed(holders(self._gate_file))} keeps {self._gate_file}: end it")
+                    raise HeldElsewhere(f"{_listed(holders(self._gate_file))} holds {self._gate_file}: end it")
                 time.sleep(0.001)
             yield
         finally:

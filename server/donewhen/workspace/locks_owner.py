@@ -30,7 +30,7 @@ class OwnerRecord:
     """The folder of the key that requests to it are signed with."""
 
     def alive(self) -> bool:
-        """True where that very process lives and hasn't given the run up."""
+        """True if that very process lives and hasn't given the run up."""
         return not self.released and self.birth != "" and birth(self.pid) == self.birth
 
     def owner(self) -> Owner:
@@ -41,7 +41,7 @@ class OwnerRecord:
 
 
 def read_record(file: Path) -> OwnerRecord | None:
-    """The record, None where there is none that can be read: then nobody can be named."""
+    """The record, None if there is none that can be read: then nobody can be named."""
     try:
         data = json.loads(read_bytes(file))
         return _record(cast("dict[str, Any]", data))

@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 def same(one: Entry | None, other: Entry | None) -> bool:
-    """True where both count alike in the revision."""
+    """True if both count alike in the revision."""
     if one is None or other is None:
         return one is other
     return one.mode == other.mode and one.counted == other.counted
@@ -91,7 +91,7 @@ class Manifest:
         return whole.hexdigest()
 
     def get(self, path: str) -> Entry | None:
-        """The entry of a covered path, None where it is absent or not covered."""
+        """The entry of a covered path, None if it is absent or not covered."""
         place, _, name = path.rpartition("/")
         folder = self.folders.get(place)
         return None if folder is None else folder.files.get(name)
@@ -158,7 +158,7 @@ class Draft:
         self._folders: dict[str, dict[str, Entry] | None] = {}
 
     def files(self, place: str) -> Mapping[str, Entry] | None:
-        """The files of one folder as they stand in the draft; None where it is not known."""
+        """The files of one folder as they stand in the draft; None if it is not known."""
         if place in self._folders:
             return self._folders[place]
         folder = self._base.folders.get(place)

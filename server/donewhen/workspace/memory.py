@@ -80,7 +80,7 @@ class MemoryWorkspace:
         self._pulse.beat()
 
     def read(self, path: str) -> bytes | None:
-        """A file's bytes, covered or not; None where it is absent."""
+        """A file's bytes, covered or not; None if it is absent."""
         held = self._files.get(path)
         return None if held is None else held[1]
 

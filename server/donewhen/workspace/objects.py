@@ -61,7 +61,7 @@ class ObjectStore:
         return contents
 
     def read_tree(self, name: bytes) -> bytes:
-        """The content of a tree. Blocks. Raises WorkspaceError where there is none."""
+        """The content of a tree. Blocks. Raises WorkspaceError if there is none."""
         content = self._packs.read(name)
         if content is None:
             raise WorkspaceError(f"there is no checkpoint {name.hex()} here")

@@ -1,4 +1,4 @@
-"""Files that a check writes anew each time: which may count as its output, and what they count for meanwhile."""
+"""Files that a check writes each time: which may count as its output, and what they count for meanwhile."""
 
 from __future__ import annotations
 

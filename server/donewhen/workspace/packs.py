@@ -64,7 +64,7 @@ class Packs:
                     path.unlink()
 
     def read(self, name: bytes) -> bytes | None:
-        """An object's content; None where it is absent or damaged."""
+        """An object's content; None if it is absent or damaged."""
         if name not in self:
             self.refresh()  # or another thread just has: what counts is what is known afterwards
         place = self._places.get(name)
@@ -122,7 +122,7 @@ class PackWriter:
         return name
 
     def finish(self) -> bytes | None:
-        """Ends the pack; returns its index, None where nothing was added."""
+        """Ends the pack; returns its index, None if nothing was added."""
         if not self._objects:
             return None
         self._file.seek(0)

@@ -30,7 +30,7 @@ from donewhen.workspace.locks_owner import birth
 from donewhen.workspace.processes_leftovers import find_marked
 from donewhen.workspace.runtime import asking_folder, runtime_key
 
-_UNSIGNED = "nobody signed it: a row that is written into the record by hand is no request"
+_UNSIGNED = "nobody signed it: a row that is written into the record by hand is not a request"
 _ORPHAN = """
 import os, time
 parent = os.getpid()
@@ -106,7 +106,7 @@ class SystemPeople:
         return await asyncio.to_thread(self._seen, by, held.token)
 
     def _seen(self, by: Sender, token: str) -> Seen:
-        """Raises ActRefused where the process is not the one that it says it is."""
+        """Raises ActRefused if the process is not the one that it says it is."""
         file = str((asking_folder(self._runtime) / by.nonce).resolve())
         if birth(by.pid) != by.birth or not (os.name == "nt" or file in open_paths(str(by.pid))):
             raise ActRefused("the process that it names is not the one that asks, or is gone")

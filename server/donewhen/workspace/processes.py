@@ -238,7 +238,7 @@ def _feed(transport: asyncio.SubprocessTransport, stdin: bytes | None) -> None:
 
 def _why_not_started(error: OSError | ValueError, command: str | Sequence[str], cwd: Path) -> str:
     if not cwd.is_dir():
-        return f"the folder {cwd} does not exist any more"
+        return f"the folder {cwd} no longer exists"
     if isinstance(error, ValueError):
         return f"the command can't be started: {error}"
     program = "the shell" if isinstance(command, str) else f"`{command[0]}`"

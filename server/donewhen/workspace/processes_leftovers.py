@@ -163,7 +163,7 @@ def all_processes(pids: range | None = None) -> Iterator[SeenProcess]:
 
 def _from_proc(pids: range | None) -> Iterator[SeenProcess]:
     ticks = os.sysconf("SC_CLK_TCK")
-    # Listed even where the numbers are known: threads have files there too, and are no processes.
+    # Listed even where the numbers are known: threads have files there too, and are not processes.
     for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
         if not name.isdecimal() or (pids is not None and int(name) not in pids):
             continue

@@ -30,7 +30,7 @@ def stat_key(status: os.stat_result) -> StatKey:
 
 
 def read_entry(path: str, *, regular: bool = False) -> Entry | None:
-    """The entry of the file at an absolute path; None where there is no file or link.
+    """The entry of the file at an absolute path; None if there is no file or link.
 
     `regular` says that a listing just called it a regular file. A file that can't be read has an entry that says so:
     that it exists still counts.

@@ -29,7 +29,7 @@ class Remembered:
 
 
 def load(place: Path, name: str, revision: str) -> Remembered | None:
-    """What was kept under this name for this revision; None where there is nothing, or nothing that can be read."""
+    """What was kept under this name for this revision; None if there is nothing, or nothing that can be read."""
     try:
         kept: Any = json.loads(read_text(place / f"{name}.json"))
         if kept["revision"] != revision:
@@ -50,7 +50,7 @@ def load(place: Path, name: str, revision: str) -> Remembered | None:
 
 
 def keep(place: Path, name: str, manifest: Manifest, coverage: Coverage, written: Mapping[str, Written]) -> None:
-    """Keeps it under this name, instead of what was there. Raises OSError where that can't be written."""
+    """Keeps it under this name, instead of what was there. Raises OSError if that can't be written."""
     above, below = coverage.rules.texts()
     document = {
         "revision": manifest.revision,

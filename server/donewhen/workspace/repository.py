@@ -29,7 +29,7 @@ class Repository:
 
 
 async def find_repository(root: Path) -> Repository | None:
-    """The repository that the workspace is, or lies in; None where there is none or git is not installed."""
+    """The repository that the workspace is, or lies in; None if there is none or git is not installed."""
     if shutil.which("git") is None:
         return None
     asked = ["rev-parse", "--show-toplevel", "--git-path", "objects", "--git-path", "info/exclude"]

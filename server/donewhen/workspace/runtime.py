@@ -32,7 +32,7 @@ def asking_folder(runtime: Path) -> Path:
 
 
 def runtime_key(runtime: Path) -> bytes:
-    """The key, made where there is none. Raises OSError where the folder, or the key, is not this user's alone."""
+    """The key, made where there is none. Raises OSError if the folder, or the key, is not this user's alone."""
     for folder in (runtime, asking_folder(runtime)):
         folder.mkdir(mode=0o700, exist_ok=True, parents=True)
         _refuse_others(folder)

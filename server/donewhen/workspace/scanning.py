@@ -163,7 +163,7 @@ class Scanner:
 
 
 def read_rules(path: str) -> str:
-    """The text of a file of ignore rules; empty where there is none. A link is none, as for git."""
+    """The text of a file of ignore rules; empty if there is none. A link is none, as for git."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return ""

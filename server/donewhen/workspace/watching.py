@@ -23,12 +23,12 @@ class Watcher(Protocol):
 
     @property
     def warning(self) -> str | None:
-        """Why changes are noticed late, and what to do about it; None where all is well."""
+        """Why changes are noticed late, and what to do about it; None if all is well."""
         ...
 
     @property
     def polls(self) -> bool:
-        """True where nothing is noticed by itself: only walks find changes."""
+        """True if nothing is noticed by itself: only walks find changes."""
         ...
 
     def start(self, wake: Wake) -> None:
@@ -40,7 +40,7 @@ class Watcher(Protocol):
         ...
 
     async def drain(self) -> bool:
-        """Waits until all that happened so far has been heard of. False where there is nothing to look at."""
+        """Waits until all that happened so far has been heard of. False if there is nothing to look at."""
         ...
 
     def take(self) -> Hints:

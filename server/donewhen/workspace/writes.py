@@ -25,7 +25,7 @@ TEMPORARY = ".donewhen-tmp"
 def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | None) -> None:
     """Replaces a file in one step, if it still holds what `expected_digest` (sha256; None: no file) says.
 
-    Keeps the file's mode; makes missing folders. Raises ChangedMeanwhile with the present text, and WorkspaceError
+    Keeps the file's mode; makes missing folders. Raises ChangedMeanwhile with the current text, and WorkspaceError
     for a path outside of the workspace or inside `.git`.
     """
     target = inside(root, path)
@@ -40,7 +40,7 @@ def write_guarded(root: Path, path: str, data: bytes, expected_digest: str | Non
 
 
 def inside(root: Path, path: str) -> Path:
-    """The file that a path means, links resolved; WorkspaceError where that is no file of the workspace."""
+    """The file that a path means, links resolved; WorkspaceError where that is not a file of the workspace."""
     top = root.resolve()
     if not path or "\0" in path:
         raise WorkspaceError(f"{path!r} names no file: give a path relative to the workspace")
@@ -130,7 +130,7 @@ _MARKS = (
 def read_text_keeping(path: Path) -> Text:
     """Reads a text so that it can be written back in its encoding and with its line ends.
 
-    Raises WorkspaceError for what is no text, or can't be read. A text of mixed line ends keeps each as it is.
+    Raises WorkspaceError for what is not text, or can't be read. A text of mixed line ends keeps each as it is.
     """
     try:
         data = read_bytes(path)

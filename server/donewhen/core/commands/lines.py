@@ -1,6 +1,6 @@
 """The simple commands in a command line, wherever the shell would find one.
 
-Read generously: what is no command is taken for one rather than the other way round.
+Reading is generous: rather a non-command too many than a command too few.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class _Reader:
             self._at += 1
         command.piped |= char == "<"
         if self._text[self._at : self._at + 1] not in _ENDS_WORD:
-            self._word(Command())  # the file's name is no word of the command; what it substitutes is read
+            self._word(Command())  # the file's name is not a word of the command; what it substitutes is read
 
     def _word(self, command: Command) -> None:
         begun = self._at

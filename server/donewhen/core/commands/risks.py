@@ -35,14 +35,14 @@ Tracked = Callable[[str], bool]
 
 _WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:|\.\.?|Scripts|bin)\\")
 _WITH_VERBS = frozenset(name for programs in VERBS.values() for name in programs)
-_UNCLEAR = "it can't be understood, and speaks of something that always asks"
+_UNCLEAR = "it can't be parsed, and mentions something that always needs approval"
 
 
 def always_asks(command: str, tracked: Tracked) -> str | None:
-    """Why a person is always asked about this command line, None where they need not be.
+    """Why a person is always asked about this command line, None if they need not be.
 
     It sends work elsewhere, publishes, installs packages, or deletes what git can't bring back; in any part of it,
-    behind any wrapper, and also where it can't be understood and speaks of such things.
+    behind any wrapper, and also if it can't be parsed and mentions such things.
     """
     if _removes_tracked(command, tracked):
         return None
@@ -55,7 +55,7 @@ def always_asks(command: str, tracked: Tracked) -> str | None:
 
 
 def speaks_of_risk(text: str) -> bool:
-    """Whether a text that is not understood has a word of such commands in it."""
+    """Whether a text that can't be parsed contains a word of such commands."""
     return WORDS.search(text) is not None
 
 
@@ -104,7 +104,7 @@ class _Reading:
         if (0 in unknown or (1 in unknown and (name == "git" or name in _WITH_VERBS))) and speaks_of_risk(text):
             return "what it does is only known once it runs"
         if command.piped and _reads_commands(words) and (speaks_of_risk(text) or FETCHERS.search(text)):
-            return f"`{name}` runs what it is fed"
+            return f"`{name}` runs whatever it is fed"
         return self._words(words, depth)
 
     def _words(self, words: Sequence[str], depth: int) -> str | None:
@@ -156,13 +156,13 @@ def _special(name: str, words: Sequence[str]) -> str | None:
 
 
 def _hidden(name: str, words: Sequence[str]) -> str | None:
-    """What stands in a word that is no command line, and runs all the same."""
+    """What a word contains that is not a command line, and runs all the same."""
     if name == "alias" and speaks_of_risk(" ".join(words)):
-        return "an alias speaks of something that always asks"
+        return "an alias mentions something that always needs approval"
     if name in ("powershell", "pwsh") and any(re.fullmatch(r"[-/]e(?:nc.*|c)?", word, re.I) for word in words):
         return "its commands are encoded"
     if (PYTHON.fullmatch(name) or INTERPRETERS.fullmatch(name)) and _code(words):
-        return f"`{name}` runs code that speaks of something that always asks"
+        return f"`{name}` runs code that mentions something that always needs approval"
     return None
 
 
@@ -175,7 +175,7 @@ def _forge(name: str, rest: Sequence[str]) -> str | None:
 
 
 def _code(words: Sequence[str]) -> bool:
-    """Whether code that an interpreter is given as a word speaks of risk."""
+    """Whether code that an interpreter is given as a word mentions something risky."""
     for at, word in enumerate(words[1:-1], start=1):
         if re.fullmatch(r"-\w*[cepE]|--eval|--print", word) and speaks_of_risk(words[at + 1]):
             return True

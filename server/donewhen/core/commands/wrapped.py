@@ -36,7 +36,7 @@ _TEXT_OPTION = re.compile(r"[-+]\w*c\w*|-Command|/[ck]", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class Wrapper:
     """A program that runs the command behind its own words: behind one of `verbs` (the empty one is none), its options
-    and `own` further words. `loose` are how many of those come into question where a person is asked.
+    and `own` further words. `loose` says how many of those may be words when a person is asked.
 
     `apart`: what it runs gets another environment. `module`: its `-m` names a Python module. `prefixed`: its command
     may begin with the name of an environment (`test:pytest`).
@@ -91,7 +91,7 @@ WRAPPERS: Mapping[str, Wrapper] = {
     "aws-vault": Wrapper(("exec", ""), own=1, loose=1),
     "nix": Wrapper(("shell", "develop", "run")),
 }
-"""By program. Doubt is in favour of a row: without one, what stands behind is neither asked about nor known."""
+"""By program. When in doubt, add a row: without one, what follows is neither asked about nor recognised."""
 
 _SCRIPTS: Mapping[str, tuple[str, ...]] = {"yarn": ("run", ""), "pnpm": ("run", ""), "bun": ("run", "")}
 """Package managers that run a program of that name where the package has no script of it."""
@@ -202,7 +202,7 @@ def segments(command: str, *, windows: bool = False) -> tuple[Segment, ...]:
 
 
 def all_commands(command: str) -> tuple[tuple[str, ...], ...] | None:
-    """The words of every command that a line may run, behind wrappers too, more rather than fewer; None where it can't
+    """The words of every command that a line may run, behind wrappers too, more rather than fewer; None if it can't
     be understood."""
     if not command_line(command).whole:
         return None
@@ -302,7 +302,7 @@ def _tool(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
         behind = _behind(words) if _text_given(words) is None else ()
         if not behind:
             break
-        # `python -m` is no wrapper: what it runs is in the same environment.
+        # `python -m` is not a wrapper: what it runs is in the same environment.
         wrapper = WRAPPERS.get(words[0])
         apart = apart or (wrapper is not None and wrapper.apart) or _clears_environment(words)
         words = behind
@@ -395,7 +395,8 @@ _WITH_TEXT = frozenset(("su", "runuser", "script", "flock", "npx", "nix-shell"))
 
 
 def _text_option(words: Sequence[str], own: int) -> Sequence[str] | None:
-    """What follows the option for a command line, before the first word that is no option, or of which `own` may be."""
+    """What follows the option for a command line, before the first word that is not an option, or of which `own` may
+    be."""
     at = 1
     while at < len(words) - 1:
         word = words[at]

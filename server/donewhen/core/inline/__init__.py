@@ -61,7 +61,7 @@ class Halves:
 
 
 def divided(path: str, text: str, *, tested: bool = False) -> Halves | None:
-    """None where the language isn't known here, or the source can't be read. `tested`: a check runs the test functions
+    """None if the language isn't known here, or the source can't be read. `tested`: a check runs the test functions
     of this Python module."""
     content = text.encode()
     source = _read(path, content, tested=tested)
@@ -88,7 +88,7 @@ def divided(path: str, text: str, *, tested: bool = False) -> Halves | None:
 
 def joined(path: str, product: str, tests: Sequence[Piece], *, tested: bool = False) -> str | None:
     """The product of one version with the tests of another, each where it stood. A test of something that this product
-    doesn't have gets a place of its own. None where there can be none."""
+    doesn't have gets a place of its own. None if there can be none."""
     content = product.encode()
     source = _read(path, content, tested=tested)
     if source is None:

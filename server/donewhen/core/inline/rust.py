@@ -1,6 +1,6 @@
 """Tests in Rust sources: items under `#[cfg(test)]` or `#[test]`, and examples in documentation, which rustdoc runs.
 
-What a macro makes isn't looked into, and an attribute inside of an item (on a statement, a field, a match arm) acts on
+What a macro makes isn't looked into, and an attribute inside an item (on a statement, a field, a match arm) acts on
 tests from a spot of the product: both are fixed.
 """
 
@@ -206,7 +206,7 @@ def _predicates(tree: Node) -> Iterator[list[Node]]:
 
 
 def _means_test(part: Sequence[Node]) -> bool:
-    """True where the predicate holds for tests alone."""
+    """True if the predicate holds for tests alone."""
     name = _text(part[0]) if part else b""
     if len(part) == 1:
         return name in (b"test", b"doctest")
@@ -227,7 +227,7 @@ def _key(node: Node) -> str:
 
 
 def _inside(node: Node) -> list[str]:
-    """What acts on tests inside of an item of the product."""
+    """What acts on tests inside an item of the product."""
     found: list[str] = []
     if b"test" not in _text(node) and not _fixed(_text(node)):
         return found

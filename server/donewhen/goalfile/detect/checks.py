@@ -9,7 +9,7 @@ from donewhen.ecosystems.table import Purpose
 
 CheckPurpose = Purpose
 Missing = Callable[["DetectedCheck"], str | None]
-"""What a check needs that is not there; None where nothing is known to be missing."""
+"""What a check needs that is not there; None if nothing is known to be missing."""
 
 
 @dataclass(frozen=True, slots=True)

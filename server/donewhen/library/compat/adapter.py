@@ -217,7 +217,7 @@ class Unknown:
 
     @property
     def messages(self) -> list[Any] | None:
-        """What was said so far; None where nobody sees it."""
+        """What was said so far; None if nobody sees it."""
         return None
 
     def restore(self) -> None:
@@ -331,7 +331,7 @@ def _takes_messages(worker: Callable[..., Any]) -> bool:
 
 
 def host_of(worker: Any) -> Any:
-    """The object that a worker is: a bound method is made anew each time that it is looked up, its object is not."""
+    """The object that a worker is: a bound method is created each time that it is looked up, its object is not."""
     owner = getattr(worker, "__self__", None)
     return owner if owner is not None and getattr(worker, "__func__", None) is not None else worker
 
@@ -381,7 +381,7 @@ async def came_to_rest(session: Session, on_interrupt: OnInterrupt | None = None
                 await answered(session, state.interrupts[0], on_interrupt)
                 continue
             asked = "; ".join(one.title for one in state.interrupts)
-            await session.runs.pause(state.run_id, f"nobody is there to be asked: {asked}", "run")
+            await session.runs.pause(state.run_id, f"nobody can be asked: {asked}", "run")
     except asyncio.CancelledError:
         await _cancelled(session)
         raise

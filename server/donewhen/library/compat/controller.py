@@ -112,7 +112,7 @@ class GoalController:
         return outcome_of(self._state, self._response)
 
     def start(self) -> str:
-        """The first prompt: the objective. Raises UsageError where it was started already."""
+        """The first prompt: the objective. Raises UsageError if it was started already."""
         if self._state.turn is not None or self._state.turns_ended:
             raise UsageError("this goal was started already: make a new GoalController for another run")
         self._advance()
@@ -129,11 +129,11 @@ class GoalController:
         """What follows a turn of the worker. `verdict` is a judge's: a GoalVerdict, a Verdict, a dict
         `{score, complete, missing}` or a bool; anything else proves nothing. `evidence` are check results and whatever
         else was seen, `response` is what the worker said, or a Blocked, Impossible or Question. `error`: the turn
-        failed, and nothing of it is judged. Raises UsageError where no turn is open, and for what is no evidence.
+        failed, and nothing of it is judged. Raises UsageError if no turn is open, and for what is not evidence.
         """
         state = self._state
         if state.turn is None:
-            raise UsageError("no turn is open: start() first, and nothing comes after GoalDone")
+            raise UsageError("no turn is open: call start() first; nothing follows GoalDone")
         check_evidence(evidence, state.goal.about)
         self._said, self._given, self._response = verdict, tuple(evidence), response
         # Nobody here sees files: each turn may have changed anything, and no older result counts.
@@ -174,7 +174,7 @@ class GoalController:
         return GoalContinue(followup, outcome)
 
     def _follow(self, action: Action) -> bool:
-        """Does what was decided; False where nothing is left to do."""
+        """Does what was decided; False if nothing is left to do."""
         revision = self._state.revision
         match action:
             case RunAudit(iteration):
@@ -246,7 +246,7 @@ def _goal(goal: Goal | str, max_iterations: int | None) -> Goal:
             return replace(goal, limits=limits)
         return replace(with_stated(goal), limits=limits)
     if not isinstance(goal, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always type-checked
-        raise InvalidGoal(f"goal must be a text or a Goal; it is {type(goal).__name__}")
+        raise InvalidGoal(f"goal must be text or a Goal; it is {type(goal).__name__}")
     text = without_prefix(goal).strip()
     if not text:
         raise InvalidGoal("the objective must not be blank: say what should be true when it is done")

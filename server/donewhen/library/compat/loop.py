@@ -101,7 +101,7 @@ class GoalLoop:
     `max_attempts` (10) and `timeout` (3600 seconds for the whole run) are finite unless they are infinite or
     "unlimited" on purpose, which warns. With `preserve_context` False each retry starts from the original
     conversation and the latest feedback alone. `resume_prompt_template` makes the retry prompt from the feedback,
-    None where there is none. `name` tells loops apart in messages; `plugins` are hooks of your own, such as a
+    None if there is none. `name` tells loops apart in messages; `plugins` are hooks of your own, such as a
     critic that refines each attempt from inside. Raises InvalidGoal with the name of the field.
 
     >>> from donewhen import GoalLoop
@@ -202,7 +202,7 @@ class Looped:
     """A sync worker in a goal loop: called as the worker itself, it returns the last response. What else the worker has
     is found here, too.
 
-    Raises UsageError where a run of the worker is under way, WorkerFailed where the run crashed, JudgeOutage where the
+    Raises UsageError if a run of the worker is under way, WorkerFailed where the run crashed, JudgeOutage where the
     judge could not be asked. What came of the run is in `loop.last_result` in any case.
     """
 
@@ -230,7 +230,7 @@ class Looped:
 
     async def _run(self, asked: Asked) -> Any:
         if self._latest.running:
-            raise UsageError(f"a run of {name_of(self.worker)} in {self.loop.name!r} is under way: wait for its end")
+            raise UsageError(f"a run of {name_of(self.worker)} in {self.loop.name!r} is under way: wait until it ends")
         self._latest.result, self._latest.running = None, True
         try:
             return await _pursued(self.loop, self.worker, asked, self._latest)
@@ -323,7 +323,7 @@ def goal_of(loop: GoalLoop, prompt: Any, *, judged: bool) -> Goal:
 
 
 def judge_from(worker: Callable[..., Any], loop: GoalLoop) -> Judge | JudgeConfig | None:
-    """Who was wanted; of the model that the worker has, where none was named. None where commands alone decide. Raises
+    """Who was wanted; of the model that the worker has, where none was named. None if commands alone decide. Raises
     UsageError where nobody can judge."""
     wanted = loop.judge
     if wanted is not None and not (isinstance(wanted, JudgeConfig) and not wanted.model):
@@ -339,7 +339,7 @@ def judge_from(worker: Callable[..., Any], loop: GoalLoop) -> Judge | JudgeConfi
         return None
     why = f"{name_of(worker)} has no attribute `model` to take one from"
     if agent is not None:
-        why = f"the model of this {agent.kind} has no name here"
+        why = f"the model of this {agent.kind} has no name that is known here"
     raise UsageError(f'a goal in words needs a judge, and {why}: GoalLoop(goal, judge=JudgeConfig("provider/model"))')
 
 
@@ -364,7 +364,7 @@ def _checked_goal(goal: Any, workspace: Path | None) -> str | Callable[..., Any]
         return goal
     if callable(goal):
         return goal
-    raise InvalidGoal(f"goal must be a text or a validator; it is {type(goal).__name__}")
+    raise InvalidGoal(f"goal must be text or a validator; it is {type(goal).__name__}")
 
 
 def _checked_judge(judge: JudgeLike | None) -> Judge | JudgeConfig | None:

@@ -153,7 +153,7 @@ class GoalAgent:
     async def prompt(self, message: Any, /, *others: Any, **named: Any) -> Any:
         """Any message that isn't a goal goes to the agent as it is, and ends a goal that is under way: it takes its
         place. `/goal CONDITION` works until the condition holds and returns the last response; `/goal`, `/goal status`
-        and the other commands return the goal's state, None where there is no goal. `/goal resume` goes on with a
+        and the other commands return the goal's state, None if there is no goal. `/goal resume` goes on with a
         paused one, also one that is on record in the workspace or in the agent's `state.extra`, and returns as
         `/goal CONDITION` does.
 
@@ -369,7 +369,7 @@ def _last_reason(state: RunState, working: GoalWorker) -> str:
 
 def goal_command(message: Any) -> tuple[str, str] | None:
     """What a message asks for, a text or a user's message object: `start` with its condition, or one of COMMANDS. None
-    for one that is no goal."""
+    for one that is not a goal (C22)."""
     if not isinstance(message, str):
         named = isinstance(message, Mapping)
         content: Any = message.get("content") if named else getattr(message, "content", None)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -498,7 +498,7 @@ def evaluator_of(given: JudgeLike) -> Judge | JudgeConfig:
         raise UsageError("an evaluator is needed: a model's name, a JudgeConfig, a callable or a Judge")
     port = callable(getattr(given, "judge", None)) and hasattr(given, "identity")
     judge = judge_of(_achieving(given) if callable(given) and not port else given)
-    assert judge is not None  # only None is no judge
+    assert judge is not None  # only None is not a judge
     return judge
 
 
@@ -514,10 +514,10 @@ def _achieving(ask: Callable[..., Any]) -> Callable[[AuditTask], Any]:
 
 
 def _verdict(said: Mapping[str, Any], task: AuditTask) -> Any:
-    """Strictly: anything but a real boolean is no verdict, nor is what contradicts itself."""
+    """Strictly: anything but a real boolean is not a verdict, nor is what contradicts itself."""
     achieved, reason = said["achieved"], said.get("reason", "")
     if not isinstance(achieved, bool) or not isinstance(reason, str):
-        return _unusable("achieved must be True or False, and reason a text")
+        return _unusable("achieved must be True or False, and reason must be text")
     if said.get("complete", achieved) is not achieved:
         return _unusable(f"achieved is {achieved}, and complete is {said['complete']!r}")
     whole = verdict_from({"score": float(achieved), "missing": "", **said, "complete": achieved})

@@ -21,7 +21,7 @@ StopReason = Literal[
 _STOP_REASONS: dict[str, StopReason] = {"complete": "satisfied", "capped": "max_attempts", "timed_out": "timeout"}
 
 RetryPrompt = Callable[[str | None], Any]
-"""Makes what a worker is told before a retry from the feedback, None where there is none: a text or content blocks."""
+"""Makes what a worker is told before a retry from the feedback, None if there is none: a text or content blocks."""
 
 MAX_EARLIER = 8_000
 _NO_FEEDBACK = "the validator says no"
@@ -92,7 +92,7 @@ def stop_reason_of(state: RunState) -> StopReason:
 
 def feedback_of(views: tuple[RequirementView, ...], checks: tuple[str, ...]) -> str | None:
     """What the next attempt should know: the reasons for all that is not met, in the words of the judge or of the
-    validator; None where there are none. `checks` are the names of validators, which no worker needs to know."""
+    validator; None if there are none. `checks` are the names of validators, which no worker needs to know."""
     reasons = [_bare(view.reason, checks) for view in views if view.status not in ("met", "waived")]
     told = [reason for reason in reasons if reason and reason != _NO_FEEDBACK]
     return "\n".join(dict.fromkeys(told)) or None

@@ -51,7 +51,7 @@ class Exchange:
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """The parsed JSON, empty where there is none (or bodies aren't kept)."""
+        """The parsed JSON, empty if there is none (or bodies aren't kept)."""
         try:
             parsed = json.loads(self.request.body)
         except ValueError:

@@ -29,7 +29,7 @@ class Expectation:
     response_format: str | bool | None = None
 
     def __post_init__(self) -> None:
-        """Raises re.error for what is no regular expression: here, not in the middle of a conversation."""
+        """Raises re.error for what is not a regular expression: here, not in the middle of a conversation."""
         for pattern in (*self.matches, *self.matches_not):
             re.compile(pattern)
 

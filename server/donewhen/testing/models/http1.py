@@ -13,7 +13,7 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 class BadRequest(Exception):
-    """What came is no request that could be answered."""
+    """What came is not a request that could be answered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -260,7 +260,7 @@ def _list(value: object, where: str) -> list[object]:
 def _text(value: object, where: str) -> str:
     if isinstance(value, str):
         return value
-    raise BadScript(f"{where}: this should be a text, and is {type(value).__name__}")
+    raise BadScript(f"{where}: this should be text, and is {type(value).__name__}")
 
 
 def _texts(value: object, where: str) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ class Playing:
         return 0 if callable(replies) else max(0, len(replies) - self._taken)
 
     async def reply(self, call: ModelCall) -> tuple[Reply, str]:
-        """The reply to a request, and what is wrong: a text, empty where nothing is."""
+        """The reply to a request, and what is wrong: a text, empty if nothing is."""
         refusal = self._refusal(call)
         if refusal:
             return refusal, ""
@@ -118,7 +118,7 @@ def _playing(playable: Playable) -> Playing | Prebuilt:
 
 
 async def _ask(answering: Answering, call: ModelCall) -> Reply | str:
-    """The callable's reply; its defect, as a text."""
+    """The callable's reply; its defect, as text."""
     try:
         found = answering(call)
         return _as_reply(await found if inspect.isawaitable(found) else found)

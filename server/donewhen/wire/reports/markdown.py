@@ -38,7 +38,7 @@ MARKS = {
 FROM: Mapping[Where, str] = {"editor": "in the editor", "terminal": "in a terminal", "program": "by a program"}
 ACCEPTED = {
     "person": "A person accepted",
-    "auto": "Accepted with how it was started, without being asked",
+    "auto": "Accepted by the way it was started, without a question",
     "nobody": "Nobody was asked, and nothing that needs approval runs",
     None: "Nobody has accepted yet",
 }

@@ -1,4 +1,4 @@
-"""The tools of the built-in agent: what a model may ask for, and what it is told then."""
+"""The tools of the built-in agent: what a model may call, and the results that it gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The arguments of a tool call, as a model wrote them: checked strictly, and where they are wrong it is told how."""
+"""The arguments of a tool call, as a model wrote them: checked strictly, and where they are wrong the message says
+how."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def checked_arguments(given: Arguments, arguments: Sequence[Argument]) -> Argume
         if argument is None:
             raise WrongArguments(f"there is no argument `{name}`; {_wanted(arguments)}")
         if argument.name in found:
-            raise WrongArguments(f"`{argument.name}` is there twice, under two names; {_wanted(arguments)}")
+            raise WrongArguments(f"`{argument.name}` is given twice, under two names; {_wanted(arguments)}")
         if value is not None or argument.needed:
             found[argument.name] = _checked(argument, value)
     missing = [argument.name for argument in arguments if argument.needed and argument.name not in found]

@@ -122,7 +122,7 @@ RUN_COMMAND = Tool(
         ),
         Argument(
             "outside",
-            "true: not in the room that commands run in, where they do; a person is asked each time",
+            "true: outside of the room, where commands run in one; a person is asked each time",
             "boolean",
             needed=False,
         ),

@@ -1,4 +1,4 @@
-"""The tool that replaces one piece of a file: exact, and only where it stands exactly once."""
+"""The tool that replaces one piece of a file: exact, and only if it occurs exactly once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_PLACES = 10
 MAX_SHOWN = 4_000
 AROUND = 3
 _COMPARED = 5_000
-"""Lines of a file that are compared with the text that is not there."""
+"""Lines of a file that are compared with a text that does not occur in it."""
 
 
 def _line(arguments: Arguments) -> str:
@@ -61,14 +61,14 @@ def _in_manner(file: FileText, text: str) -> str:
 
 
 def _refusal(file: FileText, old: str, new: str) -> str | None:
-    """Why the edit can't be made, with what stands there instead; None where it can."""
+    """Why the edit can't be made, with what is there instead; None if it can."""
     if not old:
         return "`old` is empty: send the piece of text that is to be replaced, or use write_file"
     count = file.content.count(old)
     if count > 1:
         return _ambiguous(file, old, count)
     if count == 0:
-        return f"`old` does not stand in {file.path}; nothing was written.{_nearest(file, old)}"
+        return f"`old` does not occur in {file.path}; nothing was written.{_nearest(file, old)}"
     return "`old` and `new` are the same: nothing would change" if old == new else None
 
 
@@ -80,8 +80,9 @@ def _ambiguous(file: FileText, old: str, count: int) -> str:
         at = file.content.find(old, at + len(old))
     lines = ", ".join(str(line) for line in places) + (", ..." if count > len(places) else "")
     return (
-        f"`old` stands in {file.path} {count} times, at the lines {lines}; nothing was written. Take more of the lines "
-        "around it into `old`, so that it stands there once"
+        f"`old` occurs in {file.path} {count} times, at the lines {lines}; nothing was written. Include "
+        "more of the lines "
+        "around it in `old`, so that it occurs only once"
     )
 
 
@@ -96,7 +97,7 @@ def _nearest(file: FileText, old: str) -> str:
     first = max(0, at - wanted.index(anchor) - AROUND)
     shown = lines[first : at - wanted.index(anchor) + len(wanted) + AROUND]
     numbered = "\n".join(f"{first + number}: {line}" for number, line in enumerate(shown, 1))
-    return f" Nearest to it stands, with the line numbers before each line:\n{keep_ends(numbered, MAX_SHOWN)}"
+    return f" The nearest text is this, with the line number before each line:\n{keep_ends(numbered, MAX_SHOWN)}"
 
 
 def _closest(lines: list[str], anchor: str) -> int | None:
@@ -116,11 +117,11 @@ def _line_of(content: str, at: int) -> int:
 
 EDIT_FILE = Tool(
     "edit_file",
-    "Replaces one piece of a text file. `old` must stand there exactly once, character for character, with its "
-    "indentation and line ends; take lines around it in where it would not be unique.",
+    "Replaces one piece of a text file. `old` must occur there exactly once, character for character, with its "
+    "indentation and line ends; include lines around it if it would not be unique.",
     (
         PATH,
-        Argument("old", "the text that stands there", aliases=("old_text", "old_string", "old_str")),
+        Argument("old", "the text to replace", aliases=("old_text", "old_string", "old_str")),
         Argument("new", "the text that replaces it", aliases=("new_text", "new_string", "new_str")),
     ),
     _line,

@@ -1,4 +1,4 @@
-"""Which files a worker may not change, and which only with a person's leave."""
+"""Which files a worker may not change, and which only with a person's permission."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ _ASKED = tuple(glob.lower() for glob in ASKED)
 
 
 def protected(desk: Desk, names: Sequence[str]) -> str | None:
-    """Why a file may not be changed at all, None where it may."""
+    """Why a file may not be changed at all, None if it may."""
     named = next((name for name in names if any_matches(desk.turn.goal.protect, name)), None)
     if named is None:
         return None
-    return f"{named} is protected by the goal: a change of it would keep the goal from completing. Leave it as it is"
+    return f"{named} is protected by the goal: changing it would keep the goal from completing. Leave it as it is"
 
 
 def sensitive(desk: Desk, names: Sequence[str]) -> str:
-    """Why a person has to allow a change of it; empty where nobody has to."""
+    """Why a person has to allow a change of it; empty if nobody has to."""
     goal = desk.turn.goal.path
     folded = [name.lower() for name in names]
     if goal is not None and goal.lower() in folded:

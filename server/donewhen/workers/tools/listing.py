@@ -36,7 +36,7 @@ async def _list_files(desk: Desk, job: Job) -> ToolOutcome:
     paths = await desk.files.list(folder, arguments.get("glob"))
     if not paths and folder and not await desk.files.list(folder):
         return refused(
-            f"{await absent(desk, folder)}. No folder of that name holds files either", _list_line(arguments)
+            f"{await absent(desk, folder)}. No folder of that name contains files either", _list_line(arguments)
         )
     shown = _bounded(paths[:MAX_FILES], desk.largest)
     rest = len(paths) - len(shown)

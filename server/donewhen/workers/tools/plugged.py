@@ -81,7 +81,7 @@ class PluggedTool:
 
 def _outcome(given: object) -> ToolOutcome:
     if not isinstance(given, ToolOutcome) or not isinstance(cast("object", given.text), str):
-        raise TypeError(f"it returned {type(given).__name__}, not a ToolOutcome with a text")
+        raise TypeError(f"it returned {type(given).__name__}, not a ToolOutcome with text")
     return given
 
 

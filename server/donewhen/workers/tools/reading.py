@@ -17,7 +17,10 @@ MAX_LINES = 2_000
 MAX_TEXT = 60_000
 """Characters of a file that one call gives, at most."""
 
-UNSAVED = "the text in the editor, which nobody saved yet: on disk is another; you can't change this file until it is"
+UNSAVED = (
+    "the text in the editor, which is not saved yet: the one on disk differs; you can't change this "
+    "file until it is saved"
+)
 
 PATH = Argument("path", "relative to the workspace's root", aliases=("file_path", "filename", "file"))
 
@@ -82,7 +85,7 @@ def _fitting(lines: Sequence[str], largest: int) -> list[str]:
 
 
 async def absent(desk: Desk, path: str) -> str:
-    """That there is no such file, and which ones it may have meant."""
+    """Says that there is no such file, and which ones may have been meant."""
     near = await asyncio.to_thread(_near, path, await desk.files.list())
     return f"there is no file {path or '.'}{f'; did you mean {near}?' if near else ''}"
 

@@ -1,4 +1,4 @@
-"""What a tool is: a name, arguments that are checked, and what it does at the desk of one turn."""
+"""What a tool is: a name, checked arguments, and what it does in one turn."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def names_of(name: str, path: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """What a person was shown of a change that needs their leave: the file, and the digest it had then."""
+    """What a person was shown of a change that needs their permission: the file, and its digest at that time."""
 
     path: str
     digest: str | None
@@ -95,7 +95,7 @@ def counted(number: int, what: str) -> str:
 
 
 async def nothing_ahead(desk: Desk, arguments: Arguments) -> Ahead:
-    """Of most calls a person needs to know no more than their line says."""
+    """For most calls, a person needs to know no more than their line says."""
     return Ahead()
 
 

@@ -1,5 +1,5 @@
-"""The tool that writes whole files, and what it has in common with the one that edits them: nothing is overwritten
-that the model has not seen, and nothing that a person edits right now."""
+"""The tool that writes whole files, and what it has in common with the one that edits them: it overwrites nothing that
+the model has not seen, and nothing that a person is editing right now."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOLDS_NOW = "It holds now:"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None where it may: `moved`,
+    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None if it may: `moved`,
     because it is another one than the model knows. `sensitive` says why a person has to allow it."""
 
     path: str
@@ -35,7 +35,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a call would make of a file; `refusal` says why nothing is made of it, None where something is."""
+    """What a call would make of a file; `refusal` says why nothing is made of it, None if something is."""
 
     now: Standing
     content: str = ""
@@ -51,7 +51,7 @@ class Change:
 
 
 async def standing(desk: Desk, name: str) -> Standing:
-    """What stands there now, and whether it may be changed: not what is protected, not what an editor holds unsaved,
+    """What is there now, and whether it may be changed: not what is protected, not what an editor holds unsaved,
     and not what has changed since the model read it; it is told what stands there instead."""
     path = desk.files.path(name)
     names = names_of(name, path)
@@ -94,8 +94,8 @@ def turned_down(desk: Desk, change: Change, line: str) -> ToolOutcome:
 
 
 async def replaced(desk: Desk, job: Job, change: Change) -> tuple[FileText | None, str]:
-    """Writes the new text, where that needs no leave or a person saw just this file. None, and why, where it was not
-    written."""
+    """Writes the new text, if that needs no permission or a person saw exactly this file. Returns None, and why, if it
+    was not written."""
     now, content = change.now, change.content
     why = _without_leave(desk, now, job.leave)
     if why is not None:
@@ -111,12 +111,12 @@ async def replaced(desk: Desk, job: Job, change: Change) -> tuple[FileText | Non
 
 
 def _without_leave(desk: Desk, now: Standing, leave: Leave | None) -> str | None:
-    """Why a change that a person has to allow is not made: what they were asked about was something else."""
+    """Why a change that needs permission is not made: the person was asked about something else."""
     if not now.sensitive:
         return None
     if leave is None or leave.path != now.path:
         return (
-            f"{NOT_WRITTEN} {now.path} may be changed only with a person's leave, and nobody was asked about this "
+            f"{NOT_WRITTEN} {now.path} may be changed only with a person's permission, and nobody was asked about this "
             "change. Send the call once more"
         )
     if leave.digest != (now.file.digest if now.file else None):
@@ -139,13 +139,13 @@ def _moved(desk: Desk, path: str, file: FileText | None) -> str | None:
     if known is None or (file is not None and file.digest == known):
         return None
     if file is None:
-        return f"{path} was deleted since you read it. If it is to be there again, send the call once more"
+        return f"{path} was deleted since you read it. If it should exist again, send the call once more"
     return f"{path} changed since you read it, and was not written. {_shown(desk, file.content)}"
 
 
 def _held(desk: Desk, path: str, text: str) -> str:
     return (
-        f"a person has unsaved changes of {path} in an editor; it was not written. Work on something else, or report "
+        f"a person has unsaved changes to {path} in an editor; it was not written. Work on something else, or report "
         f"a question. The text in the editor is:\n{keep_ends(text, desk.largest)}"
     )
 
@@ -153,7 +153,7 @@ def _held(desk: Desk, path: str, text: str) -> str:
 def _shown(desk: Desk, current: str | None) -> str:
     if current is None:
         return "There is no such file now"
-    return f"Look whether your change still fits, then send it again. {HOLDS_NOW}\n{keep_ends(current, desk.largest)}"
+    return f"Check whether your change still fits, then send it again. {HOLDS_NOW}\n{keep_ends(current, desk.largest)}"
 
 
 def _line(arguments: Arguments) -> str:
@@ -190,13 +190,14 @@ async def _write_file(desk: Desk, job: Job) -> ToolOutcome:
 
 def _unread(file: FileText) -> str:
     return (
-        f"{file.path} is there already, and you have not read it: read it first, then replace it or edit a part. It "
+        f"{file.path} already exists, and you have not read it: read it first, then replace it or edit a part. It "
         f"has {_lines(file)} and begins:\n{file.content[:HEAD]}"
     )
 
 
 _SECRETS = (
-    f"It holds a secret, which you are shown as {MASK}, and that would stand in its place. Leave those lines alone: "
+    f"It contains a secret, which is shown to you as {MASK}, and writing that would replace the secret. Leave those "
+    "lines alone: "
     "change the others with edit_file"
 )
 _OTHER = "\nIts text is not the one that you sent: a person changed it when they allowed it. Read it before you go on"
@@ -208,8 +209,9 @@ def _lines(file: FileText) -> str:
 
 WRITE_FILE = Tool(
     "write_file",
-    "Makes a text file, or replaces all of one that you have read; missing folders are made. To change a part of a "
-    "file use edit_file. A file that changed since you read it is not written, and you get its present text.",
+    "Creates a text file, or replaces all of one that you have read; missing folders are created. To change "
+    "a part of a "
+    "file use edit_file. A file that changed since you read it is not written, and you get its current text.",
     (PATH, Argument("content", "the whole new text", aliases=("text", "contents"))),
     _line,
     _write_file,

@@ -22,8 +22,8 @@ _PATIENCE = 10.0
 
 class BestRooms:
     """`ports.Rooms`: overlays where they can be mounted, else copies, as of
-    a workspace that something is mounted in. `why` says, once that was tried, why there
-    are no overlays; empty where there are."""
+     a workspace that something is mounted in. `why` says, once that was tried, why there
+    are no overlays; empty if there are."""
 
     def __init__(
         self,
@@ -90,12 +90,12 @@ class BestRooms:
                     self.why = ""
                     return rooms
                 why.append(f"{mounter.name} can't mount an overlay in {folder}: {hindrance}")
-        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` brings it"
+        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` installs it"
         self.why = "; ".join(why) or none
         return None
 
     async def _tried(self, rooms: OverlayRooms, where: Path) -> str:
-        """Why an overlay does not work here; empty where it does."""
+        """Why an overlay does not work here; empty if it does."""
         try:
             place = await asyncio.to_thread(take_place, where)
         except WorkspaceError as error:
@@ -122,7 +122,7 @@ class BestRooms:
 
 
 def memory_folder(shared: Path = Path("/dev/shm")) -> Path | None:  # noqa: S108  # checked to be this user's alone
-    """A folder of this user's in memory, which nobody else can have made or write to; None where there is none."""
+    """A folder of this user's in memory, which nobody else can have made or write to; None if there is none."""
     folder = shared / f"donewhen-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

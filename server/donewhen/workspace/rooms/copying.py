@@ -111,7 +111,7 @@ def _signature(file: Path) -> Signature | None:
 
 
 def _copy(root: Path, target: Path, covered: frozenset[str]) -> None:
-    """Copies a tree: everything but what builds make anew. Raises WorkspaceError where it is too large."""
+    """Copies a tree: everything but what builds make again. Raises WorkspaceError if it is too large."""
     files = size = 0
     for folder, folders, names in os.walk(root):
         place = Path(folder).relative_to(root)

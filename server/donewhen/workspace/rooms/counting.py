@@ -43,7 +43,7 @@ class Counted:
 
 
 def counted(processes: int) -> Counted | None:
-    """A new group that takes at most so many processes and threads; None where none can be made."""
+    """A new group that takes at most so many processes and threads; None if none can be made."""
     for above in _candidates():
         for left in above.glob(f"{_PREFIX}*"):
             _removed(left)  # what a crash left; one that is in use stays

@@ -11,7 +11,7 @@ from donewhen.ports import Grants, LiveRooms, ProcessResult
 
 
 class EachInARoom:
-    """`ports.Processes` that opens a room for every command. Raises WorkspaceError where none can be opened."""
+    """`ports.Processes` that opens a room for every command. Raises WorkspaceError if none can be opened."""
 
     def __init__(self, rooms: LiveRooms, grants: Grants) -> None:
         self._rooms = rooms

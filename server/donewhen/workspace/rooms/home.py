@@ -18,7 +18,7 @@ _PREFIXES = tuple(name for table in ECOSYSTEMS for name in table.variables)
 
 
 def home_of(variables: Mapping[str, str]) -> Path | None:
-    """The folder to hide; None where there is none of its own."""
+    """The folder to hide; None if there is none of its own."""
     named = variables.get("HOME", "")
     home = Path(named)
     return home if home.is_absolute() and is_folder(home) and len(home.parts) > 1 else None

@@ -62,7 +62,7 @@ _OUTPUTS = tuple(glob for table in ECOSYSTEMS for glob in table.outputs if glob.
 
 def _refuse_outside(path: str) -> None:
     if path.startswith("/") or ".." in path.split("/") or not path:
-        raise WorkspaceError(f"{path!r} is no path of the workspace")
+        raise WorkspaceError(f"{path!r} is not a path of the workspace")
 
 
 def _write(root: Path, texts: Iterable[tuple[str, bytes]], target: Path) -> None:
@@ -142,7 +142,7 @@ def _files_in(below: Sequence[Path], place: str) -> Iterator[str]:
 
 
 def _opaque(folder: Path) -> bool:
-    """A folder that was removed and made anew hides what is beneath."""
+    """A folder that was removed and made again hides what is beneath."""
     try:
         return os.getxattr(folder, "user.overlay.opaque") == b"y"
     except OSError:

@@ -136,9 +136,9 @@ class MountedLiveRooms:
         return MountedLiveRoom(mounter, shape, grants, (self._root, folder), self._outside, group)
 
     async def _tried(self) -> str:
-        """Why there are no rooms; empty where a command ran in one."""
+        """Why there are no rooms; empty if a command ran in one."""
         if sys.platform != "linux":
-            return "this system has no namespaces: rooms for commands are Linux's"
+            return "this system has no namespaces: rooms for commands need Linux"
         if why := self._unfit():
             return why
         hindrances: list[str] = []
@@ -159,7 +159,7 @@ class MountedLiveRooms:
                 self._chosen = mounter
                 return ""
             hindrances.append(f"{mounter.name} can't open one: {result.spawn_error or result.output.strip()[:300]}")
-        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` brings it"
+        none = "bubblewrap is not installed: `pip install 'donewhen[rooms]'` installs it"
         return "; ".join(dict.fromkeys(hindrances)) or none
 
     def _unfit(self) -> str:
@@ -257,7 +257,7 @@ class MountedLiveRoom:
             return "there is no network in the room that it ran in: what listens on this machine is out of reach there"
         if _READ_ONLY.search(result.output):
             return (
-                "in the room that it ran in, only the workspace can be changed, and in it not what git and editors keep"
+                "in the room that it ran in, only the workspace can be changed, except what git and editors keep there"
             )
         return ""
 

@@ -60,7 +60,7 @@ class OverlayRooms:
     ) -> AsyncGenerator[OverlayRoom]:
         """See `ports.Rooms`."""
         if inner := mounted_below(workspace.root):
-            raise WorkspaceError(f"{inner[0]} is mounted in the workspace: no overlay shows it")
+            raise WorkspaceError(f"{inner[0]} is mounted in the workspace, and overlays can't show it")
         async with place_in(self._folder) as folder:
             yield await self._made(workspace, laid, folder, built, naming)
 

@@ -10,7 +10,7 @@ SHOWN = 3
 
 
 def others_files(root: Path) -> str:
-    """What to know of them, a sentence; empty where everything in the folder is this user's and their group's. It looks
+    """What to know of them, a sentence; empty if everything in the folder is this user's and their group's. It looks
     at every file: a second for some 100,000."""
     user, group = os.geteuid(), os.getegid()
     found: list[str] = []
@@ -32,5 +32,5 @@ def others_files(root: Path) -> str:
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return (
         "files that belong to another user or group can't be changed in the rooms in which checks are tried: "
-        f"{shown}{more}. A check that writes to them says nothing there; `chown` them, if that is so"
+        f"{shown}{more}. A check that writes to them proves nothing there; if one does, `chown` them"
     )

@@ -52,7 +52,7 @@ def take_place(rooms: Path) -> Place:
 
 
 def _locked(file: Path) -> int | None:
-    """The descriptor of a new file with its lock held; None where a sweep took the lock first. Raises OSError."""
+    """The descriptor of a new file with its lock held; None if a sweep took the lock first. Raises OSError."""
     lock = open_lock_file(file)
     # A sweep that came between may hold the lock still, or have removed the file already: a lock on that holds nothing.
     with contextlib.suppress(FileNotFoundError):
