@@ -9,8 +9,8 @@ from typing import Any
 
 import psutil
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, fails
 from tests.lsp.editor import SERVE, Editor, wait_until
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, fails
 
 KEY = "sk-of-the-worker-0123456789abcdef"
 JUDGE_KEY = "sk-of-the-judge-0123456789abcdef"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, says
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, says
 
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 

@@ -18,7 +18,6 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "version": (),
     "regular": (),
     "samples": (),
-    "testing": (),
     "ports": ("core",),
     "engine": ADAPTER,
     "wire": ("core", "ports", "engine"),
@@ -53,7 +52,7 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pygls": ("lsp",),
     "lsprotocol": ("lsp",),
     "markdown_it": ("goalfile",),
-    "yaml": ("goalfile", "workers", "testing", "goalbench"),
+    "yaml": ("goalfile", "workers", "goalbench"),
     "pathspec": ("workspace",),
     "watchfiles": ("workspace", "app"),
     "psutil": ("workspace",),
@@ -126,7 +125,7 @@ def test_nothing_inside_uses_the_public_names() -> None:
     assert not {name: names for name, names in wrong.items() if names}
 
 
-OWN_FILES = {"samples", "goalbench", "testing", "regular"}
+OWN_FILES = {"samples", "goalbench", "regular"}
 OPENS = {
     "donewhen.__main__": "the null device",
     "donewhen.cli.goal_argument": "makes a new file",

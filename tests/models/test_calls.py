@@ -11,8 +11,8 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.models.hosted import HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.ports import ModelFacts
-from donewhen.testing.models import ScriptedModels, calls, calls_all, drops, never_ends, raw_tool, says, tool
 from tests.models.conftest import ASKED, LOOK, Pauses, model, request, scripted, until
+from tests.scripted_models import ScriptedModels, calls, calls_all, drops, never_ends, raw_tool, says, tool
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -10,7 +10,8 @@ from donewhen.models.failures import LONGEST_WAIT, meaning, wait_before
 from donewhen.models.hosted import HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Failure
-from donewhen.testing.models import (
+from tests.models.conftest import LOOK, NAME, Pauses, model, request, scripted
+from tests.scripted_models import (
     ModelCall,
     Reply,
     ScriptedModels,
@@ -26,7 +27,6 @@ from donewhen.testing.models import (
     unsupported,
     verbatim,
 )
-from tests.models.conftest import LOOK, NAME, Pauses, model, request, scripted
 
 loop = pytest.mark.asyncio(loop_scope="session")
 

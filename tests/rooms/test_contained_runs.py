@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from donewhen.testing.models import ScriptedModels, calls, says
 from tests.agent.site import Site
+from tests.scripted_models import ScriptedModels, calls, says
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands are Linux's")
 

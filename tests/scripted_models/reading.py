@@ -35,9 +35,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from donewhen.testing.models.calls import ToolCall
-from donewhen.testing.models.expectations import Expectation
-from donewhen.testing.models.failures import (
+from tests.scripted_models.calls import Expectation, ToolCall
+from tests.scripted_models.replies import (
+    Answer,
+    Reply,
+    TokenCounts,
     breaks,
     context_exceeded,
     drops,
@@ -50,8 +52,7 @@ from donewhen.testing.models.failures import (
     unsupported,
     verbatim,
 )
-from donewhen.testing.models.replies import Answer, Reply, TokenCounts
-from donewhen.testing.models.script import WHEN_OUT, Part, Prebuilt, WhenOut
+from tests.scripted_models.script import WHEN_OUT, Part, Prebuilt, WhenOut
 
 NAMED_FAILURES: dict[str, Callable[[], Reply]] = {
     "context_exceeded": context_exceeded,

@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from donewhen.testing.models import BadScript, ScriptedModels, read_script, script_of
-from tests.testing.client import Client
+from tests.scripted_models import BadScript, ScriptedModels, read_script, script_of
+from tests.scripted_models.client import Client
 
 SCRIPT = """
 models:
@@ -114,7 +114,7 @@ def test_a_file_that_is_missing_is_told(tmp_path: Path) -> None:
 
 @contextmanager
 def program(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "donewhen.testing.models", *map(str, arguments), "--until-stdin-closes"]
+    command = [sys.executable, "-m", "tests.scripted_models", *map(str, arguments), "--until-stdin-closes"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         try:
