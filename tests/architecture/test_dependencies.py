@@ -11,12 +11,13 @@ from tests.architecture.source_tree import Module, modules
 PURE = ("core", "ports", "engine", "goalfile", "settings", "config", "wire", "regular", "version")
 """What nobody has to hand in: data, rules, texts, and the engine's own interface."""
 FRONT_END = (*PURE, "app")
-ADAPTER = ("core", "ports", "regular")
+ADAPTER = ("core", "ports", "regular", "marked_yaml")
 ALLOWED: dict[str, tuple[str, ...]] = {
     # From the ground up. A layer may always import itself.
     "core": (),
     "version": (),
     "regular": (),
+    "marked_yaml": ("core",),
     "samples": (),
     "ports": ("core",),
     "engine": ADAPTER,
@@ -34,7 +35,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "tracing": ("core", "ports", "version"),
     "adapters": ("core",),
     "callables": ("core", "ports", "adapters", "workers"),
-    "goalbench": ("core", "ports", "engine", "config", "judges"),
+    "goalbench": ("core", "ports", "engine", "config", "judges", "regular", "marked_yaml"),
     # The composition root sees all of these, and no front end.
     "app": (
         *PURE, "adapters", "callables", "evidence", "goalbench", "judges", "models", "plugins", "store", "tracing",
@@ -52,12 +53,13 @@ THIRD_PARTY: dict[str, tuple[str, ...]] = {
     "pygls": ("lsp",),
     "lsprotocol": ("lsp",),
     "markdown_it": ("goalfile",),
-    "yaml": ("goalfile", "workers", "goalbench"),
+    "yaml": ("marked_yaml", "goalfile", "goalbench"),
     "pathspec": ("workspace",),
     "watchfiles": ("workspace", "app"),
     "psutil": ("workspace",),
     "sqlite3": ("store",),
-    "pydantic": ("wire", "lsp", "plugins"),
+    "pydantic_core": ("marked_yaml",),
+    "pydantic": ("marked_yaml", "workers", "goalbench", "wire", "lsp", "plugins"),
     "pluggy": ("plugins",),
     "rich": ("cli",),
     "platformdirs": ("store", "config", "cli"),

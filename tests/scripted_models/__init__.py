@@ -8,7 +8,7 @@ As a program: `python -m tests.scripted_models SCRIPT.yaml`.
 """
 
 from tests.scripted_models.calls import Expectation, Message, ModelCall, ToolCall
-from tests.scripted_models.reading import BadScript, read_script, script_of
+from tests.scripted_models.reading import read_script
 from tests.scripted_models.replies import (
     Answer,
     Reply,
@@ -36,7 +36,6 @@ from tests.scripted_models.server import Exchange, ScriptedModels
 __all__ = [
     "ANY_MODEL",
     "Answer",
-    "BadScript",
     "Exchange",
     "Expectation",
     "Message",
@@ -61,7 +60,6 @@ __all__ = [
     "raw_tool",
     "read_script",
     "says",
-    "script_of",
     "tool",
     "truncated",
     "unsupported",

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-from tests.scripted_models.reading import BadScript, read_script
+from donewhen.core.errors import InvalidGoal
+from tests.scripted_models.reading import read_script
 from tests.scripted_models.server import Exchange, ScriptedModels
 
 
@@ -25,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         script = read_script(options.script)
-    except BadScript as problem:
+    except InvalidGoal as problem:
         print(problem, file=sys.stderr)
         return 2
     log = _Log(options.log, bodies=options.log_bodies)

@@ -27,14 +27,17 @@ nothing but `replies`.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, Self
 
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from donewhen.core.errors import InvalidGoal
+from donewhen.marked_yaml import Count, Items, Number, Shape, nearest, read
 from tests.scripted_models.calls import Expectation, ToolCall
 from tests.scripted_models.replies import (
     Answer,
@@ -52,7 +55,7 @@ from tests.scripted_models.replies import (
     unsupported,
     verbatim,
 )
-from tests.scripted_models.script import WHEN_OUT, Part, Prebuilt, WhenOut
+from tests.scripted_models.script import Part, Prebuilt, WhenOut
 
 NAMED_FAILURES: dict[str, Callable[[], Reply]] = {
     "context_exceeded": context_exceeded,
@@ -72,210 +75,185 @@ GARBAGE: dict[str, Callable[[int], Reply]] = {
     "hangs": hangs,
     "breaks": breaks,
 }
-_ALWAYS = ("delay", "pace", "expect", "headers", "times")
-_ANSWER = ("text", "calls", "reasoning", "usage", "finish_reason", "piece")
-_TEXTS = ("contains", "lacks", "matches", "matches_not", "last")
-_FAIL = ("message", "code", "type", "param", "retry_after")
-
-
-class BadScript(ValueError):
-    """A script that says nothing that could be played; its text says where and what to do."""
+_ALWAYS = {"delay", "pace", "expect", "headers", "times"}
+_KINDS = {
+    "fail": {"message", "code", "type", "param", "retry_after"},
+    "garbage": {"after_events"},
+    "body": {"status", "content_type"},
+    "": {"text", "calls", "reasoning", "usage", "finish_reason", "piece"},
+}
 
 
 def read_script(path: Path) -> dict[str, Part | Prebuilt]:
-    """The parts that a file holds, by model. Raises BadScript, which also stands for a file that can't be read."""
+    """The parts that a file holds, by model.
+
+    Raises InvalidGoal with the line of a mistake, and for a file that can't be read.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadScript(f"{path}: the script can't be read: {error}") from error
-    try:
-        return script_of(_parsed(path, text))
-    except BadScript as error:
-        raise BadScript(f"{path.name}: {error}") from error
+        raise InvalidGoal(f"{path}: the script can't be read: {error}") from error
+    script = read(_Script, text, path.name)
+    return {name: part.made(script.when_out) for name, part in script.models.items()}
 
 
-def script_of(value: object) -> dict[str, Part | Prebuilt]:
-    """The parts that a plain value of that shape describes. Raises BadScript."""
-    whole = _mapping(value, "script", ("models", "when_out"))
-    models = _mapping(whole.get("models"), "models")
-    if not models:
-        raise BadScript("models: write at least one model, such as `models: {worker: [It is done.]}`")
-    when_out = _when_out(whole.get("when_out", "fail"), "when_out")
-    return {name: _part(part, f"models.{name}", when_out) for name, part in models.items()}
+def _known(name: str, known: dict[str, Any]) -> str:
+    if name not in known:
+        raise ValueError(f"there is no `{name}`{nearest(name, known)}")
+    return name
 
 
-def _parsed(path: Path, text: str) -> object:
-    if path.suffix == ".json":
+def _texts(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+Texts = Annotated[Items[str], BeforeValidator(_texts)]
+"""A text, or a list of texts."""
+
+
+class _Expect(Shape):
+    contains: Texts = ()
+    lacks: Texts = ()
+    matches: Texts = ()
+    matches_not: Texts = ()
+    last: Texts = ()
+    tools: Texts | bool | None = None
+    response_format: str | bool | None = None
+
+    @property
+    def made(self) -> Expectation:
+        return Expectation(**{name: getattr(self, name) for name in type(self).model_fields})
+
+    @model_validator(mode="after")
+    def _has_patterns(self) -> Self:
         try:
-            return json.loads(text)
-        except ValueError as error:
-            raise BadScript(f"this is not JSON: {error}") from error
-    import yaml
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise BadScript(f"this is not YAML: {error}") from error
+            _ = self.made
+        except re.error as error:
+            raise ValueError(f"{error.pattern!r} is not a regular expression: {error}") from error
+        return self
 
 
-def _part(value: object, where: str, when_out: WhenOut) -> Part | Prebuilt:
-    if isinstance(value, list):
-        return Part(_replies(cast(object, value), where), when_out)
-    found = _mapping(value, where)
-    if found.get("prebuilt"):
-        return _prebuilt(_mapping(found, where, ("replies", "prebuilt")), where)
-    _mapping(found, where, ("replies", "prebuilt", "when_out", "unsupported", "window"))
-    window = found.get("window")
-    return Part(
-        _replies(found.get("replies"), f"{where}.replies"),
-        _when_out(found.get("when_out", when_out), f"{where}.when_out"),
-        _texts(found.get("unsupported", []), f"{where}.unsupported"),
-        None if window is None else int(_number(window, f"{where}.window")),
-    )
+class _Call(Shape):
+    name: str
+    arguments: Any = Field(default_factory=dict)
+    id: str = ""
+
+    @property
+    def made(self) -> ToolCall:
+        given = self.arguments
+        return ToolCall(self.name, given if isinstance(given, str) else json.dumps(given, ensure_ascii=False), self.id)
 
 
-def _prebuilt(found: Mapping[str, Any], where: str) -> Prebuilt:
-    try:
-        return Prebuilt(*_replies(found.get("replies"), f"{where}.replies"))
-    except ValueError as error:
-        raise BadScript(f"{where}: {error}") from error
+class _Usage(Shape):
+    prompt: Count | None = None
+    completion: Count | None = None
+    cached: Count = 0
 
 
-def _when_out(value: object, where: str) -> WhenOut:
-    for known in WHEN_OUT:
-        if value == known:
-            return known
-    raise BadScript(f"{where}: this is {value!r}, and has to be one of {', '.join(WHEN_OUT)}")
+class _Reply(Shape):
+    text: str = ""
+    calls: Items[_Call] = ()
+    reasoning: str = ""
+    usage: _Usage = _Usage()
+    finish_reason: str = ""
+    piece: Count = 24
+    fail: Count | str = ""
+    message: str = ""
+    code: str | None = None
+    type: str = ""
+    param: str | None = None
+    retry_after: Number | str | None = None
+    garbage: str = ""
+    after_events: Count = 0
+    body: Any = None
+    status: Count = 200
+    content_type: str = "application/json"
+    delay: Number = 0.0
+    pace: Number = 0.0
+    expect: _Expect | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    times: Count = 1
+
+    @field_validator("fail")
+    @classmethod
+    def _names_a_failure(cls, fail: int | str) -> int | str:
+        return _known(fail, NAMED_FAILURES) if isinstance(fail, str) else fail
+
+    @field_validator("garbage")
+    @classmethod
+    def _names_garbage(cls, garbage: str) -> str:
+        return _known(garbage, GARBAGE)
+
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> Self:
+        kind = next((kind for kind in _KINDS if kind in self.model_fields_set), "")
+        for key in sorted(self.model_fields_set - _KINDS[kind] - _ALWAYS - {kind}):
+            raise ValueError(f"`{key}` does not belong to {f'`{kind}`' if kind else 'an answer'}")
+        if not kind and not {"text", "calls", "reasoning"} & self.model_fields_set:
+            raise ValueError("a reply needs `text`, `calls`, `reasoning`, `fail`, `garbage` or `body`")
+        return self
+
+    @property
+    def made(self) -> tuple[Reply, ...]:
+        made = self._act()
+        expectation = self.expect.made if self.expect else None
+        headers = {**made.headers, **self.headers}
+        pace = self.pace if "pace" in self.model_fields_set else made.pace
+        return (replace(made, delay=self.delay, pace=pace, headers=headers, expectation=expectation),) * self.times
+
+    def _act(self) -> Reply:
+        if isinstance(self.fail, int):
+            more = {"code": self.code, "type": self.type, "param": self.param}
+            return fails(self.fail, self.message, retry_after=self.retry_after, **more)
+        if self.fail:
+            return NAMED_FAILURES[self.fail]()
+        if self.garbage:
+            return GARBAGE[self.garbage](self.after_events)
+        if "body" in self.model_fields_set:
+            text = self.body if isinstance(self.body, str) else json.dumps(self.body)
+            return verbatim(text, status=self.status, content_type=self.content_type)
+        usage = TokenCounts(self.usage.prompt, self.usage.completion, self.usage.cached)
+        calls = tuple(call.made for call in self.calls)
+        return Reply(Answer(self.text, calls, self.reasoning, usage, self.finish_reason, self.piece))
 
 
-def _replies(value: object, where: str) -> tuple[Reply, ...]:
-    found: list[Reply] = []
-    for index, entry in enumerate(_list(value, where)):
-        at = f"{where}[{index}]"
-        mapping = {"text": entry} if isinstance(entry, str) else _mapping(entry, at)
-        found += [_reply(mapping, at)] * int(_number(mapping.get("times", 1), f"{at}.times"))
-    return tuple(found)
+def _text_alone(value: object) -> object:
+    return {"text": value} if isinstance(value, str) else value
 
 
-def _reply(found: Mapping[str, Any], where: str) -> Reply:
-    made = _act(found, where)
-    pauses = {name: _number(found[name], f"{where}.{name}") for name in ("delay", "pace") if name in found}
-    headers = {key: str(text) for key, text in _mapping(found.get("headers", {}), f"{where}.headers").items()}
-    wanted = found.get("expect")
-    expectation = None if wanted is None else _expectation(wanted, f"{where}.expect")
-    return replace(made, **pauses, headers={**made.headers, **headers}, expectation=expectation)
+class _Part(Shape):
+    replies: Items[Annotated[_Reply, BeforeValidator(_text_alone)]]
+    prebuilt: bool = False
+    when_out: WhenOut | None = None
+    unsupported: Texts = ()
+    window: Count | None = None
+
+    @model_validator(mode="after")
+    def _may_be_prebuilt(self) -> Self:
+        if self.prebuilt:
+            if more := self.model_fields_set - {"replies", "prebuilt"}:
+                raise ValueError(f"a prebuilt part has nothing but `replies`, and no `{min(more)}`")
+            self.made("fail")
+        return self
+
+    def made(self, when_out: WhenOut) -> Part | Prebuilt:
+        replies = tuple(reply for one in self.replies for reply in one.made)
+        if self.prebuilt:
+            return Prebuilt(*replies)
+        return Part(replies, self.when_out or when_out, self.unsupported, self.window)
 
 
-def _act(found: Mapping[str, Any], where: str) -> Reply:
-    for key, allowed, make in (
-        ("fail", _FAIL, _failure),
-        ("garbage", ("after_events",), _garbage),
-        ("body", ("status", "content_type"), _body),
-    ):
-        if key in found:
-            return make(_mapping(found, where, (key, *allowed, *_ALWAYS)), where)
-    return Reply(_answer(_mapping(found, where, (*_ANSWER, "fail", "garbage", "body", *_ALWAYS)), where))
+def _replies_alone(value: object) -> object:
+    return {"replies": value} if isinstance(value, list) else value
 
 
-def _answer(found: Mapping[str, Any], where: str) -> Answer:
-    if not {"text", "calls", "reasoning"} & set(found):
-        raise BadScript(f"{where}: a reply needs `text`, `calls`, `reasoning`, `fail`, `garbage` or `body`")
-    counts = _mapping(found.get("usage", {}), f"{where}.usage", ("prompt", "completion", "cached"))
-    usage = TokenCounts(**{name: int(_number(count, f"{where}.usage.{name}")) for name, count in counts.items()})
-    made = _list(found.get("calls", []), f"{where}.calls")
-    return Answer(
-        text=_text(found.get("text", ""), f"{where}.text"),
-        tool_calls=tuple(_call(one, f"{where}.calls[{index}]") for index, one in enumerate(made)),
-        reasoning=_text(found.get("reasoning", ""), f"{where}.reasoning"),
-        usage=usage,
-        finish_reason=_text(found.get("finish_reason", ""), f"{where}.finish_reason"),
-        piece=int(_number(found.get("piece", 24), f"{where}.piece")),
-    )
+class _Script(Shape):
+    models: dict[str, Annotated[_Part, BeforeValidator(_replies_alone)]]
+    when_out: WhenOut = "fail"
 
-
-def _call(value: object, where: str) -> ToolCall:
-    found = _mapping(value, where, ("name", "arguments", "id"))
-    arguments = found.get("arguments", {})
-    raw = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(_text(found.get("name"), f"{where}.name"), raw, str(found.get("id", "")))
-
-
-def _failure(found: Mapping[str, Any], where: str) -> Reply:
-    kind = found["fail"]
-    if isinstance(kind, str):
-        if kind not in NAMED_FAILURES:
-            raise BadScript(f"{where}.fail: there is no {kind!r}{_nearest(kind, NAMED_FAILURES)}")
-        return NAMED_FAILURES[kind]()
-    texts = {name: _text(found[name], f"{where}.{name}") for name in ("code", "type", "param") if name in found}
-    status = int(_number(kind, f"{where}.fail"))
-    return fails(status, str(found.get("message", "")), retry_after=found.get("retry_after"), **texts)
-
-
-def _garbage(found: Mapping[str, Any], where: str) -> Reply:
-    kind = _text(found["garbage"], f"{where}.garbage")
-    if kind not in GARBAGE:
-        raise BadScript(f"{where}.garbage: there is no {kind!r}{_nearest(kind, GARBAGE)}")
-    return GARBAGE[kind](int(_number(found.get("after_events", 0), f"{where}.after_events")))
-
-
-def _body(found: Mapping[str, Any], where: str) -> Reply:
-    status = int(_number(found.get("status", 200), f"{where}.status"))
-    body = found["body"]
-    text = body if isinstance(body, str) else json.dumps(body)
-    return verbatim(text, status=status, content_type=str(found.get("content_type", "application/json")))
-
-
-def _expectation(value: object, where: str) -> Expectation:
-    found = _mapping(value, where, (*_TEXTS, "tools", "response_format"))
-    texts = {name: _texts(found[name], f"{where}.{name}") for name in _TEXTS if name in found}
-    tools, form = found.get("tools"), found.get("response_format")
-    try:
-        return Expectation(
-            **texts,
-            tools=tools if tools is None or isinstance(tools, bool) else _texts(tools, f"{where}.tools"),
-            response_format=form if form is None or isinstance(form, bool) else _text(form, f"{where}.response_format"),
-        )
-    except re.error as error:
-        raise BadScript(f"{where}: {error.pattern!r} is not a regular expression: {error}") from error
-
-
-# ---- plain values
-
-
-def _mapping(value: object, where: str, known: Iterable[str] | None = None) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise BadScript(f"{where}: this should be a mapping, and is {type(value).__name__}")
-    found = cast(Mapping[str, Any], value)
-    for key in found if known is not None else ():
-        if key not in (names := list(known or ())):
-            raise BadScript(f"{where}: unknown key {key!r}{_nearest(str(key), names)}")
-    return found
-
-
-def _list(value: object, where: str) -> list[object]:
-    if isinstance(value, list):
-        return cast(list[object], value)
-    raise BadScript(f"{where}: this should be a list, and is {type(value).__name__}")
-
-
-def _text(value: object, where: str) -> str:
-    if isinstance(value, str):
-        return value
-    raise BadScript(f"{where}: this should be a text, and is {type(value).__name__}")
-
-
-def _texts(value: object, where: str) -> tuple[str, ...]:
-    entries = [value] if isinstance(value, str) else _list(value, where)
-    return tuple(_text(entry, f"{where}[{index}]") for index, entry in enumerate(entries))
-
-
-def _number(value: object, where: str) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return value
-    raise BadScript(f"{where}: this should be a number from 0, and is {value!r}")
-
-
-def _nearest(key: str, known: Iterable[str]) -> str:
-    names = list(known)
-    close = difflib.get_close_matches(key, names, 1)
-    return f": did you mean {close[0]!r}?" if close else f": known are {', '.join(names)}"
+    @field_validator("models")
+    @classmethod
+    def _has_one(cls, models: dict[str, _Part]) -> dict[str, _Part]:
+        if not models:
+            raise ValueError("write at least one model, such as `models: {worker: [It is done.]}`")
+        return models
