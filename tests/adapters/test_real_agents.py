@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Part, Reply, ScriptedModels, calls, says
 from tests.adapters.environment import ROOT, agents_python
 from tests.library.test_migrating import REAL, Example, check_printed, judge, run
+from tests.scripted_models import ModelCall, Part, Reply, ScriptedModels, calls, says
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 PACKAGES = ("strands", "openhands", "cubeloop", "pydantic_ai", "openai_agents", "langgraph")

@@ -12,9 +12,9 @@ import psutil
 
 from donewhen.lsp.host import Host
 from donewhen.lsp.server import serve_streams
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, fails
 from tests.agent.host import SharedHost
 from tests.lsp.editor import SERVE, Editor, wait_until
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, fails
 
 KEY = "sk-of-the-worker-0123456789abcdef"
 JUDGE_KEY = "sk-of-the-judge-0123456789abcdef"

@@ -15,10 +15,10 @@ from typing import Any
 
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, says
 from tests.agent.host import SharedHost
 from tests.cli.fakes import Typed
 from tests.cli.test_processes import served_elsewhere
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, says
 
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, calls_all, fails, hangs, says, tool
 from tests.agent.room import JUDGE_KEY, KEY, Room, tool_results
 from tests.agent.site import judge_says
 from tests.lsp.editor import SERVE, Editor, wait_until
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, calls_all, fails, hangs, says, tool
 
 
 def test_what_the_model_says_is_streamed_as_it_comes(room: Room) -> None:

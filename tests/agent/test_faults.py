@@ -11,10 +11,10 @@ from typing import Any
 import psutil
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, drops, fails, hangs, says
 from tests.agent.room import Room, model_hosts, tool_results
 from tests.agent.site import Site, Started, judge_says, met, prompts, verdict
 from tests.lsp.editor import wait_until
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, drops, fails, hangs, says
 
 GOAL = "# Notes\n\n- [ ] `test -f b.txt` passes\n- [ ] The notes say hello\n  - file: `*.txt`\n"
 ABANDONED = "I write the first half, and nobody will remember it."

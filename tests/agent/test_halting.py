@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from donewhen.testing.models import ModelCall, ScriptedModels, calls_all, says, tool
 from tests.agent.room import Room
 from tests.agent.site import Site, prompts
 from tests.lsp.editor import wait_until
+from tests.scripted_models import ModelCall, ScriptedModels, calls_all, says, tool
 
 GOAL = "# Lines\n\n- [ ] `grep -c three ran.txt` passes\n"
 PLUGIN = '''\

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, calls_all, raw_tool, says, tool
 from tests.agent.room import Room, Snapshot, tool_results
 from tests.agent.site import PYTEST, Site, citable, judge_says, met, prompts, verdict
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, calls_all, raw_tool, says, tool
 
 WRITES = [calls("write_file", path="judged/note.txt", content="hello\n"), says("Done.")]
 GOAL = "# A note\n\n- [ ] The note says hello\n  - file: `judged/note.txt`\n"

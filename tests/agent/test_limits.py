@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, calls, calls_all, context_exceeded, fails, hangs, says, tool
 from tests.agent.room import Room, tool_results
 from tests.agent.site import judge_says
+from tests.scripted_models import ModelCall, Reply, calls, calls_all, context_exceeded, fails, hangs, says, tool
 
 GOAL = "# Limits\n\nThe purpose of it all is a note.\n\n- [ ] `test -f limits/done.txt` passes\n"
 FINISH = [calls("write_file", path="limits/done.txt", content="done\n"), says("Done.")]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, says
 from tests.agent.site import Site, judge_says, met, prompts
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, says
 
 OBJECTIVE = (
     "Create mathx.py with an add(a, b) function and test_mathx.py with a pytest test for it. "

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, fails, says
 from tests.agent.site import PYTEST, Site, judge_says, met, prompts
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, fails, says
 
 MATHX = "def add(a, b):\n    return a + b\n"
 TEST = "from mathx import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, calls, raw_tool, says
-from donewhen.testing.models import calls_all as several
 from tests.agent.room import Room, tool_results
+from tests.scripted_models import ModelCall, Reply, calls, raw_tool, says
+from tests.scripted_models import calls_all as several
 
 GOAL = "# Tools\n\n- [ ] `test -f tools/done.txt` passes\n"
 FINISH = [calls("write_file", path="tools/done.txt", content="done\n"), says("Done.")]

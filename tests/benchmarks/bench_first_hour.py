@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from donewhen.testing.models import calls
+from tests.scripted_models import calls
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.extension import packaged, packaged_for
 from tests.vscode.models import Models, in_turn

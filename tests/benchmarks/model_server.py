@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, says
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, says
 
 OUTPUT = 2_000
 

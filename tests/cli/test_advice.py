@@ -14,7 +14,7 @@ from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.config import Choices, Settings
 from donewhen.core.errors import GoalFileError, UsageError
-from donewhen.testing.models import ScriptedModels, says
+from tests.scripted_models import ScriptedModels, says
 
 
 @pytest.fixture(autouse=True)

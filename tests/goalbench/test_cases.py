@@ -35,21 +35,21 @@ def written(folder: Path, text: str, name: str = "cases.yaml") -> Path:
 def test_a_case_lays_its_files_over_its_workspace(tmp_path: Path) -> None:
     (case,) = load_cases(written(tmp_path, CASE))
 
-    assert {file.path: file.text for file in case.files if not file.link} == {
+    assert {path: file.text for path, file in case.files.items() if not file.link} == {
         "a.txt": "a",
         "b.txt": "other",
         "run.sh": "#!/bin/sh",
     }
-    assert [file.path for file in case.files if file.executable] == ["run.sh"]
-    assert [(file.path, file.link) for file in case.files if file.link] == [("c.txt", "a.txt")]
-    assert (case.group, case.judge, case.options.max_iterations, case.honest) == ("one", "gullible", 1, True)
+    assert [path for path, file in case.files.items() if file.executable] == ["run.sh"]
+    assert [(path, file.link) for path, file in case.files.items() if file.link] == [("c.txt", "a.txt")]
+    assert (case.group, case.judge, case.max_iterations, case.honest) == ("one", "gullible", 1, True)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ("base: base", "base: bass", "cases.yaml: first: there is no workspace 'bass'"),
-        ("decided_by: check", "decided_by: nobody", "`decided_by` is one of check, integrity, judge"),
+        ("decided_by: check", "decided_by: nobody", "`decided_by` is one of `check`, `integrity`, `judge`"),
         ("truth: {R1: true}", "truth: {R1: maybe}", "`R1` should be true or false"),
         ("truth: {R1: true}", "truth: {}", "say of each requirement"),
         ("    expect", "    expcet: 1\n    expect", "unknown key `expcet`"),
@@ -58,8 +58,8 @@ def test_a_case_lays_its_files_over_its_workspace(tmp_path: Path) -> None:
         ("worker: [[{say: done}]]", "worker: done", "`worker` should be a list"),
         ("id: first", "id: 7", "`id` should be text"),
         ("group: one", "group: one\nother: two", "unknown key `other`"),
-        ("goal: ", "judge: kind\n    goal: ", "`judge` is one of honest"),
-        ("group: one", "group: [one", "cases.yaml can't be read"),
+        ("goal: ", "judge: kind\n    goal: ", "`judge` is one of `honest`"),
+        ("group: one", "group: [one", "cases.yaml line 3: this is not YAML"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(tmp_path: Path, old: str, new: str, said: str) -> None:

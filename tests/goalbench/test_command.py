@@ -15,8 +15,8 @@ from donewhen.app.services import Services
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, fails, says
 from tests.cli.fakes import Typed
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, fails, says
 
 
 @dataclass

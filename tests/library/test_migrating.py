@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, says
 from tests.agent.site import asked, citable, verdict
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, says
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "migrating.md"
 _EXAMPLE = re.compile(r"^```python\n(.*?)^```\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)

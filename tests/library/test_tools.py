@@ -14,7 +14,7 @@ from donewhen import AgentConfig, Answer, GoalOutcome, Halt, Interrupt, resume_g
 from donewhen.plugins import PluginContext, ToolDoer, ToolOutcome, ToolUse, hookimpl
 from donewhen.plugins.caching import ToolCache
 from donewhen.plugins.limiting import RateLimiter
-from donewhen.testing.models import ScriptedModels, calls, calls_all, tool
+from tests.scripted_models import ScriptedModels, calls, calls_all, tool
 
 
 class Desk:

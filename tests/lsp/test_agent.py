@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, calls, calls_all, says, tool
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, calls, calls_all, says, tool
 
 from .editor import Editor
 from .rawclient import Message

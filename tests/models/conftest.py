@@ -14,8 +14,8 @@ from donewhen.core.calls import Message
 from donewhen.models.hosted import HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.ports import ModelFacts, ModelRequest, ToolSpec
-from donewhen.testing.models import Reply, ScriptedModels
 from donewhen.workspace.companions import SystemCompanions
+from tests.scripted_models import Reply, ScriptedModels
 
 ASKED = Message("user", "What is still missing?")
 LOOK = ToolSpec("look", "Looks at a file.", {"type": "object", "properties": {"path": {"type": "string"}}})

@@ -11,8 +11,8 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.models.hosted import HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.ports import ModelFacts
-from donewhen.testing.models import ScriptedModels, calls, calls_all, drops, never_ends, raw_tool, says, tool
 from tests.models.conftest import ASKED, LOOK, Pauses, model, request, scripted, until
+from tests.scripted_models import ScriptedModels, calls_all, drops, never_ends, raw_tool, says, tool
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -154,14 +154,6 @@ async def test_a_listener_that_fails_ends_its_own_call_only(host: ModelHost) -> 
         with pytest.raises(RuntimeError, match="the view is gone"):
             await asked.complete(request(stream=True), broken)
         assert (await asked.complete(request())).message.text == "fine"
-
-
-async def test_the_time_that_litellm_takes_is_told_apart_from_the_wire(host: ModelHost) -> None:
-    async with scripted(calls("look", path="a").after(0.1)) as server:
-        asked = model(host, server)
-        await asked.complete(request(tools=(LOOK,)))
-    assert asked.spent.wire is not None
-    assert 95 < asked.spent.wire < asked.spent.host
 
 
 async def test_a_dropped_connection_does_not_hang(host: ModelHost) -> None:

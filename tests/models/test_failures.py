@@ -10,7 +10,8 @@ from donewhen.models.failures import LONGEST_WAIT, meaning, wait_before
 from donewhen.models.hosted import HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Failure
-from donewhen.testing.models import (
+from tests.models.conftest import LOOK, NAME, Pauses, model, request, scripted
+from tests.scripted_models import (
     ModelCall,
     Reply,
     ScriptedModels,
@@ -26,7 +27,6 @@ from donewhen.testing.models import (
     unsupported,
     verbatim,
 )
-from tests.models.conftest import LOOK, NAME, Pauses, model, request, scripted
 
 loop = pytest.mark.asyncio(loop_scope="session")
 
@@ -97,14 +97,14 @@ async def test_an_outage_ends_after_five_attempts_within_a_minute(host: ModelHos
 
 
 @loop
-async def test_a_server_that_never_streams_is_understood_and_loses_no_reply(host: ModelHost) -> None:
+async def test_a_server_that_never_streams_is_asked_for_streams_once(host: ModelHost) -> None:
     whole = '{"choices": [{"index": 0, "message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}]}'
-    async with scripted(*(verbatim(whole) for _ in range(2))) as server:
+    async with scripted(*(verbatim(whole) for _ in range(3))) as server:
         asked = model(host, server)
         heard: list[str] = []
         for _ in range(2):
             assert (await asked.complete(request(stream=True), heard.append)).message.text == "whole"
-        assert len(server.requests) == 2
+        assert [bool(one.body.get("stream")) for one in server.requests] == [True, False, False]
         assert heard[-1] == "whole"
 
 

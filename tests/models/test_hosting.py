@@ -19,9 +19,9 @@ from donewhen.core.errors import ModelFailed
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Call
 from donewhen.ports import Companion
-from donewhen.testing.models import hangs, says
 from donewhen.workspace.companions import SystemCompanion, SystemCompanions
 from tests.models.conftest import model, request, scripted, until
+from tests.scripted_models import hangs, says
 
 STUB = str(Path(__file__).with_name("stub_host.py"))
 CALL = Call("openai/stub", (Message("user", "hello"),))

@@ -13,7 +13,7 @@ from donewhen.core.work import Usage
 from donewhen.models.abilities import Abilities
 from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
 from donewhen.models.hosted import HostedModel
-from donewhen.models.protocol import Answered, Call, CallFailed, Failure, Spent
+from donewhen.models.protocol import Answered, Call, CallFailed, Failure
 from donewhen.ports import ModelFacts, ModelRequest, Price
 from tests.models.conftest import LOOK, request
 
@@ -24,7 +24,7 @@ class Answers:
     """A host that answers at once, with these counts."""
 
     def __init__(self, given: int = 1000, taken: int = 100, cached: int = 0, cost: float | None = None) -> None:
-        self.answered = Answered(Message("assistant", "yes" * 100), "stop", given, taken, cached, cost, Spent())
+        self.answered = Answered(Message("assistant", "yes" * 100), "stop", given, taken, cached, cost)
         self.calls: list[Call] = []
 
     def abilities(self, model: str, api_base: str | None) -> Abilities:

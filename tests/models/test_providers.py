@@ -154,7 +154,7 @@ async def test_a_marked_prompt_reaches_anthropic_and_its_cache_is_counted(host: 
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("stream", [False, True])
 async def test_what_a_known_model_costs_is_reckoned_by_litellm(host: ModelHost, stream: bool) -> None:
-    from donewhen.testing.models import ScriptedModels, says
+    from tests.scripted_models import ScriptedModels, says
 
     async with ScriptedModels({"gpt-4o": [says("yes").spending(1000, 100, cached=400)]}) as server:
         answered: Answered = await host.ask(

@@ -12,8 +12,8 @@ from donewhen.models.failures import is_about_tools
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Failure
 from donewhen.models.wording import as_calls, in_words
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, fails, says
 from tests.models.conftest import LOOK, model, request
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, fails, says
 
 ACTION = '{"say": "I look at a.", "tool": "look", "arguments": {"path": "a"}}'
 

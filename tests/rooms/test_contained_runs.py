@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from donewhen.testing.models import ScriptedModels, calls, says
 from tests.agent.host import SharedHost
 from tests.agent.site import Site
+from tests.scripted_models import ScriptedModels, calls, says
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rooms for commands need Linux")
 

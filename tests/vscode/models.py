@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from donewhen.testing.models import ModelCall, Reply, ScriptedModels, fails
+from tests.scripted_models import ModelCall, Reply, ScriptedModels, fails
 
 Part = Callable[[ModelCall], Reply]
 

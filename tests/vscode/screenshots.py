@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, FloatRect
 
-from donewhen.testing.models import calls, says
+from tests.scripted_models import calls, says
 from tests.vscode.animation import animated
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import installed

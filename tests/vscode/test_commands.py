@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, calls
+from tests.scripted_models import ModelCall, Reply, calls
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, one_by_one

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from donewhen.testing.models import calls
+from tests.scripted_models import calls
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, in_turn

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, calls, calls_all, tool
+from tests.scripted_models import ModelCall, Reply, calls, calls_all, tool
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, in_turn, one_by_one

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply
 from tests.agent.site import judge_says
+from tests.scripted_models import ModelCall, Reply
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from donewhen.testing.models import ModelCall, Reply, calls, fails, says
+from tests.scripted_models import ModelCall, Reply, calls, fails, says
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, Part

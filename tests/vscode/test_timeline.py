@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from donewhen.testing.models import calls, says
+from tests.scripted_models import calls, says
 from tests.vscode.codeserver import CodeServer
 from tests.vscode.conftest import Opener, installed
 from tests.vscode.models import Models, one_by_one

@@ -209,6 +209,11 @@ async def test_it_hangs_until_it_is_cancelled(context: Context) -> None:
         ("just text\n\n", r"line 1: this should be a mapping with `turns`"),
         ("turns:\n  - - say: [\n", r"line \d: this is not YAML"),
         ("turns:\n  - - say: !!python/object:os.system x\n", r"line 2: this value can't be read"),
+        ("turns:\n  - - say:\n", r"line 2: `say` has no value"),
+        ("turns:\n  - - say: 2024-13-45\n", r"a value can't be read: month must be"),
+        ("turns:\n  - - ask: {title: a, input: {b: 1, b: 2}}\n", r"line 2: `b` is there twice"),
+        ("turns: &a [*a]\n\n", r"line 1: this should be a mapping with `write`"),
+        (f"turns: {'[' * 5000}\n", r"nested too deeply"),
         ("\n", r"the script is empty"),
     ],
 )

@@ -17,7 +17,7 @@ import yaml
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.work import Answer, Usage
 from donewhen.engine.api import LimitChanges, Runs, RunView, StartOptions
-from donewhen.goalbench.cases import Case, CaseFile
+from donewhen.goalbench.cases import Case, Content
 from donewhen.ports import Judge, Processes
 
 CASE_SECONDS = 120.0
@@ -122,10 +122,10 @@ async def _pursued(case: Case, laboratory: Laboratory, judge_of: JudgeOf, folder
 
 def _lay_out(case: Case, root: Path) -> None:
     root.mkdir()
-    for file in (*case.files, CaseFile(GOAL, case.goal)):
-        path = root / file.path
+    for name, file in {**case.files, GOAL: Content(text=case.goal)}.items():
+        path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        if file.link is not None:
+        if file.link:
             path.symlink_to(file.link)
             continue
         path.write_text(file.text, encoding="utf-8", newline="\n")
@@ -144,7 +144,7 @@ async def _set_up(command: str, root: Path, laboratory: Laboratory) -> None:
 
 async def _to_its_end(case: Case, runs: Runs, script: Path) -> RunView:
     options = case.options
-    limits = LimitChanges(options.max_iterations, options.timeout or 90.0, token_budget=options.token_budget)
+    limits = LimitChanges(case.max_iterations, options.timeout or 90.0, token_budget=options.token_budget)
     askable = options.answer is not None
     start = StartOptions(worker="scripted", script=str(script), approve=options.approve, limits=limits, askable=askable)
     last = await runs.start(GOAL, start)

@@ -91,7 +91,7 @@ def row_of(played: Played) -> Row:
 
 def failed(played: Played) -> bool:
     """It could not be played, or judged, to its end; nor was it meant to be so."""
-    return bool(played.failure) and (played.case.expected.run != "paused" or played.judge != OWN)
+    return bool(played.failure) and (played.case.expect.run != "paused" or played.judge != OWN)
 
 
 def _judged(played: Played) -> Row:
@@ -112,7 +112,7 @@ def mistakes(played: Played) -> tuple[str, ...]:
 
 
 def _mistakes(played: Played) -> Iterator[str]:
-    case, expected = played.case, played.case.expected
+    case, expected = played.case, played.case.expect
     if failed(played):
         yield f"it failed: {played.failure}"
     if played.status != expected.run:

@@ -11,6 +11,7 @@ from typing import cast
 
 import yaml
 
+from donewhen import marked_yaml
 from donewhen.goalfile.layout import Layout
 from donewhen.goalfile.source import FileProblem, FrontMatter, FrontMatterEntry, ProblemSeverity, Span, Value
 from donewhen.settings import kinds
@@ -89,10 +90,10 @@ def _unclosed(layout: Layout) -> RawFrontMatter:
 
 def _compose(layout: Layout, text: str) -> tuple[tuple[RawEntry, ...], tuple[FileProblem, ...]]:
     try:
-        root = cast("yaml.Node | None", yaml.compose(text, yaml.SafeLoader))  # pyright: ignore[reportUnknownMemberType]
+        root = marked_yaml.compose(text)
     except RecursionError:
         return (), (_error(layout.line_span(0), "bad-front-matter", "the front matter is nested too deeply"),)
-    except (yaml.YAMLError, ValueError, OverflowError) as error:
+    except marked_yaml.BadYaml as error:
         return (), (_yaml_problem(layout, text, error),)
     if root is None:
         return (), ()
@@ -134,14 +135,10 @@ def _written(layout: Layout, text: str, node: yaml.Node) -> Value:
     return Value(written, layout.span(_position(text, start), _position(text, start + len(written))))
 
 
-def _yaml_problem(layout: Layout, text: str, error: Exception) -> FileProblem:
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    index = cast("int", mark.index if mark is not None else getattr(error, "position", 0))
-    reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be read"
-    line, column = _position(text, min(index, len(text)))
+def _yaml_problem(layout: Layout, text: str, error: marked_yaml.BadYaml) -> FileProblem:
+    line, column = _position(text, min(error.index, len(text)))
     span = layout.span((line, column), (line, max(len(layout.lines[line].rstrip()), column)))
-    message = f"the front matter is not valid YAML: {reason}"
-    return _error(span, "bad-front-matter", message)
+    return _error(span, "bad-front-matter", f"the front matter is not valid YAML: {error}")
 
 
 def _position(text: str, index: int) -> tuple[int, int]:

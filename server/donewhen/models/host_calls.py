@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
-import inspect
 import json
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 _SEND_EVERY = 0.04
 LONGEST_REPLY = 4_000_000
@@ -36,7 +35,6 @@ class Asking:
         self._litellm.telemetry = False
         self._litellm.drop_params = True
         self._litellm.num_retries = 0
-        _rename_no_keys()
 
     async def warm_up(self) -> None:
         """Does once, against this process itself, what the first call would do late: litellm loads half of itself in
@@ -52,23 +50,12 @@ class Asking:
         self, asked: Mapping[str, Any], messages: list[Mapping[str, Any]], on_text: Callable[[str], None]
     ) -> dict[str, Any]:
         """The reply in `protocol.Answered`'s form. Raises whatever litellm raises."""
-        _report_to_nobody()
-        begun = time.perf_counter()
         response = await self._litellm.acompletion(**_arguments(asked, messages))
         if response is None:
             raise UnprocessableError("the provider refused the request's parameters (422)")
-        unstreamed = await _unstreamed(response) if asked["stream"] else None
-        if unstreamed is not None:
-            reply = _whole(self._litellm.ModelResponse(**unstreamed))
-            reply["cost"] = self._cost(asked["model"], self._litellm.Usage(**unstreamed.get("usage") or {}))
-            on_text(reply["text"])
-        elif asked["stream"]:
-            reply = await _Stream(on_text).gather(response)
-            reply["cost"] = self._cost(asked["model"], reply.pop("usage_object"))
-        else:
-            reply = _whole(response)
+        reply = await _Stream(on_text).gather(response) if asked["stream"] else _whole(response)
+        reply["cost"] = self._cost(asked["model"], reply.pop("usage_object"))
         _refuse_endless(len(reply["text"]) + sum(len(call[2]) for call in reply["calls"]))
-        reply["host_ms"] = round((time.perf_counter() - begun) * 1000, 3)
         return reply
 
     def _cost(self, model: str, usage: Any) -> float | None:
@@ -78,45 +65,6 @@ class Asking:
             said = self._litellm.ModelResponse(model=model, usage=usage)
             return self._litellm.completion_cost(completion_response=said, model=model)
         return None
-
-
-async def _unstreamed(chunks: Any) -> dict[str, Any] | None:
-    """The whole reply of a server that doesn't stream although it was asked to: it would be lost, and asked for once
-    more. None for a stream, and for what is not a reply."""
-    with suppress(Exception):
-        response = chunks.completion_stream.response
-        if "json" in response.headers.get("content-type", ""):
-            said: Any = json.loads(await response.aread())
-            return said if said["choices"] else None
-    return None
-
-
-def _rename_no_keys() -> None:
-    """The openai client looks through every message for keys to rename: 0.3 ms each, and in JSON that is already in the
-    API's form there are none. Where a newer client is made otherwise it goes on looking."""
-    with suppress(ImportError, AttributeError):
-        module: Any = importlib.import_module("openai.resources.chat.completions.completions")
-        if inspect.iscoroutinefunction(module.async_maybe_transform):
-            module.async_maybe_transform = _as_it_is
-
-
-def _report_to_nobody() -> None:
-    """litellm goes over every finished call once more for its callbacks, 4 ms for 100 messages, though there are none:
-    unless the call is an inner one, of another that reports itself. Holds for the task that runs."""
-    with suppress(ImportError, AttributeError):
-        importlib.import_module("litellm._internal_context").is_internal_call.set(True)
-
-
-NOT_GIVEN = ("NotGiven", "Omit")
-"""The openai client's marks for a parameter that wasn't given."""
-
-
-async def _as_it_is(data: Any, *_: Any, **__: Any) -> Any:
-    """The looking also leaves out what wasn't given: for some models litellm hands on the marks that stand for that."""
-    if not isinstance(data, dict):
-        return data
-    given = cast("dict[str, Any]", data)
-    return {key: value for key, value in given.items() if type(value).__name__ not in NOT_GIVEN}
 
 
 class UnprocessableError(Exception):
@@ -138,7 +86,7 @@ def _refuse_endless(characters: int) -> None:
 
 class EmptyReplyError(Exception):
     """A reply without anything in it. litellm takes a page of HTML for a stream without events, and so it does with a
-    whole reply where a stream was asked for."""
+    whole reply where a stream was asked for: `Abilities.without_stream` then asks for no more streams."""
 
 
 def _arguments(asked: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -189,7 +137,7 @@ def _whole(response: Any) -> dict[str, Any]:
     if not response.choices:
         raise EmptyReplyError("the reply held no choices")
     choice = response.choices[0]
-    hidden: Mapping[str, Any] = getattr(response, "_hidden_params", None) or {}
+    usage = getattr(response, "usage", None)
     return {
         "text": choice.message.content or "",
         "calls": [
@@ -197,20 +145,14 @@ def _whole(response: Any) -> dict[str, Any]:
             for call in choice.message.tool_calls or ()
         ],
         "finish": choice.finish_reason or "stop",
-        **_tokens(getattr(response, "usage", None)),
-        "cost": hidden.get("response_cost"),
-        "wire_ms": _wire(hidden),
+        **_tokens(usage),
+        "usage_object": usage,
     }
 
 
 def _new_id() -> str:
     """Some servers give a call no id; its answer needs one."""
     return f"call_{secrets.token_hex(6)}"
-
-
-def _wire(hidden: Mapping[str, Any]) -> float | None:
-    whole, own = hidden.get("_response_ms"), hidden.get("litellm_overhead_time_ms")
-    return None if whole is None or own is None else round(whole - own, 3)
 
 
 def _tokens(usage: Any) -> dict[str, int]:
@@ -254,7 +196,6 @@ class _Stream:
             "finish": self.finish or "stop",
             **_tokens(self.usage),
             "usage_object": self.usage,
-            "wire_ms": None,
         }
 
     def _take(self, chunk: Any) -> None:

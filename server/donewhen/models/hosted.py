@@ -17,7 +17,7 @@ from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
 from donewhen.models.failures import meaning, wait_before, was_begun
 from donewhen.models.keys import NO_KEY_NEEDED, missing_key, needs_key
 from donewhen.models.pricing import Estimator, dollars
-from donewhen.models.protocol import Answered, Call, CallFailed, Failure, Spent
+from donewhen.models.protocol import Answered, Call, CallFailed, Failure
 from donewhen.models.wording import as_calls, in_words
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest
 
@@ -67,8 +67,6 @@ class HostedModel:
         self._custom_price = custom_price
         self._abilities = host.abilities(name, api_base)
         self._estimator = Estimator(self._facts, marked=self._marks_prompts)
-        self.spent = Spent()
-        """Where the time of the last call went."""
 
     @property
     def name(self) -> str:
@@ -146,7 +144,6 @@ class HostedModel:
 
     def _reply(self, request: ModelRequest, answered: Answered) -> ModelReply:
         self._estimator.learn(request, answered.input_tokens)
-        self.spent = answered.spent
         given, taken = self._estimator.counted(request, answered)
         cached = min(max(answered.cached_tokens, 0), given)
         usage = Usage(given, taken, cached, self._cost(answered, given, taken, cached))

@@ -32,14 +32,6 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """Where the milliseconds of a call went: in the host altogether, and of these on the wire (None: not known)."""
-
-    host: float = 0.0
-    wire: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Answered:
     """A model's reply as litellm tells it. `cost` is in US dollars by litellm's catalogue, None where it knows none."""
 
@@ -49,7 +41,6 @@ class Answered:
     output_tokens: int
     cached_tokens: int
     cost: float | None
-    spent: Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +85,6 @@ def answered_in(raw: Mapping[str, Any]) -> Answered:
         output_tokens=raw["output"],
         cached_tokens=raw["cached"],
         cost=raw["cost"],
-        spent=Spent(raw["host_ms"], raw["wire_ms"]),
     )
 
 

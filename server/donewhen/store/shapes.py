@@ -4,6 +4,10 @@
 their fields; a member of a union of dataclasses carries its class name under `type`. Reading coerces nothing,
 ignores unknown fields and gives missing ones their defaults, so that a reader of the same version copes with fields
 that it doesn't know yet.
+
+Not cattrs: with hooks as strict as these it reads an event in 0.84 of the time (3.5 instead of 4.1 microseconds), but
+takes 0.11 to 0.15 s to be imported and to generate its code, where this takes 0.01 to 0.02 s. A command would have to
+read 150,000 events to gain by it, and the hooks are most of this file.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from donewhen.core.errors import UsageError, WorkerFailed, WorkspaceError
-from donewhen.core.work import Claim, TurnResult, TurnState, Usage, WorkerStep
+from donewhen.core.work import Claim, Interrupt, TurnResult, TurnState, Usage, WorkerStep
 from donewhen.ports import Processes, Turn, TurnContext
 from donewhen.workers import WorkerParts
 from donewhen.workers import script as recorded
@@ -87,46 +87,41 @@ class _Playing:
 
     async def play(self, step: recorded.Step) -> None:
         match step:
-            case recorded.Write() | recorded.Edit() | recorded.Delete():
-                await self._change(step)
-            case recorded.Run(command):
+            case recorded.Step(run=str(command)):
                 await self._run(command)
-            case recorded.Ask():
-                await self._ask(step)
-            case recorded.Pause(seconds):
+            case recorded.Step(say=str(text)):
+                self._said.append(text.strip())
+            case recorded.Step(state=str(state)):
+                self._state = state
+            case recorded.Step(usage=recorded.Spend(usage=usage)):
+                self._usage += usage
+            case recorded.Step(ask=recorded.Ask(interrupt=interrupt)):
+                await self._ask(interrupt, step.expect)
+            case recorded.Step(pause=float(seconds)):
                 self._context.activity(self._name or "working")
                 await asyncio.sleep(seconds)
-            case recorded.Hang():
+            case recorded.Step(hang=True):
                 self._context.activity("waiting until it is cancelled")
                 await asyncio.get_running_loop().create_future()
-            case recorded.Fail(message):
+            case recorded.Step(fail=str(message)):
                 raise WorkerFailed(message)
-            case recorded.Say() | recorded.State() | recorded.Spend():
-                self._note(step)
+            case _:
+                await self._change(step)
 
-    def _note(self, step: recorded.Say | recorded.State | recorded.Spend) -> None:
-        match step:
-            case recorded.Say(text):
-                self._said.append(text.strip())
-            case recorded.State(state):
-                self._state = state
-            case recorded.Spend(usage):
-                self._usage += usage
-
-    async def _change(self, step: recorded.Write | recorded.Edit | recorded.Delete) -> None:
-        kind = type(step).__name__.lower()
-        self._context.activity(f"{kind} {step.path}")
+    async def _change(self, step: recorded.Step) -> None:
+        kind, path = next(_changes(step))
+        self._context.activity(f"{kind} {path}")
         try:
             match step:
-                case recorded.Write(path, text):
+                case recorded.Step(write=recorded.Write(text=text)):
                     await asyncio.to_thread(self._files.write, path, text)
-                case recorded.Edit(path, old, new):
+                case recorded.Step(edit=recorded.Edit(old=old, new=new)):
                     await asyncio.to_thread(self._files.edit, path, old, new)
-                case recorded.Delete(path):
+                case _:
                     await asyncio.to_thread(self._files.delete, path)
         except (WorkspaceError, OSError) as error:
-            raise WorkerFailed(f"{kind} {step.path}: {error}") from error
-        self._steps.append(WorkerStep(kind, step.path))
+            raise WorkerFailed(f"{kind} {path}: {error}") from error
+        self._steps.append(WorkerStep(kind, path))
 
     async def _run(self, command: str) -> None:
         self._context.activity(f"run {command}")
@@ -152,14 +147,20 @@ class _Playing:
         summary = f"{command}: {ended}\n{tail}".rstrip()
         self._steps.append(WorkerStep("run", summary, result.exit_code == 0))
 
-    async def _ask(self, step: recorded.Ask) -> None:
-        answer = await self._context.ask(step.interrupt)
+    async def _ask(self, interrupt: Interrupt, expected: str | None) -> None:
+        answer = await self._context.ask(interrupt)
         said = f"{answer.response} {answer.text}".strip()
-        self._steps.append(WorkerStep("ask", f"{step.interrupt.title}: {said}"))
-        if step.expect is not None and answer.response != step.expect:
-            raise WorkerFailed(f"the script expected the answer {step.expect}; it was {answer.response}")
+        self._steps.append(WorkerStep("ask", f"{interrupt.title}: {said}"))
+        if expected is not None and answer.response != expected:
+            raise WorkerFailed(f"the script expected the answer {expected}; it was {answer.response}")
+
+
+def _changes(step: recorded.Step) -> Iterator[tuple[str, str]]:
+    """What a step does to which file: one pair, none for a step that changes no file."""
+    for kind, change in (("write", step.write), ("edit", step.edit), ("delete", step.delete)):
+        if change:
+            yield kind, change.path
 
 
 def _touched(played: recorded.ScriptTurn) -> tuple[str, ...]:
-    changes = (recorded.Write, recorded.Edit, recorded.Delete)
-    return tuple(dict.fromkeys(step.path for step in played.steps if isinstance(step, changes)))
+    return tuple(dict.fromkeys(path for step in played.steps for _, path in _changes(step)))

@@ -59,6 +59,8 @@ def compiled(text: str) -> Rules:
 
 
 def _regex(line: str) -> tuple[bool, str] | None:
+    # GitIgnoreSpec answers for files alone, and for whatever lies in a folder that a rule names: after `*` and `!e/` it
+    # says that the folder e/ is ignored, after `d/` and `!d/a` that d/a is not. Git says the contrary of both.
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     try:

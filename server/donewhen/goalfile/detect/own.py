@@ -12,8 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import cast
 
-import yaml
-
+from donewhen import marked_yaml
 from donewhen.ecosystems import TOOLS
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
 from donewhen.goalfile.detect.folder import Folder, as_table, read_ini
@@ -90,8 +89,8 @@ def _yaml(folder: Folder, file: str) -> Mapping[str, object]:
     if len(text) > _MOST_YAML:
         return {}
     try:
-        return as_table(yaml.safe_load(text))
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError):
+        return as_table(marked_yaml.plain(text))
+    except (marked_yaml.BadYaml, RecursionError):
         return {}
 
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from donewhen.testing.models import (
+from tests.scripted_models import (
     ModelCall,
     Part,
     Prebuilt,
@@ -18,7 +18,7 @@ from donewhen.testing.models import (
     never_ends,
     says,
 )
-from tests.testing.client import TOOLS, Client
+from tests.scripted_models.client import TOOLS, Client
 
 
 def test_replies_are_played_in_order_by_model() -> None:

@@ -13,8 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from donewhen.testing.models import BadScript, ScriptedModels, read_script, script_of
-from tests.testing.client import Client
+from donewhen.core.errors import InvalidGoal
+from tests.scripted_models import ScriptedModels, read_script
+from tests.scripted_models.client import Client
 
 SCRIPT = """
 models:
@@ -78,43 +79,43 @@ def test_a_json_file_is_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        ([], "script: this should be a mapping, and is list"),
-        ({"model": {}}, "script: unknown key 'model': did you mean 'models'?"),
-        ({"models": {}}, "models: write at least one model"),
-        ({"models": {"w": [{"txt": "x"}]}}, "models.w[0]: unknown key 'txt': did you mean 'text'?"),
-        ({"models": {"w": [{"delay": 1}]}}, "models.w[0]: a reply needs `text`"),
-        ({"models": {"w": [{"text": 3}]}}, "models.w[0].text: this should be text, and is int"),
-        ({"models": {"w": [{"fail": "rate_limted"}]}}, "did you mean 'rate_limited'?"),
-        ({"models": {"w": [{"fail": 429, "text": "x"}]}}, "models.w[0]: unknown key 'text'"),
-        ({"models": {"w": [{"garbage": "htm"}]}}, "models.w[0].garbage: there is no 'htm': did you mean 'html'?"),
-        ({"models": {"w": [{"text": "x", "delay": -1}]}}, "models.w[0].delay: this should be a number from 0"),
-        ({"models": {"w": [{"calls": [{}]}]}}, "models.w[0].calls[0].name: this should be text"),
+        ([], "this should be a mapping with `models`"),
+        ({"model": {}}, "unknown key `model`; did you mean `models`?"),
+        ({"models": {}}, "write at least one model"),
+        ({"models": {"w": [{"txt": "x"}]}}, "unknown key `txt`; did you mean `text`?"),
+        ({"models": {"w": [{"delay": 1}]}}, "a reply needs `text`"),
+        ({"models": {"w": [{"text": 3}]}}, "`text` should be text"),
+        ({"models": {"w": [{"fail": "rate_limted"}]}}, "there is no `rate_limted`; did you mean `rate_limited`?"),
+        ({"models": {"w": [{"fail": 429, "text": "x"}]}}, "`text` does not belong to `fail`"),
+        ({"models": {"w": [{"garbage": "htm"}]}}, "there is no `htm`; did you mean `html`?"),
+        ({"models": {"w": [{"text": "x", "delay": -1}]}}, "`delay` should be a number of at least 0"),
+        ({"models": {"w": [{"calls": [{}]}]}}, "`name` is missing"),
         ({"models": {"w": [{"text": "", "expect": {"matches": "("}}]}}, "'(' is not a regular expression"),
-        ({"models": {"w": {"replies": ["x"], "when_out": "stop"}}}, "models.w.when_out: this is 'stop'"),
-        ({"models": {"w": {"replies": [], "prebuilt": True}}}, "models.w: a prebuilt part needs at least one reply"),
-        ({"models": {"w": 3}}, "models.w: this should be a mapping, and is int"),
+        ({"models": {"w": {"replies": ["x"], "when_out": "stop"}}}, "`when_out` is one of `fail`"),
+        ({"models": {"w": {"replies": [], "prebuilt": True}}}, "a prebuilt part needs at least one reply"),
+        ({"models": {"w": 3}}, "this should be a mapping with `replies`"),
     ],
 )
-def test_a_script_that_is_wrong_says_where(script: Any, told: str) -> None:
-    with pytest.raises(BadScript) as caught:
-        script_of(script)
-    assert told in str(caught.value)
+def test_a_script_that_is_wrong_says_where(tmp_path: Path, script: Any, told: str) -> None:
+    with pytest.raises(InvalidGoal) as caught:
+        read_script(write(tmp_path, json.dumps(script)))
+    assert f"script.yaml line 1: {told}" in str(caught.value)
 
 
 @pytest.mark.parametrize(("name", "text"), [("s.yaml", "models: ["), ("s.json", "{"), ("s.yaml", "models: {}")])
 def test_a_file_that_is_wrong_is_named(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(BadScript, match=r"^s\.(yaml|json): "):
+    with pytest.raises(InvalidGoal, match=r"^s\.(yaml|json) line 1: "):
         read_script(write(tmp_path, text, name))
 
 
 def test_a_file_that_is_missing_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadScript, match="can't be read"):
+    with pytest.raises(InvalidGoal, match="can't be read"):
         read_script(tmp_path / "none.yaml")
 
 
 @contextmanager
 def program(*arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "donewhen.testing.models", *map(str, arguments), "--until-stdin-closes"]
+    command = [sys.executable, "-m", "tests.scripted_models", *map(str, arguments), "--until-stdin-closes"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         try:
@@ -161,4 +162,4 @@ def test_the_program_refuses_a_script_that_is_wrong(tmp_path: Path) -> None:
     with program(write(tmp_path, "models: {worker: [{txt: x}]}")) as process:
         _, complaints = process.communicate(timeout=20)
         assert process.returncode == 2
-        assert "did you mean 'text'?" in complaints
+        assert "did you mean `text`?" in complaints

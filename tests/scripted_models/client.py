@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from donewhen.testing.models import ScriptedModels
+from tests.scripted_models import ScriptedModels
 
 TOOLS = [{"type": "function", "function": {"name": "run_command", "parameters": {"type": "object"}}}]
 

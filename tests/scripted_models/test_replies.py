@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from donewhen.testing.models import (
+from tests.scripted_models import (
     Reply,
     ScriptedModels,
     breaks,
@@ -27,7 +27,7 @@ from donewhen.testing.models import (
     unsupported,
     verbatim,
 )
-from tests.testing.client import Answered, Client
+from tests.scripted_models.client import Answered, Client
 
 
 def asked(reply: Reply) -> Answered:

@@ -4,14 +4,18 @@
         ...  # a client with server.base_url
     server.verify()
 
-As a program: `python -m donewhen.testing.models SCRIPT.yaml`.
+As a program: `python -m tests.scripted_models SCRIPT.yaml`.
 """
 
-from donewhen.testing.models.calls import Message, ModelCall, ToolCall
-from donewhen.testing.models.exchanges import Exchange
-from donewhen.testing.models.expectations import Expectation
-from donewhen.testing.models.failures import (
+from tests.scripted_models.calls import Expectation, Message, ModelCall, ToolCall
+from tests.scripted_models.reading import read_script
+from tests.scripted_models.replies import (
+    Answer,
+    Reply,
+    TokenCounts,
     breaks,
+    calls,
+    calls_all,
     context_exceeded,
     drops,
     fails,
@@ -19,19 +23,19 @@ from donewhen.testing.models.failures import (
     html,
     never_ends,
     out_of_quota,
+    raw_tool,
+    says,
+    tool,
     truncated,
     unsupported,
     verbatim,
 )
-from donewhen.testing.models.reading import BadScript, read_script, script_of
-from donewhen.testing.models.replies import Answer, Reply, TokenCounts, calls, calls_all, raw_tool, says, tool
-from donewhen.testing.models.script import ANY_MODEL, Part, Prebuilt, Script
-from donewhen.testing.models.server import ScriptedModels
+from tests.scripted_models.script import ANY_MODEL, Part, Prebuilt, Script
+from tests.scripted_models.server import Exchange, ScriptedModels
 
 __all__ = [
     "ANY_MODEL",
     "Answer",
-    "BadScript",
     "Exchange",
     "Expectation",
     "Message",
@@ -56,7 +60,6 @@ __all__ = [
     "raw_tool",
     "read_script",
     "says",
-    "script_of",
     "tool",
     "truncated",
     "unsupported",

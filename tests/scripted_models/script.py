@@ -7,10 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
-from donewhen.testing.models.calls import ModelCall
-from donewhen.testing.models.failures import context_exceeded, fails, unsupported
-from donewhen.testing.models.replies import Endless, Reply
-from donewhen.testing.models.shapes import Plan, plan
+from tests.scripted_models.calls import ModelCall
+from tests.scripted_models.replies import Endless, Reply, context_exceeded, fails, unsupported
+from tests.scripted_models.shapes import Plan, plan
 
 Answering = Callable[[ModelCall], Reply | Awaitable[Reply]]
 WhenOut = Literal["fail", "repeat_last", "repeat_all"]

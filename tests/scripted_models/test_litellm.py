@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from donewhen.testing.models import (
+from tests.scripted_models import (
     ScriptedModels,
     breaks,
     calls,

@@ -1,28 +1,31 @@
-"""OpenAI's shapes: what goes over the wire for a reply, as a plan of bytes and pauses."""
+"""OpenAI's shapes: the body of a reply, as a plan of pieces and pauses."""
 
 from __future__ import annotations
 
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from donewhen.testing.models.calls import ModelCall, tokens
-from donewhen.testing.models.http1 import chunk, head
-from donewhen.testing.models.replies import Answer, Endless, Failure, Interrupted, Reply, Verbatim
+from tests.scripted_models.calls import ModelCall, tokens
+from tests.scripted_models.replies import Answer, Endless, Failure, Interrupted, Reply, Verbatim
 
 Ending = Literal["end", "drop", "hang"]
 _DONE = b"data: [DONE]\n\n"
-_LAST_CHUNK = b"0\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is sent: the pieces in order, `pace` seconds between two; then the connection stays, closes or hangs."""
+    """What is sent: the pieces in order, `pace` seconds between two; then the connection stays, closes or hangs.
 
-    status: int
-    pieces: Iterable[bytes]
+    `length` is the body's in bytes, None for a stream in chunks. Without a status nothing is sent at all.
+    """
+
+    status: int | None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    pieces: Iterable[bytes] = ()
+    length: int | None = None
     delay: float = 0.0
     pace: float = 0.0
     ending: Ending = "end"
@@ -41,8 +44,7 @@ def whole(
     status: int, body: bytes, content_type: str = "application/json", headers: Mapping[str, str] | None = None
 ) -> Plan:
     """A message of a known length."""
-    fields = {"Content-Type": content_type, **(headers or {}), "Content-Length": str(len(body))}
-    return Plan(status, (head(status, fields) + body,))
+    return Plan(status, {"Content-Type": content_type, **(headers or {})}, (body,), len(body))
 
 
 def models_body(names: Iterable[str]) -> bytes:
@@ -77,8 +79,8 @@ class _Writing:
             return whole(200, _bytes(self._completion(answer)), headers=self._reply.headers)
         events = [*self._events(answer), _DONE]
         if self._reply.pace:
-            return self._stream((*(chunk(event) for event in events), _LAST_CHUNK))
-        return Plan(200, (self._stream_head() + chunk(b"".join(events)) + _LAST_CHUNK,))
+            return self._stream(events)
+        return self._stream((b"".join(events),))
 
     def _verbatim(self, act: Verbatim) -> Plan:
         if not self._call.streams or act.stream is None:
@@ -89,36 +91,32 @@ class _Writing:
         if act.ending == "error":
             return self._error_inside(act)
         if not act.events:
-            return Plan(0, (), ending=act.ending)
+            return Plan(None, ending=act.ending)
         if self._call.streams:
             events = itertools.islice(self._events(act.answer), act.events)
-            return replace(self._stream(map(chunk, events)), ending=act.ending)
-        (message,) = self._answer(act.answer).pieces
-        half = len(message) - len(_bytes(self._completion(act.answer))) // 2
-        return Plan(200, (message[:half],), ending=act.ending)
+            return replace(self._stream(events), ending=act.ending)
+        made = self._answer(act.answer)
+        (body,) = made.pieces
+        return replace(made, pieces=(body[: len(body) // 2],), ending=act.ending)
 
     def _error_inside(self, act: Interrupted) -> Plan:
         failure = Failure(500, "The server had an error while processing your request.", "server_error")
         if not self._call.streams:
             return failure_plan(failure, self._reply.headers)
         events = itertools.islice(self._events(act.answer), act.events)
-        error = chunk(_event(_error(failure)))
-        return self._stream((*map(chunk, events), error, _LAST_CHUNK))
+        return self._stream((*events, _event(_error(failure))))
 
     def _endless(self, act: Endless) -> Plan:
         if not self._call.streams:
-            return Plan(0, (), ending="hang")
-        again = chunk(_event(self._chunk({"content": act.piece})))
-        return self._stream(itertools.chain((chunk(self._opening()),), itertools.repeat(again)))
+            return Plan(None, ending="hang")
+        again = _event(self._chunk({"content": act.piece}))
+        return self._stream(itertools.chain((self._opening(),), itertools.repeat(again)))
 
     # ---- streams
 
-    def _stream(self, chunks: Iterable[bytes]) -> Plan:
-        return Plan(200, itertools.chain((self._stream_head(),), chunks))
-
-    def _stream_head(self) -> bytes:
+    def _stream(self, pieces: Iterable[bytes]) -> Plan:
         fields = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
-        return head(200, {**fields, **self._reply.headers, "Transfer-Encoding": "chunked"})
+        return Plan(200, {**fields, **self._reply.headers}, pieces)
 
     def _events(self, answer: Answer) -> Iterator[bytes]:
         """The events of a whole answer, without the mark of the end."""

@@ -1,4 +1,4 @@
-"""`python -m donewhen.testing.models SCRIPT`: serves a script until it is told to stop.
+"""`python -m tests.scripted_models SCRIPT`: serves a script until it is told to stop.
 
 Its first line is the base URL. SIGTERM and SIGINT end it, and so does the end of stdin with `--until-stdin-closes`.
 The exit code is 1 where the script found something wrong, which stderr then tells; 2 for a script that can't be played.
@@ -17,16 +17,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-from donewhen.testing.models.exchanges import Exchange
-from donewhen.testing.models.reading import BadScript, read_script
-from donewhen.testing.models.server import ScriptedModels
+from donewhen.core.errors import InvalidGoal
+from tests.scripted_models.reading import read_script
+from tests.scripted_models.server import Exchange, ScriptedModels
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         script = read_script(options.script)
-    except BadScript as problem:
+    except InvalidGoal as problem:
         print(problem, file=sys.stderr)
         return 2
     log = _Log(options.log, bodies=options.log_bodies)
@@ -47,10 +47,10 @@ def log_entry(exchange: Exchange, *, bodies: bool = False) -> dict[str, Any]:
     """What a log says of an exchange: sizes in bytes, seconds, `time` since 1970; the body and headers on demand."""
     entry: dict[str, Any] = {
         "time": exchange.time,
-        "method": exchange.request.method,
+        "method": exchange.method,
         "path": exchange.path,
         **_conversation(exchange),
-        "received": exchange.request.received,
+        "received": exchange.received,
         "status": exchange.status,
         "sent": exchange.sent,
         "seconds": round(exchange.seconds, 6),
@@ -107,7 +107,7 @@ def _wait_for_end(then: Callable[[], None]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m donewhen.testing.models", description=(__doc__ or "").strip())
+    parser = argparse.ArgumentParser(prog="python -m tests.scripted_models", description=(__doc__ or "").strip())
     parser.add_argument("script", type=Path, metavar="SCRIPT", help="what the models say: a YAML or JSON file")
     parser.add_argument("--port", type=int, default=0, help="the port on 127.0.0.1; default: a free one")
     parser.add_argument("--key", help="the API key without which requests get status 401")

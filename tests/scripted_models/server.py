@@ -3,21 +3,91 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Self
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, cast
 
-from donewhen.testing.models.exchanges import Exchange, send
-from donewhen.testing.models.http1 import BadRequest, Request, WatchedReader, read_request
-from donewhen.testing.models.replies import Failure
-from donewhen.testing.models.script import ANY_MODEL, Playing, Prebuilt, Script, parts
-from donewhen.testing.models.shapes import Plan, failure_plan, models_body, plan, whole
+from aiohttp import web
+
+from tests.scripted_models.calls import ModelCall
+from tests.scripted_models.replies import Failure
+from tests.scripted_models.script import ANY_MODEL, Playing, Prebuilt, Script, parts
+from tests.scripted_models.shapes import Plan, failure_plan, models_body, plan, whole
 
 HOST = "127.0.0.1"
+MAX_BODY = 512 * 1024 * 1024
+STOPPING_SECONDS = 0.05
 _STREAMS = re.compile(rb'"stream"\s*:\s*true')
+
+
+@dataclass
+class Exchange:
+    """A request, and what became of it. Times are in seconds, sizes in bytes."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """Their names are in lower case."""
+    raw: bytes
+    """The body as it came."""
+    received: int
+    """The size of the head and the body."""
+    arrived: float
+    """On the monotonic clock, when its last byte was there."""
+    time: float
+    """The same since 1970."""
+    number: int = 0
+    """Which request to its model it is, from 1; 0 for what no script answers."""
+    status: int = 0
+    """0 while nothing was answered, and where nothing ever is."""
+    sent: int = 0
+    """What went out of the reply's body."""
+    seconds: float = 0.0
+    ended: bool = False
+    """Whether the server is through with it."""
+    disconnected: bool = False
+    """Whether the client left before the reply had ended."""
+    failure: str = ""
+    """What the script found wrong with it."""
+
+    @property
+    def key(self) -> str:
+        """The API key that came as a bearer token."""
+        return self.headers.get("authorization", "").removeprefix("Bearer ")
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """The parsed JSON, empty where there is none (or bodies aren't kept)."""
+        try:
+            parsed = json.loads(self.raw)
+        except ValueError:
+            return {}
+        return cast(dict[str, Any], parsed) if isinstance(parsed, dict) else {}
+
+    @property
+    def is_parsed(self) -> bool:
+        """Whether anybody looked at the body so far."""
+        return "body" in self.__dict__
+
+    @property
+    def model(self) -> str:
+        return str(self.body.get("model", ""))
+
+    @property
+    def call(self) -> ModelCall:
+        """The same as scripted callables see it."""
+        return ModelCall(self.model, self.number, self.body, self.key)
+
+    def forget(self) -> None:
+        """Drops the body."""
+        self.raw = b""
+        self.__dict__.pop("body", None)
 
 
 class ScriptedModels:
@@ -45,8 +115,8 @@ class ScriptedModels:
         self._key = key
         self._keep_bodies = keep_bodies
         self._heard = heard
-        self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._runner: web.AppRunner | None = None
+        self._stopping = False
         self._thread: _LoopThread | None = None
 
     @property
@@ -69,17 +139,25 @@ class ScriptedModels:
 
     async def start(self) -> None:
         """Listens on loopback. Raises OSError where the port is taken, OverflowError where there is no such port."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._protocol, HOST, self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
+        application = web.Application(client_max_size=MAX_BODY)
+        application.router.add_route("*", "/{path:.*}", self._answer)
+        # A handler is cancelled when its client leaves, and soon after the server is to stop: some replies never end.
+        self._runner = web.AppRunner(
+            application, access_log=None, handler_cancellation=True, shutdown_timeout=STOPPING_SECONDS
+        )
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, HOST, self.port).start()
+        except BaseException:
+            await self._runner.cleanup()
+            raise
+        self.port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
         """Ends all connections, hanging ones too."""
-        if self._server:
-            self._server.close()
-        for task in list(self._connections):
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        self._stopping = True
+        if self._runner:
+            await self._runner.cleanup()
 
     async def until(self, condition: Callable[[Self], bool], within: float = 10.0) -> None:
         """Waits until the condition holds for this server. Raises TimeoutError after `within` seconds."""
@@ -111,39 +189,18 @@ class ScriptedModels:
         if self._thread:
             self._thread.stop()
 
-    # ---- connections
+    # ---- answers
 
-    def _protocol(self) -> asyncio.StreamReaderProtocol:
-        return asyncio.StreamReaderProtocol(WatchedReader(), self._connected)
-
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        assert isinstance(reader, WatchedReader)
-        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
-        self._connections.add(task)
-        task.add_done_callback(self._connections.discard)
-
-    async def _serve(self, reader: WatchedReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while request := await read_request(reader, writer):
-                stays = await self._answer(request, reader, writer)
-                if not (stays and request.keeps_alive):
-                    break
-        except BadRequest as problem:
-            (message,) = failure_plan(Failure(400, str(problem)), {"Connection": "close"}).pieces
-            writer.write(message)
-        finally:
-            writer.close()
-
-    async def _answer(self, request: Request, reader: WatchedReader, writer: asyncio.StreamWriter) -> bool:
-        """Whether the connection can serve another request."""
-        exchange = Exchange(request, time.monotonic(), time.time())
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        exchange = await _arrived(request)
         self.requests.append(exchange)
         try:
-            made = await self._plan(exchange)
-            await send(made, exchange, reader, writer)
+            return await _send(await self._plan(exchange), exchange, request)
+        except (ConnectionError, asyncio.CancelledError):
+            exchange.disconnected = not self._stopping
+            raise
         finally:
             self._end(exchange)
-        return made.ending == "end" and not exchange.disconnected
 
     def _end(self, exchange: Exchange) -> None:
         exchange.seconds = time.monotonic() - exchange.arrived
@@ -153,10 +210,8 @@ class ScriptedModels:
         if not self._keep_bodies:
             exchange.forget()
 
-    # ---- answers
-
     async def _plan(self, exchange: Exchange) -> Plan:
-        method, path = exchange.request.method, exchange.path.rstrip("/")
+        method, path = exchange.method, exchange.path.rstrip("/")
         if self._key is not None and exchange.key != self._key:
             return failure_plan(Failure(401, "Incorrect API key provided.", code="invalid_api_key"))
         if (method, path) == ("GET", "/v1/models"):
@@ -168,7 +223,7 @@ class ScriptedModels:
     async def _completion(self, exchange: Exchange) -> Plan:
         anyone = self._parts.get(ANY_MODEL)
         if isinstance(anyone, Prebuilt) and len(self._parts) == 1:
-            return anyone.next(_STREAMS.search(exchange.request.body) is not None)
+            return anyone.next(_STREAMS.search(exchange.raw) is not None)
         if not isinstance(exchange.body.get("messages"), list) or not exchange.model:
             return failure_plan(Failure(400, "We could not parse the JSON body of your request, or it lacks fields."))
         part = self._parts.get(exchange.model, anyone)
@@ -187,6 +242,39 @@ class ScriptedModels:
         if exchange.failure:
             self.failures.append(exchange.failure)
         return plan(reply, call, int(exchange.time))
+
+
+async def _arrived(request: web.Request) -> Exchange:
+    raw = await request.read()
+    head = sum(len(name) + len(value) + len(": \r\n") for name, value in request.raw_headers)
+    first = f"{request.method} {request.raw_path} HTTP/1.1\r\n\r\n"
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    received = len(first) + head + len(raw)
+    return Exchange(request.method, request.path, headers, raw, received, time.monotonic(), time.time())
+
+
+async def _send(made: Plan, exchange: Exchange, request: web.Request) -> web.StreamResponse:
+    """Carries out a plan, and notes in the exchange what went out."""
+    if made.delay:
+        await asyncio.sleep(made.delay)
+    response = web.StreamResponse(status=made.status or 200, headers=made.headers)
+    if made.status is not None:
+        exchange.status = made.status
+        response.content_length = made.length
+        if made.length is None:
+            response.enable_chunked_encoding()
+        await response.prepare(request)
+    for piece in made.pieces:
+        if exchange.sent:
+            # A stream without pauses may go on for ever: it must not keep the loop for itself.
+            await asyncio.sleep(made.pace)
+        await response.write(piece)
+        exchange.sent += len(piece)
+    if made.ending == "hang":
+        await asyncio.get_running_loop().create_future()
+    if made.ending == "drop" and request.transport is not None:
+        request.transport.close()
+    return response
 
 
 class _LoopThread:
