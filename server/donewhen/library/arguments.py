@@ -91,7 +91,8 @@ _LONGEST_CHECK = 86_400.0
 
 
 def finite(name: str, setting: str, value: Any) -> Any:
-    """A limit of a goal loop, by the setting that it is; None if it is unlimited or infinite on purpose, which warns. Raises InvalidGoal that names it."""
+    """A limit of a goal loop, by the setting that it is; None if it is unlimited or infinite on purpose, which warns.
+    Raises InvalidGoal that names it."""
     if value != "unlimited" and not (isinstance(value, float) and value == math.inf):
         return checked(name, setting, value)
     # The caller of the constructor that was given the value.
