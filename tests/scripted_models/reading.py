@@ -37,7 +37,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from donewhen.core.errors import InvalidGoal
-from donewhen.marked_yaml import Count, Items, Number, Shape, nearest, read
+from donewhen.yaml_shapes import Count, Items, Number, Shape, nearest, read
 from tests.scripted_models.calls import Expectation, ToolCall
 from tests.scripted_models.replies import (
     Answer,

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from donewhen.core.errors import InvalidGoal, UsageError
-from donewhen.marked_yaml import Count, Items, Number, Shape, read
 from donewhen.regular import read_text
+from donewhen.yaml_shapes import Count, Items, Number, Shape, read
 
 DecidedBy = Literal["check", "integrity", "judge"]
 JudgeName = Literal[

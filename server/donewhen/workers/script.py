@@ -29,8 +29,8 @@ from pydantic import (
 
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.work import Interrupt, TurnState, Usage
-from donewhen.marked_yaml import Count, Items, Number, Shape, read
 from donewhen.regular import read_text
+from donewhen.yaml_shapes import Count, Items, Number, Shape, read
 
 MAX_PAUSE = 60.0
 
