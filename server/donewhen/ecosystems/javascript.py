@@ -1,6 +1,7 @@
 """JavaScript and TypeScript: vitest, jest, mocha, node:test, bun, deno, playwright, cypress, eslint, tsc, biome."""
 
 import re
+from dataclasses import dataclass
 
 from donewhen.ecosystems.output import labelled, last_line, named, parts, read_tap, tap_counts
 from donewhen.ecosystems.table import (
@@ -550,6 +551,27 @@ Deno.test('{name}', () => {{ throw new Error('{name}'); }});
     Tool("tslint", "lint", ("tslint",), config=globs("**/tslint.json")),
     *checkers("vue-tsc svelte-check knip cspell"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Manager:
+    """A package manager: the lock files that it is known by, how it runs a script of package.json, and how a program of
+    the project's packages. `has_test`: `NAME test` runs the script, and no runner of its own."""
+
+    name: str
+    locks: tuple[str, ...]
+    run: str
+    execute: str
+    has_test: bool = True
+
+
+MANAGERS = (
+    Manager("pnpm", ("pnpm-lock.yaml",), "pnpm run", "pnpm exec"),
+    Manager("yarn", ("yarn.lock",), "yarn run", "yarn run"),
+    Manager("bun", ("bun.lock", "bun.lockb"), "bun run", "bunx", has_test=False),
+    Manager("npm", ("package-lock.json", "npm-shrinkwrap.json"), "npm run", "npx"),
+)
+"""In the order in which a lock file decides; the last is what everybody has."""
 
 JAVASCRIPT = Ecosystem(
     "javascript",

@@ -6,25 +6,19 @@ import re
 from collections.abc import Iterator, Mapping
 
 from donewhen.core.commands.wrapped import segments
-from donewhen.ecosystems.javascript import JAVASCRIPT
+from donewhen.ecosystems.javascript import JAVASCRIPT, MANAGERS, Manager
 from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
 from donewhen.goalfile.detect.folder import Folder, as_table, shown_by
 from donewhen.goalfile.detect.lines import is_harmless
 
-_LOCKS = (
-    ("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun"),
-    ("package-lock.json", "npm"), ("npm-shrinkwrap.json", "npm"),
-)  # fmt: skip
-_RUN = {"npm": "npm run", "pnpm": "pnpm run", "yarn": "yarn run", "bun": "bun run"}
-_EXECUTE = {"npm": "npx", "pnpm": "pnpm exec", "yarn": "yarn run", "bun": "bunx"}
 _SCRIPTS: tuple[tuple[str, CheckPurpose], ...] = (
     ("test", "test"), ("test:unit", "test"), ("unit", "test"), ("tests-only", "test"), ("test:ci", "test"),
     ("lint", "lint"), ("typecheck", "types"), ("type-check", "types"), ("check-types", "types"), ("tsc", "types"),
     ("check", "other"), ("format:check", "other"), ("build", "build"),
 )  # fmt: skip
 _NO_TEST = "no test specified"
-_OTHERS = "cd echo exit test true false export set node npm npx pnpm yarn bun cross-env run-s run-p"
-_SHELLS_OWN = frozenset(_OTHERS.split())
+_OTHERS = "cd echo exit test true false export set node npx cross-env run-s run-p"
+_SHELLS_OWN = frozenset(_OTHERS.split()) | {manager.name for manager in MANAGERS}
 
 
 def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
@@ -40,8 +34,8 @@ def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
         if purpose == "test" and purpose in purposes:
             continue  # `npm test` is all of them
         purposes.add(purpose)
-        command = f"{manager} test" if name == "test" and manager != "bun" else f"{_RUN[manager]} {name}"
-        needed = (manager, *_programs(folder, script))
+        command = f"{manager.name} test" if name == "test" and manager.has_test else f"{manager.run} {name}"
+        needed = (manager.name, *_programs(folder, script))
         why = f'script "{name}" in package.json'
         yield DetectedCheck(command, why, purpose, "node", True, name, needed, lacking=lacking)
     for tool in JAVASCRIPT.tools:
@@ -49,27 +43,28 @@ def node_checks(folder: Folder) -> Iterator[DetectedCheck]:
             shown = shown_by(sign, folder, JAVASCRIPT.tests) if not sign.group else None
             if shown is not None:
                 program = sign.command.split(" ")[0]
-                command = f"{_EXECUTE[manager]} {sign.command}" if tool.packaged else sign.command
+                command = f"{manager.execute} {sign.command}" if tool.packaged else sign.command
                 needed = dict.fromkeys((command.split(" ")[0], *_programs(folder, program)))
                 yield DetectedCheck(
                     command, shown[0], tool.purpose, "node", tool=program, programs=tuple(needed), lacking=lacking
                 )  # fmt: skip
 
 
-def _manager(folder: Folder, package: object) -> str:
+def _manager(folder: Folder, package: object) -> Manager:
+    """The one that package.json declares, else the one whose lock file is there, else the last of the table."""
     declared = str(as_table(package).get("packageManager", "")).split("@")[0]
-    if declared in _RUN:
-        return declared
-    return next((manager for lock, manager in _LOCKS if folder.has(lock)), "npm")
+    named = [manager for manager in MANAGERS if manager.name == declared]
+    locked = [manager for manager in MANAGERS if folder.has(*manager.locks)]
+    return next(iter((*named, *locked)), MANAGERS[-1])
 
 
-def _lacking(folder: Folder, package: Mapping[str, object], manager: str) -> str:
+def _lacking(folder: Folder, package: Mapping[str, object], manager: Manager) -> str:
     """Nothing of a package runs before its dependencies are installed."""
     needs = as_table(package.get("devDependencies")) or as_table(package.get("dependencies"))
     plug_and_play = folder.has(".pnp.cjs", ".pnp.js")
     if not needs or folder.is_folder("node_modules") or plug_and_play:
         return ""
-    return f"its packages are not installed here: `{manager} install`"
+    return f"its packages are not installed here: `{manager.name} install`"
 
 
 def _can_run(folder: Folder, name: str, scripts: Mapping[str, str]) -> bool:
