@@ -115,8 +115,8 @@ def test_a_mistake_in_a_goal_file_is_told_once(command: str, tmp_path: Path) -> 
     call = desk(tmp_path, complete())
     (tmp_path / "GOAL.md").write_text("---\nworker: nobody\n---\n# Ship it\n\n- [ ] `true` passes\n")
     assert call(command) == 2
-    assert call.err.count("can't be `nobody`") == 1
-    assert "GOAL.md:2: error: `worker` can't be `nobody`" in call.err
+    assert call.err.count("can't be 'nobody'") == 1
+    assert "GOAL.md:2: error: worker can't be 'nobody'" in call.err
     assert "has 1 error, shown above" in call.err
     assert call.runs.calls == []
 

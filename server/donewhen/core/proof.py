@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from donewhen.core.changing import replace
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence
 from donewhen.core.goal import Check, Requirement
 from donewhen.core.guarding import Regression

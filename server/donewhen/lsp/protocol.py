@@ -13,7 +13,7 @@ import inspect
 import itertools
 import json
 import logging
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from threading import Event
 from typing import TYPE_CHECKING, Any, cast
@@ -43,7 +43,7 @@ from donewhen.core.errors import (
     UnknownRun,
     WrongAnswer,
 )
-from donewhen.lsp.converter import initialize_params, refuse_unusable, strict_converter, where
+from donewhen.lsp.converter import JsonObject, initialize_params, refuse_unusable, strict_converter, where
 from donewhen.lsp.documents import OpenDocuments
 from donewhen.lsp.transport import BrokenFrame
 from donewhen.version import __version__
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-JsonObject = Mapping[str, Any]
 MsgId = int | str
 ASK_SECONDS = 10.0
 REQUEST_FAILED = -32803
@@ -266,7 +265,7 @@ class Protocol(LanguageServerProtocol):
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
         """Each command takes one object, which it reads itself: pygls drops misspelt fields, and coerces types."""
-        commands = cast("Mapping[str, Callable[..., Any]]", self.fm.commands)  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
+        commands = cast("dict[str, Callable[..., Any]]", self.fm.commands)  # pyright: ignore[reportUnknownMemberType]  # pygls annotates it in part
         command = commands.get(params.command)
         if command is None:
             raise JsonRpcInvalidParams(f"there is no command {params.command!r}")
