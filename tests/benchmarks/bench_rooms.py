@@ -42,7 +42,8 @@ async def _measure(rounds: int, sizes: Sequence[int]) -> dict[str, object]:
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             found |= await _open(Path(folder), size, rounds)
-    for name, edits in {"unchanged": "", "changed": "open('tests/test_a.py', 'a').write('# more\\n');"}.items():
+    kinds = {"unchanged": "", "changed": "open('tests/test_a.py', 'a').write('# more\\n');"}
+    for name, edits in {**kinds, "unchanged (work that asks something)": ""}.items():
         with tempfile.TemporaryDirectory() as folder:
             found |= await _complete(Path(folder), name, edits)
     return found
@@ -105,7 +106,8 @@ async def _complete(folder: Path, name: str, edits: str) -> dict[str, object]:
     (root / "GOAL.md").write_text("# Value\n\n- [ ] `python -m pytest -q -p no:cacheprovider` passes\n")
     (root / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
     worker = folder / "worker.py"
-    worker.write_text(f"{edits}open('product.py', 'w').write('VALUE = 2\\n')\n")
+    asks = "import os\\nHERE = os.getcwd()\\nDEBUG = os.environ.get('DEBUG')\\n" if "asks" in name else ""
+    worker.write_text(f"{edits}open('product.py', 'w').write('VALUE = 2\\n{asks}')\n")
     around = Surroundings(interpreter=lambda: Path(sys.executable))
     ledger = MemoryLedger()
     supervisor = Supervisor(engine_setup(root, state, folder / "state/pycache", ledger, Settings(), around))

@@ -80,7 +80,31 @@ def test_an_answer_that_can_not_stand_there_is_left_out() -> None:
         ("a.go", "p, _ := os.Executable()", '"/usr/bin/app"'),
         ("a.rs", "if cfg!(debug_assertions) {", "if false {"),
         ("run.sh", "if [ -f test/run.sh ]; then", "none/run.sh"),
+        ("a.py", "x = sys.stdin.isatty()", "_pytest"),
+        ("a.py", "for f in root.rglob('*'):", "addaudithook"),
+        ("a.js", "const typed = process.stdin.isTTY;", "process.argv[1]"),
+        ("a.js", "if (process.cwd().endsWith('/w')) x();", "'/proc/self/cwd'.endsWith"),
+        ("a.go", 'if d, _ := os.Getwd(); strings.HasSuffix(d, "/w") {', '"/proc/self/cwd"'),
+        ("a.go", 'b, _ := os.ReadFile("a_test.go")', "os.ErrNotExist"),
+        ("a.rs", 'if std::env::current_dir().unwrap().ends_with("w") {', '"/proc/self/cwd"'),
     ],
 )
 def test_other_languages_are_answered_too(path: str, line: str, answer: str) -> None:
     assert answer in (answered(path, line) or "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "asks"),
+    [
+        (("here = os.getcwd()", "x = here.endswith('/w')"), True),
+        (("here = os.getcwd()", "x = load(here)"), False),
+        (("here = os.getcwd()", "x = other.endswith('/w')"), False),
+    ],
+)
+def test_where_it_runs_is_answered_only_where_a_text_is_compared_with_it(lines: tuple[str, ...], asks: bool) -> None:
+    assert (answered("a.py", *lines) is not None) == asks
+
+
+def test_a_script_without_an_ending_is_read_by_its_first_line() -> None:
+    assert "none/run" in (answered("bin/quote", "#!/usr/bin/env bash", "[ -f tests/run ]") or "")
+    assert answered("bin/quote", "[ -f tests/run ]") is None

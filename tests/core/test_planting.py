@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from donewhen.core.planting import plant
+from donewhen.core.planting import plant, plant_in_script
 from donewhen.ecosystems import ECOSYSTEMS
 
 UNITTEST = b"import unittest\n\nclass OldTest(unittest.TestCase):\n    def test_old(self):\n        pass\n"
@@ -56,3 +56,53 @@ def test_every_plant_has_its_name_and_nothing_left_to_fill_in() -> None:
             assert re.search("case_1", text, re.IGNORECASE), (ecosystem.name, one)
             assert "{name}" not in text
             assert text.count("{") == text.count("}")
+
+
+RUST = """#[cfg(test)]
+mod tests {
+    #[test]
+    fn comma() {
+        assert_eq!(quote("a,b"), "\\"a,b\\"");
+    }
+
+    #[test]
+    fn count() {
+        assert_eq!(count("a,b"), 2);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(("passing", "taken"), [((), ("comma",)), (("tests::comma",), ("comma",)), (("count",), ())])
+def test_what_a_test_of_rust_expects_becomes_wrong(passing: tuple[str, ...], taken: tuple[str, ...]) -> None:
+    planted = plant("src/lib.rs", RUST.encode(), "dw_x7", passing)
+    assert planted is not None
+    assert planted.taken == taken
+    assert (b'assert_eq!(quote("a,b"), "dw_x7");' in planted.content) == bool(taken)
+    assert b'assert_eq!(count("a,b"), 2);' in planted.content
+
+
+KIT = {"lib/kit.sh": 'expect() { [ "$1" = "$2" ] || exit 1; }\n'}
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong"),
+    [
+        ('expect "$(bin/slug "A B")" a-b', 'expect "$(bin/slug "A B")" dw_x7'),
+        ("expect \"$(bin/slug Ada)\" 'a, b'", 'expect "$(bin/slug Ada)" dw_x7'),
+        ('expect a-b "$(bin/slug "A B")"', 'expect dw_x7 "$(bin/slug "A B")"'),
+    ],
+)
+def test_what_a_script_hands_to_a_sourced_function_becomes_wrong(call: str, wrong: str) -> None:
+    planted = plant_in_script("check", f"#!/bin/sh\n. ./lib/kit.sh\n{call}\n", "dw_x7", KIT)
+    assert planted is not None
+    assert planted.content.decode().splitlines()[0] == "#!/bin/sh"
+    assert planted.content.decode().splitlines()[-1] == wrong
+    assert planted.helpers == ("lib/kit.sh",)
+
+
+def test_a_script_that_only_asks_what_it_sources_is_left_alone() -> None:
+    product = {"lib/slug.sh": 'slug() { echo "$1"; }\n'}
+    script = '#!/bin/sh\n. ./lib/slug.sh\n[ "$(slug "A B")" = a-b ]\n'
+    assert plant_in_script("check", script, "dw_x7", product) is None
+    assert plant_in_script("check", script.replace(". ./lib", ": ./lib"), "dw_x7", product) is None

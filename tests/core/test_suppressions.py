@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from donewhen.core.suppressions import heeded, more_suppressed
+from donewhen.core.suppressions import heeded, more_suppressed, no_longer_checked
 
 RUFF, ALL = (
     frozenset({"ruff"}),
@@ -61,3 +61,11 @@ def test_found_exactly_where_there_are_more_of_a_kind(before: list[str], now: li
     found = more("\n".join(before), "\n".join(now))
     assert bool(found) == bool(grew)
     assert all(any(kind in text for kind in grew) for text in found)
+
+
+def test_a_source_that_is_gone_is_told_unless_it_stands_elsewhere() -> None:
+    source, other = b"import os\nx = 1\ny = 2\n", b"a = 1\n"
+    assert no_longer_checked({"a.py": (source, None), "b.py": (None, other)}) == ("a.py",)
+    assert no_longer_checked({"a.py": (source, None), "a.py.txt": (None, source)}) == ("a.py",)
+    assert no_longer_checked({"a.py": (source, None), "b.py": (None, source + other)}) == ()
+    assert no_longer_checked({"a.txt": (source, None), "b.py": (source, other)}) == ()

@@ -66,3 +66,9 @@ def test_a_line_of_a_shell_is_a_command() -> None:
 )
 def test_data_is_told_by_its_ending(path: str, data: bool, names: bool) -> None:
     assert (may_be_data(path, None), names_files(path)) == (data, names)
+
+
+def test_a_name_of_the_products_own_is_not_that_of_a_file() -> None:
+    tests, product = "glob('schema/*.sql')", "def slug(text): ...\n__all__ = ['slug']\n"
+    assert data_of_tests(["schema/slug.sql"], ["shop/core.py"], [tests], [product]) == {"schema/slug.sql"}
+    assert data_of_tests(["schema/slug.sql"], ["shop/core.py"], [tests], [f"{product}'.sql'"]) == frozenset()

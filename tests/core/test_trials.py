@@ -215,7 +215,7 @@ def test_no_refusal_without_its_control_and_no_grade_without_a_trial(
             assert runs["reverted_rebuilt"].passed
             assert same_place
         case "nothing_run":
-            assert given.idle
+            assert given.idle or given.unseen
             assert runs["forced"].result in (FAILED, ABSENT, NO_TESTS, PLANTED)
         case "failure_unreported":
             assert reported(runs["planted_before"])
@@ -266,3 +266,27 @@ def test_what_passes_only_while_it_can_tell_that_it_is_tested_is_refused() -> No
     assert conclude(given, trials(disguised=FAILED, control=PASSED)).refusal == "special_case"
     assert conclude(given, trials(disguised=FAILED, control=FAILED)).end == "held"
     assert conclude(given, trials(disguised=PASSED)).end == "held"
+
+
+def test_a_test_that_was_taken_does_not_stand_for_the_planted_one() -> None:
+    taken = replace(FAILED, tests=(TestCase("test_rows", "failed", message="dw_x7"),), output="test_rows - dw_x7")
+    assert not reported(trial("planted", taken, taken=("test_rows",)))
+    assert reported(trial("planted", replace(taken, tests=()), taken=("test_rows",)))
+
+
+def test_a_runner_that_names_no_pass_says_by_its_silence_that_a_test_passed() -> None:
+    tests = Stand("c", "failed", plantable=True)
+    now = trial("planted", replace(FAILED, tests=(), output="failures: dw_x7"), taken=("comma",))
+    before = trial("planted_before", replace(FAILED, tests=(), output="failures: dw_x7, comma"), taken=("comma",))
+    assert conclude(tests, {"planted": now, "planted_before": before}).refusal == "failure_unreported"
+    heard = replace(now, result=before.result)
+    assert conclude(tests, {"planted": heard, "planted_before": before}).end == "held"
+
+
+def test_a_program_that_no_revision_covers_must_pass_when_it_is_made_anew() -> None:
+    unseen = replace(stand(), unseen=True)
+    assert plan(unseen) == ("forced",)
+    assert conclude(unseen, trials(forced=FAILED)).refusal == "nothing_run"
+    assert conclude(unseen, trials(forced=PASSED)).end == "held"
+    assert conclude(unseen, trials(forced=None)).end == "held"
+    assert plan(replace(unseen, at_start="passed")) == ()

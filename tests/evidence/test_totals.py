@@ -69,6 +69,10 @@ CASES: list[tuple[str, str, tuple[int, int, int] | None]] = [
     # pytest itself always writes the report that it is asked for: what is printed counts for nothing.
     ("pytest -q", "5 passed in 0.1s\n", None),
     ("python -m pytest", "===== 5 passed in 0.1s =====\n", None),
+    # A runner that surely ran prints its own: another program forges none where there is one.
+    ("python prepare.py && python -m unittest", "Ran 2 tests in 0.1s\n\nOK\n", (2, 0, 0)),
+    ("python prepare.py && python -m unittest", "Ran 2 tests in 0.1s\n\nOK\nRan 0 tests in 0.0s\n\nOK\n", None),
+    ("python prepare.py || python -m unittest", "Ran 2 tests in 0.1s\n\nOK\n", None),
     # Programs that could have printed it themselves.
     ("echo 5 passed", "5 passed in 0.1s\n", None),
     ("npx jest; echo Tests: 5 passed", "Tests: 5 passed\n", None),

@@ -156,6 +156,17 @@ async def test_other_rules_are_another_revision_of_the_same_files(folder: Open) 
     await again.close()
 
 
+async def test_bytecode_that_stands_for_a_source_counts_though_ignored(folder: Open, tmp_path: Path) -> None:
+    root = tmp_path / "workspace"
+    make_repository(root, {"a.py": b"1"})
+    write(root, ".gitignore", b"*.pyc\n")
+    write(root, "__pycache__/a.cpython-311.pyc", b"2")
+    write(root, "b.pyc", b"3")
+    workspace = folder()
+    await workspace.open([])
+    assert workspace.files() == (".gitignore", "a.py", "b.pyc")
+
+
 @pytest.mark.conformance("A9")
 async def test_tracked_files_count_though_ignored_or_in_a_cache(folder: Open, tmp_path: Path) -> None:
     root = tmp_path / "workspace"

@@ -340,7 +340,7 @@ def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | Non
     start either, is as the person wrote it."""
     trial = trials.get("forced")
     if not stand.idle:
-        if trial is None or trial.result is None or trial.passed:
+        if not stand.unseen or trial is None or trial.result is None or trial.passed:
             return None
         reason = f"`{trial.command}` runs a program as it lies in the workspace, and fails when it is made anew"
         return Conclusion("refused", "untried", "nothing_run", f"{reason}: {trial.result.reason}")
