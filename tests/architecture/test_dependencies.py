@@ -32,7 +32,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "store": ADAPTER,
     "plugins": ADAPTER,
     "models": ("core", "ports"),
-    "judges": ("core", "ports", "models"),
+    "judges": ("core", "ecosystems", "ports", "models"),
     "workers": (*ADAPTER, "models", "yaml_shapes"),
     "tracing": ("core", "ports", "version"),
     "adapters": ("core",),

@@ -1,5 +1,4 @@
-"""Reads what the proof rests on apart from the files that trials divide, and text that addresses the judge (A10,
-A11)."""
+"""Reads what the proof rests on apart from the files that trials divide, and text that addresses the judge."""
 
 from __future__ import annotations
 
