@@ -222,7 +222,6 @@ def test_the_section_of_vitest_in_vites_configuration_is_divided() -> None:
     [
         ("src/a.ts", IN_SOURCE, IN_SOURCE.replace("it(", "it((")),
         ("src/a.ts", IN_SOURCE, IN_SOURCE.replace("=> text;", '=> import.meta.vitest ? `"${text}"` : text;')),
-        ("src/a.jsonx", IN_SOURCE, IN_SOURCE.replace("=> text", "=> `${text}`")),
         ("vite.config.ts", VITE, VITE.replace("defineConfig({", "defineConfig(() => ({").replace("});", "}));")),
         ("src/lib.rs", LIB, LIB.replace("let brace", "#[cfg(test)] return String::new(); let brace")),
         ("src/lib.rs", LIB, LIB + "macro_rules! check { ($n:ident) => { #[test] fn $n() {} } }\n"),
