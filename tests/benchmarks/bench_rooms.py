@@ -106,7 +106,7 @@ async def _complete(folder: Path, name: str, edits: str) -> dict[str, object]:
     (root / "GOAL.md").write_text("# Value\n\n- [ ] `python -m pytest -q -p no:cacheprovider` passes\n")
     (root / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
     worker = folder / "worker.py"
-    asks = "import os\\nHERE = os.getcwd()\\nDEBUG = os.environ.get('DEBUG')\\n" if "asks" in name else ""
+    asks = 'import os\\nHERE = os.getcwd()\\nDEBUG = os.environ.get("DEBUG")\\n' if "asks" in name else ""
     worker.write_text(f"{edits}open('product.py', 'w').write('VALUE = 2\\n{asks}')\n")
     around = Surroundings(interpreter=lambda: Path(sys.executable))
     ledger = MemoryLedger()

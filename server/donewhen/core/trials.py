@@ -204,7 +204,7 @@ def broken(stand: Stand, trial: Trial) -> list[str]:
         test.name
         for test in trial.result.tests
         if test.outcome in ("failed", "error")
-        and not (trial.plant and (trial.plant in test.message or leaf(test.name) in trial.taken))
+        and not (trial.plant and (trial.plant in test.message or (not test.message and leaf(test.name) in trial.taken)))
     }
     return sorted((failed - passed) & stand.passing)
 

@@ -110,7 +110,8 @@ class Control(Reading):
             if owner is not None and owner.run_id == run_id:
                 return await self._request(run_id, operation, arguments, owner.pid)
             if self._setup.people.inside(run_id):
-                raise ActRefused(refusal(operation, run_id, Seen(self._setup.people.me(), inside=True), at_work=False))
+                seen = Seen(self._setup.people.me(), inside=True)
+                raise ActRefused(refusal(operation, run_id, seen, at_work=False) or "")
             # Before anything else is on record: when it died must stay known.
             await self._mark_interrupted(run_id)
         # Once begun, it runs to its end even if the caller goes away: the question is withdrawn by its own answer.
