@@ -99,7 +99,7 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "settings": ("pure", "the table of settings"),
     "core": ("pure", "decides; knows nobody"),
     "samples": ("adapter", "of the demonstration"),
-    "testing": ("adapter", "scripted models"),
+    "ecosystems": ("pure", "one row a tool"),
 }
 """What a package is, and in a few words what it does; the rest is read from the source."""
 

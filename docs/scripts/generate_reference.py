@@ -137,7 +137,7 @@ def protocol_types() -> Iterator[str]:
     yield "What goes over the wire, as TypeScript. Readers accept fields and kinds that they don't know; what they"
     yield "mean: [the protocol](../protocol.md). Results are [snapshots](#snapshot) where nothing else is said.\n"
     for title, sources in {
-        "Results": (generator.Snapshot, generator.WireStep, generator.IterationDetail, generator.Evidence),
+        "Results": (generator.WireSnapshot, generator.WireStep, generator.IterationDetail, generator.Evidence),
         "Notifications from the client": generator.PARAMS,
         "Arguments of commands": [command.argument for command in generator.COMMANDS.values()],
     }.items():

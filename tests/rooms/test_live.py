@@ -239,7 +239,7 @@ async def test_a_command_that_finds_no_network_is_told(live: Live) -> None:
 async def test_what_takes_too_much_is_ended_and_told(live: Live, command: str, limits: RoomLimits, named: str) -> None:
     done = await live.once(command, Grants(limits=limits))
     assert named in done.limit
-    assert "in your settings changes that" in done.limit
+    assert "of your settings changes that" in done.limit
     assert done.exit_code is None
     assert not done.timed_out
     assert done.seconds < 30

@@ -101,6 +101,6 @@ def finite(name: str, setting: str, value: Any) -> Any:
 
 
 def limits(rounds: int | None, timeout: float | None) -> Limits:
-    """The limits of one run. An answer that stays the same is not a reason to stop asking (A14: off in the library),
+    """The limits of one run. An answer that stays the same is not a reason to stop asking (off in the library),
     and a validator may take as long as the run."""
     return Limits(rounds, timeout, check_timeout=timeout or _LONGEST_CHECK, stall_after=None)

@@ -9,6 +9,7 @@ library.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import struct
@@ -54,8 +55,10 @@ def _join(group: str) -> None:
         file = os.open(group, os.O_WRONLY)
         os.write(file, b"0")
         os.close(file)
-    except OSError:
-        return  # there are other limits
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENODEV):
+            sys.exit("donewhen: nothing was run, since the control group of this room is gone: run the command again")
+        return  # this user may not join it, and there are other limits
 
 
 def _keep_in() -> None:

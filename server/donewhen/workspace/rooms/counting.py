@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from donewhen.regular import read_text
 from donewhen.workspace.rooms.looking import is_there
 
@@ -46,8 +48,9 @@ def counted(processes: int) -> Counted | None:
     """A new group that takes at most so many processes and threads; None if none can be made."""
     for above in _candidates():
         for left in above.glob(f"{_PREFIX}*"):
-            _removed(left)  # what a crash left; one that is in use stays
-        folder = above / f"{_PREFIX}{secrets.token_hex(6)}"
+            if not _has_maker(left.name):
+                _removed(left)  # what a crash left; one that is in use stays
+        folder = above / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         try:
             folder.mkdir()
         except OSError:
@@ -59,6 +62,12 @@ def counted(processes: int) -> Counted | None:
             continue
         return Counted(folder)
     return None
+
+
+def _has_maker(name: str) -> bool:
+    """Whether the process lives that made the group of this name: its command may be about to join it."""
+    maker = name.removeprefix(_PREFIX).partition("-")[0]
+    return maker.isdecimal() and psutil.pid_exists(int(maker))
 
 
 def _candidates() -> Iterator[Path]:
