@@ -159,6 +159,6 @@ def test_a_plugin_can_not_speak_for_the_person() -> None:
 @pytest.mark.conformance("C17")
 def test_c17_a_command_that_is_sent_back_is_told_what_the_critic_said() -> None:
     text = command_prompt(turn(1, GOAL, feedback="Say it in French.", refinement=1))
-    assert "looked at what you have done so far says:\nSay it in French." in text
+    assert "what you have done in this turn so far\nSay it in French." in text
     assert "audit of your last turn" not in text
     assert GOAL.objective in text

@@ -58,7 +58,7 @@ LOOK = (
 )
 REFINED = "Your turn continues. Somebody who looked at what you have done so far says:"
 FEEDBACK_HEADING = "## What the audit of your last turn found"
-REVIEW_HEADING = "## What somebody who looked at this turn so far says"
+REVIEW_HEADING = "## A review of what you have done in this turn so far"
 NOTES_OF_PLUGINS = "## What else you should know"
 ANSWERS_HEADING = "## What the person answered"
 

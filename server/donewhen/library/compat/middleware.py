@@ -369,7 +369,7 @@ def _last_reason(state: RunState, working: GoalWorker) -> str:
 
 def goal_command(message: Any) -> tuple[str, str] | None:
     """What a message asks for, a text or a user's message object: `start` with its condition, or one of COMMANDS. None
-    for one that is not a goal (C22)."""
+    for one that is not a goal."""
     if not isinstance(message, str):
         named = isinstance(message, Mapping)
         content: Any = message.get("content") if named else getattr(message, "content", None)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
