@@ -19,10 +19,10 @@ from pydantic.alias_generators import to_camel
 
 from donewhen.core.evidence import Evidence, Observation
 from donewhen.engine.api import IterationDetail
+from donewhen.lsp.arguments import EditorDiagnosticsParams, SecretParams, Strict, TrustParams
 from donewhen.lsp.commands import COMMANDS
-from donewhen.lsp.strictness import EditorDiagnosticsParams, SecretParams, Strict, TrustParams
+from donewhen.wire.plain import WireStep
 from donewhen.wire.snapshot import Wire
-from donewhen.wire.steps import WireStep
 from donewhen.wire.view import WireSection, WireSnapshot
 
 TARGET = Path(__file__).parent.parent / "src" / "protocol.ts"

@@ -71,7 +71,7 @@ code = '''
 import asyncio, sys
 from pathlib import Path
 from donewhen.app.engine import open_engine
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import Surroundings
 from donewhen.config import Settings
 async def main():
     runs = await open_engine(Path(sys.argv[1]), Path(sys.argv[2]), Settings(), Surroundings(where="editor"))

@@ -13,17 +13,17 @@ from typing import Self
 from donewhen.app.engine import engine_setup
 from donewhen.app.models import FolderModels
 from donewhen.app.services import Services
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.engine.api import Runs
 from donewhen.engine.runs import Supervisor
-from donewhen.evidence.masking import Masking
-from donewhen.models.abilities import Abilities
+from donewhen.evidence.text import Masking
+from donewhen.models.hosted import Abilities
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Answered, Call
 from donewhen.store.folders import ledger_file, private_folder, state_folder, workspace_folder
 from donewhen.store.sqlite import SqliteLedger
-from donewhen.workspace.companions import SystemCompanions
+from donewhen.workspace.processes.companions import SystemCompanions
 
 
 class SharedHost:
@@ -58,7 +58,7 @@ class SharedHost:
         """Those of a front end, with this host for the models of every run, and these variables around them."""
 
         async def open_runs(
-            root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: Surroundings
+            root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: WorkspaceContext
         ) -> Runs:
             around = around if environment is None else replace(around, environment=lambda: environment)
             everything = state_folder(state_dir)

@@ -135,11 +135,11 @@ OPENS = {
     "donewhen.cli.goal_argument": "makes a new file",
     "donewhen.lsp.goal_commands": "makes a new file",
     "donewhen.models.catalogue": "a file of an installed package",
-    "donewhen.workspace.locks_owner": "makes a new file",
-    "donewhen.workspace.packs": "packs that it wrote itself",
-    "donewhen.workspace.processes_leftovers": "files of /proc",
+    "donewhen.workspace.locks": "makes a new file",
+    "donewhen.workspace.objects": "packs that it wrote itself",
+    "donewhen.workspace.processes.leftovers": "files of /proc",
     "donewhen.workspace.rooms.entering": "files of /proc; it runs without the package",
-    "donewhen.workspace.rooms.watching": "files of /proc",
+    "donewhen.workspace.rooms.limits": "files of /proc",
     "donewhen.workspace.searching_program": "looks first; it runs without the package",
 }
 

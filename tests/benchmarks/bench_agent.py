@@ -20,13 +20,13 @@ import psutil
 
 from donewhen.app.engine import engine_setup
 from donewhen.app.models import FolderModels
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Choices, Settings
 from donewhen.core import calls as c
 from donewhen.core.events import Entry, TurnStarted
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
-from donewhen.evidence.masking import Masking
+from donewhen.evidence.text import Masking
 from donewhen.store.folders import private_folder, workspace_folder
 from tests.benchmarks.bench_engine import BareAppends, TimedLedger
 
@@ -115,7 +115,7 @@ async def pursue(folder: Path, url: str) -> tuple[dict[str, float], Seen]:
             approve="auto", max_iterations=50,
         )
     )  # fmt: skip
-    around = Surroundings()
+    around = WorkspaceContext()
     own = workspace_folder(state, root)
     ledger = await CountingLedger.open(own / "ledger.sqlite")
     masking = Masking(around.environment, {})

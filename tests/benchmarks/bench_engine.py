@@ -12,10 +12,9 @@ from pathlib import Path
 from donewhen.core.events import Entry, Event, RunOptions
 from donewhen.core.goal import Goal, Limits, Requirement
 from donewhen.core.work import TurnResult
-from donewhen.engine.clock import SystemClock
 from donewhen.engine.runs import Supervisor
-from donewhen.engine.setup import EngineSetup, Start
-from donewhen.evidence.probes import WorkspaceProbes
+from donewhen.engine.setup import EngineSetup, Start, SystemClock
+from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.ports import Turn, TurnContext
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workspace.folder import FolderWorkspace

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from donewhen.app.engine import engine_setup
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, Trial
@@ -23,7 +23,7 @@ from donewhen.evidence.runner import CommandChecker
 from donewhen.ports import Checker, Laid, Processes
 from donewhen.store.memory import MemoryLedger
 from donewhen.workspace.folder import FolderWorkspace
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.copying import CopiedRooms
 
@@ -108,7 +108,7 @@ async def _complete(folder: Path, name: str, edits: str) -> dict[str, object]:
     worker = folder / "worker.py"
     asks = 'import os\\nHERE = os.getcwd()\\nDEBUG = os.environ.get("DEBUG")\\n' if "asks" in name else ""
     worker.write_text(f"{edits}open('product.py', 'w').write('VALUE = 2\\n{asks}')\n")
-    around = Surroundings(interpreter=lambda: Path(sys.executable))
+    around = WorkspaceContext(interpreter=lambda: Path(sys.executable))
     ledger = MemoryLedger()
     supervisor = Supervisor(engine_setup(root, state, folder / "state/pycache", ledger, Settings(), around))
     try:

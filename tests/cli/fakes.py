@@ -13,7 +13,7 @@ from typing import Any
 
 from donewhen.app.doctor import CheckProgram, DoctorFacts
 from donewhen.app.services import Look, Services
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
@@ -22,11 +22,10 @@ from donewhen.core.errors import DoneWhenError, UnknownRun, WrongAnswer
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
-from donewhen.core.hints import ReadWhen
 from donewhen.core.proof import assess
-from donewhen.core.resting import Resting
+from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import IterationRecord, RunState
-from donewhen.core.steering import PausedBy
+from donewhen.core.steering import PausedBy, ReadWhen
 from donewhen.core.survey import FoundCheck, Survey
 from donewhen.core.work import Answer, Interrupt, Usage
 from donewhen.engine.api import (
@@ -121,7 +120,7 @@ class FakeRuns:
         """Kinds of answers that no interrupt takes."""
         self.unreadable: tuple[RunSummary, ...] = ()
         """Newer runs that can't be read."""
-        self.resting = Resting((), (), 0)
+        self.resting = ProofBasis((), (), 0)
         self.closed = False
         self._views = list(views)
         self._error = error
@@ -152,7 +151,7 @@ class FakeRuns:
     async def check(self, goal_path: str) -> RunView:
         return self._called("check", goal_path)
 
-    async def rests_on(self, goal_path: str) -> Resting:
+    async def rests_on(self, goal_path: str) -> ProofBasis:
         self.calls.append(("rests_on", goal_path))
         return self.resting
 
@@ -335,7 +334,7 @@ class Desk:
         )
 
     async def _open_runs(
-        self, root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: Surroundings
+        self, root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: WorkspaceContext
     ) -> FakeRuns:
         self.settings = settings() if callable(settings) else settings
         return self.runs
@@ -350,7 +349,7 @@ class Desk:
 
     @asynccontextmanager
     async def _open_adviser(
-        self, root: Path, settings: Settings, around: Surroundings
+        self, root: Path, settings: Settings, around: WorkspaceContext
     ) -> AsyncGenerator[FakeAdviser | None]:
         self.settings = settings
         yield self.adviser

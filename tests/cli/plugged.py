@@ -17,7 +17,7 @@ from typing import Any
 
 from donewhen.app.engine import engine_setup
 from donewhen.app.services import Services
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.config import Settings
@@ -94,7 +94,7 @@ def _append(host: PluginHost, told: Any) -> None:
 
 
 async def opened(
-    root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: Surroundings
+    root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: WorkspaceContext
 ) -> Runs:
     """The engine as `app.engine.open_engine` makes it, with the plugin."""
     everything = state_folder(state_dir)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from donewhen.app.advice import adviser
+from donewhen.app.resolver import KnownFacts
 from donewhen.app.services import Services
-from donewhen.app.settling import Knowledge
 from donewhen.cli.calling import ServeOptions
 from donewhen.cli.main import main
 from donewhen.config import Choices, Settings
@@ -67,7 +67,7 @@ async def test_nobody_is_asked_who_isnt_configured(tmp_path: Path) -> None:
 
 
 async def test_models_that_arent_installed_are_said_before_anything_starts(tmp_path: Path) -> None:
-    absent = Knowledge(installed=lambda: False)
+    absent = KnownFacts(installed=lambda: False)
     with pytest.raises(UsageError, match=r"openai/m needs the models extra.*donewhen\[models\]"):
         async with adviser(tmp_path, Settings(given=Choices(model="openai/m")), known=absent):
             pass

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from donewhen.core.proof_files import ProofFiles
-from donewhen.core.resting import resting
+from donewhen.core.proof_files import ProofFiles, proof_basis
 from tests.cli.fakes import desk
 
 FILES = [f"tests/test_{n}.py" for n in range(10)] + [
     "GOAL.md", "pyproject.toml", "src/lib.rs", "src/main.rs", "src/a.py", "verify.sh"
 ]  # fmt: skip
 KNOWN = ProofFiles(may_change=("tests/test_3.py",), named=frozenset({"verify.sh"}), goal_path="GOAL.md")
-RESTING = resting(KNOWN, FILES, {"src/lib.rs"})
+RESTING = proof_basis(KNOWN, FILES, {"src/lib.rs"})
 
 
 def test_files_are_grouped_by_the_reason_for_which_they_are_proof() -> None:

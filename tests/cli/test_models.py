@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.cli.answers import choices, typed_answer
-from donewhen.cli.display import LinesDisplay
-from donewhen.cli.live_view import picture
+from donewhen.cli.display import LinesDisplay, picture
+from donewhen.cli.formatting import bounded, spending
 from donewhen.cli.parser import parse
 from donewhen.cli.progress import closing, opening
+from donewhen.cli.questions import choices, typed_answer
 from donewhen.cli.terminal import Terminal
-from donewhen.cli.wording import bounded, spending
 from donewhen.core.errors import JudgeOutage, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Limits

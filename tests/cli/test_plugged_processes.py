@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from donewhen.app.services import Services
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.core.errors import UnknownInterrupt
 from donewhen.core.work import Answer
@@ -221,7 +221,7 @@ def _until(master: int, wanted: bytes) -> bytes:
 @pytest.mark.parametrize("count", [2, 5])
 async def test_of_answers_at_the_same_moment_only_one_is_said_to_count(count: int, place: Plugged) -> None:
     place.pursue("Question")
-    runs = await opened(place.root, place.root.parent / "state", Settings(), Surroundings())
+    runs = await opened(place.root, place.root.parent / "state", Settings(), WorkspaceContext())
     try:
         view = await runs.start("GOAL.md", StartOptions(worker="command", worker_command="touch done.txt"))
         run_id = view.state.run_id
@@ -244,7 +244,7 @@ async def test_of_answers_at_the_same_moment_only_one_is_said_to_count(count: in
 async def test_of_processes_that_answer_a_run_without_an_owner_only_one_is_said_to_count(place: Plugged) -> None:
     run_id = place.shown(await asyncio.to_thread(place.process, *place.pursue("Question")), 3)["runId"]
     state = place.root.parent / "state"
-    both = [await opened(place.root, state, Settings(), Surroundings()) for _ in range(2)]
+    both = [await opened(place.root, state, Settings(), WorkspaceContext()) for _ in range(2)]
     try:
         answers = [one.answer(run_id, "I1", Answer("text", text=str(n))) for n, one in enumerate(both)]
         said = await asyncio.gather(*answers, return_exceptions=True)

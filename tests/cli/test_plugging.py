@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from donewhen.app.doctor import PluginFacts
-from donewhen.cli.answers import choices, typed_answer, worded_answer
 from donewhen.cli.parser import parse
+from donewhen.cli.questions import choices, typed_answer, worded_answer
 from donewhen.core.errors import UsageError
 from donewhen.core.events import RunOptions
 from donewhen.core.plugging import Halted

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.app.doctor import DoctorFacts, doctor_facts
-from donewhen.cli.wording import shown_path
+from donewhen.cli.formatting import shown_path
 from donewhen.config import Settings
 from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.state import IterationRecord

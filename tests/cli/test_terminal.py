@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from donewhen.cli.display import LinesDisplay
-from donewhen.cli.live_view import LiveDisplay, picture
+from donewhen.cli.display import LinesDisplay, LiveDisplay, picture
 from donewhen.cli.questions import Questions
 from donewhen.cli.terminal import OutputClosed, Terminal, TypedLines
 from donewhen.core.integrity import IntegrityFinding
@@ -36,7 +35,7 @@ def terminal(out: io.StringIO, **changes: bool) -> Terminal:
 def test_a_message_is_broken_between_words_and_a_command_is_not() -> None:
     desk = terminal(io.StringIO(), interactive=True)
     command = "  donewhen answer " + "x" * 200
-    desk.say("word " * 100 + "\n" + command)
+    desk.message("word " * 100 + "\n" + command)
     assert isinstance(desk.stderr, io.StringIO)
     *words, last = desk.stderr.getvalue().splitlines()
     assert len(words) > 1
@@ -113,7 +112,7 @@ def test_the_live_view_tells_what_the_worker_does_step_by_step() -> None:
 
 def test_a_closed_output_is_told_apart_from_a_closed_error_output() -> None:
     shut = Terminal(Closed(), Closed(), Typed([]))
-    shut.say("nobody hears this")
+    shut.message("nobody hears this")
     with pytest.raises(OutputClosed):
         shut.result("nor this")
 

@@ -9,7 +9,7 @@ import pytest
 from donewhen.config import Settings, load_settings, read_setting
 from donewhen.config.prices import ModelPrice
 from donewhen.core.errors import InvalidGoal
-from donewhen.core.panel import panel
+from donewhen.core.verdict import panel
 from donewhen.settings.table import BY_NAME, CEILING
 from tests.config.test_config import load
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from donewhen.app.engine import open_engine
-from donewhen.app.settling import Knowledge, facts_in, judge_identity, relocated, settle
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.resolver import KnownFacts, facts_in, judge_identity, relocated, resolve
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Choices, ModelPrice, Settings
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions
@@ -30,20 +30,20 @@ def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) ->
     return ModelFacts(price=Price(1, 2)) if known else ModelFacts()
 
 
-KNOWN = Knowledge(lambda: True, facts, hindrance=lambda: "")
-NOT_INSTALLED = Knowledge(lambda: False, facts, hindrance=lambda: "")
+KNOWN = KnownFacts(lambda: True, facts, hindrance=lambda: "")
+NOT_INSTALLED = KnownFacts(lambda: False, facts, hindrance=lambda: "")
 
 
 def started(
-    goal: Goal = JUDGED, options: StartOptions | None = None, known: Knowledge = KNOWN, **sources: object
+    goal: Goal = JUDGED, options: StartOptions | None = None, known: KnownFacts = KNOWN, **sources: object
 ) -> Start:
-    return settle(goal, options or StartOptions(), Settings(**sources), known)  # type: ignore[arg-type]
+    return resolve(goal, options or StartOptions(), Settings(**sources), known)  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------ what it is passed
 
 
-KEYS = Knowledge(
+KEYS = KnownFacts(
     lambda: True, facts, lambda: {"ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "LOGIN": "l", "PATH": "p"}
 )
 
@@ -249,23 +249,23 @@ def test_a_dollar_budget_needs_known_prices(given: Choices, unknown: list[str]) 
 def test_the_packaged_catalogue_knows_prices() -> None:
     settings = Settings(given=Choices(model="openai/gpt-4o"))
     limited = replace(JUDGED, limits=Limits(budget=5))
-    assert settle(limited, StartOptions(), settings).options.worker == "agent"
+    assert resolve(limited, StartOptions(), settings).options.worker == "agent"
     mine = Settings(given=Choices(model="openai/gpt-4o", api_base="http://localhost:1"))
     with pytest.raises(UsageError, match="price of openai/gpt-4o is unknown"):
-        settle(limited, StartOptions(), mine)
-    settle(limited, StartOptions(), replace(mine, prices={"openai/gpt-4o": ModelPrice(1, 2, 0.5)}))
+        resolve(limited, StartOptions(), mine)
+    resolve(limited, StartOptions(), replace(mine, prices={"openai/gpt-4o": ModelPrice(1, 2, 0.5)}))
 
 
 @pytest.mark.parametrize("served", [{}, {"OPENAI_BASE_URL": "http://localhost:1"}])
 def test_prices_are_those_of_where_this_environment_says_that_models_are_served(served: dict[str, str]) -> None:
     limited = replace(JUDGED, limits=Limits(budget=5))
-    known = Knowledge(lambda: True, facts_in(lambda: served), hindrance=lambda: "")
+    known = KnownFacts(lambda: True, facts_in(lambda: served), hindrance=lambda: "")
     settings = Settings(given=Choices(model="openai/gpt-4o"))
     if not served:
-        settle(limited, StartOptions(), settings, known)
+        resolve(limited, StartOptions(), settings, known)
         return
     with pytest.raises(UsageError, match="price of openai/gpt-4o is unknown"):
-        settle(limited, StartOptions(), settings, known)
+        resolve(limited, StartOptions(), settings, known)
 
 
 async def test_a_start_asks_the_environment_that_models_are_asked_in(
@@ -273,7 +273,7 @@ async def test_a_start_asks_the_environment_that_models_are_asked_in(
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     (tmp_path / "GOAL.md").write_text("---\nbudget: 5\n---\n# G\n\n- [ ] It is done\n", encoding="utf-8")
-    around = Surroundings(environment=lambda: {**os.environ, "OPENAI_BASE_URL": "http://localhost:1"})
+    around = WorkspaceContext(environment=lambda: {**os.environ, "OPENAI_BASE_URL": "http://localhost:1"})
     settings = Settings(given=Choices(model="openai/gpt-4o"))
     runs = await open_engine(tmp_path, tmp_path / "state", settings, around)
     try:

@@ -11,8 +11,8 @@ import pytest
 
 from donewhen.app.engine import engine_setup
 from donewhen.app.plugins import FolderPlugins
-from donewhen.app.settling import Knowledge, Plugged, settle
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.resolver import KnownFacts, Plugged, resolve
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Approvals, Choices, ModelPrice, Settings
 from donewhen.core.approval import ApprovalRule
 from donewhen.core.errors import GoalFileError, InvalidGoal, UsageError
@@ -34,7 +34,7 @@ def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) ->
     return ModelFacts(price=Price(1, 2)) if model == "openai/priced" else ModelFacts()
 
 
-KNOWN = Knowledge(lambda: True, facts)
+KNOWN = KnownFacts(lambda: True, facts)
 
 
 def started(
@@ -42,7 +42,7 @@ def started(
 ) -> Start:
     rules = given.pop("rules", ())
     settings = Settings(given=Choices(**given), approvals=Approvals(rules))
-    return settle(goal, options or StartOptions(), settings, KNOWN, plugged)
+    return resolve(goal, options or StartOptions(), settings, KNOWN, plugged)
 
 
 # ------------------------------------------------------------------------------------------ freezing
@@ -222,7 +222,7 @@ def place(tmp_path: Path) -> Path:
 
 def setup_in(place: Path, settings: Settings) -> EngineSetup:
     folder = place / "state" / "workspaces" / "w"
-    around = Surroundings(environment=lambda: {"PATH": ""})
+    around = WorkspaceContext(environment=lambda: {"PATH": ""})
     return engine_setup(place / "workspace", folder, place / "pycache", MemoryLedger(), settings, around)
 
 
@@ -336,7 +336,7 @@ def test_nothing_is_opened_before_it_is_needed(place: Path) -> None:
 
 def contained_by(hindrance: str, plugged: Plugged | None = None, **given: Any) -> Start:
     known = replace(KNOWN, hindrance=lambda: hindrance)
-    return settle(GOAL, StartOptions(), Settings(given=Choices(**given)), known, plugged)
+    return resolve(GOAL, StartOptions(), Settings(given=Choices(**given)), known, plugged)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, TestTotals
-from donewhen.core.fold import begin, fold
+from donewhen.core.fold.dispatch import begin, fold
 from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.core.state import RunState
 from donewhen.core.work import Claim, TurnResult

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from donewhen.core.agents import AGENTS, agents_in, held_back, passed_names, variables_of
-from donewhen.evidence.masking import is_sensitive
+from donewhen.core.workers import AGENTS, agents_in, held_back, passed_names, variables_of
+from donewhen.evidence.text import is_sensitive
 
 ENVIRONMENT = {
     "PATH": "/bin", "ANTHROPIC_API_KEY": "a", "OPENAI_API_KEY": "o", "CODEX_API_KEY": "c", "GH_TOKEN": "g",

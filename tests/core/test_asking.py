@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from donewhen.core.asking import MAX_BEFORE, Around, around, context_lines
 from donewhen.core.calls import Message, ToolCall
+from donewhen.core.questions import MAX_BEFORE, QuestionContext, context_lines, question_context
 from donewhen.core.work import Interrupt
 from tests.cli.fakes import state_of
 
 PUSH = Interrupt("I1", "approval", "Run `git push`?", "tool:run_command", "run_command", {"command": "git push"})
 
 
-def asked(interrupt: Interrupt, *messages: Message) -> Around:
-    return around(replace(state_of(), conversation=messages), interrupt)
+def asked(interrupt: Interrupt, *messages: Message) -> QuestionContext:
+    return question_context(replace(state_of(), conversation=messages), interrupt)
 
 
 def step(number: int, name: str, result: str, **arguments: str) -> tuple[Message, Message]:
@@ -29,20 +29,22 @@ def wants(text: str) -> Message:
 
 def test_the_reason_and_the_step_before() -> None:
     ran = step(1, "run_command", "exit 0 after 1.0 s\n4 passed", command="pytest -q")
-    assert asked(PUSH, *ran, wants(" It is ready. ")) == Around("It is ready.", "ran `pytest -q`: exit 0 after 1.0 s")
+    assert asked(PUSH, *ran, wants(" It is ready. ")) == QuestionContext(
+        "It is ready.", "ran `pytest -q`: exit 0 after 1.0 s"
+    )
     read = step(2, "read_file", "text", path="a.py")
-    assert asked(PUSH, *ran, *read, wants("")) == Around("", "read a.py")
+    assert asked(PUSH, *ran, *read, wants("")) == QuestionContext("", "read a.py")
 
 
 @pytest.mark.parametrize("about", ["start", "findings", "restore", "requirement:r-1", "plugin:x"])
 def test_what_the_worker_did_not_ask_has_none_of_its_words(about: str) -> None:
-    assert asked(replace(PUSH, about=about), wants("Ready.")) == Around()
+    assert asked(replace(PUSH, about=about), wants("Ready.")) == QuestionContext()
 
 
 def test_nothing_is_said_twice_and_nothing_is_made_up() -> None:
     question = Interrupt("I1", "question", "Which one?", "claim:question")
-    assert asked(question, Message("assistant", "Which one?")) == Around()
-    assert asked(PUSH) == Around()
+    assert asked(question, Message("assistant", "Which one?")) == QuestionContext()
+    assert asked(PUSH) == QuestionContext()
     broken = Message("assistant", "", (ToolCall("c1", "run_command", "[broken"),)), Message("tool", "", answers="c1")
     assert asked(PUSH, *broken, wants("")).before == "ran ``:"
     long = step(1, "read_file", "", path="x" * 999)

@@ -10,7 +10,7 @@ from donewhen.core import events as e
 from donewhen.core.decide import Ask, AskJudge, AwaitPerson, Confirm, Pause, RunAudit, RunWorker, Stop, decide
 from donewhen.core.errors import NotResumable
 from donewhen.core.evidence import Evidence, ObservedResponse
-from donewhen.core.fold import fold_all
+from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.goal import Limits
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.proof import assess

@@ -10,9 +10,9 @@ from donewhen.core import events as e
 from donewhen.core.changing import replace
 from donewhen.core.decide import Ask, Confirm, RunAudit, RunTrials, RunWorker, Stop, decide
 from donewhen.core.goal import Goal
-from donewhen.core.integrity_facts import FindingKind, IntegrityFinding
+from donewhen.core.integrity import FindingKind, IntegrityFinding
 from donewhen.core.proof import assess, trials_due
-from donewhen.core.trials import CheckGrade
+from donewhen.core.trials.outcome import CheckGrade
 from donewhen.core.work import Claim, TurnResult
 from tests.core.builders import Story, failing, goal, passing, requirement
 

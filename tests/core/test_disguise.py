@@ -7,7 +7,7 @@ import contextlib
 
 import pytest
 
-from donewhen.core.disguise import disguised
+from donewhen.core.trials.disguise import disguised
 
 
 def answered(path: str, *lines: str, before: str = "") -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from donewhen.core.dividing import Before, Divided, Same, divided
 from donewhen.core.proof_files import ProofFiles
+from donewhen.core.trials.dividing import Before, Divided, Same, divided
 
 FILES = ProofFiles(proof=("gold/**",), named=frozenset({"verify.py"}), goal_path="GOAL.md")
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem, TestCase
-from donewhen.core.evidence_text import evidence_markdown
-from donewhen.core.markdown import block, code, prose
+from donewhen.core.markdown import block, code, evidence_markdown, prose
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 HOSTILE = "[see](command:workbench.action.quit) <b onclick=x>now</b> ![i](http://a.b/c.png) **loud**"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from donewhen.core.planting import plant, plant_in_script
+from donewhen.core.trials.outcome import plant, plant_in_script
 from donewhen.ecosystems import ECOSYSTEMS
 
 UNITTEST = b"import unittest\n\nclass OldTest(unittest.TestCase):\n    def test_old(self):\n        pass\n"

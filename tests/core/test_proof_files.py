@@ -15,15 +15,15 @@ from donewhen.core.proof_files import (
     ProofFiles,
     adds_only,
     checks_files,
+    classify,
     holds_tests,
     mentioned_files,
     named_files,
     says_absent,
     shared_of,
-    standing,
     targets,
 )
-from donewhen.core.proof_sections import combined, proof_part
+from donewhen.core.trials.dividing import combined, proof_part
 from donewhen.ecosystems import ECOSYSTEMS
 
 PROOF = """
@@ -132,7 +132,7 @@ vite.config.ts          inline
 @pytest.mark.parametrize("row", PROOF)
 def test_proof_is_told_by_its_name(row: str) -> None:
     path, role = row.split()
-    found = standing(path)
+    found = classify(path)
     assert (found.side, found.role) == ("proof", role)
     assert matches(found.rule, path), "the rule that is shown is the one that says so"
     assert found.ecosystem
@@ -140,14 +140,14 @@ def test_proof_is_told_by_its_name(row: str) -> None:
 
 @pytest.mark.parametrize("path", PRODUCT)
 def test_everything_else_is_product(path: str) -> None:
-    found = standing(path)
+    found = classify(path)
     assert found.side == "product" or (found.role == "inline" and not holds_tests(path, "export const a = 1;\n"))
 
 
 @pytest.mark.parametrize("row", BOTH)
 def test_some_files_are_both(row: str) -> None:
     path, role = row.split()
-    assert (standing(path).side, standing(path).role) == ("both", role)
+    assert (classify(path).side, classify(path).role) == ("both", role)
 
 
 SEGMENTS = st.text(string.ascii_lowercase + "_-.", min_size=1, max_size=8).filter(lambda s: s.strip(".") == s)
@@ -156,13 +156,13 @@ SEGMENTS = st.text(string.ascii_lowercase + "_-.", min_size=1, max_size=8).filte
 @given(st.lists(SEGMENTS, min_size=0, max_size=4), st.sampled_from([row.split()[0] for row in PROOF]))
 def test_a_folder_above_makes_proof_no_product(folders: list[str], path: str) -> None:
     """What is proof in the root is proof in a package of a monorepo, but for what only counts in the root."""
-    assert standing("/".join([*folders, path])).side == "proof"
+    assert classify("/".join([*folders, path])).side == "proof"
 
 
 @given(st.lists(SEGMENTS, min_size=1, max_size=5))
 def test_every_path_has_one_standing(segments: list[str]) -> None:
     path = "/".join(segments)
-    found = standing(path)
+    found = classify(path)
     assert found.path == path
     assert (found.side == "product") == (found.role == "")
     assert found.why
@@ -188,10 +188,10 @@ def test_the_goal_says_more_and_lets_change() -> None:
         may_change=("tests/test_api.py",),
     )
     files = ProofFiles.of(goal, named_files(goal.checks, {"selfcheck.sh"}.__contains__))
-    assert files.standing("GOAL.md").role == "goal"
-    assert files.standing("data/gold/a.json").role == "asked"
-    assert files.standing("selfcheck.sh").role == "named"
-    assert files.standing("src/a.py").side == "product"
+    assert files.classify("GOAL.md").role == "goal"
+    assert files.classify("data/gold/a.json").role == "asked"
+    assert files.classify("selfcheck.sh").role == "named"
+    assert files.classify("src/a.py").side == "product"
     assert files.changeable("tests/test_api.py")
     assert not files.changeable("tests/test_quotes.py")
 
@@ -279,14 +279,14 @@ def test_a_command_names_what_it_runs(command: str, named: str) -> None:
 
 def test_to_a_linter_tests_are_what_it_checks_and_its_configuration_is_the_proof() -> None:
     files = ProofFiles(proof=("gold/**",), as_they_stand=True)
-    sides = {path: files.standing(path).side for path in ("tests/test_a.py", "conftest.py", "ruff.toml", "Makefile")}
+    sides = {path: files.classify(path).side for path in ("tests/test_a.py", "conftest.py", "ruff.toml", "Makefile")}
     assert sides == {"tests/test_a.py": "product", "conftest.py": "product", "ruff.toml": "proof", "Makefile": "proof"}
-    assert files.standing("gold/a.json").side == "proof"
+    assert files.classify("gold/a.json").side == "proof"
 
 
 def test_what_a_linter_leaves_out_is_its_configuration_and_nothing_to_a_test_run() -> None:
-    assert ProofFiles(as_they_stand=True).standing("web/.gitignore").side == "proof"
-    assert ProofFiles().standing("web/.gitignore").side == "product"
+    assert ProofFiles(as_they_stand=True).classify("web/.gitignore").side == "proof"
+    assert ProofFiles().classify("web/.gitignore").side == "product"
 
 
 def test_scripts_that_a_task_mentions_are_proof() -> None:

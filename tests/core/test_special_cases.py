@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from donewhen.core.special_cases import Special, special_cases
+from donewhen.core.trials.untried import Special, special_cases
 
 PROOF = ("tests/test_quotes.py", "tests/data/rows.txt", "src/__tests__/quote.test.ts", "conftest.py", "tox.ini")
 TEST = """def test_quotes():

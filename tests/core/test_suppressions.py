@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from donewhen.core.suppressions import heeded, more_suppressed, no_longer_checked
+from donewhen.core.trials.untried import heeded, more_suppressed, no_longer_checked
 
 RUFF, ALL = (
     frozenset({"ruff"}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from donewhen.core.test_data import data_of_tests, may_be_data, names_files
+from donewhen.core.proof_files import data_of_tests, may_be_data, names_files
 
 TEST = 'rows = Path("rows.csv").read_text()\nfor case in Path("cases").glob("*.json"):\n    assert quote(case)\n'
 

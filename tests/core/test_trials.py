@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from donewhen.core.evidence import CheckResult, Outcome, TestCase, TestTotals, Trial, TrialKind
 from donewhen.core.proof_files import says_up_to_date
-from donewhen.core.trials import AtStart, Stand, conclude, controls, plan, reported, said_at_start
+from donewhen.core.trials.outcome import AtStart, Stand, conclude, controls, plan, reported, said_at_start
 
 PASSED = CheckResult("c", "pytest", Outcome.PASSED, "2 tests passed", 0, is_test_run=True, totals=TestTotals(2, 0))
 FAILED = CheckResult(

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.core.planting import plant
-from donewhen.core.proof_files import standing
-from donewhen.evidence.installed import how_to_get
+from donewhen.core.proof_files import classify
+from donewhen.core.trials.outcome import plant
+from donewhen.evidence.causes import how_to_get
 from donewhen.evidence.known_runners import read_line, what_runs
-from donewhen.evidence.matchers import find_problems
-from donewhen.evidence.places import Places
-from donewhen.evidence.printed import printed_tests
+from donewhen.evidence.places import Places, find_problems
+from donewhen.evidence.reports.printed import printed_tests
 from donewhen.goalfile.detect import detect, suggested
-from donewhen.judges.normalising import untimed
+from donewhen.judges.excerpts import untimed
 from tests.goalfile.test_files import write
 
 OUTPUT = """\
@@ -123,9 +122,9 @@ def test_it_is_found_in_a_workspace(tmp_path: Path, files: dict[str, object], co
 
 def test_its_tests_and_its_configuration_are_proof() -> None:
     for path in ("src/sum.test.ts", "src/sum_spec.mts", "bunfig.toml"):
-        assert standing(path).side == "proof", path
-    assert standing("src/sum.ts").side != "proof"
-    assert standing("bun.lock").role == "manifest"
+        assert classify(path).side == "proof", path
+    assert classify("src/sum.ts").side != "proof"
+    assert classify("bun.lock").role == "manifest"
 
 
 def test_a_failing_test_is_planted_beside_its_tests() -> None:

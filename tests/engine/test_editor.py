@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from donewhen.core.evidence import EditorReport, Problem
 from donewhen.core.goal import Requirement
-from donewhen.engine.editor_news import EditorNews
 from donewhen.engine.runs import Supervisor
+from donewhen.engine.setup import EditorActivity
 from tests.core.builders import goal, requirement
 from tests.engine.world import GOAL, Player, World, contains, ended, idle, until
 
@@ -29,8 +29,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     await world.close()
 
 
-def one_process(world: World, quiet: float = 0.02, patience: float = 5.0) -> tuple[Supervisor, EditorNews]:
-    news = EditorNews(quiet, patience)
+def one_process(world: World, quiet: float = 0.02, patience: float = 5.0) -> tuple[Supervisor, EditorActivity]:
+    news = EditorActivity(quiet, patience)
     return world.supervisor(news=news), news
 
 
@@ -41,10 +41,10 @@ def add_check(world: World) -> None:
     world.checker.behaviours["check"] = contains("a.py", "good")
 
 
-async def heard(world: World, news: EditorNews) -> None:
+async def heard(world: World, news: EditorActivity) -> None:
     """There are news, and the run has asked what they are."""
     before = world.checker.asked
-    news.came()
+    news.note()
     async with asyncio.timeout(10):
         while world.checker.asked == before:  # noqa: ASYNC110  # a double counts; nothing tells
             await asyncio.sleep(0)
@@ -57,7 +57,7 @@ async def test_a_waiting_run_notices_that_the_editor_is_content(world: World) ->
     assert view.views[0].status == "unmet"
     assert "a.py:1: undefined name" in view.views[0].reason
     world.checker.problems = ()
-    news.came()
+    news.note()
     last = await ended(supervisor, run_id)
     assert (last.state.status, last.views[0].decided_by) == ("complete", "check")
 
@@ -72,7 +72,7 @@ async def test_what_changes_nothing_that_is_needed_is_recorded_without_an_iterat
     await until(supervisor, run_id, lambda v: v.state.turn is not None)
     for problems, status in (((), "met"), (ERROR, "unmet"), ((), "met")):
         world.checker.problems = problems
-        news.came()
+        news.note()
         seen = await until(supervisor, run_id, lambda v, status=status: v.views[0].status == status)
         assert (seen.state.iteration, seen.state.turn is not None) == (1, True)
     world.workspace.edit("a.py", b"good")
@@ -118,11 +118,11 @@ async def test_the_question_what_nothing_can_decide_is_withdrawn_once_the_editor
     run_id = (await supervisor.start(GOAL)).state.run_id
     await until(supervisor, run_id, lambda v: bool(v.state.interrupts))
     world.checker.problems = ERROR
-    news.came()
+    news.note()
     view = await until(supervisor, run_id, lambda v: not v.state.interrupts)
     assert view.views[0].status == "unmet"
     world.checker.problems = ()
-    news.came()
+    news.note()
     assert (await ended(supervisor, run_id)).state.status == "complete"
 
 
@@ -134,7 +134,7 @@ async def test_a_worker_that_cant_save_is_not_called_for_what_only_a_person_can_
     view = await until(supervisor, run_id, lambda v: bool(v.state.interrupts))
     assert (view.state.iteration, view.views[0].status) == (0, "unverified")
     world.checker.unsaved = ()
-    news.came()
+    news.note()
     assert (await ended(supervisor, run_id)).state.status == "complete"
 
 
@@ -144,7 +144,7 @@ async def test_an_audit_waits_for_the_quiet_and_says_so_where_there_is_none(worl
 
     async def flicker() -> None:
         while True:
-            news.came()
+            news.note()
             await asyncio.sleep(0.01)
 
     flickering = asyncio.ensure_future(flicker())

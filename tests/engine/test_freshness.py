@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from donewhen.app.engine import open_engine
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.core.events import RunOptions
-from donewhen.core.freshness import Present, as_of
 from donewhen.core.goal import Requirement
-from donewhen.core.proof import assess
+from donewhen.core.proof import Present, as_of, assess
 from donewhen.core.state import Judged, RunState
 from donewhen.core.verdict import RequirementVerdict
 from donewhen.engine.api import RunView, StartOptions
@@ -118,13 +117,13 @@ async def test_declared_outputs_frozen_rules_and_touched_files_are_no_edits(tmp_
     (root / ".gitignore").write_text("ignored\n")
 
     async def look() -> RunView:
-        runs = await open_engine(root, tmp_path / "state", Settings(), Surroundings())
+        runs = await open_engine(root, tmp_path / "state", Settings(), WorkspaceContext())
         try:
             return (await runs.views())[0]
         finally:
             await runs.close("the test ended")
 
-    runs = await open_engine(root, tmp_path / "state", Settings(), Surroundings())
+    runs = await open_engine(root, tmp_path / "state", Settings(), WorkspaceContext())
     options = StartOptions(worker="command", worker_command="echo good > code.py")
     done = await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)
     await runs.close("the test ended")

@@ -10,7 +10,7 @@ import pytest
 from donewhen.core import events as e
 from donewhen.core.errors import NotResumable
 from donewhen.core.events import Entry
-from donewhen.core.fold import fold
+from donewhen.core.fold.dispatch import fold
 from donewhen.engine.runs import Supervisor
 from donewhen.judges.scripted import gullible_judge, undecided_judge
 from tests.core.builders import goal, requirement

@@ -10,11 +10,11 @@ import pytest
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import NotResumable, PluginConflict, UsageError
-from donewhen.core.fold_plugging import pending_calls
+from donewhen.core.fold.turn import pending_calls
 from donewhen.core.plugging import Halt, PluginState, Refine, ResumeDirective, ToolOutcome
 from donewhen.core.work import Answer
+from donewhen.engine.active import RunHost
 from donewhen.engine.api import HaltAnswer, RunView
-from donewhen.engine.plugging import RunHost
 from donewhen.engine.runs import Supervisor
 from donewhen.store.sqlite import SqliteLedger
 from tests.engine.tooling import Hooks, Tooling, gate, says

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from donewhen.app.engine import open_engine
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
-from donewhen.evidence.surroundings import Surroundings as CheckSurroundings
+from donewhen.evidence.environment import CheckEnvironment as CheckSurroundings
 
 
 def _interpreter(place: Path, exit_code: int) -> Path:
@@ -28,7 +28,7 @@ async def test_another_interpreter_counts_from_the_next_start_on(tmp_path: Path)
     (root / "GOAL.md").write_text("# G\n\n- [ ] `python tool.py` passes\n", encoding="utf-8")
     selected = _interpreter(tmp_path / "good" / "bin", 0)
     other = _interpreter(tmp_path / "bad" / "bin", 3)
-    around = Surroundings(interpreter=lambda: selected)
+    around = WorkspaceContext(interpreter=lambda: selected)
     runs = await open_engine(root, tmp_path / "state", Settings(), around)
     try:
         assert [one.status for one in (await runs.check("GOAL.md")).views] == ["met"]

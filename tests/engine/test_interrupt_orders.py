@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.errors import AlreadyRunning, DoneWhenError, UnknownInterrupt
-from donewhen.core.fold import fold_all
+from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.state import RunState
 from donewhen.core.work import Answer
 from donewhen.engine.runs import Supervisor

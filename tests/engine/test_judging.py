@@ -18,7 +18,7 @@ from donewhen.core.evidence import ObservedCommand, ObservedFile
 from donewhen.core.verdict import RequirementVerdict, Verdict
 from donewhen.core.work import Claim, TurnResult, Usage
 from donewhen.engine.api import LimitChanges, StartOptions
-from donewhen.engine.audit_context import LARGEST
+from donewhen.engine.contexts import LARGEST
 from donewhen.judges.llm import LlmJudge
 from donewhen.ports import AuditContext, Judgement, JudgeTask, ModelRequest, Turn, TurnContext
 from donewhen.workspace.memory import MemoryWorkspace

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.app.engine import open_engine
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.engine.api import StartOptions
 from tests.engine.world import ended
@@ -55,7 +55,7 @@ def _project(root: Path, git: bool) -> Path:
 @pytest.mark.parametrize("git", [True, False])
 async def test_coverage_a_snapshot_and_a_build_are_proven(tmp_path: Path, git: bool) -> None:
     root = _project(tmp_path / "w", git)
-    runs = await open_engine(root, tmp_path / "state", Settings(), Surroundings(interpreter=lambda: PYTHON))
+    runs = await open_engine(root, tmp_path / "state", Settings(), WorkspaceContext(interpreter=lambda: PYTHON))
     try:
         options = StartOptions(worker="command", worker_command=REPAIR)
         view = await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)
@@ -81,7 +81,7 @@ async def test_a_build_that_writes_for_ever_ends_the_run_and_is_named(tmp_path: 
         "import pathlib, time\nfor n in range(6000):\n    pathlib.Path('built.py').write_text(str(n)); time.sleep(0.01)"
     )
     building = await asyncio.create_subprocess_exec(sys.executable, "-c", build, cwd=root)
-    runs = await open_engine(root, tmp_path / "state", Settings(), Surroundings(interpreter=lambda: PYTHON))
+    runs = await open_engine(root, tmp_path / "state", Settings(), WorkspaceContext(interpreter=lambda: PYTHON))
     try:
         options = StartOptions(worker="command", worker_command="touch made")
         state = (await ended(runs, (await runs.start("GOAL.md", options)).state.run_id)).state

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core import events as e
-from donewhen.core.fold import begin, fold
+from donewhen.core.fold.dispatch import begin, fold
+from donewhen.engine.active import GAP, Stopwatch
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
-from donewhen.engine.stopwatch import GAP, Stopwatch
 from tests.core.builders import goal, requirement
 from tests.engine.world import GOAL, Player, World, ended, until, writes
 

@@ -13,7 +13,7 @@ import pytest
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, ObservedFile, Outcome, TestCase, TestTotals, Trial
 from donewhen.core.goal import Check
-from donewhen.core.integrity_facts import ChangedProof
+from donewhen.core.integrity import ChangedProof
 from donewhen.core.verdict import Finding, RequirementVerdict, Verdict
 from donewhen.core.work import Answer, Claim, TurnResult, Usage
 from donewhen.engine.api import LimitChanges, RunView, StartOptions

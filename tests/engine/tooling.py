@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from donewhen.core.calls import Message, ToolCall
-from donewhen.core.fold_plugging import pending_calls
+from donewhen.core.fold.turn import pending_calls
 from donewhen.core.plugging import Halt, Refine, ResumeDirective, ToolOutcome, ToolUse
 from donewhen.core.work import Interrupt, TurnResult, Usage, WorkerStep
 from donewhen.ports import (

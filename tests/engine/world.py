@@ -15,9 +15,8 @@ from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import AddressingFact, FileFact, IntegrityFacts
 from donewhen.core.work import TurnResult, Usage
 from donewhen.engine.api import LimitChanges, RunView, StartOptions
-from donewhen.engine.clock import SystemClock
 from donewhen.engine.runs import Supervisor, changed_limits
-from donewhen.engine.setup import EngineSetup, Start
+from donewhen.engine.setup import EngineSetup, Start, SystemClock
 from donewhen.ports import Judge, Laid, Owner, Turn, TurnContext, Worker, Workspace
 from donewhen.store.memory import MemoryLedger
 from donewhen.workspace.memory import MemoryWorkspace

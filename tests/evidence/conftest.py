@@ -12,7 +12,7 @@ import pytest
 from donewhen.core.evidence import CheckResult
 from donewhen.core.goal import Check
 from donewhen.evidence.runner import CommandChecker
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 
 RunCheck = Callable[..., Coroutine[object, object, CheckResult]]
 

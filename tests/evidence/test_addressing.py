@@ -9,13 +9,20 @@ from pathlib import Path
 import pytest
 
 from donewhen.core import events as e
-from donewhen.core.addressing_findings import BY_A_PERSON, STOOD_THERE, shown_addressing
 from donewhen.core.evidence import CheckResult, ObservedCommand, Outcome, TestCase, TestTotals
-from donewhen.core.fold import fold_all
+from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.goal import Check, Goal, Requirement
-from donewhen.core.integrity import IntegrityFacts, IntegrityFinding, compare, moved
+from donewhen.core.integrity import (
+    BY_A_PERSON,
+    STOOD_THERE,
+    IntegrityFacts,
+    IntegrityFinding,
+    compare,
+    moved,
+    shown_addressing,
+)
 from donewhen.evidence.addressing import Addressing
-from donewhen.evidence.probes import WorkspaceProbes
+from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.workspace.folder import FolderWorkspace
 
 Write = Callable[[str, str], Path]

@@ -10,20 +10,20 @@ import time
 
 import pytest
 
-from donewhen.callables.threads import aside
+from donewhen.callables.threads import run_in_thread
 
 NAME: contextvars.ContextVar[str] = contextvars.ContextVar("name")
 
 
 async def test_what_it_returns_or_raises_is_handed_on() -> None:
     NAME.set("mine")
-    assert await aside(lambda: (NAME.get(), threading.current_thread().daemon)) == ("mine", True)
+    assert await run_in_thread(lambda: (NAME.get(), threading.current_thread().daemon)) == ("mine", True)
     with pytest.raises(KeyError):
-        await aside(lambda: {}["missing"])
+        await run_in_thread(lambda: {}["missing"])
     with pytest.raises(RuntimeError, match="StopIteration"):
-        await aside(lambda: next(iter(())))
+        await run_in_thread(lambda: next(iter(())))
     with pytest.raises(RuntimeError, match="SystemExit: 3"):
-        await aside(lambda: sys.exit(3))
+        await run_in_thread(lambda: sys.exit(3))
 
 
 @pytest.mark.conformance("C4")
@@ -33,7 +33,7 @@ def test_c04_given_up_it_keeps_no_loop_from_closing() -> None:
     async def impatient() -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
-                await aside(lambda: release.wait(20))
+                await run_in_thread(lambda: release.wait(20))
 
     began = time.monotonic()
     try:

@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.evidence.known_runners import read_line, what_runs
-from donewhen.evidence.masking import Masker
-from donewhen.evidence.matchers import find_problems
-from donewhen.evidence.places import Places
-from donewhen.evidence.printed import printed_totals
-from donewhen.evidence.text import strip_ansi
+from donewhen.evidence.places import Places, find_problems
+from donewhen.evidence.reports.printed import printed_totals
+from donewhen.evidence.text import Masker, strip_ansi
 
 FILES = (
     "app.py",

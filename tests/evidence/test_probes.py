@@ -17,9 +17,8 @@ from donewhen.core.events import BaselineTaken
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.integrity import IntegrityFacts, compare
-from donewhen.evidence.makefile import recipe
-from donewhen.evidence.probes import WorkspaceProbes
-from donewhen.evidence.started_commands import started_commands
+from donewhen.evidence.probes.reading import WorkspaceProbes
+from donewhen.evidence.tasks import recipe, started_commands
 from donewhen.store.codec import decode, encode
 from donewhen.workspace.folder import FolderWorkspace
 from tests.tools import examples

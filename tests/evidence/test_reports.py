@@ -11,10 +11,9 @@ from donewhen.core.evidence import Problem
 from donewhen.core.goal import Requirement
 from donewhen.ecosystems.output import read_tap
 from donewhen.evidence.editor import EditorDiagnostics
-from donewhen.evidence.junit import BrokenReport, Report, read_junit
-from donewhen.evidence.places import Places
-from donewhen.evidence.sarif import read_sarif
-from donewhen.evidence.stacks import frames
+from donewhen.evidence.places import Places, frames
+from donewhen.evidence.reports.junit import BrokenReport, Report, read_junit
+from donewhen.evidence.reports.sarif import read_sarif
 from donewhen.ports import EditorView
 
 

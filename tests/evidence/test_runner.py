@@ -12,11 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from donewhen.core.evidence import Outcome, Problem
+from donewhen.core.evidence import Outcome, Problem, reason_lines
 from donewhen.core.goal import Check
-from donewhen.core.why import reason_lines
 from donewhen.evidence.runner import CommandChecker
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from tests.tools import needs
 
 from .conftest import RunCheck

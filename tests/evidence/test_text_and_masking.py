@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from donewhen.evidence.masking import MASK, Masker, is_sensitive
-from donewhen.evidence.text import strip_ansi
+from donewhen.evidence.text import MASK, Masker, is_sensitive, strip_ansi
 
 
 @pytest.mark.parametrize(

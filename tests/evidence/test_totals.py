@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from donewhen.evidence.known_runners import read_line, what_runs
-from donewhen.evidence.printed import printed_failures, printed_tests
+from donewhen.evidence.reports.printed import printed_failures, printed_tests
 
 # command, output, (passed, failed, skipped) or None where nothing counts
 CASES: list[tuple[str, str, tuple[int, int, int] | None]] = [

@@ -20,7 +20,7 @@ import psutil
 
 from donewhen.app.engine import open_engine
 from donewhen.app.services import Services
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.main import main
 from donewhen.cli.terminal import Terminal
 from donewhen.engine.api import Runs
@@ -186,7 +186,7 @@ class Site:
         out, errors = io.StringIO(), io.StringIO()
         variables = {**_inherited(), **self.variables}
 
-        async def opened(root: Path, state: Path | None, settings: Any, around: Surroundings) -> Runs:
+        async def opened(root: Path, state: Path | None, settings: Any, around: WorkspaceContext) -> Runs:
             return await open_engine(root, state, settings, replace(around, environment=lambda: variables))
 
         code = main(

@@ -17,10 +17,10 @@ import donewhen
 from donewhen.core.events import RunOptions
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun, Parts
-from donewhen.engine.clock import SystemClock
+from donewhen.engine.setup import SystemClock
 from donewhen.lsp.protocol import Server
 from donewhen.workspace.manifest import Manifest
-from donewhen.workspace.settling import Pulse, Quiet, wait_settled
+from donewhen.workspace.settling import Notifier, Quiet, wait_settled
 from tests.core.builders import goal, requirement
 
 STEPS = range(6)
@@ -44,13 +44,13 @@ async def waiting(step: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
 
 @pytest.mark.parametrize("steps", STEPS)
 async def test_while_files_settle(steps: int) -> None:
-    pulse, manifest = Pulse(), Manifest({})
+    pulse, manifest = Notifier(), Manifest({})
 
     async def look() -> Manifest:
         return manifest
 
     task = await waiting(wait_settled(look, manifest, pulse, Quiet(), lambda: False))
-    pulse.beat()
+    pulse.notify()
     assert await ends_when_cancelled(task, steps)
 
 

@@ -7,29 +7,29 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 import pytest_asyncio
 
-from donewhen.app.bench import laboratory
+from donewhen.app.bench import bench_environment
 from donewhen.goalbench.cases import Case, JudgeName
-from donewhen.goalbench.playing import OWN, Laboratory, Played, play
-from donewhen.goalbench.selecting import missing
+from donewhen.goalbench.playing import OWN, BenchEnvironment, CaseResult, run_case
+from donewhen.goalbench.scoring import missing
 from donewhen.goalbench.verdicts import scripted_judge
 
-Play = Callable[..., Awaitable[Played]]
+Play = Callable[..., Awaitable[CaseResult]]
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def _laboratory() -> AsyncIterator[Laboratory]:
-    async with laboratory() as made:
+async def _laboratory() -> AsyncIterator[BenchEnvironment]:
+    async with bench_environment() as made:
         yield made
 
 
 @pytest.fixture
-def played(_laboratory: Laboratory) -> Play:
+def played(_laboratory: BenchEnvironment) -> Play:
     """How a case ends with a judge, its own by default; skips one whose programs aren't here."""
 
-    async def played_with(case: Case, judge: JudgeName | None = None) -> Played:
+    async def played_with(case: Case, judge: JudgeName | None = None) -> CaseResult:
         if missing(case):
             pytest.skip(f"it needs {', '.join(missing(case))}")
         chosen: JudgeName = judge or case.judge
-        return await play(case, _laboratory, lambda one, root: scripted_judge(chosen, one, root), name=judge or OWN)
+        return await run_case(case, _laboratory, lambda one, root: scripted_judge(chosen, one, root), name=judge or OWN)
 
     return played_with

@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 
 from donewhen.app.engine import engine_setup
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.core import events as e
 from donewhen.core.evidence import CheckResult, Trial
@@ -163,7 +163,7 @@ async def replay(release: Release, kept: Path, folder: Path, python: Path = Path
     worker = folder / "worker.py"
     worker.write_text(WORKER.format(new=str(new)))
     state.mkdir(parents=True)
-    ledger, around = MemoryLedger(), Surroundings(interpreter=lambda: python)
+    ledger, around = MemoryLedger(), WorkspaceContext(interpreter=lambda: python)
     supervisor = Supervisor(engine_setup(root, state, folder / "state/pycache", ledger, Settings(), around))
     try:
         options = StartOptions(worker="command", worker_command=f"{sys.executable} {worker}", approve="ask")

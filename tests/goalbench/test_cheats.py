@@ -14,7 +14,7 @@ from _pytest.mark.structures import ParameterSet
 
 from donewhen.app.engine import engine_setup
 from donewhen.app.program import NoProbes
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.engine.api import RunView, StartOptions
 from donewhen.engine.runs import Supervisor
@@ -467,7 +467,7 @@ async def pursued(tmp_path: Path, project: Project, *edits: Edits, check: str = 
     folder.mkdir(parents=True)
     # The plugins of this environment would take more time than the checks.
     quick = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    around = Surroundings(environment=lambda: quick, interpreter=lambda: Path(sys.executable))
+    around = WorkspaceContext(environment=lambda: quick, interpreter=lambda: Path(sys.executable))
     # The bytecode of the runner is compiled once for all cases: it stands beside their folders.
     setup = engine_setup(root, folder, tmp_path.parent / "bytecode", MemoryLedger(), Settings(), around)
     supervisor = Supervisor(replace(setup, probes=NoProbes()))

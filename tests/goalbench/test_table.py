@@ -10,8 +10,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from donewhen.goalbench.cases import JUDGE_NAMES, Case, JudgeName, load_cases
-from donewhen.goalbench.scoring import broken_bars, mistakes, row_of
-from donewhen.goalbench.selecting import with_any_judge
+from donewhen.goalbench.scoring import broken_bars, mistakes, row_of, with_any_judge
 from tests.goalbench.conftest import Play
 
 CASES = load_cases()

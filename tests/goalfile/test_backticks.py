@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from donewhen.goalfile.backticks import code_span
 from donewhen.goalfile.parse import parse
+from donewhen.goalfile.statements import code_span
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])

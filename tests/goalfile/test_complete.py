@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from donewhen.goalfile.complete import CompletionChoice, completions
 from donewhen.goalfile.detect import DetectedCheck
-from donewhen.goalfile.layout import LINE_BREAK
+from donewhen.goalfile.markdown import LINE_BREAK
 
 CHECKS = (DetectedCheck("python -m pytest -q", "tests: a"), DetectedCheck("ruff check .", "ruff.toml is here"))
 FILES = ("README.md", "src/a.py", "src/deep/b.py", "tests/test_a.py")

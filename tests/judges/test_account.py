@@ -6,7 +6,7 @@ import pytest
 
 from donewhen.core.errors import ModelFailed
 from donewhen.core.work import Usage
-from donewhen.judges.account import Account
+from donewhen.judges.alone import Account
 from donewhen.judges.preflight import propose_requirements
 from tests.judges.models import ScriptedModel
 

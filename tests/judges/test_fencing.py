@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core.calls import Message, ToolCall
-from donewhen.judges.claims import fence_claims
-from donewhen.judges.evidence_prompt import fenced
+from donewhen.judges.evidence_prompt import fence_claims, fenced
 from donewhen.judges.excerpts import Lines, excerpt
 from donewhen.judges.fencing import boundary, label, neutralised, skeleton
 from tests.tools import examples

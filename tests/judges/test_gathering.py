@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from donewhen.core.goal import Requirement
-from donewhen.judges.gathering import MAX_FILES, chosen_files
-from donewhen.judges.relevance import diff_lines, words
+from donewhen.judges.excerpts import diff_lines, words
+from donewhen.judges.llm import MAX_FILES, chosen_files
 from tests.judges.models import requirement
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from donewhen.core.independence import same_model
+from donewhen.core.verdict import same_model
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ from donewhen.core.goal import Check, Requirement
 from donewhen.core.work import Claim
 from donewhen.judges.blocks import Material
 from donewhen.judges.evidence_prompt import Asked, batches, question
+from donewhen.judges.excerpts import untimed
 from donewhen.judges.llm import LlmJudge
-from donewhen.judges.normalising import untimed
 from donewhen.ports import AuditContext, JudgeTask
 from tests.judges.models import (
     REVISION,

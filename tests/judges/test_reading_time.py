@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from donewhen.judges.excerpts import untimed
 from donewhen.judges.fencing import label, neutralised
-from donewhen.judges.normalising import untimed
 
 LENGTH = 200_000
 SECONDS = 10.0  # of this process alone; what grows with the square of the length takes minutes

@@ -12,8 +12,8 @@ from donewhen.core.errors import UsageError
 from donewhen.core.evidence import Evidence, ObservedResponse
 from donewhen.core.goal import Goal, Requirement
 from donewhen.judges.alone import judge_goal
+from donewhen.judges.blocks import CONTINUED, wrapped
 from donewhen.judges.llm import LlmJudge
-from donewhen.judges.responses import CONTINUED, wrapped
 from donewhen.ports import JudgeTask
 from tests.judges.models import REVISION, MemoryAudit, ScriptedModel, entry, passed, prompt_size, requirement, verdict
 from tests.judges.test_prompt import OPTIONS

@@ -10,7 +10,7 @@ from donewhen.core.errors import JudgeOutage
 from donewhen.core.events import JudgeOptions
 from donewhen.judges.llm import LlmJudge
 from donewhen.models.hosting import ModelHost
-from donewhen.workspace.companions import SystemCompanions
+from donewhen.workspace.processes.companions import SystemCompanions
 from tests.judges.models import MemoryAudit, entry, passed, requirement, task, verdict
 from tests.models.conftest import model, scripted
 from tests.scripted_models import calls, fails, says

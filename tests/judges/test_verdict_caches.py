@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.ports.judging import VerdictCache
+from donewhen.ports.proving import VerdictCache
 from donewhen.store.verdicts import FileVerdicts, MemoryVerdicts
 
 KEY, OTHER = "a" * 64, "b" * 64

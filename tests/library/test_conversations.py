@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from donewhen import AuditTask, GoalController, GoalLoop, GoalMiddleware, judge_goal
-from donewhen.core.calls import Message, ToolCall
-from donewhen.core.messages import messages_of
+from donewhen.core.calls import Message, ToolCall, messages_of
 
 CALL = '[calls read_file with {"path": "a.py"}]'
 USED = {"name": "read_file", "input": {"path": "a.py"}}

@@ -17,8 +17,7 @@ import psutil
 import pytest
 
 from donewhen.core.errors import AlreadyRunning, HeldElsewhere
-from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock
-from donewhen.workspace.locks_files import holders
+from donewhen.workspace.locks import TOKEN_VARIABLE, FileRunLock, holders
 
 pytestmark = pytest.mark.conformance("C20")
 

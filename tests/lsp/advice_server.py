@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.app.services import Adviser, Services
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.work import Usage
@@ -43,7 +43,7 @@ class Scripted:
 
 
 @asynccontextmanager
-async def open_adviser(root: Path, settings: Settings, around: Surroundings) -> AsyncGenerator[Adviser | None]:
+async def open_adviser(root: Path, settings: Settings, around: WorkspaceContext) -> AsyncGenerator[Adviser | None]:
     model = settings.pick("model")
     try:
         yield Scripted(model) if model else None

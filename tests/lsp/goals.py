@@ -16,8 +16,7 @@ from donewhen.engine.api import RunView
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.source import ParsedGoalFile
 from donewhen.lsp.goal_view import GoalView
-from donewhen.lsp.places import Place
-from donewhen.lsp.positions import Encoding, split_lines
+from donewhen.lsp.positions import Encoding, Place, split_lines
 from donewhen.ports import Live
 
 ROOT = Path("/w") if Path("/").exists() else Path("C:/w")

@@ -10,19 +10,17 @@ import pytest
 from lsprotocol import types
 
 from donewhen.core.evidence import CheckResult, Evidence, Outcome, Problem
-from donewhen.core.guarding import Guard
-from donewhen.core.proof_files import ProofFiles
-from donewhen.core.resting import resting
+from donewhen.core.proof_files import ProofFiles, proof_basis
+from donewhen.core.state import Guard
 from donewhen.core.work import Interrupt
 from donewhen.lsp.actions import REASON, finding_actions, goal_actions, run_actions, suggestion_actions
 from donewhen.lsp.goal_view import GoalView
-from donewhen.lsp.hints import goal_hints
 from donewhen.lsp.hover import goal_hover, requirement_text
 from donewhen.lsp.interrupts import choices, text
-from donewhen.lsp.lenses import goal_lenses
+from donewhen.lsp.lenses import goal_hints, goal_lenses
 from donewhen.lsp.links import goal_links, matching
-from donewhen.lsp.markup import PLAIN
 from donewhen.lsp.progress import message, percentage
+from donewhen.lsp.proof_basis import PLAIN
 from donewhen.lsp.symbols import goal_symbols
 
 from .goals import GOAL, evidence, live, parsed, run_view, stands
@@ -134,7 +132,7 @@ def test_hover_says_what_a_proof_is_worth() -> None:
 
 def test_hover_says_what_the_proof_rests_on() -> None:
     paths = ["GOAL.md", "src/a.py", *(f"tests/test_{name}.py" for name in "abcde"), "pyproject.toml", "Makefile"]
-    hover = goal_hover(live(None), 5, resting=resting(ProofFiles(goal_path="GOAL.md"), paths, ()))
+    hover = goal_hover(live(None), 5, resting=proof_basis(ProofFiles(goal_path="GOAL.md"), paths, ()))
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
     tests = "`tests/test_a.py`, `tests/test_b.py`, `tests/test_c.py` and 2 more"

@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 
 from donewhen.core.evidence import Problem
-from donewhen.core.integrity_facts import ChangedProof
+from donewhen.core.integrity import ChangedProof
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
-from donewhen.lsp.marks import Collected, Mark, Memory, Surroundings, code_paths, collect
+from donewhen.lsp.goal_diagnostics import Collected, DiagnosticContext, GoalDiagnostic, Memory, code_paths, collect
 
 from .goals import GOAL, evidence, finding, parsed, run_view, stands
 
 Row = tuple[str, int, str, str]
 
 
-def rows(marks: Sequence[Mark]) -> list[Row]:
+def rows(marks: Sequence[GoalDiagnostic]) -> list[Row]:
     return [(mark.path, mark.start[0], mark.severity, mark.code) for mark in marks]
 
 
 def look(view: RunView | None, memory: Memory | None = None, text: str = GOAL, **around: Any) -> Collected:
-    return collect("GOAL.md", parsed(text), view, memory or {}, Surroundings(**around))
+    return collect("GOAL.md", parsed(text), view, memory or {}, DiagnosticContext(**around))
 
 
 def check(view: RunView | None, expected: list[Row], text: str = GOAL) -> None:

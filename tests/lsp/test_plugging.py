@@ -16,11 +16,11 @@ from lsprotocol import types
 
 from donewhen.core.plugging import Halted
 from donewhen.core.work import Interrupt
+from donewhen.lsp.goal_diagnostics import DiagnosticContext, collect
 from donewhen.lsp.host import Host
 from donewhen.lsp.hover import goal_hover
 from donewhen.lsp.interrupts import choices, text
 from donewhen.lsp.lenses import goal_lenses
-from donewhen.lsp.marks import Surroundings, collect
 from donewhen.lsp.server import Connect, serve_streams
 from tests.cli.plugged import plugged_services
 
@@ -40,7 +40,9 @@ def test_a_halted_run_offers_to_go_on_and_keeps_its_marks() -> None:
     view = run_view({"R1": stands("R1", "unmet", ["E1"])}, halt=HALT, reason=HALT.reason)
     titles = [lens.command.title for lens in goal_lenses(live(view)) if lens.command and lens.range.start.line == 0]
     assert titles == ["Resume", "Check now", "Stop"]
-    assert [mark.code for mark in collect("GOAL.md", parsed(), view, {}, Surroundings()).marks if mark.info] == ["R1"]
+    assert [mark.code for mark in collect("GOAL.md", parsed(), view, {}, DiagnosticContext()).marks if mark.info] == [
+        "R1"
+    ]
 
 
 @pytest.mark.parametrize("resumable", [True, False])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from donewhen.lsp.pulse import Pulse
+from donewhen.lsp.publisher import Throttle
 
 
 async def test_the_first_poke_acts_at_once_and_many_act_once_more() -> None:
@@ -14,11 +14,11 @@ async def test_the_first_poke_acts_at_once_and_many_act_once_more() -> None:
     async def act() -> None:
         acted.append(time.monotonic())
 
-    pulse = Pulse(0.05, act)
+    pulse = Throttle(0.05, act)
     for _ in range(50):
-        pulse.poke()
+        pulse.trigger()
         await asyncio.sleep(0)
-    await pulse.settle()
+    await pulse.flush()
     assert len(acted) == 2
     assert acted[1] - acted[0] >= 0.05
 
@@ -31,11 +31,11 @@ async def test_the_last_state_is_never_dropped() -> None:
         await asyncio.sleep(0.001)
         seen.append(shown)
 
-    pulse = Pulse(0.002, act)
+    pulse = Throttle(0.002, act)
     for state in range(1, 40):  # noqa: B007 - read by act()
-        pulse.poke()
+        pulse.trigger()
         await asyncio.sleep(0.001)
-    await pulse.settle()
+    await pulse.flush()
     assert seen[-1] == 39
     assert len(seen) < 39
 
@@ -48,11 +48,11 @@ async def test_a_failure_is_logged_and_does_not_end_it() -> None:
         if len(seen) == 1:
             raise ValueError("one of ours")
 
-    pulse = Pulse(0.0, act)
-    pulse.poke()
-    await pulse.settle()
-    pulse.poke()
-    await pulse.settle()
+    pulse = Throttle(0.0, act)
+    pulse.trigger()
+    await pulse.flush()
+    pulse.trigger()
+    await pulse.flush()
     assert seen == [0, 1]
 
 
@@ -62,9 +62,9 @@ async def test_a_stopped_pulse_is_still() -> None:
     async def act() -> None:
         seen.append(1)
 
-    pulse = Pulse(0.01, act)
-    pulse.poke()
-    pulse.poke()
+    pulse = Throttle(0.01, act)
+    pulse.trigger()
+    pulse.trigger()
     pulse.stop()
-    await pulse.settle()
+    await pulse.flush()
     assert seen == []

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from donewhen.lsp.documents import OpenDocuments
-from donewhen.lsp.texts import Texts
-from donewhen.lsp.unsaved import MAX_BYTES, Unsaved
+from donewhen.lsp.documents import OpenDocuments, Texts
+from donewhen.lsp.editor_state import MAX_BYTES, Unsaved
 
 
 class Client:

@@ -14,7 +14,7 @@ from donewhen.core.calls import Message
 from donewhen.models.hosted import HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.ports import ModelFacts, ModelRequest, ToolSpec
-from donewhen.workspace.companions import SystemCompanions
+from donewhen.workspace.processes.companions import SystemCompanions
 from tests.scripted_models import Reply, ScriptedModels
 
 ASKED = Message("user", "What is still missing?")

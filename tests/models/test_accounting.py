@@ -6,8 +6,7 @@ import pytest
 
 from donewhen.core.calls import Message
 from donewhen.core.work import Usage
-from donewhen.models.accounting import LEAST_REPLY, within
-from donewhen.models.pricing import Estimator
+from donewhen.models.pricing import LEAST_REPLY, Estimator, within
 from donewhen.ports import Left, ModelFacts, ModelReply, ModelRequest, Price
 
 REQUEST = ModelRequest((Message("user", "x" * 3_000),))

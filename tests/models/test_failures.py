@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from donewhen.core.errors import ModelFailed
-from donewhen.models.abilities import Abilities
 from donewhen.models.failures import LONGEST_WAIT, meaning, wait_before
-from donewhen.models.hosted import HostedModel
+from donewhen.models.hosted import Abilities, HostedModel
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Failure
 from tests.models.conftest import LOOK, NAME, Pauses, model, request, scripted

@@ -19,7 +19,7 @@ from donewhen.core.errors import ModelFailed
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Call
 from donewhen.ports import Companion
-from donewhen.workspace.companions import SystemCompanion, SystemCompanions
+from donewhen.workspace.processes.companions import SystemCompanion, SystemCompanions
 from tests.models.conftest import model, request, scripted, until
 from tests.scripted_models import hangs, says
 

@@ -10,9 +10,8 @@ import pytest
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed
 from donewhen.core.work import Usage
-from donewhen.models.abilities import Abilities
 from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
-from donewhen.models.hosted import HostedModel
+from donewhen.models.hosted import Abilities, HostedModel
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure
 from donewhen.ports import ModelFacts, ModelRequest, Price
 from tests.models.conftest import LOOK, request

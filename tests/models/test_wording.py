@@ -9,9 +9,9 @@ import pytest
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.models.failures import is_about_tools
+from donewhen.models.hosted import as_calls, in_words
 from donewhen.models.hosting import ModelHost
 from donewhen.models.protocol import Failure
-from donewhen.models.wording import as_calls, in_words
 from tests.models.conftest import LOOK, model, request
 from tests.scripted_models import ModelCall, Reply, ScriptedModels, fails, says
 

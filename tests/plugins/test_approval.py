@@ -20,7 +20,7 @@ from donewhen.core.work import Answer, Interrupt
 from donewhen.plugins import ToolDoer, hookimpl
 from donewhen.plugins.approval import ApprovalGate
 from donewhen.store.allowances import Allowances
-from donewhen.workers.agent_facts import Facts
+from donewhen.workers.agent.compaction import Facts
 from donewhen.workspace.repository import run_git
 from tests.plugins.hosts import Hands, MemoryHost, opened, use_of
 

@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from donewhen.ports import ProcessResult
-from donewhen.workspace.processes import SystemProcesses
-from donewhen.workspace.processes_leftovers import find_marked
+from donewhen.workspace.processes.leftovers import find_marked
+from donewhen.workspace.processes.running import SystemProcesses
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the commands are written for a POSIX shell")
 

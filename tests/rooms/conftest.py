@@ -16,7 +16,7 @@ from donewhen.core.goal import Check
 from donewhen.evidence.runner import CommandChecker
 from donewhen.ports import Checker, Laid, Processes, Room, Rooms
 from donewhen.workspace.folder import FolderWorkspace
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.copying import CopiedRooms
 from donewhen.workspace.rooms.mounting import Mounts, mounters
 from donewhen.workspace.rooms.overlay import OverlayRooms

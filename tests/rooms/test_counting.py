@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.workspace.rooms import confining
-from donewhen.workspace.rooms.counting import counted
+from donewhen.workspace.rooms.limits import counted
 
 
 def confined(group: Path | str, *command: str) -> subprocess.CompletedProcess[str]:

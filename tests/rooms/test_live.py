@@ -15,11 +15,11 @@ import pytest
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Grants, LiveRoom, LiveRooms, ProcessResult, RoomLimits
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
+from donewhen.workspace.rooms.limits import RoomWatch
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, Mounts, mounters
 from donewhen.workspace.rooms.plain import PlainRooms
-from donewhen.workspace.rooms.watching import RoomWatch
 from tests.rooms.conftest import variables_of
 from tests.rooms.test_port import running
 

@@ -13,7 +13,7 @@ import pytest
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Laid
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms, memory_folder
 from donewhen.workspace.rooms.mounting import Bubblewrap, Mounter, mounters
 from tests.rooms.conftest import Site

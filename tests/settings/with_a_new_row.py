@@ -51,12 +51,12 @@ def places(folder: Path) -> dict[str, Any]:
     from donewhen.config import load_settings
     from donewhen.goalfile.complete import completions
     from donewhen.goalfile.front_matter import read_front_matter, read_settings
-    from donewhen.goalfile.layout import Layout
+    from donewhen.goalfile.markdown import Layout
     from donewhen.lsp.arguments import RunResume, RunStart
     from donewhen.lsp.goal_view import GoalView
     from donewhen.lsp.hover import goal_hover
     from donewhen.lsp.opening import editor_settings
-    from donewhen.lsp.places import Place
+    from donewhen.lsp.positions import Place
 
     nothing, user, project = folder / "none.toml", folder / "user.toml", folder / "pyproject.toml"
 

@@ -26,7 +26,7 @@ from donewhen.core.evidence import (
     Trial,
 )
 from donewhen.core.goal import Check, Goal, Limits, Requirement
-from donewhen.core.integrity_facts import (
+from donewhen.core.integrity import (
     AddressingFact,
     FileFact,
     IntegrityFacts,

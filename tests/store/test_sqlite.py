@@ -19,8 +19,7 @@ from donewhen.core.evidence import ObservedCommand
 from donewhen.ports import RunSummary
 from donewhen.store import tables
 from donewhen.store.codec import CODEC_VERSION
-from donewhen.store.opening import ledger_error, open_ledger
-from donewhen.store.schema import MIGRATIONS, SCHEMA_VERSION, migrate
+from donewhen.store.opening import MIGRATIONS, SCHEMA_VERSION, ledger_error, migrate, open_ledger
 from donewhen.store.sqlite import SqliteLedger
 
 from .samples import evidence, started

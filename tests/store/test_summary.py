@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from donewhen.core import events as e
-from donewhen.core.fold import fold_all
+from donewhen.core.fold.dispatch import fold_all
 from donewhen.core.work import Answer, Interrupt
 from donewhen.store.summary import RunRecord, updated
 

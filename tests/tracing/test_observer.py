@@ -13,8 +13,8 @@ from donewhen.core import calls as c
 from donewhen.core import events as e
 from donewhen.core.work import TurnResult, Usage, WorkerStep
 from donewhen.tracing import names as n
-from donewhen.tracing.contents import Contents
-from donewhen.tracing.observer import TracingObserver
+from donewhen.tracing.names import Contents
+from donewhen.tracing.spans import TracingObserver
 
 from .recording import AUDIT, JUDGE_CALL, JUDGING, RUN, TOLD, TURN, VERDICT, WORKER_CALL, Traced, masked, seconds
 

@@ -15,9 +15,8 @@ from donewhen.core.plugging import Halted, PluginOff
 from donewhen.core.state import RunState
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RunView
-from donewhen.wire.halt import halt_text, shown_halt
 from donewhen.wire.reports import ReportFormat, render
-from donewhen.wire.snapshot import snapshot
+from donewhen.wire.snapshot import halt_text, shown_halt, snapshot
 from tests.cli.fakes import state_of, view_of
 
 ROOT = Path("/w")

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from donewhen.cli.live_view import standing
+from donewhen.cli.display import standing
 from donewhen.cli.progress import Log
 from donewhen.cli.record_commands import status_lines
-from donewhen.core.evidence import Problem
+from donewhen.core.evidence import Problem, first_problems, reason_text
 from donewhen.core.feedback import feedback_text
 from donewhen.core.proof import unmet_signature
-from donewhen.core.why import first_problems, told
 from donewhen.wire.reports.junit import render as junit
 from donewhen.wire.reports.markdown import render as markdown
 from donewhen.wire.snapshot import snapshot
@@ -27,7 +26,7 @@ PROBLEMS = tuple(Problem(f"app{n}.py", n, f"`m{n}` is unused (F401)", source="ru
 
 
 def story(problems: tuple[Problem, ...] = PROBLEMS, text: str = "exit code 1") -> Story:
-    result = failing(COMMAND, told(text, *first_problems((), problems), "install it"))
+    result = failing(COMMAND, reason_text(text, *first_problems((), problems), "install it"))
     return Story(goal(requirement(1, "it is clean", COMMAND, sole=True))).audit(replace(result, problems=problems))
 
 

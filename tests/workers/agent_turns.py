@@ -16,9 +16,9 @@ from donewhen.core.evidence import ObservedCommand
 from donewhen.core.plugging import ToolOutcome, ToolUse
 from donewhen.core.work import Answer, Interrupt, TurnResult, Usage, WorkerStep
 from donewhen.ports import ModelReply, PluginTool, ToolDoer, Turn, TurnContext
-from donewhen.workers.agent import AgentWorker
+from donewhen.workers.agent.worker import AgentWorker
 from donewhen.workspace.guarded import GuardedFolder
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRooms
 
 from .agent_models import Script, ScriptedModel

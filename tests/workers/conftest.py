@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 
 from .turns import Context, Folder
 

@@ -6,7 +6,7 @@ import pytest
 
 from donewhen.workers.activity import LiveOutput, activity_line, plain
 from donewhen.workers.command import CommandWorker
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRooms
 
 from .turns import Context, Recorder, ended, environment, python, turn

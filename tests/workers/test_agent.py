@@ -14,12 +14,12 @@ import pytest
 
 from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed, OverBudget, WorkerFailed
-from donewhen.core.hints import hint_in, hint_message
+from donewhen.core.steering import hint_in, hint_message
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import TURN_STATES, Usage
 from donewhen.ports import ModelFacts, ModelReply, ModelRequest
-from donewhen.workers.agent_facts import Facts
-from donewhen.workers.agent_talk import Pace
+from donewhen.workers.agent.compaction import Facts
+from donewhen.workers.agent.window import Pace
 
 from .agent_models import ScriptedModel, call, calls, report, says, use
 from .agent_turns import OPTIONS, Agent, agent_in, numbered

@@ -14,8 +14,7 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.core.errors import ModelFailed, WorkerFailed
 from donewhen.core.work import Answer, Usage
 from donewhen.ports import ModelFacts
-from donewhen.workers.agent_facts import Facts, is_notes
-from donewhen.workers.conversation import MIN_NOTES, compacted, size_of
+from donewhen.workers.agent.compaction import MIN_NOTES, Facts, compacted, is_notes, size_of
 from donewhen.workers.prompt import agent_task, answers_of, item, items
 from tests.tools import examples
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from donewhen.core.calls import Message
 from donewhen.ports import ModelReply
-from donewhen.workers.agent_recall import ANOTHER, recall, seen_in
+from donewhen.workers.agent.seen_files import ANOTHER, restore_seen_files, seen_in
 from donewhen.workers.prompt import agent_task
-from donewhen.workers.tools.tool import Desk
+from donewhen.workers.tools.tool import ToolContext
 from donewhen.workspace.guarded import GuardedFolder
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRoom
 from tests.tools import examples
 
@@ -56,8 +56,8 @@ async def recalled(agent: Agent) -> dict[str, str]:
     given = turn()
     processes = SystemProcesses()
     files = GuardedFolder(agent.context.workspace, processes, environment, "t")
-    desk = Desk(given, agent.context, files, PlainRoom(processes), environment)
-    await recall(desk)
+    desk = ToolContext(given, agent.context, files, PlainRoom(processes), environment)
+    await restore_seen_files(desk)
     return desk.known
 
 
@@ -115,6 +115,6 @@ async def test_a_file_with_secrets_is_known_by_what_was_shown_of_it(tmp_path: Pa
     processes = SystemProcesses()
     files = GuardedFolder(agent.context.workspace, processes, environment, "t")
     mask = lambda text: text.replace("hunter2", "[masked]")  # noqa: E731
-    desk = Desk(given, agent.context, files, processes, environment, mask=mask)
-    await recall(desk)
+    desk = ToolContext(given, agent.context, files, processes, environment, mask=mask)
+    await restore_seen_files(desk)
     assert desk.known == {"a.txt": digest(tmp_path / "a.txt")}

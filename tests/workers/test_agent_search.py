@@ -10,9 +10,8 @@ import pytest
 
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Hit
-from donewhen.workspace.guarded import GuardedFolder
-from donewhen.workspace.processes import SystemProcesses
-from donewhen.workspace.searching import find_ripgrep
+from donewhen.workspace.guarded import GuardedFolder, find_ripgrep
+from donewhen.workspace.processes.running import SystemProcesses
 from tests.tools import needs
 
 from .agent_turns import Files

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.evidence.masking import Masker
+from donewhen.evidence.text import Masker
 
 from .agent_models import report, use
 from .agent_turns import Agent, agent_in

@@ -16,7 +16,7 @@ from donewhen.ports import Worker
 from donewhen.workers.command import CommandWorker
 from donewhen.workers.human import HumanWorker
 from donewhen.workers.scripted import ScriptedWorker
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRooms
 
 from .turns import SECONDS, Context, environment, turn

@@ -11,7 +11,7 @@ from donewhen.core.goal import Goal
 from donewhen.core.work import Claim
 from donewhen.workers.command import MAX_ARGUMENT, CommandWorker, end_line
 from donewhen.workers.prompt import command_prompt
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.plain import PlainRooms
 
 from .turns import GOAL, Context, Recorder, ended, environment, python, turn

@@ -11,7 +11,7 @@ import pytest
 from donewhen.core.goal import Goal
 from donewhen.samples import DemoProject, goal_text, interpreter_name, prepare
 from donewhen.workers.scripted import ScriptedWorker
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 
 from .turns import Context, Folder, environment, requirement, turn
 

@@ -9,9 +9,8 @@ import pytest
 
 from donewhen.core.errors import ChangedMeanwhile, InvalidGoal, WorkerFailed
 from donewhen.core.work import Answer, Claim, TurnResult, Usage
-from donewhen.workers.files import RecordedFiles
-from donewhen.workers.scripted import ScriptedWorker
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workers.scripted import RecordedFiles, ScriptedWorker
+from donewhen.workspace.processes.running import SystemProcesses
 
 from .turns import Context, Recorder, ended, environment, python, turn
 

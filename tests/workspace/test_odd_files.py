@@ -16,8 +16,7 @@ from donewhen.goalfile.files import WorkspaceGoalFiles
 from donewhen.regular import read_bytes, read_start, read_text
 from donewhen.store.sqlite import SqliteLedger
 from donewhen.workers.script import load_script
-from donewhen.workspace.reading import nested_entry
-from donewhen.workspace.scanning import read_rules
+from donewhen.workspace.scanning import nested_entry, read_rules
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are none of them")
 

@@ -10,7 +10,7 @@ from threading import Barrier
 
 import pytest
 
-from donewhen.workspace.packs import Packs
+from donewhen.workspace.objects import Packs
 
 THREADS = 4
 ROUNDS = 300

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from donewhen.workspace.manifest import EXECUTABLE, FILE, LINK, NESTED
-from donewhen.workspace.reading import read_entry
+from donewhen.workspace.scanning import read_entry
 
 
 def test_a_file_has_the_digests_of_sha256_and_of_git(tmp_path: Path) -> None:

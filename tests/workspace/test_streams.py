@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from donewhen.workspace.folder import FolderWorkspace
-from donewhen.workspace.streams import own_streams
+from donewhen.workspace.folder import FolderWorkspace, own_streams
 from tests.workspace.conftest import make_repository, write
 
 

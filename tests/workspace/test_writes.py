@@ -11,7 +11,7 @@ import pytest
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.memory import MemoryWorkspace
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.writes import read_text_keeping, write_guarded
 
 

@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from donewhen.adapters import cubeloop, langgraph, openai_agents, openhands, pydantic_ai, strands
-from donewhen.adapters.agent import KnownAgent, KnownModel
-from donewhen.adapters.answer import Answer
-from donewhen.adapters.shapes import has, message, part, several, text, texts
+from donewhen.adapters.agent import Answer, KnownAgent, KnownModel, has, message, part, several, text, texts
 
 AGENTS: tuple[type[KnownAgent], ...] = (
     strands.StrandsAgent,

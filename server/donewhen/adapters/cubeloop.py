@@ -7,9 +7,19 @@ from functools import reduce
 from operator import add
 from typing import Any, cast
 
-from donewhen.adapters.agent import KnownAgent, KnownModel, known_model
-from donewhen.adapters.answer import Answer
-from donewhen.adapters.shapes import count, has, message, part, several, text, texts
+from donewhen.adapters.agent import (
+    Answer,
+    KnownAgent,
+    KnownModel,
+    count,
+    has,
+    known_model,
+    message,
+    part,
+    several,
+    text,
+    texts,
+)
 from donewhen.core.work import Usage
 
 

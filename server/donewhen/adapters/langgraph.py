@@ -8,9 +8,7 @@ from functools import reduce
 from operator import add
 from typing import Any, cast
 
-from donewhen.adapters.agent import KnownAgent
-from donewhen.adapters.answer import Answer
-from donewhen.adapters.shapes import count, has, message, part, several, text, texts
+from donewhen.adapters.agent import Answer, KnownAgent, count, has, message, part, several, text, texts
 from donewhen.core.work import Usage
 
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "function": "tool"}

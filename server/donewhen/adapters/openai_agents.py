@@ -6,9 +6,21 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from donewhen.adapters.agent import KnownAgent, KnownModel, key_of, known_model
-from donewhen.adapters.answer import Answer
-from donewhen.adapters.shapes import as_json, called, count, has, message, part, text, texts
+from donewhen.adapters.agent import (
+    Answer,
+    KnownAgent,
+    KnownModel,
+    as_json,
+    called,
+    count,
+    has,
+    key_of,
+    known_model,
+    message,
+    part,
+    text,
+    texts,
+)
 from donewhen.core.work import Usage
 
 

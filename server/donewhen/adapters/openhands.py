@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from donewhen.adapters.agent import KnownAgent, KnownModel, key_of
-from donewhen.adapters.answer import Answer
-from donewhen.adapters.shapes import called, count, has, message, part, several, text, texts
+from donewhen.adapters.agent import (
+    Answer,
+    KnownAgent,
+    KnownModel,
+    called,
+    count,
+    has,
+    key_of,
+    message,
+    part,
+    several,
+    text,
+    texts,
+)
 from donewhen.core.work import Usage
 
 FINISH = "finish"

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from donewhen.adapters.agent import KnownAgent, KnownModel, known_model
-from donewhen.adapters.answer import Answer
-from donewhen.adapters.shapes import as_json, called, count, has, message, part, several, text, texts
+from donewhen.adapters.agent import (
+    Answer,
+    KnownAgent,
+    KnownModel,
+    as_json,
+    called,
+    count,
+    has,
+    known_model,
+    message,
+    part,
+    several,
+    text,
+    texts,
+)
 from donewhen.core.work import Usage
 
 _PROVIDERS = {

@@ -6,9 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from donewhen.adapters.agent import KnownAgent, KnownModel, known_model
-from donewhen.adapters.answer import Answer
-from donewhen.adapters.shapes import called, count, has, part, text
+from donewhen.adapters.agent import Answer, KnownAgent, KnownModel, called, count, has, known_model, part, text
 from donewhen.core.work import Usage
 
 _PROVIDERS = {

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from donewhen.app.engine import open_models
-from donewhen.app.settling import INSTALL, Knowledge
-from donewhen.app.surroundings import Surroundings, plugins_there
+from donewhen.app.resolver import INSTALL, KnownFacts
+from donewhen.app.workspace_context import WorkspaceContext, plugins_there
 from donewhen.config import Settings
 from donewhen.core.errors import GoalFileError, UsageError
 from donewhen.core.work import Usage
-from donewhen.evidence.masking import Masking
+from donewhen.evidence.text import Masking
+from donewhen.goalfile.files import walk_files
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.preflight import GoalHint
-from donewhen.goalfile.walk import walk_files
-from donewhen.judges.account import Account
+from donewhen.judges.alone import Account
 from donewhen.judges.preflight import hints, propose_requirements
 from donewhen.ports import Model
 
@@ -57,7 +57,7 @@ class ModelAdviser:
 
 @asynccontextmanager
 async def adviser(
-    root: Path, settings: Settings, around: Surroundings | None = None, known: Knowledge | None = None
+    root: Path, settings: Settings, around: WorkspaceContext | None = None, known: KnownFacts | None = None
 ) -> AsyncGenerator[ModelAdviser | None]:
     """The judge's model, else the agent's, else None: nobody is asked who wasn't configured. Raises UsageError if
     models aren't installed."""
@@ -65,10 +65,10 @@ async def adviser(
     if name is None:
         yield None
         return
-    if not (known or Knowledge()).installed():
+    if not (known or KnownFacts()).installed():
         raise UsageError(f"{name} needs the models extra: {INSTALL}")
     judged = settings.pick("judge_model") is not None
-    around = around or Surroundings()
+    around = around or WorkspaceContext()
     mask = Masking(around.environment, around.secrets).mask
     models = open_models(settings, around, root, mask)
     role, base = ("judge", "judge_api_base") if judged else ("worker", "api_base")

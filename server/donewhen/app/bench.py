@@ -14,24 +14,24 @@ from pathlib import Path
 
 from donewhen.app.engine import engine_setup, open_models
 from donewhen.app.models import FolderModels
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
 from donewhen.core.events import RunOptions
 from donewhen.core.goal import Goal
 from donewhen.engine.api import StartOptions
 from donewhen.engine.runs import Supervisor
 from donewhen.engine.setup import EngineSetup, Start
-from donewhen.goalbench.playing import Laboratory
+from donewhen.goalbench.playing import BenchEnvironment
 from donewhen.ports import Judge
 from donewhen.store.folders import state_folder, workspace_folder
 from donewhen.store.memory import MemoryLedger
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 
 
 @asynccontextmanager
-async def laboratory(
+async def bench_environment(
     settings: Settings | None = None, environ: Mapping[str, str] | None = None
-) -> AsyncGenerator[Laboratory]:
+) -> AsyncGenerator[BenchEnvironment]:
     """Cases are played with this interpreter, and without what is set for the person's own projects.
 
     Where `settings` name a judge's model, that one judges every case; else the judges that are handed in.
@@ -42,11 +42,11 @@ async def laboratory(
         return _environment(os.environ if environ is None else environ)
 
     settings = settings or Settings()
-    around = Surroundings(environment=environment, watch=False)
+    around = WorkspaceContext(environment=environment, watch=False)
     models = open_models(settings, around, folder) if settings.given.judge_model else None
     bench = _Bench(folder / "bytecode", settings, around, models)
     try:
-        yield Laboratory(bench.open_runs, SystemProcesses(), environment)
+        yield BenchEnvironment(bench.open_runs, SystemProcesses(), environment)
     finally:
         if models is not None:
             await models.close()
@@ -69,7 +69,7 @@ class _Bench:
 
     bytecode: Path
     settings: Settings
-    around: Surroundings
+    around: WorkspaceContext
     models: FolderModels | None
 
     async def open_runs(self, root: Path, state: Path, judge: Judge | None) -> Supervisor:

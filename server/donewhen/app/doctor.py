@@ -17,13 +17,13 @@ import watchfiles
 
 from donewhen.app.keys import key_variables
 from donewhen.app.plugins import GATE, approval_gate
-from donewhen.app.surroundings import plugins_there
+from donewhen.app.workspace_context import plugins_there
 from donewhen.config import Settings, user_settings_file
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
 from donewhen.core.goal import Check
-from donewhen.core.panel import panel
+from donewhen.core.verdict import panel
 from donewhen.evidence.known_runners import read_line
 from donewhen.evidence.runner import CommandChecker
 from donewhen.goalfile.files import WorkspaceGoalFiles, find_goals
@@ -34,10 +34,10 @@ from donewhen.plugins.opening import installed_plugins
 from donewhen.plugins.registering import Named, registered
 from donewhen.ports import Checker, ModelFacts, Price, Processes
 from donewhen.store.folders import state_folder
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.live import MountedLiveRooms
-from donewhen.workspace.rooms.owners import others_files
+from donewhen.workspace.rooms.overlay import others_files
 
 SHELL_WORDS = frozenset((*":.[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "test", "true"))
 OLDEST = (1, 100)

@@ -17,13 +17,13 @@ from donewhen.core.errors import LedgerUnavailable
 from donewhen.core.evidence import CheckResult, Outcome
 from donewhen.core.goal import Check
 from donewhen.core.survey import FoundCheck, Standing, Survey
-from donewhen.evidence.installed import how_to_get
+from donewhen.evidence.causes import how_to_get
+from donewhen.evidence.environment import CheckEnvironment
 from donewhen.evidence.runner import CommandChecker
-from donewhen.evidence.surroundings import Surroundings
 from donewhen.goalfile.detect import DetectedCheck, detect, slots
 from donewhen.ports import Processes
 from donewhen.store.folders import private_folder, state_folder
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 
 _ALL = 2.5
 """All checks together are given so many times as much as one; what is left then is drafted untried."""
@@ -96,7 +96,7 @@ class _Look:
         self._checker = CommandChecker(
             processes, place.root, scratch, place.environment, interpreter=place.interpreter, bytecode=place.bytecode
         )
-        self._around = Surroundings(place.root, scratch, place.environment, place.interpreter, place.bytecode)
+        self._around = CheckEnvironment(place.root, scratch, place.environment, place.interpreter, place.bytecode)
         self._variables = self._checker.variables()
         self._token = f"draft-{secrets.token_hex(8)}"
         self._unknown: frozenset[str] = frozenset()

@@ -12,25 +12,23 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from donewhen.app.resolver import KnownFacts, Plugged, facts_in, relocated, resolve
 from donewhen.app.rooms import ContainedWork, hidden_folders
-from donewhen.app.settling import Knowledge, Plugged, facts_in, relocated, settle
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
-from donewhen.core.agents import variables_of
 from donewhen.core.errors import DoneWhenError, LedgerUnavailable, UsageError
 from donewhen.core.events import RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
 from donewhen.core.work import RunWarning
-from donewhen.core.workers import WORKERS, unavailable
+from donewhen.core.workers import WORKERS, unavailable, variables_of
 from donewhen.engine.api import StartOptions
-from donewhen.engine.clock import SystemClock
 from donewhen.engine.runs import Supervisor
-from donewhen.engine.setup import EngineSetup, Start
+from donewhen.engine.setup import EngineSetup, Start, SystemClock
 from donewhen.evidence.editor import EditorDiagnostics
-from donewhen.evidence.masking import Masking
-from donewhen.evidence.probes import WorkspaceProbes
+from donewhen.evidence.probes.reading import WorkspaceProbes
 from donewhen.evidence.runner import CommandChecker
+from donewhen.evidence.text import Masking
 from donewhen.goalfile.files import WorkspaceGoalFiles
 from donewhen.ports import Checker, Judge, Ledger, Processes, Rooms, Worker
 from donewhen.store.faults import fault_from_environment
@@ -49,7 +47,7 @@ from donewhen.workspace.folder import FolderWorkspace
 from donewhen.workspace.guarded import GuardedFolder
 from donewhen.workspace.locks import FileRunLock
 from donewhen.workspace.people import SystemPeople
-from donewhen.workspace.processes import SystemProcesses
+from donewhen.workspace.processes.running import SystemProcesses
 from donewhen.workspace.rooms.choosing import BestRooms
 from donewhen.workspace.rooms.mounting import Mounts
 from donewhen.workspace.runtime import runtime_folder
@@ -68,7 +66,7 @@ async def open_engine(
     root: Path,
     state_dir: Path | None,
     settings: Settings | Callable[[], Settings],
-    around: Surroundings | None = None,
+    around: WorkspaceContext | None = None,
 ) -> Supervisor:
     """The runs of one workspace folder. Raises LedgerUnavailable and LedgerTooNew.
 
@@ -76,7 +74,7 @@ async def open_engine(
     can't be written, what is on record there can still be read.
     """
     root = root.resolve()  # noqa: ASYNC240  # once, before anything runs
-    around, unwritable = around or Surroundings(), None
+    around, unwritable = around or WorkspaceContext(), None
     try:
         everything = state_folder(state_dir)
         folder = workspace_folder(everything, root)
@@ -103,7 +101,7 @@ def engine_setup(
     bytecode: Path,
     ledger: Ledger,
     settings: Settings | Callable[[], Settings],
-    around: Surroundings,
+    around: WorkspaceContext,
     models: FolderModels | None = None,
 ) -> EngineSetup:
     """The parts of the engine; `folder` is the workspace's own inside the state folder, `models` stands in for those
@@ -190,7 +188,7 @@ def _rooms(
     folder: Path,
     processes: Processes,
     checker: CommandChecker,
-    around: Surroundings,
+    around: WorkspaceContext,
     bytecode: Path,
     runtime: Path,
     *,
@@ -217,7 +215,7 @@ def _rooms(
 
 def open_models(
     settings: Settings | Callable[[], Settings],
-    around: Surroundings,
+    around: WorkspaceContext,
     folder: Path,
     mask: Callable[[str], str] | None = None,
 ) -> FolderModels:
@@ -231,21 +229,21 @@ def open_models(
 def _settling(
     checker: CommandChecker,
     settings: Callable[[], Settings],
-    around: Surroundings,
+    around: WorkspaceContext,
     models: Callable[[], FolderModels],
     plugins: Callable[[], FolderPlugins],
     mask: Callable[[str], str],
     contained: ContainedWork,
 ) -> Callable[[Goal, StartOptions], Start]:
     """`settle` with what the editor has selected and set by then."""
-    known = Knowledge(facts=facts_in(around.environment), environment=around.environment, hindrance=contained.why)
+    known = KnownFacts(facts=facts_in(around.environment), environment=around.environment, hindrance=contained.why)
 
     def settled(goal: Goal, options: StartOptions) -> Start:
         checker.select_interpreter(around.interpreter())
         current = settings()
         judged = options.judge_model or goal.judge_model or current.pick("judge_model")
         plugged, warnings = _plugged(plugins(), needless=options.audit and judged is None)
-        start = settle(goal, options, current, known, plugged)
+        start = resolve(goal, options, current, known, plugged)
         if start.options.judging is not None and any(not one.sole_check for one in start.goal.requirements):
             models().warm()
         frozen = replace(start.options, summary=mask(start.options.summary))

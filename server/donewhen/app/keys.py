@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from donewhen.config import Choices
 from donewhen.core.calls import CallRole
 from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
-from donewhen.core.panel import panel
+from donewhen.core.verdict import panel
 from donewhen.models.catalogue import at_its_provider, provider_of
 from donewhen.models.keys import OPTIONAL_KEYS, OWN_KEY, key_names
 

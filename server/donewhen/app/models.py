@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from donewhen.app.keys import key_for
-from donewhen.app.settling import relocated
+from donewhen.app.resolver import relocated
 from donewhen.config import Settings
 from donewhen.core.calls import CallRole
 from donewhen.core.errors import UsageError
@@ -20,7 +20,7 @@ from donewhen.models.hosting import ModelHost
 from donewhen.models.keys import find_base
 from donewhen.ports import Judge, Price
 from donewhen.store.verdicts import FileVerdicts
-from donewhen.workspace.companions import SystemCompanions
+from donewhen.workspace.processes.companions import SystemCompanions
 
 
 class FolderModels:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from donewhen.app.surroundings import any_plugins
+from donewhen.app.workspace_context import any_plugins
 from donewhen.callables.judges import judge_of
 from donewhen.callables.workers import worker_of
 from donewhen.config import Settings

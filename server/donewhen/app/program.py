@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from donewhen.app.settling import Knowledge, judge_identity, refuse_unknown_price
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.resolver import KnownFacts, judge_identity, refuse_unknown_price
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.callables.judges import HearingJudge
 from donewhen.callables.validators import NOTHING, ResponseChecker, Validator
 from donewhen.callables.workers import PromptTemplate
@@ -21,14 +21,13 @@ from donewhen.core.errors import AlreadyRunning, GoalFileError, UsageError
 from donewhen.core.events import AgentOptions, Approve, JudgeOptions, RunOptions
 from donewhen.core.evidence import CheckResult, EditorReport, ObservedCommand, Outcome
 from donewhen.core.goal import Check, Goal, Requirement
-from donewhen.core.independence import same_model
 from donewhen.core.integrity import AddressingFact, IntegrityFacts
 from donewhen.core.summary import unkept_budgets, unlimited_warnings
+from donewhen.core.verdict import same_model
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
-from donewhen.engine.clock import SystemClock
-from donewhen.engine.setup import EngineSetup, Start
-from donewhen.evidence.masking import Masking
+from donewhen.engine.setup import EngineSetup, Start, SystemClock
+from donewhen.evidence.text import Masking
 from donewhen.judges.alone import judge_goal
 from donewhen.ports import Checker, Judge, Ledger, Owner, Plugins, Worker, Workspace
 from donewhen.store.faults import fault_from_environment
@@ -100,7 +99,7 @@ class RunParts:
             trials=self.workspace is not None,
         )
         if self.goal.limits.budget is not None and (agent is not None or judging is not None):
-            known = Knowledge()
+            known = KnownFacts()
             if known.installed():
                 refuse_unknown_price(self.goal.limits.budget, options, user_settings(self.state_dir), known)
         warnings = (
@@ -163,7 +162,7 @@ async def _in_folder(parts: RunParts, root: Path) -> Assembled:
     if not root.is_dir():  # noqa: ASYNC240  # once, before anything runs
         raise UsageError(f"workspace must be a folder: {root} is not one")
     settings = user_settings(parts.state_dir)
-    around = Surroundings(environment=environment, secrets=parts.secrets, where="program")
+    around = WorkspaceContext(environment=environment, secrets=parts.secrets, where="program")
     everything = state_folder(settings.state_dir)
     folder = workspace_folder(everything, root)
     ledger = await _ledger(parts, folder)

@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from donewhen.config import Settings, user_settings_file
-from donewhen.core.agents import agents_in
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.events import RunOptions
+from donewhen.core.workers import agents_in
 from donewhen.ports import Grants, LiveRooms, Processes, ProcessResult, RoomLimits
-from donewhen.workspace.rooms.each import EachInARoom
 from donewhen.workspace.rooms.live import MountedLiveRooms
 from donewhen.workspace.rooms.mounting import Mounts
-from donewhen.workspace.rooms.plain import PlainRooms
+from donewhen.workspace.rooms.plain import EachInARoom, PlainRooms
 
 
 def hidden_folders(folder: Path, runtime: Path) -> tuple[Path, ...]:

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 
 if TYPE_CHECKING:
     from donewhen.app.doctor import DoctorFacts
@@ -64,7 +64,7 @@ class Look:
 
 
 async def open_runs(
-    root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: Surroundings
+    root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: WorkspaceContext
 ) -> Runs:
     """See `app.engine.open_engine`."""
     await _loaded("engine")
@@ -74,7 +74,7 @@ async def open_runs(
 
 
 @asynccontextmanager
-async def open_adviser(root: Path, settings: Settings, around: Surroundings) -> AsyncGenerator[Adviser | None]:
+async def open_adviser(root: Path, settings: Settings, around: WorkspaceContext) -> AsyncGenerator[Adviser | None]:
     """See `app.advice.adviser`."""
     if settings.adviser is None:
         yield None
@@ -118,10 +118,12 @@ class Services:
     """All folders are absolute. The runs that `open_runs` gives end with their `close`; `settings` may be a function,
     which is asked at each start. `open_adviser` gives None if no model is configured."""
 
-    open_runs: Callable[[Path, Path | None, Settings | Callable[[], Settings], Surroundings], Awaitable[Runs]] = (
+    open_runs: Callable[[Path, Path | None, Settings | Callable[[], Settings], WorkspaceContext], Awaitable[Runs]] = (
         open_runs
     )
-    open_adviser: Callable[[Path, Settings, Surroundings], AbstractAsyncContextManager[Adviser | None]] = open_adviser
+    open_adviser: Callable[[Path, Settings, WorkspaceContext], AbstractAsyncContextManager[Adviser | None]] = (
+        open_adviser
+    )
     survey: Callable[[Look], Coroutine[Any, Any, Survey]] = survey
     doctor_facts: Callable[[Path, Settings], DoctorFacts] = doctor_facts
     has_record: Callable[[Path, Path | None], bool] = has_record

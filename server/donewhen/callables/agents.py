@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from donewhen.adapters import Answer, KnownAgent, answer_of, known_agent, plain_messages
-from donewhen.adapters.shapes import several, texts
-from donewhen.callables.threads import Beside, aside
+from donewhen.adapters.agent import several, texts
+from donewhen.callables.threads import BackgroundCall, run_in_thread
 from donewhen.core.errors import WorkerFailed
 from donewhen.core.plugging import Halt
 from donewhen.core.work import TurnResult, Usage
@@ -48,9 +48,9 @@ class AgentCall:
         """What the package's own call returns."""
         agent = self.agent
         asked = prompt if isinstance(prompt, str) or agent.takes_blocks else texts(prompt)
-        if await Beside(agent.blocks).result():
+        if await BackgroundCall(agent.blocks).result():
             return await self._blocking(lambda: agent.call_blocking(asked, *others, **named))
-        call = Beside(lambda: agent.call(asked, *others, **named))
+        call = BackgroundCall(lambda: agent.call(asked, *others, **named))
         try:
             return await call.result()
         except asyncio.CancelledError:
@@ -59,19 +59,19 @@ class AgentCall:
 
     async def _blocking(self, call: Callable[[], Any]) -> Any:
         try:
-            return await aside(call)
+            return await run_in_thread(call)
         except asyncio.CancelledError:
             await _whole(self._asked_to_end())
             raise
 
     async def _asked_to_end(self) -> None:
         """A stop may wait for the agent's present step: nobody waits for the stop."""
-        ending = asyncio.ensure_future(aside(self.agent.stop))
+        ending = asyncio.ensure_future(run_in_thread(self.agent.stop))
         await asyncio.wait({ending}, timeout=ENDS_CANCELLED)
         told = not ending.done() or ending.result()
         self.left_behind = self._still("was asked to stop, and ends after its current step" if told else CANT)
 
-    async def _stopped(self, call: Beside) -> None:
+    async def _stopped(self, call: BackgroundCall) -> None:
         if self.agent.stop():
             await call.ends(ENDS_BY_ITSELF)
         call.cancel()

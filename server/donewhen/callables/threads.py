@@ -21,7 +21,7 @@ async def called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     the caller is cancelled it is left behind, and what it returns is dropped. `sys.exit` is an error like any other."""
     if is_async(function):
         return await awaited(function(*args, **kwargs))
-    found = await aside(lambda: function(*args, **kwargs))
+    found = await run_in_thread(lambda: function(*args, **kwargs))
     return await awaited(found) if inspect.isawaitable(found) else found
 
 
@@ -119,7 +119,7 @@ class _Running:
 # ------------------------------------------------------------------------------------------ agents' loops
 
 
-class Beside:
+class BackgroundCall:
     """An awaitable of an agent at work, which can be cut off without being waited for.
 
     Below `run_sync` it runs on a loop that lasts as long as the process, since agents keep connections, which belong to
@@ -211,7 +211,7 @@ if hasattr(os, "register_at_fork"):
 # --------------------------------------------------------------------------------- threads that can be given up
 
 
-async def aside(call: Callable[[], T]) -> T:
+async def run_in_thread(call: Callable[[], T]) -> T:
     """What the call returns or raises, in a thread with nothing else to do, with the caller's context variables.
 
     Cancelled, it is given up: the thread runs on by itself, its result is dropped, and it keeps neither the loop nor

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from donewhen.callables.threads import aside, awaited
+from donewhen.callables.threads import awaited, run_in_thread
 from donewhen.core.errors import UsageError
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Requirement
-from donewhen.core.validating import judged
+from donewhen.core.verdict import judged
 from donewhen.core.work import TurnResult
 from donewhen.ports import Checker, Turn, TurnContext, Worker
 
@@ -80,7 +80,7 @@ class ValidatorChecker:
         extras = dict(self.extras) if takes_any_keyword(validator) else dict[str, Any]()
         if inspect.iscoroutinefunction(validator):
             return await awaited(validator(self.response, self.agent, **extras))
-        found = await aside(lambda: validator(self.response, self.agent, **extras))
+        found = await run_in_thread(lambda: validator(self.response, self.agent, **extras))
         return await awaited(found) if inspect.isawaitable(found) else found
 
 

@@ -13,9 +13,8 @@ from donewhen.adapters import answer_of, plain_messages
 from donewhen.callables.agents import AgentCall, agent_call, reported
 from donewhen.callables.prompts import prompt_of, retry_made_by
 from donewhen.callables.threads import Tracked, called, is_async
-from donewhen.core.calls import Message
+from donewhen.core.calls import Message, messages_of
 from donewhen.core.errors import OverBudget, UsageError, WorkerFailed
-from donewhen.core.messages import messages_of
 from donewhen.core.plugging import Halt, plain_data
 from donewhen.core.work import Claim, TurnResult, TurnState
 from donewhen.ports import Turn, TurnContext, Worker

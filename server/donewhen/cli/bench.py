@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from donewhen.app.bench import laboratory as open_laboratory
+from donewhen.app.bench import bench_environment as open_laboratory
 from donewhen.cli.calling import Call
+from donewhen.cli.formatting import duration, money, one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
-from donewhen.cli.wording import duration, money, one_line
 from donewhen.config import Choices, Settings
 from donewhen.core.errors import JudgeOutage
 from donewhen.core.work import Usage
 from donewhen.goalbench.cases import Case, JudgeName, chosen, load_cases
-from donewhen.goalbench.playing import OWN, JudgeOf, Laboratory, Played, play_all
-from donewhen.goalbench.scoring import Row, broken_bars, document, failed, judge_table, rows, table
-from donewhen.goalbench.selecting import missing, with_any_judge
+from donewhen.goalbench.playing import OWN, BenchEnvironment, CaseResult, JudgeOf, run_cases
+from donewhen.goalbench.scoring import (
+    Row,
+    broken_bars,
+    document,
+    failed,
+    judge_table,
+    missing,
+    rows,
+    table,
+    with_any_judge,
+)
 from donewhen.goalbench.verdicts import scripted_judge
 from donewhen.settings.table import BY_NAME, JUDGE
 
@@ -100,35 +109,35 @@ async def _with_scripted_judges(call: Call, cases: Sequence[Case]) -> int:
     return _code(played)
 
 
-async def _rates(call: Call, name: JudgeName, cases: Sequence[Case], laboratory: Laboratory) -> Row:
+async def _rates(call: Call, name: JudgeName, cases: Sequence[Case], laboratory: BenchEnvironment) -> Row:
     played = await _played(call, cases, laboratory, name, lambda case, root: scripted_judge(name, case, root))
     return rows(played)[-1]
 
 
 async def _played(
-    call: Call, cases: Sequence[Case], laboratory: Laboratory, name: str, judge_of: JudgeOf
-) -> tuple[Played, ...]:
+    call: Call, cases: Sequence[Case], laboratory: BenchEnvironment, name: str, judge_of: JudgeOf
+) -> tuple[CaseResult, ...]:
     """Tells each case as it ends. Cases whose checks need what isn't here are left out, and named."""
     absent = {case.id: what for case in cases if (what := missing(case))}
     if absent:
         needed = ", ".join(sorted({one for what in absent.values() for one in what}))
-        call.terminal.say(f"donewhen: left out, since they need {needed}: {', '.join(absent)}")
+        call.terminal.message(f"donewhen: left out, since they need {needed}: {', '.join(absent)}")
     here = [case for case in cases if case.id not in absent]
     ended = 0
 
-    def tell(one: Played) -> None:
+    def tell(one: CaseResult) -> None:
         nonlocal ended
         ended += 1
         judge = f" with {one.judge}" if one.judge != OWN else ""
         said = one.failure or one.status
-        call.terminal.say(
+        call.terminal.message(
             f"[{ended}/{len(here)}] {one.case.id}{judge}: {one_line(said, 120)} ({duration(one.seconds)})"
         )
 
-    return await play_all(here, laboratory, judge_of, name=name, on_played=tell)
+    return await run_cases(here, laboratory, judge_of, name=name, on_played=tell)
 
 
-def _print_table(call: Call, played: Sequence[Played], *, with_judge: bool = False) -> None:
+def _print_table(call: Call, played: Sequence[CaseResult], *, with_judge: bool = False) -> None:
     for line in table(rows(played), with_judge=with_judge):
         call.terminal.result(line)
     known = [one.case for one in played if one.case.known]
@@ -163,5 +172,5 @@ def _cost(usage: Usage) -> str:
     return f"{money(usage.usd)}, {usage.tokens:,} tokens ({usage.cached_tokens:,} cached)"
 
 
-def _code(played: Sequence[Played]) -> int:
+def _code(played: Sequence[CaseResult]) -> int:
     return NOT_COMPLETE if any(map(failed, played)) or broken_bars(played) else COMPLETE

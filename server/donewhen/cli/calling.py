@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from donewhen.app.services import Services
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.terminal import Terminal
 from donewhen.config import Settings, load_settings
 from donewhen.core.errors import InvalidGoal, UsageError
@@ -66,7 +66,7 @@ class Call:
     ) -> AsyncGenerator[Runs]:
         """The runs of the workspace; closing ends what this process still supervises."""
         place = (root or self.root, state_dir or self.state_dir)
-        runs = await self.services.open_runs(*place, self.settings, Surroundings(interpreter=lambda: interpreter))
+        runs = await self.services.open_runs(*place, self.settings, WorkspaceContext(interpreter=lambda: interpreter))
         try:
             yield runs
         finally:
@@ -77,14 +77,14 @@ class Call:
         self.terminal.result(snapshot_text(view, root or self.root))
 
     def say_no_run(self) -> None:
-        self.terminal.say(f"there is no run in {self.root}")
+        self.terminal.message(f"there is no run in {self.root}")
 
     def warn_about_settings(self) -> None:
         """Where no run will show them among its own warnings."""
         if self.arguments.command in ("run", "resume", "check", "demo"):
             return
         for warning in self.settings.warnings:
-            self.terminal.say(f"donewhen: warning: {warning.message}")
+            self.terminal.message(f"donewhen: warning: {warning.message}")
 
 
 def snapshot_text(view: RunView, root: Path) -> str:
@@ -136,7 +136,7 @@ def _server_settings(flags: Mapping[str, str | None], terminal: Terminal, user_f
     try:
         return load_settings(flags, terminal.environ, None, user_file=user_file)
     except InvalidGoal as bad:
-        terminal.say(f"donewhen: warning: {bad}")
+        terminal.message(f"donewhen: warning: {bad}")
         return load_settings(flags, {}, None, user_file=Path(os.devnull))
 
 

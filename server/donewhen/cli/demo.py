@@ -13,12 +13,12 @@ from pathlib import Path
 
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display, JsonDisplay
+from donewhen.cli.formatting import duration, one_line
 from donewhen.cli.progress import closing, finding_line, requirement_line
 from donewhen.cli.pursuing import Pursuit
 from donewhen.cli.terminal import OutputClosed, Terminal
-from donewhen.cli.wording import duration, one_line
 from donewhen.config import Settings
-from donewhen.core.integrity_facts import TRIAL_FINDINGS
+from donewhen.core.integrity import TRIAL_FINDINGS
 from donewhen.core.state import IterationRecord, KnownFinding, Tried
 from donewhen.engine.api import Runs, RunStep, RunView, StartOptions
 from donewhen.samples import DemoProject, prepare
@@ -39,7 +39,7 @@ async def demo(call: Call) -> int:
             shutil.rmtree(folder, ignore_errors=True)
         with suppress(OutputClosed):
             place = f"kept in {folder / 'sample'}" if keep else "removed (--keep keeps it)"
-            (call.terminal.say if call.json else call.terminal.result)(f"The sample was {place}.")
+            (call.terminal.message if call.json else call.terminal.result)(f"The sample was {place}.")
 
 
 def _temporary_folder() -> Path:
@@ -85,7 +85,7 @@ class Narration:
         return
 
     def note(self, text: str) -> None:
-        self._terminal.say(text)
+        self._terminal.message(text)
 
     def show(self, view: RunView) -> None:
         for line in self._lines(view):

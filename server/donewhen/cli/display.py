@@ -3,15 +3,145 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
 from donewhen.cli.calling import Call, snapshot_text
-from donewhen.cli.progress import Log, closing
-from donewhen.cli.steps import StepLines
+from donewhen.cli.formatting import SYMBOLS, duration, one_line, spending
+from donewhen.cli.progress import Log, StepLines, closing, finding_line, met_of_total, reason_told, requirement_of
 from donewhen.cli.terminal import Terminal
+from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunStep, RunView
+
+# The live view of a run on a terminal: its requirements, what it does now, what it cost.
+
+
+STYLES = {
+    "met": "green",
+    "unmet": "red",
+    "unverified": "yellow",
+    "stale": "yellow",
+    "waived": "magenta",
+    "regressed": "red",
+}
+
+
+class LiveDisplay:
+    """Redraws one picture; what it shows last stays on the screen. What the worker did stands above it."""
+
+    follows = True
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._console = Console(file=terminal.stdout, force_terminal=True, highlight=False)
+        self._live: Live | None = None
+        self._view: RunView | None = None
+        self._shown_at = 0.0
+        self._note: str | None = None
+        self._steps = StepLines()
+
+    def show(self, view: RunView) -> None:
+        self._view, self._shown_at = view, time.monotonic()
+        if self._live is None:
+            self._live = Live(
+                get_renderable=self._picture, console=self._console, refresh_per_second=4, redirect_stdout=False,
+                redirect_stderr=False, transient=True,
+            )  # fmt: skip
+            self._live.start(refresh=True)
+        else:
+            self._live.refresh()
+
+    def did(self, steps: Sequence[RunStep]) -> None:
+        for line in self._steps.take(steps):
+            self._console.print(Text(line.text, style=line.style))
+        if self._live is not None:
+            self._live.refresh()
+
+    def hold(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        if self._view is not None:
+            self._console.print(standing(self._view))
+
+    def note(self, text: str) -> None:
+        self._note = text
+        if self._live is not None:
+            self._live.refresh()
+
+    def finish(self, view: RunView) -> None:
+        self._view = view
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        self._console.print(picture(view, seconds=None))
+
+    def _picture(self) -> RenderableType:
+        if self._view is None:
+            return Text("")
+        now = self._steps.now()
+        shown = picture(self._view, time.monotonic() - self._shown_at, self._console.height - len(now))
+        if now:
+            shown = Group(shown, *(Text(line.text, style=line.style) for line in now))
+        return Group(shown, Text(self._note, style="bold")) if self._note else shown
+
+
+def picture(view: RunView, seconds: float | None, height: int | None = None) -> RenderableType:
+    """All of a run as one renderable, so many seconds after the view was taken; None is its end. Where it may not fit
+    into `height` lines, of which the last are cut, what it does now comes first."""
+    questions = [Text(f"{i.id} {i.kind}: {one_line(i.title)}", style="cyan") for i in view.state.interrupts]
+    foot = [*questions, *_footer(view, seconds)]
+    lines = sum(1 + len(reason_told(view, one)) for one in view.views)
+    if height is not None and lines + len(view.state.findings) + len(foot) + 2 > height:
+        return Group(*foot, standing(view))
+    return Group(standing(view), *foot)
+
+
+def standing(view: RunView) -> RenderableType:
+    """Where its requirements stand, and what was found."""
+    state = view.state
+    table = Table.grid(padding=(0, 1))
+    for one in view.views:
+        table.add_row(*_requirement(view, one))
+    findings = [Text(finding_line(f), style="magenta" if f.accepted else "red") for f in state.findings]
+    warnings = [Text(f"warning: {one_line(w.message)}", style="yellow") for w in state.warnings]
+    title = Text(one_line(state.goal.title), style="bold")
+    return Group(title, *warnings, table, *findings)
+
+
+def _requirement(view: RunView, one: RequirementView) -> tuple[Text, Text, Text]:
+    style = STYLES[one.status]
+    told = Text(one_line(requirement_of(view, one).text, 120))
+    if one.status != "met" and one.reason:
+        told.append("\n" + "\n".join(reason_told(view, one)), style="dim")
+    if one.renewing and one.status != "unverified":
+        told.append(" (being proven again)", style="dim")
+    cited = f" [{', '.join(one.evidence_ids)}]" if one.evidence_ids else ""
+    told.append(cited, style="dim")
+    return Text(SYMBOLS[one.status], style=style), Text(f"R{one.number}"), told
+
+
+def _footer(view: RunView, seconds: float | None) -> list[Text]:
+    if seconds is None:
+        style = "bold green" if view.state.status == "complete" else "bold"
+        return [Text(line, style=style if n == 0 else "") for n, line in enumerate(closing(view))]
+    return [Text(" · ".join(_doing(view, seconds)), style="dim")]
+
+
+def _doing(view: RunView, seconds: float) -> list[str]:
+    state = view.state
+    cap = state.limit("max_iterations")
+    parts = [] if state.mode == "audit" else [f"iteration {state.iteration}{f'/{cap}' if cap is not None else ''}"]
+    parts += [state.phase or state.status or "checking"]
+    parts += [one_line(view.live.activity, 60)] if view.live.activity else []
+    parts += [met_of_total(view), duration(view.elapsed + (seconds if state.time_counts else 0.0))]
+    return [*parts, *spending(state.usage)]
 
 
 class Display(Protocol):
@@ -61,7 +191,7 @@ class JsonDisplay:
     def _with_steps(self, text: str) -> str:
         if not self._did:
             return text
-        from donewhen.wire.steps import step_json  # lazy: pydantic costs start-up time
+        from donewhen.wire.plain import step_json  # lazy: pydantic costs start-up time
 
         steps = json.dumps([step_json(step, self._root) for step in self._did], ensure_ascii=False)
         return f'{text.removesuffix("}")},"steps":{steps}}}'
@@ -73,7 +203,7 @@ class JsonDisplay:
         return
 
     def note(self, text: str) -> None:
-        self._terminal.say(text)
+        self._terminal.message(text)
 
     def finish(self, view: RunView) -> None:
         self.show(view)
@@ -102,7 +232,7 @@ class LinesDisplay:
         return
 
     def note(self, text: str) -> None:
-        self._terminal.say(text)
+        self._terminal.message(text)
 
     def finish(self, view: RunView) -> None:
         self.show(view)
@@ -115,7 +245,5 @@ def display_for(call: Call, root: Path | None = None) -> Display:
     if call.json:
         return JsonDisplay(call.terminal, root or call.root)
     if call.terminal.live:
-        from donewhen.cli.live_view import LiveDisplay  # lazy: rich costs start-up time
-
         return LiveDisplay(call.terminal)
     return LinesDisplay(call.terminal)

@@ -15,10 +15,9 @@ from typing import Literal
 
 from donewhen.app.doctor import ConfiguredModel, DoctorFacts, ModelsFacts, PluginFacts
 from donewhen.cli.calling import Call
-from donewhen.cli.wording import plain, shown_path
+from donewhen.cli.formatting import plain, shown_path
 from donewhen.config import price_example, user_settings_file
-from donewhen.core.agents import AGENTS, agents_in, passed_names, variables_of
-from donewhen.core.workers import WORKERS
+from donewhen.core.workers import AGENTS, WORKERS, agents_in, passed_names, variables_of
 from donewhen.version import __version__
 
 INSTALL = "pip install 'donewhen[models]'"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from donewhen.app.services import Look
-from donewhen.app.surroundings import plugins_there
+from donewhen.app.workspace_context import plugins_there
 from donewhen.cli.calling import Call
-from donewhen.cli.wording import count, one_line, shown_path
+from donewhen.cli.formatting import count, one_line, shown_path
 from donewhen.core.errors import GoalFileError, UsageError
 from donewhen.goalfile.draft import draft, draft_path, draft_without_objective
 from donewhen.goalfile.parse import parse
@@ -118,7 +118,7 @@ async def surveyed(call: Call) -> Survey:
     # What tries a draft's checks opens no rooms: where checks are to run in them, none is tried.
     tries = not call.arguments.no_try and not call.settings.contains_checks
     if tries:
-        call.terminal.say("trying the checks found here, for at most a minute each (--no-try skips this) …")
+        call.terminal.message("trying the checks found here, for at most a minute each (--no-try skips this) …")
     return await call.services.survey(Look(call.root, call.settings.state_dir, tries=tries))
 
 
@@ -166,7 +166,7 @@ def say_problems(call: Call, path: str, *, only_errors: bool = False) -> None:
     for problem in problems:
         if problem.severity in said:
             place = f"{shown_path(path)}:{problem.span.start_line + 1}"
-            call.terminal.say(f"{place}: {problem.severity}: {one_line(problem.message, 1000)}")
+            call.terminal.message(f"{place}: {problem.severity}: {one_line(problem.message, 1000)}")
     errors = sum(problem.severity == "error" for problem in problems)
     if errors:
         raise GoalFileError(f"nothing was started: {shown_path(path)} has {count(errors, 'error')}, shown above")
@@ -176,7 +176,7 @@ def say_undecided(call: Call, labels: Sequence[str], path: str) -> None:
     """Requirements that no check decides, where no judge does either: a person is asked about them at the end."""
     if labels:
         it, them = ("it", "it") if len(labels) == 1 else ("each", "them")
-        call.terminal.say(
+        call.terminal.message(
             f"no check decides {', '.join(labels)}, and no judge is configured: write a check below {it} in "
             f"{shown_path(path)} (  - check: `COMMAND`), or you are asked about {them} at the end"
         )

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display, display_for
-from donewhen.cli.explaining import say_what_proof_rests_on
+from donewhen.cli.formatting import one_line, shown_path, taken
 from donewhen.cli.goal_argument import (
     goal_path,
     read_goal,
@@ -23,14 +23,13 @@ from donewhen.cli.goal_argument import (
     write_draft,
 )
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, exit_code
-from donewhen.cli.signals import ending_signals
-from donewhen.cli.terminal import OutputClosed
-from donewhen.cli.wording import one_line, taken
+from donewhen.cli.terminal import OutputClosed, ending_signals
 from donewhen.core.errors import DoneWhenError, UsageError
+from donewhen.core.proof_files import Group, ProofBasis
 from donewhen.engine.api import Runs, RunView
 from donewhen.goalfile.preflight import GoalHint, hints_of
 from donewhen.regular import read_text
-from donewhen.wire.spent import spent_json
+from donewhen.wire.plain import spent_json
 
 if TYPE_CHECKING:
     from donewhen.app.services import Adviser
@@ -74,10 +73,10 @@ async def init(call: Call) -> int:
         call.terminal.result(f"  proposed: {one_line(requirement)}")
     unjudged = call.settings.pick("judge_model") is None
     if not found.commands and unjudged:
-        call.terminal.say("no check was drafted: write the command that shows that it is done, after `check:`")
+        call.terminal.message("no check was drafted: write the command that shows that it is done, after `check:`")
     if unjudged:
         say_undecided(call, _undecided(path), path.name)
-    call.terminal.say("edit it, then: donewhen run")
+    call.terminal.message("edit it, then: donewhen run")
     return 0
 
 
@@ -104,17 +103,17 @@ async def _proposal(call: Call, objective: str, checks: Sequence[str]) -> Propos
     """No requirement where no model is configured, or it can't be asked: the person writes the goal either way."""
     spent: Usage | None = None
     try:
-        async with call.services.open_adviser(call.root, call.settings, Surroundings()) as adviser:
+        async with call.services.open_adviser(call.root, call.settings, WorkspaceContext()) as adviser:
             if adviser is None:
                 return Proposal()
-            call.terminal.say(f"asking {adviser.model} for requirements …")
+            call.terminal.message(f"asking {adviser.model} for requirements …")
             try:
                 found = tuple(await adviser.propose(objective, checks))
             finally:
                 spent = _told_cost(call, adviser)
             return Proposal(adviser.model, found, spent)
     except DoneWhenError as failed:
-        call.terminal.say(f"donewhen: warning: no requirements are proposed: {failed}")
+        call.terminal.message(f"donewhen: warning: no requirements are proposed: {failed}")
         return Proposal(spent=spent)
 
 
@@ -133,7 +132,7 @@ async def preflight(call: Call) -> int:
         label = "goal" if hint.number is None else f"R{hint.number}"
         call.terminal.result(f"{label}: {one_line(hint.message, 500)}")
     if not hints:
-        call.terminal.say("nothing to add: each requirement can be proven as it stands")
+        call.terminal.message("nothing to add: each requirement can be proven as it stands")
     return 0
 
 
@@ -142,15 +141,15 @@ async def _models_hints(call: Call, path: str) -> tuple[Sequence[GoalHint], Usag
     said: Sequence[GoalHint] = ()
     spent: Usage | None = None
     try:
-        async with call.services.open_adviser(call.root, call.settings, Surroundings()) as adviser:
+        async with call.services.open_adviser(call.root, call.settings, WorkspaceContext()) as adviser:
             if adviser is not None:
-                call.terminal.say(f"asking {adviser.model} …")
+                call.terminal.message(f"asking {adviser.model} …")
                 try:
                     said = await adviser.hints(read_text(call.root / path, "utf-8", "replace"))
                 finally:
                     spent = _told_cost(call, adviser)
     except DoneWhenError as failed:
-        call.terminal.say(f"donewhen: warning: the model gave no hints: {failed}")
+        call.terminal.message(f"donewhen: warning: the model gave no hints: {failed}")
     return said, spent
 
 
@@ -158,7 +157,7 @@ def _told_cost(call: Call, adviser: Adviser) -> Usage | None:
     """Says what the calls took, also where they failed."""
     spent = adviser.spent
     if spent is not None:
-        call.terminal.say(f"asked {adviser.model}: {taken(spent)}")
+        call.terminal.message(f"asked {adviser.model}: {taken(spent)}")
     return spent
 
 
@@ -187,7 +186,7 @@ async def check(call: Call) -> int:
     with suppress(OutputClosed):  # the exit code is an answer too
         display.finish(view)
     if not call.json and exit_code(view.state):
-        call.terminal.say(f"receipt: donewhen report {view.state.run_id}")
+        call.terminal.message(f"receipt: donewhen report {view.state.run_id}")
     return exit_code(view.state)
 
 
@@ -214,3 +213,55 @@ async def _audit(runs: Runs, path: str, display: Display, *, shown: bool) -> Run
 
 def _nothing() -> None:
     return
+
+
+# `check --explain`: what the proof of a goal rests on, for people and as JSON.
+
+
+SHOWN = 8
+
+
+def say_what_proof_rests_on(call: Call, path: str, resting: ProofBasis) -> int:
+    """Always answers with 0: nothing was checked."""
+    if call.json:
+        call.terminal.document(_document(path, resting))
+        return 0
+    call.terminal.result(f"What the proof of {shown_path(path)} rests on:")
+    for group in resting.groups:
+        call.terminal.result(f"  {_counted(group)}: {group.why}")
+        for one in group.files[:SHOWN]:
+            rule = f"  ({one.rule})" if one.rule else ""
+            call.terminal.result(f"    {shown_path(one.path)}{rule}")
+        if len(group.files) > SHOWN:
+            call.terminal.result(f"    and {len(group.files) - SHOWN} more: --json lists all")
+    if not resting.groups:
+        call.terminal.result("  no file: nothing here is proof")
+    changing = ", ".join(shown_path(path) for path in resting.may_change[:SHOWN])
+    if changing:
+        more = f" and {len(resting.may_change) - SHOWN} more" if len(resting.may_change) > SHOWN else ""
+        call.terminal.result(f"The goal wants these changed (may_change): {changing}{more}")
+    call.terminal.result(
+        f"Everything else is product: {_files(resting.product)}. `proof:` in the goal file adds to the list."
+    )
+    return 0
+
+
+def _counted(group: Group) -> str:
+    return ("a part of " if group.partly else "") + _files(len(group.files))
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+def _document(path: str, resting: ProofBasis) -> dict[str, object]:
+    groups = [
+        {
+            "role": group.role,
+            "why": group.why,
+            "partly": group.partly,
+            "files": [{"path": one.path, "rule": one.rule, "ecosystem": one.ecosystem} for one in group.files],
+        }
+        for group in resting.groups
+    ]
+    return {"goal": path, "proof": groups, "mayChange": list(resting.may_change), "product": resting.product}

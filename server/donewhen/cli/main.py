@@ -30,8 +30,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("goal_commands", "check"),
     "run": ("run_commands", "run"),
     "resume": ("run_commands", "resume"),
-    "status": ("glance", "status"),
-    "list": ("glance", "list_runs"),
+    "status": ("quick_status", "status"),
+    "list": ("quick_status", "list_runs"),
     "report": ("record_commands", "report"),
     "pause": ("person_commands", "pause"),
     "stop": ("person_commands", "stop"),
@@ -41,7 +41,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "dispute": ("person_commands", "dispute"),
     "hint": ("person_commands", "hint"),
     "revert": ("person_commands", "revert"),
-    "guard": ("guarding", "guard"),
+    "guard": ("run_commands", "guard"),
     "serve": ("serving", "serve"),
     "mcp": ("serving", "mcp"),
     "demo": ("demo", "demo"),
@@ -66,7 +66,7 @@ def main(
     try:
         return _called(argv, services, serve, terminal, user_file)
     except DoneWhenError as error:
-        terminal.say(f"donewhen: error: {error_text(error)}")
+        terminal.message(f"donewhen: error: {error_text(error)}")
         return error_code(error)
     except OutputClosed:
         return COMPLETE
@@ -89,7 +89,7 @@ def _called(
 ) -> int:
     arguments = parse(argv)
     if arguments.command is None:
-        terminal.say(build()[0].format_help().rstrip())
+        terminal.message(build()[0].format_help().rstrip())
         return USAGE
     call = call_of(arguments, terminal, services, serve, user_file)
     call.warn_about_settings()
@@ -118,10 +118,10 @@ def _leave_output(terminal: Terminal) -> None:
 
 def _crashed(defect: Exception, terminal: Terminal, argv: Sequence[str], folder: Path | None) -> int:
     if terminal.environ.get("DONEWHEN_DEBUG") == "1":
-        terminal.say("".join(traceback.format_exception(defect)).rstrip())
+        terminal.message("".join(traceback.format_exception(defect)).rstrip())
     log = _logged(defect, argv, folder)
     where = f"details are in {log}" if log else "set DONEWHEN_DEBUG=1 to see where"
-    terminal.say(f"donewhen: crashed: {type(defect).__name__}: {defect}; {where}")
+    terminal.message(f"donewhen: crashed: {type(defect).__name__}: {defect}; {where}")
     return CRASHED
 
 

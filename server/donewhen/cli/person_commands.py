@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from donewhen.cli.answers import worded_answer
 from donewhen.cli.calling import Call
+from donewhen.cli.formatting import one_line, shown_path
 from donewhen.cli.outcome import COMPLETE, PERSON_NEEDED
 from donewhen.cli.progress import met_of_total
-from donewhen.cli.wording import one_line, shown_path
+from donewhen.cli.questions import worded_answer
 from donewhen.core.errors import UsageError
-from donewhen.core.hints import ReadWhen
 from donewhen.core.resume import of_a_program, resumable
+from donewhen.core.steering import ReadWhen
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import RevertOutcome, Runs, RunView
 
@@ -81,7 +81,7 @@ async def hint(call: Call) -> int:
         else:
             call.terminal.result(HINTED[when])
             if when == "resume":
-                call.terminal.say(f"go on with: donewhen resume {given.run_id}")
+                call.terminal.message(f"go on with: donewhen resume {given.run_id}")
     return COMPLETE
 
 
@@ -97,7 +97,7 @@ def _goes_on(call: Call, view: RunView) -> int:
     """Where nobody pursues the run, what was said to it comes to bear when it is resumed."""
     if resumable(view.state):
         told = of_a_program(view.state, str(call.root))
-        call.terminal.say(told or f"go on with: donewhen resume {view.state.run_id}")
+        call.terminal.message(told or f"go on with: donewhen resume {view.state.run_id}")
     return _done(call, view)
 
 
@@ -139,7 +139,7 @@ async def _revert_finding(call: Call) -> int:
 def _reverted(call: Call, outcome: RevertOutcome, *, undoes: bool = False) -> int:
     _say_reverted(call, outcome)
     if outcome.changed and not undoes and not call.json:
-        call.terminal.say(f"undo it with:\n  donewhen revert {call.arguments.run_id} undo")
+        call.terminal.message(f"undo it with:\n  donewhen revert {call.arguments.run_id} undo")
     return PERSON_NEEDED if outcome.kept else COMPLETE
 
 
@@ -156,7 +156,9 @@ async def _forced(
 
 
 async def _overwritten(call: Call, kept: Sequence[str]) -> bool:
-    call.terminal.say(f"edited since: {', '.join(map(shown_path, kept))}\noverwrite them, after a checkpoint? [y/N]")
+    call.terminal.message(
+        f"edited since: {', '.join(map(shown_path, kept))}\noverwrite them, after a checkpoint? [y/N]"
+    )
     return (await call.terminal.lines.next() or "").strip().casefold() in ("y", "yes")
 
 
@@ -172,7 +174,7 @@ def _say_reverted(call: Call, outcome: RevertOutcome) -> None:
             f"kept: {shown_path(path)} (a person edited it since; --force overwrites it, after a checkpoint)"
         )
     if not outcome.changed:
-        call.terminal.say("nothing had to be put back" if not outcome.kept else "nothing was put back")
+        call.terminal.message("nothing had to be put back" if not outcome.kept else "nothing was put back")
 
 
 def _iteration(text: str) -> int | None:

@@ -10,14 +10,12 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from donewhen.cli.answers import choices
 from donewhen.cli.calling import Call
 from donewhen.cli.display import Display
+from donewhen.cli.formatting import one_line
 from donewhen.cli.outcome import PAUSED_BY_CTRL_C, PERSON_NEEDED, exit_code
-from donewhen.cli.questions import Questions
-from donewhen.cli.signals import Ending, ending_signals
-from donewhen.cli.terminal import OutputClosed
-from donewhen.cli.wording import one_line
+from donewhen.cli.questions import Questions, choices
+from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.proof import findings_alone
 from donewhen.core.state import RunState
@@ -47,7 +45,7 @@ class Pursuit:
         with ending_signals() as ending:
             first = await _begun(begin, ending)
             if first is None:
-                self.call.terminal.say(f"{ending.reason}: ended before the run went on; `donewhen status` shows it")
+                self.call.terminal.message(f"{ending.reason}: ended before the run went on; `donewhen status` shows it")
                 return PAUSED_BY_CTRL_C if ending.by_ctrl_c else PERSON_NEEDED
             last = await self._to_the_end(first, ending, since)
         with suppress(OutputClosed):
@@ -139,7 +137,7 @@ class Pursuit:
         if not (self.supervised and self.hints):
             return
         for line in what_next(view):
-            self.call.terminal.say(line)
+            self.call.terminal.message(line)
 
 
 async def _begun(begin: Callable[[], Awaitable[RunView]], ending: Ending) -> RunView | None:

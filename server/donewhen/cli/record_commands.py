@@ -9,15 +9,15 @@ from typing import Any
 
 from donewhen.cli.calling import Call
 from donewhen.cli.display import display_for
+from donewhen.cli.formatting import one_line, status_word, when
 from donewhen.cli.progress import closing, finding_line, preview_lines, requirement_line, stale_lines
 from donewhen.cli.pursuing import Pursuit, what_next
-from donewhen.cli.wording import one_line, status_word, when
 from donewhen.core.state import RunState
 from donewhen.core.work import Interrupt
 from donewhen.engine.api import Runs, RunView
 from donewhen.ports import RunSummary
-from donewhen.wire.halt import shown_halt
 from donewhen.wire.reports import cited, render
+from donewhen.wire.snapshot import shown_halt
 
 
 async def status(call: Call) -> int:
@@ -39,7 +39,7 @@ async def show_status(call: Call, run_id: str | None, *, follow: bool = False) -
         for line in status_lines(view):
             call.terminal.result(line)
         for line in steering(view) if view.state.active else what_next(view):
-            call.terminal.say(line)
+            call.terminal.message(line)
     return 0
 
 
@@ -83,7 +83,7 @@ def readable(call: Call, summaries: Iterable[RunSummary]) -> Iterator[RunSummary
         if summary.unreadable is None:
             yield summary
         else:
-            call.terminal.say(unreadable_line(summary))
+            call.terminal.message(unreadable_line(summary))
 
 
 def unreadable_line(summary: RunSummary) -> str:
@@ -127,7 +127,7 @@ async def list_runs(call: Call) -> int:
         call.terminal.result(f"{one.run_id}  {word:<15}  {when(one.started_at)}  {one_line(one.title, 80)}")
     for one in summaries:
         if one.unreadable is not None:
-            call.terminal.say(unreadable_line(one))
+            call.terminal.message(unreadable_line(one))
     if not summaries:
         call.say_no_run()
     return 0

@@ -1,31 +1,36 @@
-"""`run` and `resume`: a goal pursued."""
+"""`run`, `resume` and `guard`: a goal pursued, and one kept."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import NoReturn
 
 from donewhen.cli.calling import Call, limit_changes, start_options
-from donewhen.cli.display import display_for
+from donewhen.cli.display import Display, display_for
+from donewhen.cli.formatting import plain
 from donewhen.cli.goal_argument import (
     GoalVerb,
     Objective,
     Verb,
+    goal_path,
     say_problems,
     say_undecided,
     surveyed,
     understand,
     write_draft,
 )
+from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
 from donewhen.cli.pursuing import Pursuit
 from donewhen.cli.record_commands import newest, readable, show_status
-from donewhen.cli.wording import plain
+from donewhen.cli.terminal import Ending, OutputClosed, ending_signals
 from donewhen.core.errors import AlreadyRunning, UsageError
-from donewhen.core.panel import panel
 from donewhen.core.proof import undecidable
 from donewhen.core.resume import resumable
 from donewhen.core.state import RunState
+from donewhen.core.verdict import panel
 from donewhen.core.workers import WORKERS
 from donewhen.engine.api import HaltAnswer, LimitChanges, Runs, RunView, StartOptions
 
@@ -61,7 +66,7 @@ async def _drafted(call: Call, runs: Runs, objective: Objective) -> str:
         if summary.status in ("running", "waiting") and (await runs.view(summary.run_id)).state.active:
             raise AlreadyRunning(summary.run_id)
     drafted = write_draft(call, objective.text, await surveyed(call))
-    call.terminal.say(f"drafted {drafted}")
+    call.terminal.message(f"drafted {drafted}")
     path = drafted.relative_to(call.root).as_posix()
     say_problems(call, path)
     return path
@@ -181,7 +186,7 @@ async def _verb(call: Call, verb: Verb) -> int:
             raise UsageError(f"there is no run in {call.root}: nothing to {verb}")
         if verb == "clear":
             await runs.forget(view.state.goal.path or "")
-            call.terminal.say(f"{view.state.goal.path}: results of ended runs are no longer shown")
+            call.terminal.message(f"{view.state.goal.path}: results of ended runs are no longer shown")
             return 0
         asked = runs.pause if verb == "pause" else runs.stop
         after = await asked(view.state.run_id, "asked for on the command line")
@@ -192,7 +197,7 @@ async def _verb(call: Call, verb: Verb) -> int:
 def _say_summary(call: Call, view: RunView) -> None:
     """What is accepted already; what a person is asked about is shown with the question."""
     if view.state.options.summary and view.state.started is not None:
-        call.terminal.say(plain(view.state.options.summary))
+        call.terminal.message(plain(view.state.options.summary))
 
 
 def _say_undecidable(call: Call, view: RunView) -> None:
@@ -209,5 +214,60 @@ def _say_who_works(call: Call, view: RunView) -> None:
     if view.state.options.worker != "human" or not view.state.active:
         return
     if call.settings.given.worker is None and view.state.goal.worker is None:
-        call.terminal.say("no worker is set and no model is configured: you are the worker (--worker human)")
-    call.terminal.say("edit and save; the goal is checked after each change (Ctrl-C pauses)")
+        call.terminal.message("no worker is set and no model is configured: you are the worker (--worker human)")
+    call.terminal.message("edit and save; the goal is checked after each change (Ctrl-C pauses)")
+
+
+# `guard`: a goal that is complete, kept so as long as this goes on.
+
+
+async def guard(call: Call) -> int:
+    """Shows what is on guard until a signal, or until the guard is lifted; 0 where everything is proven then."""
+    named = call.arguments.goal
+    path = goal_path(named, call.root) if named else None
+    async with call.runs() as runs:
+        if call.arguments.off:
+            view = await runs.guard(False, goal_path=path)
+            call.show(view) if call.json else call.terminal.result(f"{view.state.run_id} is not on guard")
+            return 0
+        known = {view.state.run_id for view in await runs.views(compare=False) if view.state.guard is not None}
+        first = await runs.guard(True, goal_path=path)
+        run_id = first.state.run_id
+        if not call.json:
+            call.terminal.message(f"on guard: {first.state.goal.title}; edit and save, Ctrl-C ends it")
+        display = display_for(call)
+        try:
+            with ending_signals() as ending:
+                await _shown(runs, run_id, display, ending)
+            last = await runs.view(run_id)
+        finally:
+            if run_id not in known:  # who set it before wants it to go on
+                await runs.guard(False, run_id=run_id)
+        with suppress(OutputClosed):
+            display.finish(last)
+        return COMPLETE if all(one.status in ("met", "waived") for one in last.views) else NOT_COMPLETE
+
+
+async def _shown(runs: Runs, run_id: str, display: Display, ending: Ending) -> None:
+    """Shows every change, until a signal comes or somebody else lifts the guard."""
+    changes: asyncio.Queue[RunView] = asyncio.Queue()
+    unsubscribe = runs.subscribe(lambda view: changes.put_nowait(view) if view.state.run_id == run_id else None)
+    signalled = asyncio.create_task(ending.wait())
+    try:
+        changes.put_nowait(await runs.view(run_id))
+        await runs.watch()
+        while not signalled.done():
+            coming = asyncio.ensure_future(changes.get())
+            await asyncio.wait({coming, signalled}, return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
+                coming.cancel()
+                return
+            view = coming.result()
+            with suppress(OutputClosed):
+                display.show(view)
+            if view.state.guard is None:
+                return
+    finally:
+        unsubscribe()
+        signalled.cancel()
+        await asyncio.gather(signalled, return_exceptions=True)

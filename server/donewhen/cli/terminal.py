@@ -6,11 +6,14 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import sys
 import textwrap
 import threading
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Protocol, TextIO
 
 
@@ -51,7 +54,7 @@ class Terminal:
         """One JSON document on one line."""
         self.result(json.dumps(value, ensure_ascii=False))
 
-    def say(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """A message for a person; whoever closed standard error does without."""
         try:
             self.stderr.write("\n".join(map(self._fitted, text.split("\n"))) + "\n")
@@ -131,3 +134,52 @@ def _prefer_utf8(stream: TextIO) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace" if _is_terminal(stream) else "backslashreplace")
+
+
+# Signals that ask a command to end: they pause a run, and never lose anything.
+
+
+class Ending:
+    """Set by the first Ctrl-C, SIGTERM or SIGHUP; later ones change nothing, for pausing is under way."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self.signal: signal.Signals | None = None
+
+    @property
+    def by_ctrl_c(self) -> bool:
+        return self.signal is signal.SIGINT
+
+    @property
+    def reason(self) -> str:
+        return "Ctrl-C" if self.by_ctrl_c else (self.signal.name if self.signal else "")
+
+    def set(self, number: signal.Signals) -> None:
+        if self.signal is None:
+            self.signal = number
+            self._event.set()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+
+@contextmanager
+def ending_signals() -> Generator[Ending]:
+    """Turns the signals that end a process into an `Ending` of the running loop, until the block is left."""
+    loop, ending = asyncio.get_running_loop(), Ending()
+
+    def received(number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(ending.set, signal.Signals(number))
+
+    # SIGHUP is absent on Windows, SIGBREAK elsewhere.
+    known = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
+    # What the caller ignores (nohup, a shell's background job) stays ignored.
+    before = {number: signal.getsignal(number) for number in known}
+    taken = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    try:
+        for number in taken:
+            signal.signal(number, received)
+        yield ending
+    finally:
+        for number, handler in taken.items():
+            signal.signal(number, handler)

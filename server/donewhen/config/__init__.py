@@ -19,7 +19,7 @@ from donewhen.config.hidden import HiddenCheck, take_hidden
 from donewhen.config.prices import ModelPrice, price_example, read_prices
 from donewhen.core.errors import InvalidGoal
 from donewhen.core.goal import Goal, Limits
-from donewhen.core.panel import panel
+from donewhen.core.verdict import panel
 from donewhen.regular import read_bytes, read_text
 from donewhen.settings import kinds
 from donewhen.settings.kinds import UNLIMITED, BadValue

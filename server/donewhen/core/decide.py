@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from donewhen.core.events import EndStatus
-from donewhen.core.findings import findings_preview, told_of_trials, unaccepted, worker_says
 from donewhen.core.goal import Requirement
-from donewhen.core.integrity_facts import TRIAL_FINDINGS
+from donewhen.core.integrity import TRIAL_FINDINGS
 from donewhen.core.proof import (
     assess,
     findings_alone,
@@ -18,6 +17,7 @@ from donewhen.core.proof import (
     undecidable,
     unmet_signature,
 )
+from donewhen.core.questions import findings_preview, heard_of_trials, unaccepted, worker_says
 from donewhen.core.state import MAX_OUTAGES, RunState
 from donewhen.core.steering import PausedBy
 from donewhen.core.unsettled import endless
@@ -56,7 +56,7 @@ class Confirm:
 
 @dataclass(frozen=True, slots=True)
 class RunTrials:
-    """Everything is proven, as far as reading goes: try the checks in rooms (`core/trials.py`)."""
+    """Everything is proven, as far as reading goes: try the checks in rooms (`core/trials/outcome.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ def _person(state: RunState) -> Action | None:
 
 def _about_trials(state: RunState) -> bool:
     """The worker was told what trials refuse, and says something to it: a person is asked about both at once."""
-    return told_of_trials(state) and findings_alone(state)
+    return heard_of_trials(state) and findings_alone(state)
 
 
 def _findings(state: RunState) -> Action | None:

@@ -30,7 +30,7 @@ from donewhen.core.steering import PauseRequested as PauseRequested
 from donewhen.core.steering import RunInterrupted as RunInterrupted
 from donewhen.core.steering import RunPaused as RunPaused
 from donewhen.core.steering import StopRequested as StopRequested
-from donewhen.core.trials import CheckGrade
+from donewhen.core.trials.outcome import CheckGrade
 from donewhen.core.verdict import Verdict
 from donewhen.core.work import Actor, Answer, Interrupt, TurnResult, Usage
 
@@ -104,7 +104,7 @@ class RunOptions:
     askable: bool = True
     """False: nobody is there to be asked about integrity findings. Where they are all that is left, the run ends."""
     trials: bool = False
-    """Before it completes, its checks are tried in rooms (`core/trials.py`)."""
+    """Before it completes, its checks are tried in rooms (`core/trials/outcome.py`)."""
     hidden_checks: tuple[str, ...] = ()
     """The names of checks that are held out from the worker; their commands stand in the person's settings alone."""
     metered: bool = True

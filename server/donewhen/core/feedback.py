@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from donewhen.core.evidence import CheckResult, Evidence, Problem
+from donewhen.core.evidence import CheckResult, Evidence, Problem, clipped
 from donewhen.core.goal import Goal, Requirement
 from donewhen.core.integrity import IntegrityFinding
 from donewhen.core.verdict import PROVEN, RequirementView
-from donewhen.core.why import clipped
 
 MASK = "[masked]"
 """What stands for a secret in whatever is stored, shown or sent."""

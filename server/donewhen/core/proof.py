@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from donewhen.core.changing import replace
-from donewhen.core.evidence import CheckResult, EditorReport, Evidence
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, first_problems, reason_text
+from donewhen.core.globs import any_matches
 from donewhen.core.goal import Check, Requirement
-from donewhen.core.guarding import Regression
-from donewhen.core.state import MAX_DROPPED, RunState
+from donewhen.core.state import MAX_DROPPED, Judged, Regression, RunState
 from donewhen.core.verdict import PROVEN, DecidedBy, Grade, RequirementStatus, RequirementView
-from donewhen.core.why import first_problems, told
 
 STABLE_PASSES = 3
 NOT_AFTER_A_FAILURE = "the last turn failed: the judge is asked once a turn ends without an error"
@@ -315,7 +314,9 @@ def _editor_proof(state: RunState, evidence: Evidence | None) -> _Proof:
 
 def _errors(report: EditorReport) -> str:
     count = len(report.errors)
-    return told(f"the editor reports {count} error{'s' if count > 1 else ''}", *first_problems((), report.errors))
+    return reason_text(
+        f"the editor reports {count} error{'s' if count > 1 else ''}", *first_problems((), report.errors)
+    )
 
 
 def _judged_view(state: RunState, requirement: Requirement, view: RequirementView) -> RequirementView:
@@ -385,3 +386,36 @@ def _wants_judge(state: RunState, requirement: Requirement) -> bool:
 def _will_renew(state: RunState) -> bool:
     pursued = state.active or state.guard is not None
     return pursued and (state.audit_due or state.audit is not None or state.turn is not None)
+
+
+# What a result is worth later: a proof counts for the revision at which it was made, whether or not its run
+# continues.
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The workspace as it was last looked at beside a run that nobody pursues. `changed` are the paths that count
+    otherwise than when the run last looked; None if only the revisions can be compared."""
+
+    revision: str
+    changed: tuple[str, ...] | None = ()
+
+
+def as_of(state: RunState, present: Present | None) -> RunState:
+    """The state as its evidence stands now. What was waived stays so: a person's word is not proof that ages."""
+    if present is None or present.revision == state.revision:
+        return state
+    judged = outdated(state, present.changed or (), known=present.changed is not None)
+    # A goal on guard is about to be looked at again.
+    due = state.audit_due or state.guard is not None
+    return replace(state, revision=present.revision, judged=judged, audit_due=due)
+
+
+def outdated(state: RunState, paths: tuple[str, ...], *, known: bool) -> dict[str, Judged]:
+    """The judge's findings after these paths changed, or after others did too where they aren't all `known`."""
+    return {
+        key: replace(value, stale=True)
+        if not known or not value.scope or any(any_matches(value.scope, path) for path in paths)
+        else value
+        for key, value in state.judged.items()
+    }

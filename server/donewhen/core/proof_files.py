@@ -1,7 +1,7 @@
 """Which files are proof and which are product: the tables of `ecosystems`, with what a goal and its checks add.
 
 The path alone decides, except for two kinds of file: those in which some sections are proof (`shared`), and sources
-that may contain tests (`inline`). Both are `both` here; `proof_sections` takes the first kind apart.
+that may contain tests (`inline`). Both are `both` here; `trials.dividing` takes the first kind apart.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache, lru_cache
 from itertools import pairwise
-from posixpath import normpath
+from posixpath import basename, dirname, normpath, splitext
 from typing import Literal
 
 from donewhen.core.commands.wrapped import Segment, folders, segments
 from donewhen.core.globs import any_matches, matches
 from donewhen.core.goal import Check, Goal
 from donewhen.ecosystems import ECOSYSTEMS, Inline, Shared
+from donewhen.ecosystems.shell import SHELL
 
 Side = Literal["proof", "product", "both"]
 Role = Literal[
@@ -79,7 +80,7 @@ _CHECKING = re.compile(r"(?:^|[^a-z])(?:check|test|verif|valid|lint|smoke|assert
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Classification:
     """What a file is to a proof. `rule` is the glob that says so, empty for a name or where nothing does."""
 
     path: str
@@ -98,7 +99,7 @@ class Standing:
 @dataclass(frozen=True, slots=True)
 class ProofFiles:
     """Tells proof from product for one goal. `proof` and `may_change` are its globs, `named` the files that its checks
-    run, `data` those that tests alone name (`test_data`), `goal_path` the goal file. `doctests`: examples in docstrings
+    run, `data` those that tests alone name, `goal_path` the goal file. `doctests`: examples in docstrings
     are run; `tested` are files that checks name, or ran a test of: a module among them may hold test functions."""
 
     proof: tuple[str, ...] = ()
@@ -115,24 +116,24 @@ class ProofFiles:
     def of(cls, goal: Goal, named: Collection[str] = (), *, doctests: bool = False) -> ProofFiles:
         return cls(goal.proof, goal.may_change, frozenset(named), goal.path, doctests)
 
-    def standing(self, path: str) -> Standing:
+    def classify(self, path: str) -> Classification:
         """What the file is by its name alone."""
         if path == self.goal_path:
-            return Standing(path, "proof", "goal")
+            return Classification(path, "proof", "goal")
         for glob in self.proof:
             if matches(glob, path):
-                return Standing(path, "proof", "asked", glob)
-        known = standing(path)
+                return Classification(path, "proof", "asked", glob)
+        known = classify(path)
         if self.as_they_stand and known.role in ("test", "inline", "runner"):
-            return Standing(path, "product")
+            return Classification(path, "product")
         if self.as_they_stand and any_matches(_choosing(), path):
-            return Standing(path, "proof", "config")
+            return Classification(path, "proof", "config")
         if path in self.named and known.side != "proof":
-            return Standing(path, "proof", "named")
+            return Classification(path, "proof", "named")
         if path in self.data and (known.side == "product" or known.role == "inline") and not self.as_they_stand:
-            return Standing(path, "proof", "data")
+            return Classification(path, "proof", "data")
         if known.side == "product" and not self.as_they_stand and self._asked(path):
-            return Standing(path, "both", "inline")
+            return Classification(path, "both", "inline")
         return known
 
     def _asked(self, path: str) -> bool:
@@ -147,13 +148,13 @@ class ProofFiles:
 
 
 @lru_cache(maxsize=65_536)
-def standing(path: str) -> Standing:
+def classify(path: str) -> Classification:
     """What a file is by the tables alone."""
     for role, side in _TABLES:
         found = _table(role)(path)
         if found is not None:
-            return Standing(path, side, role, *found)
-    return Standing(path, "product")
+            return Classification(path, side, role, *found)
+    return Classification(path, "product")
 
 
 def has_role(path: str, *roles: Role) -> bool:
@@ -392,3 +393,165 @@ def _choosing() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def _absent() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(pattern) for ecosystem in ECOSYSTEMS for pattern in ecosystem.absent)
+
+
+# Data of tests that lies where the tables don't look: a file that tests name and the product doesn't.
+#
+# Names decide in doubt for the product: a file that a source or a manifest names, or that lies in a folder which one
+# names, may be what the work is about. One that lies beside sources is the tests' only where no source names any file
+# of its kind. A source that holds nothing but values is data too.
+
+
+_NAME = re.compile(r"[\w.@+-]*\w\.\w+")
+_QUOTED = re.compile(r"""(["'`])((?:\\.|(?!\1)[^\n\\]){1,200})\1""")
+_PART = re.compile(r"[\w.@+-]+")
+_WORD_OF_DATA = re.compile(r"\w+")
+_PROSE = (".md", ".rst", ".adoc")
+_DATA = tuple(suffix for one in ECOSYSTEMS for suffix in one.data)
+_CODE = tuple(suffix for one in ECOSYSTEMS for suffix in one.sources)
+_SETTINGS = (".toml", ".yaml", ".yml", ".cfg", ".ini", ".json")
+_DOES_SOMETHING = re.compile(
+    r"\b(?:def|class|lambda|function|fn|func|import|require|return|yield|for|while|if|raise|throw|await)\b|=>|\w\(|`"
+)
+_COMMENT = re.compile(r"(?m)^\s*(?:#|//).*$|\"\"\"[\s\S]*?\"\"\"")
+
+
+def is_data(path: str) -> bool:
+    """True for a name that ends as those of data files, or of prose."""
+    return path.endswith((*_DATA, *_PROSE))
+
+
+def is_prose(path: str) -> bool:
+    """True for what people read: more often the work itself than data."""
+    return path.endswith(_PROSE)
+
+
+def may_be_data(path: str, text: str | None) -> bool:
+    """True for a data file that the tables call product, or a source that did nothing but hold the values in `text`."""
+    if classify(path).side == "proof":
+        return False
+    if is_data(path):
+        return classify(path).side == "product"
+    stem = splitext(basename(path))[0]
+    if not path.endswith(_CODE) or path.endswith(SHELL.sources) or stem.startswith("__") or text is None:
+        return False  # a shell's lines are commands
+    bare = _COMMENT.sub("", text)
+    return bool(_QUOTED.search(bare) or _WORD_OF_DATA.search(bare)) and not _DOES_SOMETHING.search(
+        _QUOTED.sub("''", bare)
+    )
+
+
+def names_files(path: str) -> bool:
+    """True for what may say which files the product reads: its sources, manifests, and settings at the top."""
+    if classify(path).side == "proof":
+        return False
+    return has_role(path, "shared", "manifest") or not is_data(path) or ("/" not in path and path.endswith(_SETTINGS))
+
+
+def data_of_tests(
+    candidates: Collection[str], sources: Collection[str], tests: Iterable[str], product: Iterable[str]
+) -> frozenset[str]:
+    """Those of `candidates` that `tests` name, or whose folder they name, and `product` does not: both are texts,
+    `sources` the paths of the product's code without the candidates. Sources among the candidates count only where the
+    tests name a source that is not among them: else they are what is tested."""
+    if not candidates:
+        return frozenset()
+    beside = {dirname(path) for path in sources if path.endswith(_CODE)} - {""}
+    asked, folders, words = _named(tests)
+    left = {
+        path
+        for path in candidates
+        if basename(path) in asked
+        or (not is_data(path) and splitext(basename(path))[0] in words)
+        or (dirname(path) not in beside and not is_prose(path) and is_data(path) and _folder(path) in folders)
+    }
+    if not left:
+        return frozenset()
+    if not any(path.endswith(_CODE) and splitext(basename(path))[0] in words for path in sources):
+        left = {path for path in left if is_data(path)}  # the tests are about these values
+    texts = list(product)
+    taken, places, words = _named(texts)
+    # What the code calls a thing of its own, and says in quotes too, is that thing, not a file.
+    own = {word for text in texts for word in _WORD_OF_DATA.findall(_QUOTED.sub("''", text))}
+    kinds = {splitext(name)[1] for name in taken} | {f".{word}" for word in words}
+    found: set[str] = set()
+    for path in left:
+        stem, kind = splitext(basename(path))
+        if basename(path) in taken:
+            continue
+        if not is_data(path):
+            if stem in words:
+                continue
+        else:
+            called = stem in places and (stem not in own or kind in kinds)
+            if called or (kind in kinds if dirname(path) in beside else _folder(path) in places):
+                continue
+        found.add(path)
+    return frozenset(found)
+
+
+def _folder(path: str) -> str:
+    """The name of the folder that it is in; one that no text holds at the top."""
+    return basename(dirname(path)) or "\0"
+
+
+def _named(texts: Iterable[str]) -> tuple[set[str], set[str], set[str]]:
+    """What texts name: words with an ending, parts of what is in quotes but for the folders of a single file, and all
+    words."""
+    names: set[str] = set()
+    parts: set[str] = set()
+    words: set[str] = set()
+    for text in texts:
+        words.update(_WORD_OF_DATA.findall(text))
+        names.update(_NAME.findall(text))
+        for match in _QUOTED.finditer(text):
+            whole = _PART.findall(match[2])
+            parts.update(whole if not _NAME.fullmatch(whole[-1] if whole else "") or "*" in match[2] else whole[-1:])
+    return names, parts, words
+
+
+# What a goal's proof rests on, as data: the files that are proof, by the reason why.
+
+
+_ORDER: tuple[Role, ...] = (
+    "goal", "asked", "named", "test", "data", "inline", "runner", "config", "task", "shared", "manifest", "vendored"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The files that are proof for one reason. `partly`: a part of each is, the rest is product."""
+
+    role: Role
+    why: str
+    files: tuple[Classification, ...]
+    partly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProofBasis:
+    """`groups` in the order of their reasons; `may_change` are the proof files whose change the goal wants; `product`
+    counts all other files."""
+
+    groups: tuple[Group, ...]
+    may_change: tuple[str, ...]
+    product: int
+
+
+def proof_basis(files: ProofFiles, paths: Sequence[str], holding: Collection[str]) -> ProofBasis:
+    """`holding` are the sources that hold tests among their code."""
+    found: dict[Role, list[Classification]] = {}
+    product = 0
+    for path in paths:
+        one = files.classify(path)
+        if one.side == "product" or (one.role == "inline" and path not in holding):
+            product += 1
+            continue
+        found.setdefault(one.role, []).append(one)
+    groups = tuple(
+        Group(role, ROLES[role], tuple(found[role]), partly=role in ("inline", "shared", "manifest"))
+        for role in _ORDER
+        if role in found
+    )
+    changing = tuple(one.path for group in groups for one in group.files if files.changeable(one.path))
+    return ProofBasis(groups, changing, product)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, cast
 
+from donewhen.core.evidence import Outcome
 from donewhen.core.work import UNKNOWN, Usage
 
 Finding = Literal["met", "unmet", "unverified"]
@@ -96,3 +98,61 @@ class GoalVerdict:
     missing: str
     findings: tuple[RequirementVerdict, ...] = ()
     usage: Usage = UNKNOWN
+
+
+# Whether the judge is a different model from the worker's.
+
+
+_DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
+_VARIANT = re.compile(r"-v\d+:\d+$|:(?:free|beta|nitro|floor|thinking|extended|online|latest)$")
+
+
+def same_model(worker: str | None, judge: str | None) -> bool:
+    """True if both names are one model's, whichever provider serves it, by whichever date or spelling."""
+    if not worker or not judge:
+        return False
+    return _plain(worker) == _plain(judge)
+
+
+def _plain(name: str) -> str:
+    """Without provider prefixes (`openrouter/anthropic/`, `us.anthropic.`), date and version suffixes."""
+    last = name.strip().casefold().rstrip("/").rpartition("/")[2]
+    last = re.sub(r"^(?:[a-z]{2,4}\.)?(?:anthropic|meta|amazon|mistral|cohere|deepseek|openai|google)\.", "", last)
+    last = _VARIANT.sub("", last)
+    return _DATE.sub("", last).replace(".", "-").replace("_", "-")
+
+
+# The members of a panel of judges, as settings and goal files name them.
+
+
+MOST = 9
+"""More judges than this cost more than they are worth."""
+
+_MEMBER = re.compile(r"(?:(\d{1,2})\s*\*\s*)?([^\s,;*\x00-\x1f\x7f\ud800-\udfff]{1,200})")
+
+
+def panel(text: str) -> tuple[str, ...] | None:
+    """The models of a panel written as `A`, `A,B` or `3*A`, one for each member; None for what can't be one."""
+    members: list[str] = []
+    for part in text.split(","):
+        found = _MEMBER.fullmatch(part.strip())
+        if found is None or found[1] in ("0", "00"):
+            return None
+        members += [found[2]] * int(found[1] or 1)
+    return tuple(members) if len(members) <= MOST else None
+
+
+# What a Python callable that proves something says.
+
+
+def judged(found: Any) -> tuple[Outcome, str]:
+    """What a validator's value says. Nothing is coerced: a value of any other type is an error, never a pass."""
+    passed, feedback = found, None
+    if isinstance(found, Mapping):
+        record = cast("Mapping[str, Any]", found)
+        passed, feedback = record.get("passed"), record.get("feedback")
+    elif not isinstance(found, bool) and hasattr(found, "passed"):
+        passed, feedback = found.passed, getattr(found, "feedback", None)
+    if not isinstance(passed, bool) or not (feedback is None or isinstance(feedback, str)):
+        return Outcome.NOT_RUN, f"the validator returned {found!r}: True, False, or `passed` and `feedback` is expected"
+    return (Outcome.PASSED, "passed") if passed else (Outcome.FAILED, feedback or "the validator says no")

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
 
 from donewhen.core.changing import replace
 from donewhen.core.errors import LedgerError, RecordChanged
-from donewhen.core.events import Entry, Event, InterruptOpened, RevisionChanged, RunEnded, RunOptions, RunStarted
+from donewhen.core.events import (
+    Entry,
+    Event,
+    InterruptOpened,
+    PauseRequested,
+    RevisionChanged,
+    RunEnded,
+    RunOptions,
+    RunStarted,
+)
 from donewhen.core.feedback import keep_ends
-from donewhen.core.fold import begin, fold
-from donewhen.core.integrity_facts import ChangedProof
-from donewhen.core.plugging import ToolOutcome
+from donewhen.core.fold.dispatch import begin, fold
+from donewhen.core.goal import Goal
+from donewhen.core.integrity import ChangedProof
+from donewhen.core.plugging import PluginOff, PluginState, PluginStateSet, ToolOutcome
 from donewhen.core.state import SIGN_OF_LIFE, RunState
 from donewhen.core.work import Actor, Answer, Interrupt, Usage
-from donewhen.engine.editor_news import EditorNews
-from donewhen.engine.plugging import RunHost
-from donewhen.engine.preempting import Preemption
-from donewhen.engine.stopwatch import Stopwatch
-from donewhen.engine.tasks import came_of, cancelled
+from donewhen.engine.setup import EditorActivity
+from donewhen.engine.tasks import Preemption, cancel_all, result_of
 from donewhen.ports import (
     Checker,
     Clock,
@@ -37,6 +46,109 @@ from donewhen.ports import (
     Worker,
     Workspace,
 )
+
+# The seconds in which this process worked on a run, whatever happens to its clocks.
+
+
+GAP = 2.0
+"""The most seconds that count between two looks: in a longer gap the process, or the whole machine, was suspended."""
+
+
+class Stopwatch:
+    """Adds up the steps of the monotonic clock from one look to the next. It has to be looked at more often than every
+    GAP seconds. A step that is longer, or backward, is a machine that was suspended, a process that was stopped or a
+    clock that was moved: of that no more than GAP counts. So it makes no difference that some systems' monotonic clocks
+    go on while the machine is suspended (Windows) and others' don't (Linux, macOS)."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = clock.monotonic()
+        self._seconds = 0.0
+
+    def look(self) -> float:
+        """The seconds since the last lap."""
+        now = self._clock.monotonic()
+        self._seconds += min(max(0.0, now - self._last), GAP)
+        self._last = now
+        return self._seconds
+
+    def lap(self) -> float:
+        """The seconds since the last lap, which ends here."""
+        seconds = self.look()
+        self._seconds = 0.0
+        return seconds
+
+
+# What the plugins of one run may use (`ports.PluginHost`).
+
+
+class HostedRun(Protocol):
+    """A run, as far as its plugins reach it."""
+
+    @property
+    def run_id(self) -> str: ...
+
+    @property
+    def state(self) -> RunState: ...
+
+    def set_activity(self, activity: str | None) -> None: ...
+
+    async def append(self, event: Event, *, durable: bool = True) -> RunState: ...
+
+    async def ask(self, interrupt: Interrupt) -> Answer: ...
+
+
+class RunHost:
+    """Implements `ports.PluginHost` on one run."""
+
+    def __init__(self, run: HostedRun, root: Path, mask: Callable[[str], str]) -> None:
+        self._run = run
+        self._root = root
+        self._mask = mask
+
+    @property
+    def run_id(self) -> str:
+        return self._run.run_id
+
+    @property
+    def goal(self) -> Goal:
+        return self._run.state.goal
+
+    @property
+    def options(self) -> RunOptions:
+        return self._run.state.options
+
+    @property
+    def off(self) -> frozenset[str]:
+        return frozenset(self._run.state.plugins_off)
+
+    @property
+    def root(self) -> str:
+        return str(self._root)
+
+    def activity(self, line: str) -> None:
+        self._run.set_activity(line)
+
+    def state_of(self, plugin: str) -> PluginState | None:
+        return self._run.state.plugin_states.get(plugin)
+
+    async def keep_state(self, plugin: str, state: PluginState | None) -> None:
+        if state is not None:
+            json.dumps(state.value, allow_nan=False)
+        if self.state_of(plugin) != state:
+            await self._run.append(PluginStateSet(plugin, state))
+
+    async def ask(self, interrupt: Interrupt) -> Answer:
+        return await self._run.ask(interrupt)
+
+    async def switch_off(self, plugin: str, hook: str, reason: str, *, essential: bool = False) -> None:
+        said = self._mask(reason)
+        if plugin not in self.off:
+            await self._run.append(PluginOff(plugin, hook, said))
+        if essential and self._run.state.pause_requested is None:
+            pause = f"the plugin {plugin}, which this run can't continue without, failed in {hook}: {said}"
+            await self._run.append(PauseRequested(pause))
+
 
 T = TypeVar("T")
 MAX_PATHS = 200
@@ -78,7 +190,7 @@ class Parts:
     """Where checks are tried before a run completes; None: nowhere."""
     hidden_checks: Callable[[], Mapping[str, str]] = dict
     """The commands of the checks that the person holds out from workers, by name."""
-    news: EditorNews = field(default_factory=EditorNews)
+    news: EditorActivity = field(default_factory=EditorActivity)
 
 
 class ActiveRun:
@@ -167,7 +279,7 @@ class ActiveRun:
             self._preemption.look()
         self._on_change(self)
 
-    def say(self, activity: str | None) -> None:
+    def set_activity(self, activity: str | None) -> None:
         """What it is doing now, in one line; not an event."""
         shown = None if activity is None else self.parts.mask(activity)
         if shown != self.activity:
@@ -243,7 +355,7 @@ class ActiveRun:
         return tree.changed
 
     async def _moved(self, revision: str, paths: tuple[str, ...], by: Actor) -> None:
-        self.parts.news.came()
+        self.parts.news.note()
         kept = paths[: MAX_PERSONS_PATHS if by == "person" else MAX_PATHS]
         await self.append(RevisionChanged(revision, kept, by, len(paths)), durable=False)
 
@@ -296,11 +408,11 @@ class ActiveRun:
         self._preemption = preemption = Preemption(lambda: self.state, self.watch.look)
         try:
             await asyncio.wait({task, preemption.came}, return_when=asyncio.FIRST_COMPLETED)
-            return came_of(task) if task.done() else None
+            return result_of(task) if task.done() else None
         finally:
             self._preemption = None
             preemption.close()
-            await cancelled(task)
+            await cancel_all(task)
             if not task.cancelled():
                 task.exception()  # nobody waits for the error of a step that fails while it is being cut off
 

@@ -15,13 +15,12 @@ from typing import Any, Literal, Protocol
 from donewhen.core.calls import CallRole
 from donewhen.core.events import Approve
 from donewhen.core.evidence import Evidence, Problem
-from donewhen.core.freshness import Present
 from donewhen.core.goal import Limits
-from donewhen.core.hints import ReadWhen
-from donewhen.core.integrity_facts import ChangedProof
-from donewhen.core.resting import Resting
+from donewhen.core.integrity import ChangedProof
+from donewhen.core.proof import Present
+from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import RunState
-from donewhen.core.steering import PausedBy
+from donewhen.core.steering import PausedBy, ReadWhen
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Answer, Claim, Usage, WorkerStep
 from donewhen.ports import Live, RunSummary
@@ -202,7 +201,7 @@ class Runs(Protocol):
         waits. During a run of that goal: that run's next audit."""
         ...
 
-    async def rests_on(self, goal_path: str) -> Resting:
+    async def rests_on(self, goal_path: str) -> ProofBasis:
         """What the proof of a goal rests on in the workspace as it is. Nothing is executed."""
         ...
 

@@ -12,7 +12,6 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from donewhen.core.addressing_findings import BY_A_PERSON, STOOD_THERE, shown_addressing
 from donewhen.core.errors import WorkspaceError
 from donewhen.core.events import (
     AuditAbandoned,
@@ -23,14 +22,14 @@ from donewhen.core.events import (
     CheckStarted,
 )
 from donewhen.core.evidence import CheckResult, Evidence, ObservedCommand
-from donewhen.core.findings import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.goal import Check
-from donewhen.core.integrity import IntegrityFinding, compare, moved
+from donewhen.core.integrity import BY_A_PERSON, STOOD_THERE, IntegrityFinding, compare, moved, shown_addressing
 from donewhen.core.proof import needed_checks, needed_editor_reports
+from donewhen.core.questions import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
-from donewhen.engine.editor import read_editor, withdraw_questions
-from donewhen.engine.halting import audit_ahead, report
+from donewhen.engine.halting import before_audit, report
+from donewhen.engine.watching import read_editor, withdraw_questions
 from donewhen.ports import TreeState, Workspace
 
 MAX_ROUNDS = 6
@@ -38,7 +37,7 @@ MAX_ROUNDS = 6
 
 async def audit(run: ActiveRun, iteration: int) -> None:
     """One audit. If it is cut off, it isn't counted; what it had found by then is kept."""
-    if not await audit_ahead(run, iteration):
+    if not await before_audit(run, iteration):
         return
     state = run.state
     persons = state.persons_work or state.mode == "audit" or state.turns_ended == 0
@@ -51,7 +50,7 @@ async def audit(run: ActiveRun, iteration: int) -> None:
         findings = await _integrity(run)
         finished = True
     finally:
-        run.say(None)
+        run.set_activity(None)
         if not finished:
             await run.append(AuditAbandoned(iteration, "it was cut off"))
     await run.append(AuditFinished(iteration, run.state.revision, findings))
@@ -128,7 +127,7 @@ def _told(run: ActiveRun, running: list[str], check: Check) -> Generator[None]:
 
 def _tell(run: ActiveRun, running: Sequence[str]) -> None:
     if running:
-        run.say(f"running `{running[0]}`" + (f" and {len(running) - 1} more" if running[1:] else ""))
+        run.set_activity(f"running `{running[0]}`" + (f" and {len(running) - 1} more" if running[1:] else ""))
 
 
 async def run_check(run: ActiveRun, check: Check) -> Evidence:

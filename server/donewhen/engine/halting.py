@@ -45,7 +45,7 @@ def called_at(resuming: Resuming | None, stage: Stage) -> frozenset[str]:
     return frozenset(resuming.halt.called) if resuming is not None and resuming.halt.stage == stage else frozenset()
 
 
-async def audit_ahead(run: ActiveRun, iteration: int) -> bool:
+async def before_audit(run: ActiveRun, iteration: int) -> bool:
     """Tells the plugins that an audit is about to begin; False if one of them halted the loop."""
     plugins = run.parts.plugins
     if plugins is None:
@@ -72,7 +72,7 @@ async def report(run: ActiveRun, skip: frozenset[str] = frozenset()) -> None:
         await halted(run, halt, "after_verdict")
 
 
-async def go_on_reporting(run: ActiveRun) -> None:
+async def resume_reporting(run: ActiveRun) -> None:
     """A run that halted after a verdict: the plugins that had not heard of it by then do now."""
     skip = called_at(run.state.resuming, "after_verdict")
     if skip:
@@ -107,7 +107,7 @@ def _asked_for(run: ActiveRun) -> bool:
     return run.state.stop_requested is not None or run.state.pause_requested is not None
 
 
-async def go_on(run: ActiveRun, answer: HaltAnswer | None) -> None:
+async def resume_halted(run: ActiveRun, answer: HaltAnswer | None) -> None:
     """Asks the plugin that halted how to go on, and puts that on record. Raises UsageError if it can't be asked."""
     halt = run.state.halt
     if halt is None:

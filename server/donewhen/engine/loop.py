@@ -22,12 +22,11 @@ from donewhen.core.events import EndStatus, InterruptOpened, RevisionConfirmed, 
 from donewhen.core.proof import proven
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.audits import audit
-from donewhen.engine.editor import renew_editor
-from donewhen.engine.halting import go_on_reporting, stopping
+from donewhen.engine.halting import resume_reporting, stopping
 from donewhen.engine.judging import ask_judge
 from donewhen.engine.trials import try_checks
 from donewhen.engine.turns import keep_tree, work
-from donewhen.engine.watching import amend_if_edited, watched
+from donewhen.engine.watching import amend_if_edited, renew_editor, watched
 from donewhen.ports import Stopping
 
 
@@ -35,7 +34,7 @@ async def pursue(run: ActiveRun) -> None:
     """Drives a run until it ends or is paused. A defect ends this run as `crashed`, and affects nothing else (invariant
     8)."""
     try:
-        await go_on_reporting(run)
+        await resume_reporting(run)
         while not run.state.ended and run.state.active:
             await _step(run)
     except LedgerError:

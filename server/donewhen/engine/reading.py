@@ -17,16 +17,15 @@ from donewhen.core.errors import (
     UnreadableRun,
 )
 from donewhen.core.evidence import Evidence
-from donewhen.core.freshness import Present
+from donewhen.core.proof import Present
 from donewhen.core.state import RunState
 from donewhen.engine.active import ActiveRun
 from donewhen.engine.api import IterationDetail, RunSteps, RunView
-from donewhen.engine.comparing import comparable, glanced
+from donewhen.engine.guarding import ResultWatcher, comparable, compared_once
 from donewhen.engine.records import PIECE, Records, view_of
 from donewhen.engine.setup import EngineSetup
 from donewhen.engine.steps import Followers, Steps
-from donewhen.engine.tasks import cancelled
-from donewhen.engine.vigils import Vigils
+from donewhen.engine.tasks import cancel_all
 from donewhen.engine.watching import same_goal
 from donewhen.ports import RunSummary, Workspace
 
@@ -45,7 +44,7 @@ class Reading:
         self._waiting: dict[str, int] = {}
         self._listeners: list[Callable[[RunView], None]] = []
         self._background: asyncio.Task[None] | None = None
-        self._vigils: Vigils | None = None
+        self._vigils: ResultWatcher | None = None
         self._followers = Followers(lambda: Steps(setup.root, setup.mask))
         self._telling: set[asyncio.Future[None]] = set()
         self._watching_again: asyncio.Task[None] | None = None
@@ -89,7 +88,7 @@ class Reading:
         if glance is None or not comparable(view.state):
             return view
         present = await self._vigils.looked_at(view.state) if self._vigils is not None else None
-        return self._seen(view, present or await glanced(view.state, glance()))
+        return self._seen(view, present or await compared_once(view.state, glance()))
 
     def _seen(self, view: RunView, present: Present | None) -> RunView:
         """The view in a workspace that was looked at; unchanged where it wasn't."""
@@ -118,7 +117,7 @@ class Reading:
 
     async def watch(self) -> None:
         if self._vigils is None:
-            self._vigils = Vigils(self._setup.workspace, self._looked_different, self._keep_proven)
+            self._vigils = ResultWatcher(self._setup.workspace, self._looked_different, self._keep_proven)
         self._watch_again()
 
     async def _keep_proven(self, run_id: str, workspace: Workspace) -> str:
@@ -131,7 +130,7 @@ class Reading:
         if self._vigils is not None and (self._watching_again is None or self._watching_again.done()):
             self._watching_again = asyncio.ensure_future(self._watch_results(self._vigils))
 
-    async def _watch_results(self, vigils: Vigils) -> None:
+    async def _watch_results(self, vigils: ResultWatcher) -> None:
         with contextlib.suppress(LedgerError):
             while self._watch_due:
                 self._watch_due = False
@@ -265,7 +264,7 @@ class Reading:
             self._vigils.saved_by_client(path, text)
 
     def editor_changed(self) -> None:
-        self._setup.news.came()
+        self._setup.news.note()
 
     # ------------------------------------------------------------------------------------ inside
 
@@ -311,7 +310,7 @@ class Reading:
 
     async def _end_background(self) -> None:
         ending = [task for task in (self._background, self._watching_again, *self._telling) if task is not None]
-        await cancelled(*ending)
+        await cancel_all(*ending)
         if self._vigils is not None:
             await self._vigils.close()
 

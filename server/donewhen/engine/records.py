@@ -13,16 +13,15 @@ from donewhen.core import events as e
 from donewhen.core.calls import CallFinished, CallStarted, ToolFinished
 from donewhen.core.errors import LedgerUnavailable, UnknownName, UnknownRun, UnreadableRun, UsageError
 from donewhen.core.evidence import CheckResult, Evidence, PastResult
-from donewhen.core.evidence_text import evidence_markdown
-from donewhen.core.fold import fold_read
-from donewhen.core.fold_audit import remembered
-from donewhen.core.freshness import Present, as_of
-from donewhen.core.proof import assess
+from donewhen.core.fold.audit import remembered
+from donewhen.core.fold.dispatch import fold_read
+from donewhen.core.markdown import evidence_markdown
+from donewhen.core.proof import Present, as_of, assess
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.verdict import RequirementView
 from donewhen.core.work import Claim, TurnResult, WorkerStep
 from donewhen.engine.api import CallSummary, CheckSummary, IterationDetail, RunView
-from donewhen.engine.places import locations
+from donewhen.engine.turns import locations
 from donewhen.ports import Ledger, Live, RunSummary
 from donewhen.regular import read_text
 

@@ -25,21 +25,20 @@ from donewhen.core.errors import (
 )
 from donewhen.core.goal import Limits
 from donewhen.core.proof import guardable
-from donewhen.core.resting import Resting
+from donewhen.core.proof_files import ProofBasis
 from donewhen.core.resume import check_resumable, of_a_program, refuse_another_sandbox, resumable, tightened
 from donewhen.core.state import RunState
 from donewhen.core.summary import unkept_budgets
 from donewhen.core.work import Actor
 from donewhen.engine.active import ActiveRun, Parts
 from donewhen.engine.api import HaltAnswer, LimitChanges, RunView, StartOptions
-from donewhen.engine.comparing import remember
 from donewhen.engine.control import DIED, Control
-from donewhen.engine.guarding import prove_again, quiet
-from donewhen.engine.halting import go_on
+from donewhen.engine.guarding import prove_again, quiet, remember
+from donewhen.engine.halting import resume_halted
 from donewhen.engine.loop import pursue
-from donewhen.engine.resting import rests_on
+from donewhen.engine.proof_basis import proof_basis_of
 from donewhen.engine.setup import Start
-from donewhen.engine.tasks import cancelled
+from donewhen.engine.tasks import cancel_all
 from donewhen.engine.watching import amend_if_saved, goal_file_gone, gone_text, named_globs, take_accepted_goal
 from donewhen.ports import RunSummary, Worker, Workspace
 
@@ -91,14 +90,14 @@ class Supervisor(Control):
         finally:
             self._waiting[goal_path] -= 1
             if self._waiting[goal_path] == 0 and not task.done():
-                await cancelled(task)
+                await cancel_all(task)
 
-    async def rests_on(self, goal_path: str) -> Resting:
+    async def rests_on(self, goal_path: str) -> ProofBasis:
         goal = self._setup.settle(self._setup.goal_files.load(goal_path), StartOptions(audit=True)).goal
         workspace = (self._setup.glance or self._setup.workspace)()
         try:
             await workspace.open(named_globs(goal))
-            return await rests_on(goal, workspace, workspace.files())
+            return await proof_basis_of(goal, workspace, workspace.files())
         finally:
             await workspace.close()
 
@@ -154,7 +153,7 @@ class Supervisor(Control):
 
     async def _unhalted(self, run: ActiveRun, answer: HaltAnswer | None) -> None:
         try:
-            await go_on(run, answer)
+            await resume_halted(run, answer)
         except BaseException:
             await self._let_go(run)  # nothing was begun: the run is as it was
             raise
@@ -185,7 +184,7 @@ class Supervisor(Control):
         tasks = [*self._tasks.values(), *audits]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSES_WITHIN):
-                await cancelled(*tasks)
+                await cancel_all(*tasks)
         for run in list(self._active.values()):
             if run.state.active and run.state.mode == "pursue":
                 with contextlib.suppress(LedgerError):  # then it is found as interrupted later
@@ -225,7 +224,7 @@ class Supervisor(Control):
         """Becomes the supervisor, after ending what the last one left behind."""
         await self._refuse_second()
         if self._vigils is not None:
-            await self._vigils.stand_back()
+            await self._vigils.suspend()
         last = self._setup.lock.last_owner()
         ended = 0
         if last is not None and self._setup.lock.owner() is None:
@@ -443,7 +442,7 @@ class Supervisor(Control):
             self.failure = error
             run.fail(error)
         finally:
-            await cancelled(beat)
+            await cancel_all(beat)
         await remember(run.state, run.parts.workspace)
         await self._let_go(run)
         self._setup.lock.release()
@@ -466,7 +465,7 @@ class Supervisor(Control):
             await pursue(run)
             return self._own_view(run)
         finally:
-            await cancelled(beat)
+            await cancel_all(beat)
             if not run.state.ended:
                 await run.append(e.RunEnded(None, "the check was cancelled"))
             await remember(run.state, run.parts.workspace)

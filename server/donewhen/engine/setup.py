@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from donewhen.core.acts import Person, Seen
 from donewhen.core.events import AcceptedBy, Entry, RunOptions
 from donewhen.core.goal import Goal
 from donewhen.core.work import RunWarning
 from donewhen.engine.api import StartOptions
-from donewhen.engine.editor_news import EditorNews
-from donewhen.engine.people import OneProgram
 from donewhen.ports import (
     Checker,
     Clock,
@@ -21,11 +24,89 @@ from donewhen.ports import (
     People,
     Plugins,
     Probes,
+    Request,
     Rooms,
     RunLock,
     Worker,
     Workspace,
 )
+
+# The clocks of the machine.
+
+
+class SystemClock:
+    """Implements `ports.Clock`."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+# Who acts when no other process can reach a run: the program itself (ports.People).
+
+
+class OneProgram:
+    """Of a record that is in memory alone; `person` is the one who acts."""
+
+    def __init__(self, person: Person | None = None) -> None:
+        self._person = person or Person("this program", "program")
+
+    def me(self) -> Person:
+        return self._person
+
+    def inside(self, run_id: str) -> bool:
+        return False
+
+    @asynccontextmanager
+    async def asking(
+        self, run_id: str, operation: str, arguments: Mapping[str, Any]
+    ) -> AsyncGenerator[Mapping[str, object]]:
+        yield {}
+
+    async def look(self, request: Request) -> Seen:
+        return Seen(self._person)
+
+
+# When the editor last reported something new about the files: its diagnostics need time to follow an edit.
+
+
+QUIET = 2.0
+"""Seconds without news after which the editor's tools are taken to have looked at what there is."""
+PATIENCE = 10.0
+
+
+class EditorActivity:
+    """News are diagnostics that differ, text that is edited, opened, saved or closed, and files that changed."""
+
+    def __init__(self, quiet: float = QUIET, patience: float = PATIENCE) -> None:
+        self.count = 0
+        self._quiet = quiet
+        self._patience = patience
+        self._last: float | None = None
+        self._more = asyncio.Event()
+
+    def note(self) -> None:
+        self.count += 1
+        self._last = asyncio.get_running_loop().time()
+        self._more.set()
+        self._more = asyncio.Event()
+
+    async def quiet(self) -> bool:
+        """True once there were no news for a while; False if they go on and on."""
+        now = asyncio.get_running_loop().time
+        given_up = now() + self._patience
+        while self._last is not None and (left := self._last + self._quiet - now()) > 0:
+            if now() >= given_up:
+                return False
+            await asyncio.sleep(min(left, self._patience))
+        return True
+
+    async def after(self, count: int) -> None:
+        """Returns once there are more news than these."""
+        while self.count == count:
+            await self._more.wait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +169,5 @@ class EngineSetup:
     """Where checks are tried before a run completes; None: nowhere."""
     hidden_checks: Callable[[], Mapping[str, str]] = dict
     """The commands of the checks that the person holds out from workers, by name."""
-    news: EditorNews = field(default_factory=EditorNews)
+    news: EditorActivity = field(default_factory=EditorActivity)
     """When the editor last had another word on the files of this folder."""

@@ -18,11 +18,11 @@ from donewhen.core.calls import CallFinished, CallStarted, MessageKept, ToolCall
 from donewhen.core.errors import DoneWhenError
 from donewhen.core.evidence import CheckResult, Trial
 from donewhen.core.feedback import keep_ends
-from donewhen.core.fold_acts import ACTS, Acted, told
+from donewhen.core.fold.acts import ACTS, Acted, act_words
 from donewhen.core.goal import Goal
-from donewhen.core.hints import UNASKED, hint_in
 from donewhen.core.plugging import RunHalted
-from donewhen.core.trials import TRIED
+from donewhen.core.steering import UNASKED, hint_in
+from donewhen.core.trials.outcome import TRIED
 from donewhen.engine.active import ActiveRun, turn_stream
 from donewhen.engine.api import RunStep, RunSteps, StepKind, StepState
 from donewhen.regular import read_text
@@ -387,7 +387,7 @@ class Steps:
     def acted(self, event: Acted, at: float) -> None:
         """What a person did, and who it was."""
         if event.person is not None:
-            what, said = told(event, self._label)
+            what, said = act_words(event, self._label)
             title = f"{event.person.user} {what} ({event.person.where})" + (f": {said}" if said else "")
             self._put(self._next("p"), at, "act", title)
 

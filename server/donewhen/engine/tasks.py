@@ -1,15 +1,18 @@
-"""Ends tasks."""
+"""Ends tasks, and interrupts a step: by a stop, a pause, or the time limit."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, TypeVar
+
+from donewhen.core.state import RunState
 
 T = TypeVar("T")
 AGAIN = 0.2
 
 
-def came_of(step: asyncio.Task[T]) -> T:
+def result_of(step: asyncio.Task[T]) -> T:
     """Returns or raises what a task did. A task that ended as cancelled although nobody here cancelled it has
     failed."""
     if step.cancelled():
@@ -20,7 +23,7 @@ def came_of(step: asyncio.Task[T]) -> T:
     raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
-async def cancelled(*tasks: asyncio.Task[Any] | asyncio.Future[Any]) -> None:
+async def cancel_all(*tasks: asyncio.Task[Any] | asyncio.Future[Any]) -> None:
     """Cancels tasks and returns once they have ended. A cancellation that a step lost (before Python 3.12,
     `asyncio.wait_for` loses one that comes together with its result) is given again."""
     left = {task for task in tasks if not task.done()}
@@ -28,3 +31,31 @@ async def cancelled(*tasks: asyncio.Task[Any] | asyncio.Future[Any]) -> None:
         for task in left:
             task.cancel()
         _, left = await asyncio.wait(left, timeout=AGAIN)
+
+
+# What interrupts a step: a stop, a pause, or the time limit.
+
+
+class Preemption:
+    """Watches over one step. `look` is called after each change of the run, and as its time goes by; `came` is done
+    once the step must end. `seconds` are those of work since the run's last entry."""
+
+    def __init__(self, state: Callable[[], RunState], seconds: Callable[[], float]) -> None:
+        self._state = state
+        self._seconds = seconds
+        self.came: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.look()
+
+    def look(self) -> None:
+        if not self.came.done() and self._is_due():
+            self.came.set_result(None)
+
+    def close(self) -> None:
+        self.came.cancel()
+
+    def _is_due(self) -> bool:
+        state = self._state()
+        if state.stop_requested is not None or state.pause_requested is not None:
+            return True
+        limit = state.limit("timeout")
+        return limit is not None and state.time_counts and state.elapsed_after(self._seconds()) >= limit

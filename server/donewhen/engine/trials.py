@@ -1,6 +1,6 @@
 """Trials at the moment of completion: checks in rooms, with the original proof, the old product, a planted failure.
 
-`core/trials.py` says which trials a check needs and what they show; here the files are divided, the rooms opened, the
+`core.trials` says which trials a check needs and what they show; here the files are divided, the rooms opened, the
 checks run side by side, and everything put on record as evidence.
 """
 
@@ -17,32 +17,51 @@ from posixpath import basename, normpath
 from typing import Any, TypeVar
 
 from donewhen.core.commands.wrapped import segments
-from donewhen.core.disguise import Disguised, disguised
-from donewhen.core.dividing import Before, Divided, Shown, divided
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.core.events import EvidenceRecorded, TrialsAbandoned, TrialsFinished, TrialsStarted
 from donewhen.core.evidence import CheckResult, Evidence, Problem, Trial, TrialKind
-from donewhen.core.findings import MAX_DIFF, MAX_DIFFS, finding_diff
 from donewhen.core.goal import Check
-from donewhen.core.integrity_facts import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
-from donewhen.core.planting import Planted, leaf, plant, plant_in_script
+from donewhen.core.integrity import PROOF_FINDINGS, FindingKind, IntegrityFinding, first_change
 from donewhen.core.proof import tried_checks
 from donewhen.core.proof_files import (
     ProofFiles,
     checks_files,
+    classify,
     has_role,
     holds_tests,
     says_up_to_date,
-    standing,
     targets,
 )
-from donewhen.core.special_cases import Special, source_suffix, special_cases
-from donewhen.core.suppressions import Suppressed, heeded, more_suppressed, no_longer_checked
-from donewhen.core.trials import AtStart, CheckGrade, Conclusion, Stand, conclude, controls, passing, plan
+from donewhen.core.questions import MAX_DIFF, MAX_DIFFS, finding_diff
+from donewhen.core.trials.disguise import Disguised, disguised
+from donewhen.core.trials.dividing import Before, Divided, Shown, divided
+from donewhen.core.trials.outcome import (
+    AtStart,
+    CheckGrade,
+    Conclusion,
+    Planted,
+    Stand,
+    conclude,
+    controls,
+    leaf,
+    passing,
+    plan,
+    plant,
+    plant_in_script,
+)
+from donewhen.core.trials.untried import (
+    Special,
+    Suppressed,
+    heeded,
+    more_suppressed,
+    no_longer_checked,
+    source_suffix,
+    special_cases,
+)
 from donewhen.ecosystems.shell import SHELL
 from donewhen.engine.active import ActiveRun
-from donewhen.engine.opinions import opinions
-from donewhen.engine.resting import data_of, scripts_of
+from donewhen.engine.judging import opinions
+from donewhen.engine.proof_basis import data_of, scripts_of
 from donewhen.ports import Laid, Room, Rooms
 
 T = TypeVar("T")
@@ -86,7 +105,7 @@ async def try_checks(run: ActiveRun) -> None:
     except WorkspaceError as error:
         finished = TrialsFinished(state.revision, (_unreadable(run, error),))
     finally:
-        run.say(None)
+        run.set_activity(None)
         if finished is None:
             await run.append(TrialsAbandoned(reason))
     if finished is None:
@@ -432,7 +451,7 @@ class _Trials:
         return Laid(path, self._run.state.agreed.get(path) or self._base)
 
     def _seals(self, path: str, covered: Collection[str]) -> bool:
-        return path in covered and standing(path).side == "proof"
+        return path in covered and classify(path).side == "proof"
 
     # --------------------------------------------------------------------------------- what is held out
 
@@ -573,7 +592,7 @@ class _Trials:
         changes = {path: tree.contents[path] for path, one in tree.parts.items() if one.product}
         if not any(one.trials for one in concluded) or not changes:
             return ()
-        proof = [path for path in workspace.files() if standing(path).side == "proof"]
+        proof = [path for path in workspace.files() if classify(path).side == "proof"]
         ran = [test.path for one in concluded if (run := self._result(one.check)) for test in run.tests if test.path]
         tests = dict.fromkeys((*ran, *(path for path in proof if path in tree.parts), *proof))
         present, texts = frozenset(proof), list[str]()
@@ -609,12 +628,12 @@ class _Trials:
 
     def _begin(self, what: str) -> None:
         self._under_way.append(what)
-        self._run.say(f"trying {self._under_way[0]} in a room")
+        self._run.set_activity(f"trying {self._under_way[0]} in a room")
 
     def _end(self, what: str) -> None:
         self._under_way.remove(what)
         if self._under_way:
-            self._run.say(f"trying {self._under_way[0]} in a room")
+            self._run.set_activity(f"trying {self._under_way[0]} in a room")
 
 
 async def _side_by_side(steps: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

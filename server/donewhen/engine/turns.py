@@ -2,27 +2,228 @@
 
 from __future__ import annotations
 
-from donewhen.core.errors import WorkspaceError
+import asyncio
+import hashlib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from donewhen.core.errors import OverBudget, PluginConflict, WorkerFailed, WorkspaceError
 from donewhen.core.events import (
     CheckpointTaken,
+    EvidenceRecorded,
     InterruptOpened,
+    PauseRequested,
     TurnAbandoned,
     TurnFinished,
     TurnRestored,
     TurnStarted,
     Warned,
 )
-from donewhen.core.feedback import feedback_text, outputs_of
-from donewhen.core.hints import unasked
+from donewhen.core.evidence import CheckResult, EditorReport, Evidence, ObservedResponse, Problem
+from donewhen.core.feedback import feedback_text, keep_ends, outputs_of
+from donewhen.core.goal import Requirement
+from donewhen.core.integrity import ChangedProof, first_change
+from donewhen.core.plugging import Halt, Refine, ResumeDirective
 from donewhen.core.proof import assess
-from donewhen.core.state import OpenTurn
-from donewhen.core.work import Interrupt, TurnResult, Usage
+from donewhen.core.proof_files import ProofFiles
+from donewhen.core.state import OpenTurn, Resuming, RunState
+from donewhen.core.steering import unasked
+from donewhen.core.work import UNKNOWN, Claim, Interrupt, TurnResult, Usage
 from donewhen.engine.active import MAX_PATHS, ActiveRun
-from donewhen.engine.changed_proof import note_changed_proof
-from donewhen.engine.places import locations
-from donewhen.engine.watching import amend_if_saved
-from donewhen.engine.working import record_response, turn_result
-from donewhen.ports import LeavesBehind, Turn
+from donewhen.engine.contexts import Context
+from donewhen.engine.halting import called_at, halted
+from donewhen.engine.watching import amend_if_saved, watched
+from donewhen.ports import LeavesBehind, Turn, TurnAhead, TurnBehind, Worker
+
+# The places in the workspace that the latest evidence names.
+
+
+def locations(state: RunState) -> Mapping[str, tuple[Problem, ...]]:
+    """By requirement id: where its failing checks, or the editor, point. Paths are relative to the workspace."""
+    return {requirement.id: _places(state, requirement) for requirement in state.goal.requirements}
+
+
+def _places(state: RunState, requirement: Requirement) -> tuple[Problem, ...]:
+    found: dict[tuple[str, int, str], Problem] = {}
+    for check in requirement.checks:
+        evidence = state.results.get(check.id)
+        if evidence is not None and isinstance(evidence.observation, CheckResult) and not evidence.observation.passed:
+            found.update({(p.path, p.line, p.message): p for p in evidence.observation.problems})
+    report = state.editor.get(requirement.id)
+    if report is not None and isinstance(report.observation, EditorReport):
+        errors = [p for p in report.observation.problems if p.severity == "error"]
+        found.update({(p.path, p.line, p.message): p for p in errors})
+    return tuple(found.values())
+
+
+# Which proof files a worker has changed so far: reported during the run, before trials say what that means.
+
+
+MOST = 200
+"""Files that are looked into after a turn; of more, the names are told."""
+
+
+async def note_changed_proof(run: ActiveRun, changed: Collection[str]) -> None:
+    """Brings `run.changed_proof` up to date after a turn that changed these paths."""
+    state, workspace = run.state, run.parts.workspace
+    base = state.first_checkpoint
+    if not state.options.trials or base is None:
+        return
+    try:
+        if run.changed_proof is None:  # this process has seen none of the turns before
+            changed = await workspace.changed_between(base, None)
+        known = run.changed_proof or ChangedProof()
+        files = ProofFiles.of(state.goal)
+        proof = [
+            path
+            for path in sorted({*known.lines, *known.gone, *known.unread, *changed})
+            if files.classify(path).side == "proof" and path != state.goal.path and not files.changeable(path)
+        ]
+        run.changed_proof = await _looked_into(run, base, [path for path in proof if path not in state.agreed])
+    except WorkspaceError:
+        return  # trials report what they can't compare either
+
+
+async def _looked_into(run: ActiveRun, base: str, paths: list[str]) -> ChangedProof:
+    workspace = run.parts.workspace
+    lines, came, gone = dict[str, int](), set[str](), list[str]()
+    for path in paths[:MOST]:
+        before, now = await workspace.file_at(base, path), await asyncio.to_thread(workspace.read, path)
+        if before == now:
+            continue
+        if now is None:
+            gone.append(path)
+            continue
+        if before is None:
+            came.add(path)
+        lines[path] = first_change((before or b"").decode("utf-8", "replace"), now.decode("utf-8", "replace"))
+    return ChangedProof(lines, frozenset(came), tuple(gone), tuple(paths[MOST:]))
+
+
+# The worker's work in one turn, with the plugins that guide, refine or halt it.
+
+
+MAX_REFINEMENTS = 10
+"""Times that critics may send one turn back."""
+MAX_RESPONSE = 60_000
+"""Characters of a response that are kept as evidence: head and tail."""
+
+
+async def turn_result(
+    run: ActiveRun, worker: Worker, turn: Turn, resuming: Resuming | None, *, suspended: bool
+) -> TurnResult | None:
+    """What the worker and the plugins made of the turn; None if it was halted. A suspended turn goes on where it
+    stood."""
+    stage = resuming.halt.stage if resuming is not None else "turn" if suspended else None
+    result = resuming.halt.result if resuming is not None and stage == "after_turn" else None
+    if result is None:
+        told = await _told(run, turn, resuming, stage)
+        if told is None:
+            return None
+        result = await _worked(run, worker, told)
+    return None if result is None else await _refined(run, worker, turn, result, called_at(resuming, "after_turn"))
+
+
+async def _told(run: ActiveRun, turn: Turn, resuming: Resuming | None, stage: str | None) -> Turn | None:
+    """The turn with what plugins add to it; one that goes on was told before."""
+    if stage == "turn":
+        return replace(turn, resume=resuming.directive if resuming is not None else ResumeDirective())
+    plugins = run.parts.plugins
+    if plugins is None:
+        return turn
+    ahead = TurnAhead(turn.iteration, turn.goal, turn.views, turn.feedback)
+    earlier = resuming.halt.notes if resuming is not None and stage == "before_turn" else ()
+    try:
+        notes = await plugins.before_turn(run.host, ahead, called_at(resuming, "before_turn"))
+    except Halt as halt:
+        halt.notes = (*earlier, *halt.notes)
+        await halted(run, halt, "before_turn")
+        return None
+    return replace(turn, notes=(*earlier, *notes))
+
+
+async def _refined(
+    run: ActiveRun, worker: Worker, turn: Turn, result: TurnResult, skip: frozenset[str]
+) -> TurnResult | None:
+    """Critics look at what the worker returned, and may send it back within the same turn."""
+    plugins = run.parts.plugins
+    for number in range(MAX_REFINEMENTS if plugins is not None else 0):
+        assert plugins is not None  # the range is empty without them
+        try:
+            refine = await plugins.after_turn(run.host, TurnBehind(turn.iteration, turn.goal, result, number), skip)
+        except Halt as halt:
+            await halted(run, halt, "after_turn", result)
+            return None
+        except PluginConflict as conflict:
+            await run.append(PauseRequested(str(conflict)))
+            return result
+        skip = frozenset[str]()
+        if refine is None or result.error is not None or result.claim.state != "finished":
+            break
+        again = await _worked(run, worker, _again(turn, refine, number + 1))
+        if again is None:
+            return None
+        result = _joined(result, again)
+    return result
+
+
+def _again(turn: Turn, refine: Refine, number: int) -> Turn:
+    return replace(turn, feedback=refine.feedback, refinement=number, notes=(), resume=None)
+
+
+def _joined(first: TurnResult, then: TurnResult) -> TurnResult:
+    """One turn's result: the last response counts; steps and costs add up."""
+    return replace(then, usage=first.usage + then.usage, steps=(*first.steps, *then.steps))
+
+
+async def _worked(run: ActiveRun, worker: Worker, turn: Turn) -> TurnResult | None:
+    context, mask = Context(run), run.parts.mask
+    try:
+        if worker.waits_for_person:
+            return await worker.work(turn, context)
+        return masked(await watched(run, worker.work(turn, context), by="worker"), mask)
+    except WorkerFailed as failure:
+        error = str(failure) or "the worker failed"
+        usage = _unsaid(run) if failure.usage is None else failure.usage
+        failed = TurnResult(Claim(), usage, error=error, summary=f"failed: {error}", final=failure.final)
+        return masked(failed, mask)
+    except OverBudget as reached:
+        # What it has done so far is audited, since it may be enough.
+        return TurnResult(usage=_unsaid(run), summary=f"stopped: {reached}")
+    except Halt as halt:
+        await run.look("person" if worker.waits_for_person else "worker", everywhere=not worker.waits_for_person)
+        await halted(run, halt, "turn")
+        return None
+
+
+def _unsaid(run: ActiveRun) -> Usage:
+    """What a turn cost that ended without saying so, besides the calls on record."""
+    return Usage() if run.state.options.metered else UNKNOWN
+
+
+def masked(result: TurnResult, mask: Callable[[str], str]) -> TurnResult:
+    """What a worker says without its secrets."""
+    return replace(
+        result,
+        claim=replace(result.claim, text=mask(result.claim.text)),
+        error=None if result.error is None else mask(result.error),
+        steps=tuple(replace(step, summary=mask(step.summary)) for step in result.steps),
+        summary=mask(result.summary),
+        response=None if result.response is None else mask(result.response),
+    )
+
+
+async def record_response(run: ActiveRun, result: TurnResult) -> None:
+    """The response of this turn becomes evidence where the goal is about it, and only there (product.md)."""
+    state = run.state
+    if state.goal.about != "response" or result.response is None or result.error is not None:
+        return
+    text = result.response
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    observed = ObservedResponse(digest, keep_ends(text, MAX_RESPONSE), len(text))
+    evidence = Evidence(run.evidence_id(), state.revision, state.revision, state.turns_ended, observed)
+    await run.append(EvidenceRecorded(evidence), durable=False)
+
 
 MAX_LISTED = 10
 
@@ -53,7 +254,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
         if result is None:
             finished = True  # halted, which is on record
             return
-        run.say(None)
+        run.set_activity(None)
         await run.look(by, everywhere=not worker.waits_for_person)
         changed = await _changed(run, checkpoint if suspended else None)
         if by == "worker":
@@ -62,7 +263,7 @@ async def work(run: ActiveRun, iteration: int) -> None:
         finished = True
         await record_response(run, result)
     finally:
-        run.say(None)
+        run.set_activity(None)
         if not finished:
             await run.append(TurnAbandoned(iteration, _why(run)))
             if isinstance(worker, LeavesBehind) and worker.left_behind:

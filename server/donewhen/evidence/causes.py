@@ -3,10 +3,67 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
-from donewhen.core.why import clipped
-from donewhen.ecosystems import ECOSYSTEMS
+from donewhen.core.commands.wrapped import Segment
+from donewhen.core.evidence import clipped
+from donewhen.ecosystems import ECOSYSTEMS, TOOLS
 from donewhen.ecosystems.output import multiline
+
+# Distinguishes "not installed here" from "failed", and says how to install what is missing.
+
+
+_NOT_FOUND = (
+    re.compile(r"^(?:\S*/)?(?:ba|da|k|z|a)?sh: (?:line )?(?:\d+: )?(?P<name>[^:\n]+): (?:command )?not found$", re.M),
+    re.compile(r"^zsh:(?:\d+:)? command not found: (?P<name>\S+)$", re.M),
+    re.compile(r"^'(?P<name>[^'\n]+)' is not recognized as an internal or external command", re.M),
+    re.compile(r"^env: [‘']?(?P<name>[^’':\n]+)[’']?: No such file or directory$", re.M),
+)
+_NO_MODULE = re.compile(r"^\S*(?:python|pypy)\S*: No module named (?P<name>[A-Za-z0-9_]+)$", re.M)
+_HOW = {
+    **{name: how for ecosystem in ECOSYSTEMS for name, how in ecosystem.installs},
+    **{name: tool.install for tool in TOOLS if tool.install for name in tool.names},
+}
+"""By program."""
+_MODULES = frozenset(name for name, how in _HOW.items() if "pip install" in how)
+"""Programs that are modules of Python, too; any other module is the workspace's own business."""
+
+
+def not_installed(
+    output: str, exit_code: int | None, parts: Sequence[Segment], which: Callable[[str], str | None]
+) -> str | None:
+    """What is missing and how to get it; None if nothing is known to be missing.
+
+    A file of the workspace that is missing (`./check.sh`) is not a program to install.
+    """
+    return _program(output, exit_code, parts, which) or _module(output, parts)
+
+
+def _program(
+    output: str, exit_code: int | None, parts: Sequence[Segment], which: Callable[[str], str | None]
+) -> str | None:
+    for name in (match["name"].strip() for pattern in _NOT_FOUND for match in pattern.finditer(output)):
+        if "/" in name or which(name) is not None:
+            continue
+        # In `missing || other`, only the other one counts.
+        needed = any(name in part.words and part.then != "||" for part in parts)
+        if needed or exit_code == 127:
+            return f"`{name}` is not installed here: {how_to_get(name)}"
+    return None
+
+
+def _module(output: str, parts: Sequence[Segment]) -> str | None:
+    for match in _NO_MODULE.finditer(output):
+        name = match["name"]
+        if name in _MODULES and any(part.tool[:1] == (name,) and part.then != "||" for part in parts):
+            return f"`{name}` is not installed here: {how_to_get(name)}"
+    return None
+
+
+def how_to_get(name: str) -> str:
+    """What to do for a missing program, as the end of a sentence."""
+    return _HOW.get(name, "install it, or put its folder on PATH before Done When is started")
+
 
 _ERROR = re.compile(
     r"^(?:E\s+)?(?:(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Exit)\b(?::.*)?"

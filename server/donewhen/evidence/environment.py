@@ -1,313 +1,145 @@
-"""What checks run in: the programs that their words resolve to, and what those would run unasked."""
+"""The environment that checks run in: variables, interpreter, program (product.md, "What checks run in")."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
+import platform
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path, PurePath
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from donewhen.core.integrity import FileFact, ProgramFact
-from donewhen.ecosystems import ECOSYSTEMS, TOOLS
-from donewhen.evidence.started_commands import Command
-from donewhen.regular import read_bytes, read_text
+from donewhen.evidence.text import is_sensitive
+from donewhen.regular import read_bytes
 
-_SMALL = 2_000_000  # bytes: a program up to this size is compared by content, a larger one by size and time
-_MOST_FILES = 2_000  # of one package that runs tests
-_BUILTINS = frozenset(
-    {
-        "cd",
-        "echo",
-        "test",
-        "[",
-        "true",
-        "false",
-        "export",
-        "set",
-        "exit",
-        "source",
-        ".",
-        "if",
-        "then",
-        "fi",
-        "for",
-        "do",
-    }
-    | {"done", "while", "case", "esac", "else", "elif", "return", "local", "shift", "eval", "exec", "unset", "printf"}
-    | {"pwd", "read", "trap", "wait", "umask", "ulimit", "type", "command", "alias", ":", "{", "}", "!", "[[", "]]"}
+_HASHED = 1024 * 1024  # larger programs are distinguished by their times: hashing them would hold up the server
+_BIN = "Scripts" if os.name == "nt" else "bin"
+# They differ between terminals and have no effect on checks.
+_NOISE_NAMES = (
+    "_ PWD OLDPWD SHLVL COLUMNS LINES WINDOWID TERM_SESSION_ID XDG_SESSION_ID SSH_CLIENT SSH_CONNECTION SSH_TTY "
+    "SSH_AUTH_SOCK GPG_TTY DISPLAY WAYLAND_DISPLAY STARSHIP_SESSION_KEY TMUX TMUX_PANE STY WINDOW INVOCATION_ID "
+    "JOURNAL_STREAM PYTEST_CURRENT_TEST"
 )
-_STARTUP = frozenset({"sitecustomize.py", "usercustomize.py"})
-_INSTALLED = ("site-packages", "dist-packages")
-_RUNNER_PACKAGES = ("_pytest", "pytest", "pluggy")
-_HARMLESS_PTH = re.compile(
-    r"import (__editable___\w+_finder); \1\.install\(\)|import _virtualenv"
-    r"|import os; var = 'SETUPTOOLS_USE_DISTUTILS'; enabled = os\.environ\.get\(var, 'local'\) == 'local'; "
-    r"enabled and __import__\('_distutils_hack'\)(?:\.add_shim\(\))?;?"
-)
-
-_GIT_SETTINGS = ("/.gitconfig", "/git/config")
-_HARMLESS_SECTION = re.compile(r"\[(?:user|author|committer|safe|credential|init|commit|push|pull|color|gpg)\b")
-"""Who commits, and how: an agent that sets its name changes no proof."""
-
-Signature = tuple[int, int, int, int]
+_NOISE = frozenset(_NOISE_NAMES.split())
+_NOISE_PREFIXES = ("VSCODE_", "ITERM_", "KITTY_", "WEZTERM_", "NVIM")
 
 
-class Environment:
-    """Looks at files that the revision doesn't cover; contents are read again only if stat says that they changed."""
+class CheckEnvironment:
+    """Makes the environment of a check from that of whoever started Done When.
 
-    def __init__(self) -> None:
-        self._digests: dict[str, tuple[Signature, str]] = {}
-        self._plugins: dict[Path, tuple[Signature, str]] = {}
+    `inherited` is asked each time; `interpreter` is the Python that the editor selected. `scratch` is a folder of the
+    server's own, where Python keeps its bytecode unless `bytecode` is given, which several workspaces may share: a
+    `__pycache__` that a worker wrote is never read. `home` is the Python environment that the server runs in.
+    """
 
-    def programs(
-        self, root: Path, commands: Sequence[Command], environment: Mapping[str, str]
-    ) -> tuple[ProgramFact, ...]:
-        """One fact for each program that a check's commands start, itself or through what their words stand for."""
-        found: dict[tuple[str, str], ProgramFact] = {}
-        places: dict[tuple[str, str, bool], Path | None] = {}
-        for command in commands:
-            for name in _program_words(command):
-                if (command.check_id, name) in found:
-                    continue
-                place = (name, command.folder, command.nested)
-                if place not in places:
-                    # Package scripts find what is installed beside the package before anything else.
-                    beside = f"{_BESIDE}/{name}" if command.nested and "/" not in name else name
-                    found_beside = which(beside, root, command.folder, environment)
-                    places[place] = found_beside or which(name, root, command.folder, environment)
-                path = places[place]
-                # Not every word of a script is a program: those of the goal's own commands are.
-                if path is not None or not command.nested:
-                    found[command.check_id, name] = self._program(root, command.check_id, name, path)
-        return tuple(found[key] for key in sorted(found))
+    def __init__(
+        self,
+        root: Path,
+        scratch: Path,
+        inherited: Callable[[], Mapping[str, str]],
+        interpreter: Path | None = None,
+        bytecode: Path | None = None,
+        home: str = sys.prefix,
+    ) -> None:
+        self._root = root
+        self._home = home
+        self._inherited = inherited
+        self.interpreter = interpreter
+        self._digests: dict[tuple[str, int, int, int], str] = {}
+        self.bytecode = bytecode or scratch / "pycache"
 
-    def startup_files(self, root: Path, folders: Sequence[str], environment: Mapping[str, str]) -> tuple[FileFact, ...]:
-        """What Python runs before a check does, and the test runner's own package in a virtual environment."""
-        found: dict[str, FileFact] = {}
-        places: list[Path] = []
-        for folder in _python_folders(root, folders, environment):
-            places += [folder / name for name in _STARTUP if (folder / name).is_file()]
-            found |= {fact.path: fact for fact in self._plugins_in(root, folder)}
-        for packages in _site_packages(root, environment):
-            places += _startup_in(packages)
-            for fact in (*self._runner_packages(root, packages), *self._plugins_in(root, packages)):
-                found[fact.path] = fact
-            for folder in _folders_of_pth(packages):
-                found |= {fact.path: fact for fact in self._plugins_in(root, folder)}
-        for place in places:
-            path = _shown(root, place)
-            if place.suffix == ".pth" and not _runs_code(place):
-                continue
-            found[path] = FileFact(path, self._digest(place))
-        return tuple(found[path] for path in sorted(found))
+    def inherited(self) -> Mapping[str, str]:
+        """Everything, keys included: for masking only."""
+        return self._inherited()
 
-    def settings(self, environment: Mapping[str, str]) -> tuple[FileFact, ...]:
-        """What tools of any ecosystem read in the home folder unasked; an empty digest for what isn't there."""
-        home = environment.get("HOME") or environment.get("USERPROFILE")
-        if not home:
-            return ()
-        config = environment.get("XDG_CONFIG_HOME") or f"{home}/.config"
-        places = [
-            f"{config}/{name.removeprefix('.config/')}" if name.startswith(".config/") else f"{home}/{name}"
-            for ecosystem in ECOSYSTEMS
-            for name in ecosystem.settings
-        ]
-        return tuple(FileFact(place, self._setting(Path(place))) for place in sorted(set(places)))
+    def variables(self) -> dict[str, str]:
+        """Without keys and DONEWHEN_*; the interpreter's folder comes first on PATH."""
+        variables = {
+            name: value
+            for name, value in self._inherited().items()
+            if not name.upper().startswith("DONEWHEN_") and not is_sensitive(name)
+        }
+        self._select_python(variables)
+        variables["PYTHONPYCACHEPREFIX"] = str(self.bytecode)
+        # It keeps the workspace clean, which the line above does too; together they would compile everything again.
+        variables.pop("PYTHONDONTWRITEBYTECODE", None)
+        return variables
 
-    def runner_packages(self, root: Path, folders: Iterable[str]) -> tuple[FileFact, ...]:
-        """Installed packages that run tests, below the folders that checks run in."""
-        packages = [
-            root / folder / name for folder in folders for ecosystem in ECOSYSTEMS for name in ecosystem.runner_packages
-        ]
-        return tuple(FileFact(_shown(root, one), self._folder_digest(one)) for one in sorted(packages) if one.is_dir())
+    def _select_python(self, variables: dict[str, str]) -> None:
+        selected = self._python_environment()
+        if selected is None:
+            return
+        folder, kind = selected
+        variables["PATH"] = os.pathsep.join(p for p in (str(folder), variables.get("PATH", os.defpath)) if p)
+        variables.pop("PYTHONHOME", None)
+        variables.pop("VIRTUAL_ENV", None)
+        if kind is not None:
+            variables[kind] = str(folder if kind == "CONDA_PREFIX" and os.name == "nt" else folder.parent)
 
-    def _setting(self, path: Path) -> str:
-        digest = self._digest(path)
-        if not digest or not path.as_posix().endswith(_GIT_SETTINGS):
-            return digest
-        lines, counts = list[str](), True
-        try:
-            text = read_text(path, "utf-8", "replace")
-        except OSError:  # gone meanwhile
+    def _python_environment(self) -> tuple[Path, str | None] | None:
+        """The folder of programs, and the variable that names the environment it belongs to."""
+        if self.interpreter is not None:
+            folder = self.interpreter.parent
+            return folder, _kind(folder.parent) or _kind(folder)
+        for name in (".venv", "venv", ".conda", "env", ".pixi/envs/default"):
+            home = self._root / name
+            kind = _kind(home)
+            if kind is not None:
+                return (home if kind == "CONDA_PREFIX" and os.name == "nt" else home / _BIN), kind
+        return self._own_environment()
+
+    def _own_environment(self) -> tuple[Path, str | None] | None:
+        """The environment that the server runs in, where that is the project's: inside the workspace folder."""
+        home = Path(self._home)
+        kind = _kind(home)
+        if kind is None or not home.is_relative_to(self._root):
+            return None
+        return (home if kind == "CONDA_PREFIX" and os.name == "nt" else home / _BIN), kind
+
+    def which(self, program: str, variables: Mapping[str, str]) -> str | None:
+        """The absolute path of the executable that the shell would start; None if there is none."""
+        if not program:
+            return None
+        if os.sep in program or "/" in program:
+            found = shutil.which(str(self._root / program), path="")
+        else:
+            found = shutil.which(program, path=self._search_path(variables))
+        return str(Path(found).absolute()) if found else None
+
+    def _search_path(self, variables: Mapping[str, str]) -> str:
+        """PATH with its relative entries seen from the workspace, where the shell is."""
+        entries = variables.get("PATH", os.defpath).split(os.pathsep)
+        return os.pathsep.join(str(self._root / entry) for entry in entries)
+
+    def digest(self, program: str | None, variables: Mapping[str, str]) -> str:
+        """sha256 of the program's path and content, the variables that can matter, and the platform."""
+        relevant = sorted(
+            f"{name}={value}"
+            for name, value in variables.items()
+            if name not in _NOISE and not name.startswith(_NOISE_PREFIXES)
+        )
+        parts = [sys.platform, platform.machine(), program or "", self._content(program), *relevant]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def _content(self, program: str | None) -> str:
+        """Of the file that the program's links end at; read again only when it changed."""
+        if program is None:
             return ""
-        for line in text.splitlines():
-            if line.lstrip().startswith("["):
-                counts = _HARMLESS_SECTION.match(line.strip()) is None
-            lines += [line] if counts and line.strip() else []
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
-
-    def _program(self, root: Path, check_id: str, name: str, path: Path | None) -> ProgramFact:
-        if path is None:
-            return ProgramFact(check_id, name)
-        return ProgramFact(check_id, name, self._digest(path), _shown(root, path))
-
-    def _runner_packages(self, root: Path, packages: Path) -> Iterator[FileFact]:
-        for name in _RUNNER_PACKAGES:
-            package = packages / name
-            if package.is_dir():
-                yield FileFact(_shown(root, package), self._folder_digest(package))
-
-    def _plugins_in(self, root: Path, packages: Path) -> Iterator[FileFact]:
-        """Distributions that pytest loads by itself, by what they announce: another version of one is not a change."""
-        for entry in _listed(packages):
-            if entry.name.endswith((".dist-info", ".egg-info")) and entry.is_dir():
-                announced = self._announced(Path(entry.path) / "entry_points.txt")
-                if announced:
-                    installed = f"{_shown(root, packages)}/{entry.name.partition('-')[0]} (pytest plugin)"
-                    file = _shown(root, Path(entry.path) / "entry_points.txt")
-                    yield FileFact(installed if packages.name in _INSTALLED else file, announced)
-
-    def _announced(self, path: Path) -> str:
         try:
+            path = Path(program).resolve()
             stat = path.stat()
-            signature = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-            known = self._plugins.get(path)
-            if known is not None and known[0] == signature:
-                return known[1]
-            section = re.search(r"^\[pytest11\]\s*$(.*?)(?=^\[|\Z)", read_text(path, "utf-8", "replace"), re.M | re.S)
+            key = (str(path), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+            if stat.st_size > _HASHED:
+                return ":".join(map(str, key))
+            if key not in self._digests:
+                self._digests[key] = hashlib.sha256(read_bytes(path)).hexdigest()
+            return f"{path}:{self._digests[key]}"
         except OSError:
-            return ""
-        announced = " ".join(section[1].split()) if section else ""
-        self._plugins[path] = (signature, announced)
-        return announced
-
-    def _folder_digest(self, folder: Path) -> str:
-        whole = hashlib.sha256()
-        for count, file in enumerate(_source_files(str(folder))):
-            if count == _MOST_FILES:
-                break
-            whole.update(f"{file[len(str(folder)) :]}\0{self._digest(file)}\0".encode())
-        return whole.hexdigest()[:16]
-
-    def _digest(self, path: Path | str) -> str:
-        try:
-            stat = os.stat(path)  # noqa: PTH116  # called for each file of a runner's package: Path takes longer than stat
-            signature = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
-            known = self._digests.get(str(path))
-            if known is not None and known[0] == signature:
-                return known[1]
-            if stat.st_size > _SMALL:
-                digest = f"{stat.st_size}:{stat.st_mtime_ns}"
-            else:
-                digest = hashlib.sha256(read_bytes(Path(path))).hexdigest()[:16]
-        except OSError:
-            return ""
-        self._digests[str(path)] = (signature, digest)
-        return digest
+            return program
 
 
-def _source_files(folder: str) -> Iterator[str]:
-    for entry in _listed(folder):
-        if entry.is_dir():
-            if entry.name != "__pycache__":
-                yield from _source_files(entry.path)
-        elif entry.name.endswith((".py", ".js", ".mjs", ".cjs")):
-            yield entry.path
-
-
-def which(name: str, root: Path, folder: str, environment: Mapping[str, str]) -> Path | None:
-    """The program that a word means, as the shell would find it from `folder`; links are not followed."""
-    if "/" in name or "\\" in name:
-        path = root / folder / name
-        return path if path.is_file() else None
-    found = shutil.which(name, path=_search_path(str(root / folder), environment.get("PATH", os.defpath)))
-    return Path(found) if found else None
-
-
-@lru_cache(maxsize=64)
-def _search_path(folder: str, path: str) -> str:
-    """A relative entry of PATH means a folder of the current one, not of the server's."""
-    return os.pathsep.join(os.path.join(folder, entry) for entry in path.split(os.pathsep) if entry)  # noqa: PTH118
-
-
-def _program_words(command: Command) -> Iterator[str]:
-    segment = command.segment
-    first = segment.words[0]
-    plain = first not in _BUILTINS and re.fullmatch(r"[\w.~+/\\:][\w./\\+~:-]*", first) is not None
-    if plain and ("/" not in first or _installed(first)):
-        yield first
-    if segment.tool and segment.tool[0] != first:
-        installed = f"{_BESIDE}/{segment.tool[0]}"
-        if first in ("npx", "npm", "pnpm", "yarn", "bunx"):
-            yield installed
-    elif segment.tool and command.folder == "" and first in _PACKAGED:
-        yield f"{_BESIDE}/{first}"
-
-
-_BESIDE = "node_modules/.bin"
-_PACKAGED = frozenset(name for tool in TOOLS if tool.packaged for name in tool.names)
-
-
-def _installed(word: str) -> bool:
-    return re.search(r"(?:^|/)(?:bin|Scripts|\.bin)/[^/]+$", word) is not None
-
-
-def _shown(root: Path, path: Path) -> str:
-    """Relative to the workspace where it is inside it, else absolute; posix."""
-    try:
-        return Path(os.path.normpath(path)).relative_to(root).as_posix()
-    except ValueError:
-        return PurePath(path).as_posix()
-
-
-def _python_folders(root: Path, folders: Iterable[str], environment: Mapping[str, str]) -> Iterator[Path]:
-    """Folders of the workspace that Python looks in before its own library: the current one, and PYTHONPATH."""
-    seen: set[Path] = set()
-    listed = [e for e in environment.get("PYTHONPATH", "").split(os.pathsep) if e]
-    for folder in [*folders, *listed]:
-        path = Path(os.path.normpath(root / folder))
-        if path not in seen and path.is_relative_to(root) and path.is_dir():
-            seen.add(path)
-            yield path
-
-
-def _site_packages(root: Path, environment: Mapping[str, str]) -> Iterator[Path]:
-    """Those of the environments in the workspace, of the one that its Python comes from, and the user's own."""
-    prefixes = [root / name for name in (".venv", "venv", "env")]
-    python = which("python", root, "", environment)
-    if python is not None and (python.parent.parent / "pyvenv.cfg").is_file():
-        prefixes.append(python.parent.parent)
-    seen: set[Path] = set()
-    prefixes += [Path(environment["HOME"]) / ".local"] if environment.get("HOME") else []
-    for prefix in prefixes:
-        for packages in [*sorted(prefix.glob("lib/python3*/site-packages")), prefix / "Lib" / "site-packages"]:
-            if packages not in seen and packages.is_dir():
-                seen.add(packages)
-                yield packages
-
-
-def _startup_in(packages: Path) -> list[Path]:
-    return [Path(e.path) for e in _listed(packages) if e.name in _STARTUP or e.name.endswith(".pth")]
-
-
-def _folders_of_pth(packages: Path) -> Iterator[Path]:
-    """The folders that Python adds to its path, as for an editable installation: pytest finds plugins there too."""
-    for entry in _listed(packages):
-        if entry.name.endswith(".pth"):
-            try:
-                lines = read_text(Path(entry.path), "utf-8", "replace").splitlines()
-            except OSError:
-                continue
-            yield from (
-                packages / line.strip() for line in lines if line.strip() and not line.startswith(("#", "import"))
-            )
-
-
-def _listed(folder: Path | str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda e: e.name)
-    except OSError:
-        return []
-
-
-def _runs_code(pth: Path) -> bool:
-    """A line that begins with `import` is run by Python at its start; a folder's name is only looked in last."""
-    try:
-        lines = read_text(pth, "utf-8", "replace").splitlines()
-    except OSError:
-        return False
-    return any(line.startswith(("import ", "import\t")) and not _HARMLESS_PTH.fullmatch(line.strip()) for line in lines)
+def _kind(home: Path) -> str | None:
+    if (home / "pyvenv.cfg").is_file():
+        return "VIRTUAL_ENV"
+    return "CONDA_PREFIX" if (home / "conda-meta").is_dir() else None

@@ -7,13 +7,14 @@ output is a test runner's.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from donewhen.core.commands.wrapped import Segment, segments, verbs_match
 from donewhen.core.evidence import TestTotals
 from donewhen.ecosystems import RUNNERS, TOOLS, Tool
-from donewhen.evidence.printed import all_totals, printed_totals, recognised, says_once
+from donewhen.evidence.reports.printed import all_totals, printed_totals, recognised, says_once
 
 
 def read_line(command: str) -> tuple[Segment, ...]:
@@ -139,3 +140,20 @@ def names_go_tests(parts: Sequence[Segment]) -> bool:
 def with_verbose(flags: str) -> str:
     """`GOFLAGS` with `-v`: without it a package whose tests were all skipped is printed like one whose tests passed."""
     return flags if {"-v", "-v=true", "-json"} & set(flags.split()) else f"{flags} -v".strip()
+
+
+# Linters that pass because they found nothing to check: they say so, and exit with 0.
+
+
+_SAID = "|".join(dict.fromkeys(said for tool in TOOLS for said in tool.nothing_checked))
+_SAYS_SO = re.compile(rf"^\W*(?:(?:warning|error|info|note|go)\W+)*(?P<said>{_SAID}).*$", re.IGNORECASE | re.MULTILINE)
+
+
+def checked_nothing(output: str, parts: Sequence[Segment], totals: TestTotals | None) -> str | None:
+    """The line in which a linter says so; None if none does. Where tests ran, it counts only if the command line
+    names a linter: a test may print anything."""
+    linter = any(part.tool and part.tool[0] in LINTERS for part in parts)
+    if totals is not None and totals.executed and not linter:
+        return None
+    found = _SAYS_SO.search(output)
+    return found[0].strip()[:160] if found else None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
-from donewhen.core.evidence import Outcome, TestCase, TestTotals
-from donewhen.core.why import COLLECTION, short_name
+from donewhen.core.evidence import COLLECTION, Outcome, TestCase, TestTotals, short_name
 from donewhen.evidence.text import counted
 from donewhen.ports import ProcessResult
 

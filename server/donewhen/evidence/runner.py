@@ -9,25 +9,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from donewhen.core.commands.wrapped import Segment, folders
-from donewhen.core.evidence import CheckResult, EditorReport, Outcome, Problem, TestCase, TestTotals
+from donewhen.core.evidence import (
+    CheckResult,
+    EditorReport,
+    Outcome,
+    Problem,
+    TestCase,
+    TestTotals,
+    first_problems,
+    reason_text,
+)
 from donewhen.core.goal import Check, Requirement
-from donewhen.core.why import first_problems, told
 from donewhen.evidence.bytecode import Bytecode
-from donewhen.evidence.causes import NOTHING_COLLECTED, hint_for, telling_line
-from donewhen.evidence.checked_nothing import checked_nothing
+from donewhen.evidence.causes import NOTHING_COLLECTED, hint_for, not_installed, telling_line
 from donewhen.evidence.editor import EditorDiagnostics
-from donewhen.evidence.installed import not_installed
-from donewhen.evidence.junit import BrokenReport, Report, parse_junit, read_junit
-from donewhen.evidence.known_runners import Runs, names_go_tests, read_line, what_runs, with_verbose
-from donewhen.evidence.masking import Masker
-from donewhen.evidence.matchers import find_problems
+from donewhen.evidence.environment import CheckEnvironment
+from donewhen.evidence.known_runners import Runs, checked_nothing, names_go_tests, read_line, what_runs, with_verbose
 from donewhen.evidence.outcome import Observed, decide_outcome
-from donewhen.evidence.places import Places
-from donewhen.evidence.printed import last_totals, printed_failures, printed_tests, printed_totals
-from donewhen.evidence.reports import Reports, prepare_reports
-from donewhen.evidence.sarif import read_sarif
-from donewhen.evidence.surroundings import Surroundings
-from donewhen.evidence.text import counted, strip_ansi
+from donewhen.evidence.places import Places, find_problems
+from donewhen.evidence.reports.finding import Reports, prepare_reports
+from donewhen.evidence.reports.junit import BrokenReport, Report, parse_junit, read_junit
+from donewhen.evidence.reports.printed import last_totals, printed_failures, printed_tests, printed_totals
+from donewhen.evidence.reports.sarif import read_sarif
+from donewhen.evidence.text import Masker, counted, strip_ansi
 from donewhen.ports import Processes, ProcessResult
 from donewhen.regular import read_text
 
@@ -73,7 +77,7 @@ class CommandChecker:
         self._processes = processes
         self._root = root
         self._scratch = scratch
-        self._surroundings = Surroundings(root, scratch, environment, interpreter, bytecode)
+        self._surroundings = CheckEnvironment(root, scratch, environment, interpreter, bytecode)
         self._bytecode = Bytecode(self._surroundings.bytecode, root)
         self._editor = editor or EditorDiagnostics()
         self._secrets = secrets
@@ -290,7 +294,7 @@ def _explained(
 ) -> str:
     """The reason with what the check says first, and what helps where that is known."""
     if outcome is Outcome.NO_TESTS and (seen.totals is None or not seen.totals.skipped):
-        return told(reason, (), 0, NOTHING_COLLECTED)
+        return reason_text(reason, (), 0, NOTHING_COLLECTED)
     if outcome is not Outcome.FAILED:
         return reason
     failed = seen.totals.failed if seen.totals is not None else 0
@@ -298,7 +302,7 @@ def _explained(
     if not first and not failed and (line := telling_line(output, errors_only=seen.totals is not None)):
         first = (line,)
     messages = "\n".join(test.message for test in seen.tests if test.outcome in ("failed", "error"))
-    return told(reason, first, more, hint_for(f"{output}\n{messages}", check.command))
+    return reason_text(reason, first, more, hint_for(f"{output}\n{messages}", check.command))
 
 
 def _problems(report: Report | None, output: str, plan: _Plan) -> tuple[Problem, ...]:

@@ -1,1 +1,4 @@
-"""GoalBench: a table of small runs with a known truth, which tells how often a judge, and the engine, get it wrong."""
+"""GoalBench: a table of small runs with a known truth, which tells how often a judge, and the loop around it, is wrong.
+
+`cases` reads the table, `playing` plays a case on the real engine, `scoring` counts.
+"""

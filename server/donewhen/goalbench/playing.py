@@ -31,7 +31,7 @@ JudgeOf = Callable[[Case, Path], Judge | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Laboratory:
+class BenchEnvironment:
     """What cases are played with: the composition root makes it.
 
     `open_runs(root, state, judge)` opens the real engine for one workspace folder; `environment` are the variables
@@ -44,7 +44,7 @@ class Laboratory:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class CaseResult:
     """How one case ended. `requirements` are statuses and `judged` whether a judge decided, by label; `findings` the
     kinds of integrity findings that were open; `failure` says why it could not be played, or judged, to its end."""
 
@@ -62,21 +62,21 @@ class Played:
     failure: str = ""
 
 
-async def play_all(
+async def run_cases(
     cases: Sequence[Case],
-    laboratory: Laboratory,
+    laboratory: BenchEnvironment,
     judge_of: JudgeOf,
     *,
     name: str,
     at_once: int = 2,
-    on_played: Callable[[Played], None] = lambda played: None,
-) -> tuple[Played, ...]:
+    on_played: Callable[[CaseResult], None] = lambda played: None,
+) -> tuple[CaseResult, ...]:
     """Plays cases, `at_once` at a time; the results are in the order of `cases`, `on_played` hears each as it ends."""
     places = asyncio.Semaphore(at_once)
 
-    async def one(case: Case) -> Played:
+    async def one(case: Case) -> CaseResult:
         async with places:
-            played = await play(case, laboratory, judge_of, name=name)
+            played = await run_case(case, laboratory, judge_of, name=name)
             on_played(played)
             return played
 
@@ -85,7 +85,7 @@ async def play_all(
     return tuple(task.result() for task in tasks)
 
 
-async def play(case: Case, laboratory: Laboratory, judge_of: JudgeOf, *, name: str) -> Played:
+async def run_case(case: Case, laboratory: BenchEnvironment, judge_of: JudgeOf, *, name: str) -> CaseResult:
     """One run of a case, in a folder of its own that is removed afterwards. What goes wrong is in `failure`."""
     began = time.monotonic()
     try:
@@ -94,7 +94,7 @@ async def play(case: Case, laboratory: Laboratory, judge_of: JudgeOf, *, name: s
             return _played(case, name, view, time.monotonic() - began)
     except (DoneWhenError, TimeoutError, OSError) as error:
         failure = str(error) or f"it took longer than {CASE_SECONDS:.0f} s"
-        return Played(case, name, "failed", seconds=time.monotonic() - began, failure=failure)
+        return CaseResult(case, name, "failed", seconds=time.monotonic() - began, failure=failure)
 
 
 @asynccontextmanager
@@ -106,7 +106,7 @@ async def _folder() -> AsyncGenerator[Path]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _pursued(case: Case, laboratory: Laboratory, judge_of: JudgeOf, folder: Path) -> RunView:
+async def _pursued(case: Case, laboratory: BenchEnvironment, judge_of: JudgeOf, folder: Path) -> RunView:
     root = folder / "workspace"
     await asyncio.to_thread(_lay_out, case, root)
     for command in case.setup:
@@ -133,7 +133,7 @@ def _lay_out(case: Case, root: Path) -> None:
             path.chmod(0o755)
 
 
-async def _set_up(command: str, root: Path, laboratory: Laboratory) -> None:
+async def _set_up(command: str, root: Path, laboratory: BenchEnvironment) -> None:
     token = secrets.token_hex(8)
     result = await laboratory.processes.run(
         command, cwd=root, environment=laboratory.environment(), token=token, timeout=60
@@ -162,10 +162,10 @@ async def _to_its_end(case: Case, runs: Runs, script: Path) -> RunView:
     return last
 
 
-def _played(case: Case, name: str, view: RunView, seconds: float) -> Played:
+def _played(case: Case, name: str, view: RunView, seconds: float) -> CaseResult:
     state = view.state
     labels = {r.id: r.label for r in state.goal.requirements}
-    return Played(
+    return CaseResult(
         case,
         name,
         str(state.status),

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from donewhen.core.work import Usage
-from donewhen.goalbench.playing import OWN, Played
+from donewhen.goalbench.cases import Case
+from donewhen.goalbench.playing import OWN, CaseResult
+
+# Which cases can be played here, and with which judge.
+
+
+def missing(case: Case) -> tuple[str, ...]:
+    """What the case's commands need and isn't here: modules of Python, or programs."""
+    return tuple(name for name in case.needs if importlib.util.find_spec(name) is None and shutil.which(name) is None)
+
+
+def with_any_judge(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """The cases that are about the run, and not about a judge of a certain kind."""
+    return tuple(case for case in cases if case.judge in ("honest", "gullible"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +80,7 @@ class Row:
         )
 
 
-def rows(played: Iterable[Played]) -> tuple[Row, ...]:
+def rows(played: Iterable[CaseResult]) -> tuple[Row, ...]:
     """One row per group, in the order of the cases, and the total at the end."""
     by_group: dict[str, Row] = {}
     total = Row("total")
@@ -76,7 +91,7 @@ def rows(played: Iterable[Played]) -> tuple[Row, ...]:
     return (*by_group.values(), total)
 
 
-def row_of(played: Played) -> Row:
+def row_of(played: CaseResult) -> Row:
     """One case as a row of its group."""
     row = Row(played.case.group, 1, usage=played.usage, seconds=played.seconds)
     if failed(played):
@@ -89,12 +104,12 @@ def row_of(played: Played) -> Row:
     return row + Row(row.group, completed=Rate(int(done), 1))
 
 
-def failed(played: Played) -> bool:
+def failed(played: CaseResult) -> bool:
     """It could not be played, or judged, to its end; nor was it meant to be so."""
     return bool(played.failure) and (played.case.expect.run != "paused" or played.judge != OWN)
 
 
-def _judged(played: Played) -> Row:
+def _judged(played: CaseResult) -> Row:
     row = Row(played.case.group)
     for label in sorted(played.alone):
         met = played.requirements[label] == "met"
@@ -106,12 +121,12 @@ def _judged(played: Played) -> Row:
     return row
 
 
-def mistakes(played: Played) -> tuple[str, ...]:
+def mistakes(played: CaseResult) -> tuple[str, ...]:
     """What is not as the case expects it with its own judge, in words; empty if all is."""
     return tuple(_mistakes(played))
 
 
-def _mistakes(played: Played) -> Iterator[str]:
+def _mistakes(played: CaseResult) -> Iterator[str]:
     case, expected = played.case, played.case.expect
     if failed(played):
         yield f"it failed: {played.failure}"
@@ -128,7 +143,7 @@ def _mistakes(played: Played) -> Iterator[str]:
         yield "`truth` does not say of each requirement whether it is fulfilled"
 
 
-def broken_bars(played: Sequence[Played]) -> tuple[str, ...]:
+def broken_bars(played: Sequence[CaseResult]) -> tuple[str, ...]:
     """The ids of cases, other than known ones, that end `complete` falsely or are refused where a check or an
     integrity rule decides. With the gullible judge there must be none."""
     wrong = [one for one in played if (row := row_of(one)).completed.wrong or row.refused.wrong]
@@ -158,7 +173,7 @@ def judge_table(by_judge: Sequence[tuple[str, Row]]) -> list[str]:
     return lines
 
 
-def document(played: Sequence[Played], by_judge: Sequence[tuple[str, Row]]) -> dict[str, Any]:
+def document(played: Sequence[CaseResult], by_judge: Sequence[tuple[str, Row]]) -> dict[str, Any]:
     """All of it as one JSON document: `cases`, `groups` with the total as the last, `judges`."""
     return {
         "cases": [_case_document(one) for one in played],
@@ -168,7 +183,7 @@ def document(played: Sequence[Played], by_judge: Sequence[tuple[str, Row]]) -> d
     }
 
 
-def _case_document(played: Played) -> dict[str, Any]:
+def _case_document(played: CaseResult) -> dict[str, Any]:
     return {
         "id": played.case.id,
         "group": played.case.group,

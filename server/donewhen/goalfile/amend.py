@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from donewhen.core.errors import InvalidGoal
-from donewhen.core.panel import panel
-from donewhen.goalfile.backticks import code_span
+from donewhen.core.verdict import panel
 from donewhen.goalfile.source import ParsedGoalFile, Span
-from donewhen.goalfile.statements import one_line
+from donewhen.goalfile.statements import code_span, one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from donewhen.goalfile.backticks import code_span
 from donewhen.goalfile.detect import DetectedCheck
-from donewhen.goalfile.layout import LINE_BREAK
+from donewhen.goalfile.markdown import LINE_BREAK
 from donewhen.goalfile.source import Span
+from donewhen.goalfile.statements import code_span
 from donewhen.settings.kinds import GLOBS, UNLIMITED
 from donewhen.settings.table import KEYS, Setting
 

@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from donewhen.core.errors import InvalidGoal
-from donewhen.goalfile.backticks import code_span
 from donewhen.goalfile.files import GOAL_FILE, GOAL_SUFFIX
 from donewhen.goalfile.parse import parse
 from donewhen.goalfile.stated import StatedCommand, stated_commands
-from donewhen.goalfile.statements import one_line
+from donewhen.goalfile.statements import code_span, one_line
 
 _TITLE_LENGTH = 100
 _SLUG_LENGTH = 48

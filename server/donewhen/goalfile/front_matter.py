@@ -12,7 +12,7 @@ from typing import cast
 import yaml
 
 from donewhen import marked_yaml
-from donewhen.goalfile.layout import Layout
+from donewhen.goalfile.markdown import Layout
 from donewhen.goalfile.source import FileProblem, FrontMatter, FrontMatterEntry, ProblemSeverity, Span, Value
 from donewhen.settings import kinds
 from donewhen.settings.kinds import UNLIMITED, BadValue, refused_choice

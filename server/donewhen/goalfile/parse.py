@@ -2,21 +2,266 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from donewhen.core.goal import Goal, Limits
-from donewhen.goalfile.decode import decode
+from donewhen.core.goal import Check, Goal, Limits, Requirement, requirement_id
 from donewhen.goalfile.front_matter import read_front_matter, read_settings
-from donewhen.goalfile.layout import Layout
-from donewhen.goalfile.markdown import read_blocks
-from donewhen.goalfile.objective import Objective, read_objective, whole_objective
+from donewhen.goalfile.markdown import Blocks, Item, Layout, Passage, read_blocks
 from donewhen.goalfile.preflight import preflight
-from donewhen.goalfile.requirements import near_tasks, read_requirements, task_items
-from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource
+from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource, Span
+from donewhen.goalfile.statements import (
+    TASK,
+    Bound,
+    Command,
+    almost_task,
+    editor_statement,
+    is_labelled,
+    one_line,
+    read_line,
+    sole_command,
+    warn_of_rows,
+)
 from donewhen.settings.kinds import UNLIMITED
 from donewhen.settings.table import KEYS, Choices
+
+# From what a file holds to text that can be parsed: encoding, size and binary content.
+
+
+SIZE_LIMIT = 1_000_000
+"""Bytes, or characters of a text, that a goal file may have."""
+LINE_LIMIT = 10_000
+"""Lines that a goal file may have, so that reading it stays a matter of milliseconds."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_START = Span(0, 0, 0, 1)
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """`text` is what to parse, `original` the same as given; columns agree. Nothing to parse unless `readable`."""
+
+    original: str
+    text: str
+    readable: bool = True
+    problems: tuple[FileProblem, ...] = ()
+
+
+def decode(content: str | bytes) -> Decoded:
+    """Decodes UTF-8; what can't be text, or is too large, is refused with a problem. Never raises."""
+    if len(content) > SIZE_LIMIT:
+        unit = "bytes" if isinstance(content, bytes) else "characters"
+        return _refused("too-large", f"the file has more than {SIZE_LIMIT:,} {unit}: too large for a goal, shorten it")
+    if isinstance(content, bytes):
+        if content.startswith(_UTF16):
+            return _refused("encoding", "the file is UTF-16: save it as UTF-8")
+        if b"\0" in content:
+            return _binary(content.count(b"\n", 0, content.index(b"\0")))
+        return _from_bytes(content)
+    if "\0" in content:
+        return _binary(content.count("\n", 0, content.index("\0")))
+    return _from_text(content)
+
+
+def _from_bytes(content: bytes) -> Decoded:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start)
+        message = f"the file is not UTF-8 (byte {error.start + 1}, line {line + 1}): save it as UTF-8"
+        text = content.decode("utf-8-sig", errors="replace")
+        return Decoded(text, text, True, (_error(Span(line, 0, line, 1), "encoding", message),))
+    return _from_text(text)
+
+
+def _from_text(text: str) -> Decoded:
+    lines = text.count("\n") + text.count("\r") - text.count("\r\n") + 1
+    if lines > LINE_LIMIT:
+        return _refused("too-large", f"the file has {lines:,} lines; a goal may have {LINE_LIMIT:,}: shorten it")
+    if lone := _SURROGATE.search(text):
+        line = text.count("\n", 0, lone.start())
+        message = f"line {line + 1} holds half a character (a lone surrogate): remove it"
+        problem = _error(Span(line, 0, line, 1), "encoding", message)
+        return Decoded(text, _SURROGATE.sub("\ufffd", text), True, (problem,))
+    return Decoded(text, text)
+
+
+def _binary(line: int) -> Decoded:
+    return _refused("binary", f"the file is binary (a zero byte on line {line + 1}): a goal is a Markdown text")
+
+
+def _refused(code: str, message: str) -> Decoded:
+    return Decoded("", "", False, (_error(_START, code, message),))
+
+
+def _error(span: Span, code: str, message: str) -> FileProblem:
+    return FileProblem(span, "error", code, message)
+
+
+# The objective of a goal file: its title and the prose before the first requirement.
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """The title (empty without a heading), the prose, and where they stand."""
+
+    title: str
+    title_span: Span | None
+    prose: str
+    prose_span: Span | None
+
+    @property
+    def text(self) -> str:
+        """What the goal is about: the prose, or the title where there is none."""
+        return self.prose or self.title
+
+
+def read_objective(layout: Layout, blocks: Blocks, start: int, end: int) -> Objective:
+    """The first heading of the file, and the prose of the lines [start, end)."""
+    heading = blocks.headings[0] if blocks.headings else None
+    title = one_line(heading.passage.text) if heading else ""
+    span = heading.passage.span(0, len(heading.passage.text)) if heading and title else None
+    lines = _prose_lines(layout, blocks, start, end)
+    if not lines:
+        return Objective(title, span, "", None)
+    prose = "\n".join(layout.lines[line].rstrip() for line in lines)
+    return Objective(title, span, prose, layout.line_span(lines[0], lines[-1]))
+
+
+def whole_objective(objective: Objective) -> tuple[RequirementSource, ...]:
+    """The objective as the one requirement of a goal without a task list; none if there is no objective."""
+    span = objective.title_span or objective.prose_span
+    if span is None:
+        return ()
+    stop = "" if objective.title.endswith((".", ":", "!", "?")) else ":"
+    both = f"{objective.title}{stop} {objective.prose}" if objective.title and objective.prose else objective.text
+    text = one_line(both)
+    requirement = Requirement(requirement_id(text), 1, text, line=span.start_line)
+    return (RequirementSource(requirement, span, objective.prose_span or span),)
+
+
+def _prose_lines(layout: Layout, blocks: Blocks, start: int, end: int) -> list[int]:
+    """The lines of prose: without the title, comments, rules, and headings that head nothing but the requirements."""
+    dropped = {line for first, after in blocks.silent for line in range(first, after)}
+    headings = [set(range(heading.first_line, heading.end_line)) for heading in blocks.headings]
+    dropped.update(*headings[:1])
+    heading_lines = set[int]().union(*headings)
+    kept = [line for line in range(start, end) if line not in dropped]
+    while kept and (kept[-1] in heading_lines or not layout.lines[kept[-1]].strip()):
+        kept.pop()
+    first = next((number for number, line in enumerate(kept) if layout.lines[line].strip()), 0)
+    return kept[first:]
+
+
+# From the task items of a goal file to its requirements, with the place of each of their parts.
+
+
+MOST_REQUIREMENTS = 500
+
+
+def task_items(items: Sequence[Item]) -> list[Item]:
+    """The items that are requirements: those whose first paragraph begins with a box."""
+    return [item for item in items if (first := _opening(item)) and TASK.match(first.text)]
+
+
+def read_requirements(
+    layout: Layout, tasks: Sequence[Item]
+) -> tuple[tuple[RequirementSource, ...], tuple[FileProblem, ...]]:
+    """The requirements, numbered in order, and what is wrong with them."""
+    sources: list[RequirementSource] = []
+    problems: list[FileProblem] = []
+    seen: Counter[str] = Counter()
+    for item in tasks[:MOST_REQUIREMENTS]:
+        bound = Bound()
+        source = _requirement(layout, item, len(sources) + 1, seen, bound)
+        problems.extend(bound.faults)
+        if source is not None:
+            sources.append(source)
+    if len(tasks) > MOST_REQUIREMENTS:
+        span = layout.line_span(tasks[MOST_REQUIREMENTS].first_line)
+        message = f"a goal may have at most {MOST_REQUIREMENTS} requirements; this has {len(tasks)}: split it"
+        problems.append(FileProblem(span, "error", "too-many", message))
+    return tuple(sources), tuple(problems)
+
+
+def near_tasks(items: Sequence[Item]) -> tuple[FileProblem, ...]:
+    """Warnings for items that look like requirements, and by Markdown's rules are none."""
+    bound = Bound()
+    for item in items:
+        first = _opening(item)
+        if first is None or TASK.match(first.text):
+            continue
+        almost_task(first, bound)
+        if any(part.opens_item and is_labelled(part.passage) for part in item.parts[1:]):
+            message = (
+                "this item binds a check or a file, but has no box, so it is not a requirement: write `- [ ] ` first"
+            )
+            bound.fault(first.span(0, len(first.text)), "warning", "not-a-task", message)
+    return tuple(bound.faults)
+
+
+def _opening(item: Item) -> Passage | None:
+    first = item.parts[0] if item.parts else None
+    return first.passage if first is not None and first.opens_item and first.depth == 0 else None
+
+
+def _requirement(layout: Layout, item: Item, number: int, seen: Counter[str], bound: Bound) -> RequirementSource | None:
+    passage = item.parts[0].passage
+    box = TASK.match(passage.text)
+    assert box is not None  # only task items come here
+    checkbox = passage.span(0, 3)
+    text = one_line(passage.text[box.end() :])
+    if not text:
+        bound.fault(checkbox, "error", "empty-requirement", "this requirement says nothing: write what must be true")
+        return None
+    _read_parts(item, bound)
+    warn_of_rows(passage, box.end(), bound)
+    sole = sole_command(passage, box.end(), bound)
+    shown = None if sole else editor_statement(passage, box.end(), bound)
+    bound.problems = bound.problems or shown or []
+    commands = [*([sole] if sole else []), *bound.checks]
+    plain = requirement_id(text)
+    seen[plain] += 1
+    requirement = Requirement(
+        id=requirement_id(text, seen[plain]), number=number, text=text,
+        checks=_once(commands), sole_check=sole is not None or shown is not None,
+        files=tuple(dict.fromkeys(value.text for value in bound.files)),
+        problems=tuple(dict.fromkeys(value.text for value in bound.problems)),
+        details=tuple(filter(None, bound.details)), ticked=not box[1].isspace(), line=checkbox.start_line,
+        external=bound.external,
+    )  # fmt: skip
+    text_span = passage.span(box.end(), len(passage.text))
+    return _located(requirement, layout, item, text_span, checkbox, commands, bound)
+
+
+def _located(
+    requirement: Requirement, layout: Layout, item: Item, text_span: Span, checkbox: Span,
+    commands: Sequence[Command], bound: Bound,
+) -> RequirementSource:  # fmt: skip
+    last = layout.last_filled(item.first_line, item.end_line)
+    return RequirementSource(
+        requirement=requirement, span=layout.line_span(item.first_line, last), text_span=text_span, checkbox=checkbox,
+        commands=tuple(command.value for command in commands),
+        checks=tuple(command.value for command in bound.checks),
+        files=tuple(bound.files), problems=tuple(bound.problems),
+    )  # fmt: skip
+
+
+def _once(commands: Sequence[Command]) -> tuple[Check, ...]:
+    return tuple({command.check.id: command.check for command in commands}.values())
+
+
+def _read_parts(item: Item, bound: Bound) -> None:
+    for part in item.parts[1:]:
+        if part.opens_item:
+            read_line(part.passage, bound)
+        else:
+            bound.details.append(part.passage.text if part.code else one_line(part.passage.text))
+
 
 EMPTY = "the goal is empty: write a title, some text, or a task list of requirements"
 _TITLE_LENGTH = 80

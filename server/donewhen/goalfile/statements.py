@@ -1,5 +1,6 @@
 """What the items of a goal file say: task boxes, commands, and the `check:`, `file:`, `problems:` and `external:`
-lines."""
+lines.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +12,22 @@ from typing import Literal
 
 from donewhen.core.globs import glob_problem, plain_glob
 from donewhen.core.goal import Check
-from donewhen.goalfile.layout import Passage
+from donewhen.goalfile.markdown import Passage
 from donewhen.goalfile.source import FileProblem, ProblemSeverity, Span, Value
+
+# Commands and file names in backticks, as goal files hold them.
+
+
+_BACKTICKS = re.compile(r"`+")
+
+
+def code_span(text: str) -> str:
+    """The text as a Markdown code span, whatever backticks it holds."""
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
 
 Label = Literal["check", "file", "problems", "external"]
 LABELS: tuple[Label, ...] = ("check", "file", "problems", "external")

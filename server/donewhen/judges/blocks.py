@@ -14,15 +14,26 @@ from donewhen.core.evidence import (
     ObservedCommand,
     ObservedDiff,
     ObservedFile,
+    ObservedResponse,
     TestCase,
 )
 from donewhen.core.globs import any_matches
 from donewhen.core.goal import Requirement
-from donewhen.judges.excerpts import Lines, Rankings
+from donewhen.judges.excerpts import (
+    LONGEST_LINE,
+    Block,
+    Lines,
+    Normaliser,
+    Rankings,
+    diff_lines,
+    mentioned,
+    mentions,
+    path_score,
+    ranked,
+    requirement_words,
+    words,
+)
 from donewhen.judges.fencing import label
-from donewhen.judges.normalising import Normaliser
-from donewhen.judges.relevance import diff_lines, mentioned, mentions, path_score, ranked, requirement_words, words
-from donewhen.judges.sharing import Block
 
 _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 _NEW = re.compile(r"(diff --git [^\n]*\n)new file mode [^\n]*\n(?:[^@\n][^\n]*\n)*?\+\+\+ b/([^\n]*)\n@@ ")
@@ -319,3 +330,56 @@ def rankings_of(
 ) -> Callable[[], Rankings]:
     """One ranking for each requirement that the text is for, so that each gets its own windows; made when needed."""
     return lambda: ranked(lines.raw, [wanted[at] for at in sorted(owners)], hot())
+
+
+# The response itself, where the goal is about it (product.md, "response"): shown as data, head and tail, citable.
+
+
+CONTINUED = "[continued] "
+_WIDTH = LONGEST_LINE - len(CONTINUED) - 8
+_HEAD, _TAIL = 0.35, 0.5
+
+
+def response_blocks(material: Material) -> Iterator[Block]:
+    """The latest response, as one block; one that is not fresh is none of this turn's, and not shown."""
+    found = [
+        (evidence, evidence.observation)
+        for evidence in material.evidence
+        if isinstance(evidence.observation, ObservedResponse) and evidence.fresh(material.revision)
+    ]
+    wanted = [requirement_words(requirement) for requirement in material.requirements]
+    for evidence, response in found[-1:]:
+        yield _block(material, evidence, response, wanted)
+
+
+def _block(
+    material: Material, evidence: Evidence, response: ObservedResponse, wanted: Sequence[frozenset[str]]
+) -> Block:
+    text = bounded_output(material.normaliser.text(response.text))
+    whole = Lines.of(text)
+    lines = Lines([piece for line in whole.raw for piece in wrapped(line)])
+    owners = everyone(material)
+    # Two responses that differ only in what is cut are two questions: the digest keeps their verdicts apart in a cache.
+    said = f"{response.size:,} characters, {len(whole):,} lines" if text.strip() else "empty"
+    return Block(
+        "response", "the response itself", "", owners, (f"content: {said}, sha256 {response.digest[:16]}",), lines,
+        evidence, rankings=rankings_of(lines, owners, wanted), head_share=_HEAD, tail_share=_TAIL,
+    )  # fmt: skip
+
+
+def wrapped(line: str) -> Iterator[str]:
+    """A line of prose in pieces that are shown whole; all but the first say that they go on with it."""
+    width = _WIDTH if line.isascii() else _WIDTH // 3
+    piece, line = _piece(line, width)
+    yield piece
+    while line:
+        piece, line = _piece(line, width)
+        yield f"{CONTINUED}{piece}"
+
+
+def _piece(line: str, width: int) -> tuple[str, str]:
+    """What fits, cut at a space where there is one, and what is left."""
+    if len(line) <= width:
+        return line, ""
+    at = line.rfind(" ", width // 2, width)
+    return (line[:at], line[at + 1 :]) if at > 0 else (line[:width], line[width:])

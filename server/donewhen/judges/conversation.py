@@ -11,9 +11,9 @@ from donewhen.core.calls import Message, ToolCall
 from donewhen.core.events import JudgeOptions
 from donewhen.judges import prompts
 from donewhen.judges.excerpts import fitted, size
-from donewhen.judges.looking import Looking
 from donewhen.judges.reply import InvalidReply, NoObject, same, strict_json
-from donewhen.models.accounting import ask
+from donewhen.judges.tools import JudgeTools
+from donewhen.models.pricing import ask
 from donewhen.ports import Calls, Model, ModelReply, ModelRequest, ToolSpec
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Form(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Held(Generic[T]):
+class ConversationResult(Generic[T]):
     """How a conversation ended: `value` None if no reply could be used, and `problem` says why. `raw` is the reply
     as JSON."""
 
@@ -54,12 +54,12 @@ class Conversation(Generic[T]):
     calls: Calls
     form: Form[T]
     room: int
-    looking: Looking | None = None
+    looking: JudgeTools | None = None
     messages: list[Message] = field(default_factory=list[Message])
     looks: int = 0
     corrected: bool = False
 
-    async def hold(self, first: Sequence[Message]) -> Held[T]:
+    async def run(self, first: Sequence[Message]) -> ConversationResult[T]:
         """Asks until there is a reply that can be used, or there was one correction. Raises ModelFailed, OverBudget."""
         self.messages = list(first)
         for _ in range(self.options.calls + 4):
@@ -73,7 +73,7 @@ class Conversation(Generic[T]):
             if self.corrected:
                 return held
             self._correct(reply.message, held.problem)
-        return Held(None, "it only looked, and gave no verdict")
+        return ConversationResult(None, "it only looked, and gave no verdict")
 
     async def _ask(self) -> ModelReply:
         tools = self._tools()
@@ -121,13 +121,13 @@ class Conversation(Generic[T]):
         self.messages.append(message)
         self.room -= size(message.text) + sum(size(call.arguments) + 60 for call in message.calls)
 
-    def _read(self, reply: ModelReply) -> Held[T]:
+    def _read(self, reply: ModelReply) -> ConversationResult[T]:
         try:
             found = self._object(reply)
             value = self.form.read(found)
         except InvalidReply as error:
-            return Held(None, str(error))
-        return Held(value, self.form.fault(value) or "", json.dumps(found, sort_keys=True))
+            return ConversationResult(None, str(error))
+        return ConversationResult(value, self.form.fault(value) or "", json.dumps(found, sort_keys=True))
 
     def _object(self, reply: ModelReply) -> Mapping[str, Any]:
         """The one object that the reply gives, by tool call or as text; both are taken only where they agree."""

@@ -2,9 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import heapq
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
 
+from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedCommand
+from donewhen.core.goal import Requirement
+from donewhen.ecosystems import RUNNERS, TOOLS
 from donewhen.judges.fencing import clipped, neutralised
+
+# What differs from run to run without meaning anything: the prompt leaves it out, so that equal evidence gives an
+# equal prompt, byte for byte.
+
+
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_SCRATCH = re.compile(
+    r"(?:(?:/private)?(?:/tmp|/var/tmp|/var/folders/[\w+-]+/[\w+-]+/T)"
+    r"|\b[A-Za-z]:\\Users\\[^\\\n]+\\AppData\\Local\\Temp)"
+    r"[/\\](?:pytest-of-[\w.-]+[/\\]pytest-\d+|[\w.+-]+)"
+)
+_NAMES = "|".join(
+    command.replace(".", r"\.").replace(" ", r"\s+(?:\w+\s+)?") + (rf"\s+{tool.needs}" if tool.needs else "")
+    for tool in RUNNERS
+    for command in tool.commands
+)
+_CARRIERS = r"tox|nox|mvn|gradlew?|(?:npm|pnpm|yarn)\s+(?:run\s+)?t(?:est)?"
+_RUN = re.compile(rf"\b(?:{_NAMES}|{_CARRIERS})\b")
+_DURATIONS = tuple(
+    re.compile(pattern, re.MULTILINE) for pattern in dict.fromkeys(one for tool in TOOLS for one in tool.durations)
+)
+
+
+class Normaliser:
+    """Takes out of texts what must not reach a prompt: secrets and where the workspace lies; out of what commands
+    print also scratch folders, the run's id and colours. `root` is the workspace's absolute path, empty if it isn't
+    known."""
+
+    def __init__(self, root: str = "", run_id: str = "", mask: Callable[[str], str] | None = None) -> None:
+        self._mask = mask
+        self._run_id = run_id if len(run_id) >= 6 else ""
+        roots = "|".join(re.escape(one) for one in _spellings(root))
+        self._root = re.compile(rf"(?:{roots})(?![\w-])(?!\.\w)") if roots else None
+
+    def text(self, text: str) -> str:
+        """What people or files say: nothing that tells something is changed."""
+        if self._mask is not None:
+            text = self._mask(text)
+        return text if self._root is None else self._root.sub(".", text)
+
+    def printed(self, text: str) -> str:
+        """What a command printed."""
+        text = self.text(_COLOURS.sub("", text))
+        if self._run_id:
+            text = text.replace(self._run_id, "(run)")
+        return _SCRATCH.sub("(scratch)", text)
+
+    def check_output(self, result: CheckResult) -> str:
+        text = self.printed(result.output)
+        return untimed(text) if result.is_test_run or result.totals is not None else text
+
+    def command_output(self, command: ObservedCommand) -> str:
+        text = self.printed(command.output)
+        return untimed(text) if _RUN.search(command.command) else text
+
+
+def untimed(text: str) -> str:
+    """Output of a test runner without the durations that the runner itself adds; no other figure is touched."""
+    for pattern in _DURATIONS:
+        text = pattern.sub(r"\g<before>(time)", text)
+    return text
+
+
+def _spellings(root: str) -> tuple[str, ...]:
+    """How the workspace's path may be written, longest first."""
+    path = root.rstrip("/\\")
+    if len(path) < 2:
+        return ()
+    other = path.replace("\\", "/")
+    known = {path, other, path.replace("\\", "\\\\"), f"/private{path}" if path.startswith("/") else path}
+    return tuple(sorted(known, key=len, reverse=True))
+
 
 LONGEST_LINE = 400
 _AROUND = 3
@@ -152,3 +234,225 @@ def _bounded(text: str, room: int, keep_end: bool = False) -> str:
     if keep_end:
         return "[... cut ...]" + raw[len(raw) - max(room - 13, 0) :].decode("utf-8", "ignore")
     return raw[: room - 13].decode("utf-8", "ignore") + "[... cut ...]"
+
+
+# How the room of a prompt is shared: evenly over requirements, unused shares to the others.
+
+
+Kind = Literal["response", "check", "editor", "diff", "named", "changed", "command", "other"]
+
+_WEIGHT: dict[Kind, int] = {
+    "response": 16,
+    "check": 8,
+    "editor": 4,
+    "diff": 6,
+    "named": 8,
+    "changed": 6,
+    "command": 3,
+    "other": 3,
+}
+_DROPPED_FIRST: tuple[Kind, ...] = ("other", "changed", "command", "named", "diff", "editor", "check", "response")
+SMALLEST_BODY = 200
+FRAME = 150
+_SLACK = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece of evidence for a prompt: `head` is shown whole, of `lines` as much as its share allows.
+
+    `owners` are the places of the requirements that it is for; `rank` is 0 for the most telling of its kind. `source`
+    is evidence that is on record, or an observation yet to be recorded. `paths` are the files that it shows.
+    """
+
+    kind: Kind
+    title: str
+    name: str
+    owners: frozenset[int]
+    head: tuple[str, ...]
+    lines: Lines
+    source: Evidence | Observation
+    rank: int = 0
+    citable: bool = True
+    rankings: Callable[[], Rankings] | None = None
+    head_share: float = 0.15
+    tail_share: float = 0.3
+    paths: tuple[str, ...] = ()
+
+    @property
+    def fixed(self) -> int:
+        return FRAME + sum(size(line) + 1 for line in self.head) + 6 * len(self.owners)
+
+    @property
+    def least(self) -> int:
+        return min(self.lines.need, SMALLEST_BODY)
+
+
+def allocate(blocks: Sequence[Block], room: int) -> tuple[list[tuple[Block, int]], list[Block]]:
+    """The blocks that fit, each with the room of its body, and those that don't. What is dropped is of the least
+    telling kind first, and of that the lowest rank; check results go last."""
+    kept = list(blocks)
+    dropped: list[Block] = []
+    needed = sum(block.fixed + block.least for block in kept)
+    for block in sorted(blocks, key=lambda one: (_DROPPED_FIRST.index(one.kind), -one.rank, one.name)):
+        if needed <= room:
+            break
+        kept.remove(block)
+        dropped.append(block)
+        needed -= block.fixed + block.least
+    spare = room - sum(block.fixed + block.least for block in kept)
+    wanted = [max(block.lines.need + _SLACK - block.least, 0) for block in kept]
+    more = _filled(wanted, _weights(kept), spare)
+    return [(block, block.least + extra) for block, extra in zip(kept, more, strict=True)], dropped
+
+
+def _weights(blocks: Sequence[Block]) -> list[float]:
+    """Each requirement has the same share; it goes to the kinds of its evidence, and evenly to those of a kind."""
+    counts: Counter[tuple[int, Kind]] = Counter((owner, block.kind) for block in blocks for owner in block.owners)
+    totals: dict[int, int] = {}
+    for owner, kind in counts:
+        totals[owner] = totals.get(owner, 0) + _WEIGHT[kind]
+    return [
+        sum(_WEIGHT[block.kind] / totals[owner] / counts[owner, block.kind] for owner in sorted(block.owners))
+        for block in blocks
+    ]
+
+
+def _filled(needs: Sequence[int], weights: Sequence[float], room: int) -> list[int]:
+    """Each gets its share of the room, or its need if that is less; what is left over is shared again."""
+    given = [0] * len(needs)
+    open_places: list[int] = [at for at, need in enumerate(needs) if need > 0]
+    left = max(room, 0)
+    while open_places:
+        whole = sum(weights[at] for at in open_places) or 1.0
+        done = [at for at in open_places if needs[at] <= left * weights[at] / whole]
+        if not done:
+            for at in open_places:
+                given[at] = int(left * weights[at] / whole)
+            break
+        for at in done:
+            given[at] = needs[at]
+        left -= sum(needs[at] for at in done)
+        open_places = [at for at in open_places if at not in done]
+    return given
+
+
+# Which lines and files a requirement is about, judged by its words and identifiers alone.
+
+
+_KEPT = 2_000
+_WORD = re.compile(r"[^\W\d_]+|\d{2,}")
+_IDENTIFIER = re.compile(r"\w+")
+_PATH = re.compile(r"[\w./+-]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        "the and for are that this with from into must should shall can could will would not but all any each "
+        "every when then than its their there here has have had been being was were does did done get gets "
+        "set use used using new one two also only more most other same such via per out off over under file "
+        "files test tests line lines make makes which what who how where self return def none true false "
+        "import class function passes pass ",
+    )
+)
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_DEFINES = re.compile(r"^\s*(?:async\s+def|def|class|func|fn|function|export|public|impl|interface|struct|#+)\s")
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text that tell something, in lower case: identifiers whole and in parts."""
+    found: set[str] = set()
+    for identifier in _IDENTIFIER.findall(text):
+        parts = [part.lower() for piece in _CAMEL.split(identifier) for part in _WORD.findall(piece)]
+        found.update(_stem(part) for part in parts if len(part) >= 3)
+        if len(parts) > 1:
+            found.add(identifier.lower())
+    return frozenset(found - _COMMON)
+
+
+def requirement_words(requirement: Requirement) -> frozenset[str]:
+    return words("\n".join((requirement.text, *requirement.details)))
+
+
+def mentioned(requirement: Requirement) -> frozenset[str]:
+    """What in the requirement's own words may be a path or the name of a file."""
+    said = "\n".join((requirement.text, *requirement.details))
+    found = (one.strip(".,:;!?").removeprefix("./") for one in _PATH.findall(said))
+    return frozenset(one for one in found if "." in one or "/" in one)
+
+
+def mentions(said: frozenset[str], path: str) -> bool:
+    return path in said or path.rpartition("/")[2] in said
+
+
+def ranked(
+    lines: Sequence[str], wanted: Sequence[frozenset[str]], hot: Iterable[int] = ()
+) -> tuple[tuple[int, ...], ...]:
+    """For each set of words the indexes of the lines that have to do with it, the most telling first; the lines in
+    `hot` (changed, failing) are in every one."""
+    every = frozenset[str]().union(*wanted)
+    places = _places(lines, every)
+    known = [at for at in hot if 0 <= at < len(lines)]
+    return tuple(ranking for words_of in wanted if (ranking := _ranking(lines, words_of, places, known)))
+
+
+def _places(lines: Sequence[str], every: frozenset[str]) -> Mapping[str, list[int]]:
+    """Where each word stands, also as a part of another one."""
+    found: dict[str, list[int]] = {}
+    pattern = _any_of(every)
+    if pattern is None:
+        return found
+    for at, line in enumerate(lines):
+        for word in set(pattern.findall(line[:1000].lower())):
+            found.setdefault(word, []).append(at)
+    return found
+
+
+def _ranking(
+    lines: Sequence[str], wanted: frozenset[str], places: Mapping[str, list[int]], hot: Sequence[int]
+) -> tuple[int, ...]:
+    scores: dict[int, float] = dict.fromkeys(hot, 2.0)
+    for word in sorted(wanted & places.keys()):
+        weight = math.log(1 + len(lines) / len(places[word]))
+        for at in places[word]:
+            scores[at] = scores.get(at, 0.0) + weight * (1.5 if _DEFINES.match(lines[at]) else 1.0)
+    return tuple(heapq.nsmallest(_KEPT, scores, key=lambda at: (-round(scores[at], 6), at)))
+
+
+def path_score(path: str, wanted: frozenset[str]) -> int:
+    """How many of the words stand in a path, also as a part of another one."""
+    pattern = _any_of(wanted)
+    return 0 if pattern is None else len(set(pattern.findall(path.lower())))
+
+
+@lru_cache(maxsize=256)
+def _any_of(wanted: frozenset[str]) -> re.Pattern[str] | None:
+    if not wanted:
+        return None
+    return re.compile("|".join(re.escape(word) for word in sorted(wanted, key=lambda word: (-len(word), word))))
+
+
+def diff_lines(diff: str) -> Mapping[str, frozenset[int]]:
+    """By path, the 0-based lines of the new files that a unified diff adds or that stand next to what it removes."""
+    found: dict[str, set[int]] = {}
+    path, at, old, new = "", 0, 0, 0
+    for line in diff.split("\n"):
+        if old > 0 or new > 0:
+            if line[:1] in ("+", "-"):
+                found.setdefault(path, set()).add(at)
+            old -= line[:1] not in ("+", "\\")
+            new -= line[:1] not in ("-", "\\")
+            at += line[:1] not in ("-", "\\")
+        elif line.startswith("+++ "):
+            path = line[4:].removeprefix("b/")
+        elif match := _HUNK.match(line):
+            at, old, new = max(int(match[2]) - 1, 0), int(match[1] or 1), int(match[3] or 1)
+    return {key: frozenset(lines) for key, lines in found.items()}
+
+
+def _stem(word: str) -> str:
+    """Plural and singular, and the common verb forms, count as one word."""
+    for ending in ("ing", "ies", "es", "ed", "s", "e"):
+        if len(word) - len(ending) >= 4 and word.endswith(ending):
+            return word[: -len(ending)]
+    return word

@@ -13,9 +13,8 @@ from donewhen.core.goal import Goal
 from donewhen.judges import prompts
 from donewhen.judges.conversation import Conversation, Form
 from donewhen.judges.evidence_prompt import fenced
-from donewhen.judges.excerpts import Lines, excerpt
+from donewhen.judges.excerpts import Lines, Normaliser, excerpt
 from donewhen.judges.fencing import boundary
-from donewhen.judges.normalising import Normaliser
 from donewhen.judges.reply import InvalidReply, only_object
 from donewhen.ports import Calls, Model
 
@@ -77,7 +76,7 @@ async def _asked(model: Model, form: Form[T], body: Mapping[str, Lines], calls: 
     blocks = [fenced(token, f'kind="{name}"', (), text) for name, text in shown.items()]
     first = (Message("system", form.instructions), Message("user", "\n".join([f"The boundary is {token}.", *blocks])))
     options = JudgeOptions((model.name,), calls=0)
-    held = await Conversation(model, options, calls, form, 8_000).hold(first)
+    held = await Conversation(model, options, calls, form, 8_000).run(first)
     if held.value is None:
         raise ModelFailed(f"{model.name} gave no usable answer: {held.problem}")
     return held.value

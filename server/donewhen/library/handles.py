@@ -165,7 +165,7 @@ class _Events:
         self._closed = False
         self._queue: asyncio.Queue[GoalOutcome] = asyncio.Queue()
         self._task = asyncio.ensure_future(self._told())
-        self._queue.put_nowait(session.told(session.state))
+        self._queue.put_nowait(session.outcome_at(session.state))
         self._unsubscribe = session.runs.subscribe(self._changed)
 
     def _changed(self, view: RunView) -> None:
@@ -174,9 +174,9 @@ class _Events:
             return
         self._before = now
         if now.iteration > before.iteration > 0:
-            self._queue.put_nowait(self._session.told(before))
+            self._queue.put_nowait(self._session.outcome_at(before))
         if not now.active or len(now.interrupts) > len(before.interrupts):
-            self._queue.put_nowait(self._session.told(now))
+            self._queue.put_nowait(self._session.outcome_at(now))
 
     async def _told(self) -> None:
         while True:

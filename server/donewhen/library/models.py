@@ -9,7 +9,7 @@ from typing import Any
 from donewhen.callables import judges
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.events import AgentOptions, JudgeOptions, PanelRule
-from donewhen.core.panel import panel
+from donewhen.core.verdict import panel
 from donewhen.library.arguments import checked, text_or_none
 from donewhen.ports import Judge, Worker
 

@@ -60,9 +60,9 @@ class Session:
     @property
     def outcome(self) -> GoalOutcome:
         """The run as it is now, for the caller."""
-        return self.told(self.state)
+        return self.outcome_at(self.state)
 
-    def told(self, state: RunState) -> GoalOutcome:
+    def outcome_at(self, state: RunState) -> GoalOutcome:
         """A state of the run, for the caller."""
         response = None if self.checker.response is NOTHING else self.checker.response
         return outcome_of(state, response)

@@ -2,28 +2,156 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from donewhen.core.errors import UsageError
+from donewhen.core.errors import UnknownName, UnknownRun, UsageError
 from donewhen.core.work import Answer
 from donewhen.engine.api import HaltAnswer, LimitChanges, RevertOutcome, RunView, StartOptions
 from donewhen.lsp import arguments as a
-from donewhen.lsp.advice import preflight
-from donewhen.lsp.goal_commands import amend_goal, check_goal, clear_goal, detect_checks, propose_goals, set_goal
-from donewhen.lsp.goal_places import goal_place
-from donewhen.lsp.places import locate, required_path
-from donewhen.lsp.reading_commands import activity, answer_in_chat, evidence, file_text, iteration, proposed, report
-from donewhen.lsp.run_folders import folder_of
-from donewhen.lsp.snapshots import snapshot_json
-from donewhen.lsp.strictness import Strict, read
+from donewhen.lsp.arguments import Strict, read
+from donewhen.lsp.goal_commands import (
+    amend_goal,
+    check_goal,
+    clear_goal,
+    detect_checks,
+    goal_place,
+    preflight,
+    propose_goals,
+    set_goal,
+)
+from donewhen.lsp.positions import locate, required_path
+from donewhen.lsp.protocol import ClientSilent
+from donewhen.lsp.publisher import snapshot_json
+from donewhen.regular import read_bytes
+from donewhen.wire.patching import patched
+from donewhen.wire.plain import plain_evidence, plain_iteration
+from donewhen.wire.reports import cited, render
 
 if TYPE_CHECKING:
     from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
+
+
+# Which workspace folder a run belongs to.
+
+
+async def folder_of(session: Session, run_id: str) -> Folder:
+    """The folder whose ledger has the run: those on show first. Raises UnknownRun."""
+    for folder in session.host.opened():
+        if folder.board.of_run(run_id) is not None:
+            return folder
+    for folder in await session.all_folders():
+        if any(summary.run_id == run_id for summary in await folder.runs.summaries()):
+            return folder
+    raise UnknownRun(f"there is no run {run_id} in the workspace folders of this editor")
+
+
+# The commands that only read: one iteration, one file, one evidence, the report.
+
+
+async def iteration(session: Session, argument: a.RunIteration) -> dict[str, Any]:
+    """One iteration in full: the worker's steps, the checks, the verdict, the files."""
+    folder = await folder_of(session, argument.run_id)
+    detail = await folder.runs.iteration(argument.run_id, argument.number)
+    return plain_iteration(detail, argument.run_id, folder.root)
+
+
+async def file_text(session: Session, argument: a.RunFile) -> dict[str, Any]:
+    """A file as it was after that iteration; null if it did not exist or is not text."""
+    folder = await folder_of(session, argument.run_id)
+    place = locate(required_path(argument.uri, "uri"), (folder.root,))
+    if place is None:
+        raise JsonRpcInvalidParams("uri: the file is not in the workspace folder of the run")
+    return {"text": await folder.runs.file_at(argument.run_id, argument.iteration, place.path)}
+
+
+async def proposed(session: Session, argument: a.RunProposed) -> dict[str, str | None]:
+    """The file that a question asks to change, as it is and as it would be; null where the change isn't about the
+    file as it stands. A file that isn't there yet is an empty one."""
+    folder = await folder_of(session, argument.run_id)
+    view = await folder.runs.view(argument.run_id)
+    asked = next((one for one in view.state.interrupts if one.id == argument.interrupt_id), None)
+    path = None if asked is None else asked.input.get("path")
+    inside = isinstance(path, str) and ".." not in Path(path).parts
+    place = locate(folder.root / str(path), (folder.root,)) if inside else None
+    if asked is None or place is None:
+        return {"before": None, "after": None}
+    before = await asyncio.to_thread(_text, place.absolute)
+    return {"before": before, "after": None if before is None else patched(before, asked.preview)}
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return read_bytes(path).decode()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+async def evidence(session: Session, argument: a.RunEvidence) -> dict[str, Any]:
+    """The evidence in full, and the uri of its read-only file."""
+    folder = await folder_of(session, argument.run_id)
+    found = await folder.runs.evidence(argument.run_id, argument.evidence_id)
+    if found is None:
+        raise UnknownName(f"run {argument.run_id} has no evidence {argument.evidence_id}")
+    file = await folder.runs.evidence_file(argument.run_id, argument.evidence_id)
+    document = plain_evidence(found)
+    document["uri"] = None if file is None else file.as_uri()
+    if argument.show and file is not None and session.profile.show_document:
+        try:
+            await session.server.window_show_document_async(types.ShowDocumentParams(file.as_uri(), take_focus=True))
+        except ClientSilent as problem:
+            raise UsageError(f"the evidence is in {file}, but the editor did not open it: {problem}") from problem
+    return document
+
+
+async def activity(session: Session, argument: a.RunActivity) -> dict[str, Any]:
+    """What the run did so far, step by step; from then on the client is told what is new, where it follows."""
+    from donewhen.wire.plain import step_json
+
+    folder = await folder_of(session, argument.run_id)
+    if argument.follow is False:
+        session.views.follow(folder, argument.run_id, None)
+        return {"runId": argument.run_id, "steps": []}
+    found = await folder.runs.steps(argument.run_id)
+    steps = found.steps
+    if argument.step_id is not None:
+        steps = tuple(one for one in steps if one.id == argument.step_id)
+        if not steps:
+            raise UnknownName(f"run {argument.run_id} has no step {argument.step_id}, or it is too long ago")
+    if argument.follow:
+        session.views.follow(folder, argument.run_id, found.version)
+    full = argument.step_id is not None
+    return {"runId": argument.run_id, "steps": [step_json(one, folder.root, full=full) for one in steps]}
+
+
+async def report(session: Session, argument: a.RunReport) -> dict[str, Any]:
+    """The receipt, in one of the formats that there are."""
+    folder = await folder_of(session, argument.run_id)
+    view = await folder.runs.report(argument.run_id)
+    found = [await folder.runs.evidence(argument.run_id, name) for name in cited(view)]
+    return {"text": render(argument.format, view, folder.root, [one for one in found if one is not None])}
+
+
+async def answer_in_chat(session: Session, argument: a.RunTell) -> dict[str, Any]:
+    """Where a goal stands, in words for a chat."""
+    from donewhen.wire.snapshot import snapshot
+    from donewhen.wire.view import chat_answer, chat_text
+
+    folder = await folder_of(session, argument.run_id)
+    shown = snapshot(folder.board.latest(await folder.runs.view(argument.run_id)), folder.root)
+    if argument.form == "model":
+        return {"text": chat_text(shown)}
+    return {"text": chat_answer(shown, why=argument.form == "why", requirement=argument.requirement)}
+
 
 ArgumentT = TypeVar("ArgumentT", bound=Strict)
 
@@ -85,7 +213,7 @@ async def answer(session: Session, argument: a.RunAnswer) -> dict[str, Any]:
     if argument.response is None:
         folder = await folder_of(session, argument.run_id)
         view = await folder.runs.view(argument.run_id)
-        session.showing.interrupts.ask_again(folder, view, argument.interrupt_id)
+        session.views.interrupts.ask_again(folder, view, argument.interrupt_id)
         return shown(session, folder, view)
     if argument.response == "text" and argument.text is None:
         raise JsonRpcInvalidParams("text: it is required where the response is text; it may be empty")
@@ -137,7 +265,7 @@ async def revert(session: Session, argument: a.RunRevert) -> dict[str, Any]:
             raise JsonRpcInvalidParams("findingId goes with runId and force alone")
         outcome = await folder.runs.revert_finding(argument.run_id, argument.finding_id, force=argument.force)
         if outcome.kept:
-            session.showing.interrupts.offer_overwrite(folder, argument.run_id, argument.finding_id, outcome.kept)
+            session.views.interrupts.offer_overwrite(folder, argument.run_id, argument.finding_id, outcome.kept)
         return _outcome(folder, outcome)
     if argument.iteration is None:
         raise JsonRpcInvalidParams("iteration: it is required, unless findingId is given")

@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from donewhen.goalfile.complete import CompletionChoice, completions
 from donewhen.goalfile.detect import detect
-from donewhen.goalfile.walk import walk_files
+from donewhen.goalfile.files import walk_files
 from donewhen.lsp.goal_view import GoalView, goal_view
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from donewhen.core.errors import DoneWhenError
-from donewhen.lsp.marks import Mark, Memory, Surroundings, code_paths, collect, shown
-from donewhen.lsp.places import file_path
-from donewhen.lsp.positions import to_client
+from donewhen.engine.api import RunView
+from donewhen.lsp.goal_diagnostics import DiagnosticContext, GoalDiagnostic, Memory, code_paths, collect, shown
+from donewhen.lsp.positions import file_path, to_client
 
 if TYPE_CHECKING:
-    from donewhen.engine.api import RunView
+    from donewhen.lsp.documents import Texts
     from donewhen.lsp.host import Folder
     from donewhen.lsp.session import Session
-    from donewhen.lsp.texts import Texts
+
 
 SOURCE = "donewhen"
 SEVERITIES: Mapping[str, types.DiagnosticSeverity] = {
@@ -37,7 +37,7 @@ class Diagnostics:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._marks: dict[Goal, tuple[Mark, ...]] = {}
+        self._marks: dict[Goal, tuple[GoalDiagnostic, ...]] = {}
         self._published: dict[Path, list[types.Diagnostic]] = {}
         self._pulled: set[Path] = set()
         self._written: set[tuple[str, str]] = set()
@@ -61,7 +61,7 @@ class Diagnostics:
             self._pulled.add(path)
             if self._published.get(path):
                 self._send(path, [])
-        await self._session.showing.settle_diagnostics()
+        await self._session.views.settle_diagnostics()
         return self.at(path)
 
     def closed(self, path: Path) -> None:
@@ -70,7 +70,7 @@ class Diagnostics:
             self._pulled.discard(path)
             self._send(path, self.at(path))
 
-    async def _collect(self, goal: Goal) -> tuple[Mark, ...]:
+    async def _collect(self, goal: Goal) -> tuple[GoalDiagnostic, ...]:
         root, path = goal
         folder = self._session.host.folder_if_open(root)
         view = None if folder is None else folder.board.of_goal(path)
@@ -81,14 +81,14 @@ class Diagnostics:
         if parsed is None:
             return ()
         if folder is None or view is None:
-            return collect(path, parsed, None, {}, Surroundings()).marks
+            return collect(path, parsed, None, {}, DiagnosticContext()).marks
         memory = folder.board.memories.get(path, {})
         around = self._surroundings(folder, view, memory)
         collected = collect(path, parsed, view, memory, around)
         folder.board.memories[path] = collected.memory
         return collected.marks
 
-    def _surroundings(self, folder: Folder, view: RunView, memory: Memory) -> Surroundings:
+    def _surroundings(self, folder: Folder, view: RunView, memory: Memory) -> DiagnosticContext:
         paths = code_paths(memory) | {place.path for places in view.locations.values() for place in places}
         cited = {name for one in view.views if one.status not in ("met", "waived") for name in one.evidence_ids}
         run_id = view.state.run_id
@@ -99,7 +99,7 @@ class Diagnostics:
             self._session.later(_write_evidence(folder, run_id, new), "evidence files")
         place = folder.runs.state_folder / "evidence" / run_id
         uris = {name: (place / f"{name}.md").as_uri() for name in cited}
-        return Surroundings(self._session.changed_at(folder.root, paths), uris)
+        return DiagnosticContext(self._session.changed_at(folder.root, paths), uris)
 
     def _publish(self) -> None:
         """Sends what changed, file by file."""
@@ -113,10 +113,10 @@ class Diagnostics:
                 if path not in self._pulled:
                     self._send(path, now)
                 else:
-                    self._session.showing.ask_to_pull_again()
+                    self._session.views.ask_to_pull_again()
         self._published = wanted
 
-    def _to_lsp(self, mark: Mark, root: Path) -> types.Diagnostic:
+    def _to_lsp(self, mark: GoalDiagnostic, root: Path) -> types.Diagnostic:
         found = to_lsp(mark, root, self._session.texts)
         if not self._session.profile.related_information:
             found.related_information = None
@@ -136,7 +136,7 @@ async def _write_evidence(folder: Folder, run_id: str, names: list[str]) -> None
             await folder.runs.evidence_file(run_id, name)
 
 
-def to_lsp(mark: Mark, root: Path, texts: Texts) -> types.Diagnostic:
+def to_lsp(mark: GoalDiagnostic, root: Path, texts: Texts) -> types.Diagnostic:
     """A mark as the client counts columns; ends that are unknown or past the end are the line's end."""
     lines = texts.lines(root / mark.path)
 
@@ -152,12 +152,12 @@ def to_lsp(mark: Mark, root: Path, texts: Texts) -> types.Diagnostic:
         severity=SEVERITIES[mark.severity],
         code=mark.code,
         source=SOURCE,
-        related_information=_related(mark, root) or None,
+        related_information=_related_information(mark, root) or None,
         data=dict(mark.info) or None,
     )
 
 
-def _related(mark: Mark, root: Path) -> list[types.DiagnosticRelatedInformation]:
+def _related_information(mark: GoalDiagnostic, root: Path) -> list[types.DiagnosticRelatedInformation]:
     return [
         types.DiagnosticRelatedInformation(
             location=types.Location(

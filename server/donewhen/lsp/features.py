@@ -16,7 +16,7 @@ from lsprotocol import types
 
 if TYPE_CHECKING:
     from donewhen.lsp.session import Session
-    from donewhen.lsp.showing import Showing
+    from donewhen.lsp.views import ClientViews
 
 Handler = Callable[["Session", Any], Awaitable[Any] | Any]
 
@@ -48,9 +48,9 @@ FEATURES: dict[str, Feature] = {
     ),
     types.TEXT_DOCUMENT_CODE_LENS: Feature("lenses", "lenses"),
     types.TEXT_DOCUMENT_HOVER: Feature("hover", "hover"),
-    types.TEXT_DOCUMENT_INLAY_HINT: Feature("hints", "hints"),
+    types.TEXT_DOCUMENT_INLAY_HINT: Feature("lenses", "hints"),
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: Feature("symbols", "symbols"),
-    types.TEXT_DOCUMENT_DEFINITION: Feature("definition", "definition"),
+    types.TEXT_DOCUMENT_DEFINITION: Feature("links", "definition"),
     types.TEXT_DOCUMENT_CODE_ACTION: Feature(
         "actions", "actions", types.CodeActionOptions(["quickfix", "refactor", "source.donewhen"])
     ),
@@ -59,8 +59,8 @@ FEATURES: dict[str, Feature] = {
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: Feature("workspaces", "configured"),
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: Feature("workspaces", "folders_changed"),
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: Feature("workspaces", "files_changed"),
-    "donewhen/didChangeTrust": Feature("trust", "changed"),
-    "donewhen/setSecret": Feature("trust", "secret"),
+    "donewhen/didChangeTrust": Feature("forwarding", "changed"),
+    "donewhen/setSecret": Feature("forwarding", "secret"),
     "donewhen/editorDiagnostics": Feature("forwarding", "editor_diagnostics", early=True),
 }
 
@@ -93,7 +93,7 @@ COMMANDS = (
     "donewhen.run.tell",
 )
 
-SHOWING = Feature("publishing", "Publisher")
+VIEWS = Feature("publisher", "Publisher")
 EARLY_IMPORTS = (
     Feature("commands", "execute"),
     Feature("goal_view", "goal_view"),
@@ -101,11 +101,11 @@ EARLY_IMPORTS = (
 )
 
 
-def make_showing(session: Session) -> Showing:
+def make_views(session: Session) -> ClientViews:
     """What shows things to the client. Called in a thread: its imports would hold the loop for too long."""
     for feature in EARLY_IMPORTS:
         feature.load()
-    return cast("Callable[[Session], Showing]", SHOWING.load())(session)
+    return cast("Callable[[Session], ClientViews]", VIEWS.load())(session)
 
 
 def register(session: Session) -> None:

@@ -1,18 +1,45 @@
-"""The client's own diagnostics, as it forwards them."""
+"""What the client forwards besides documents: its trust, its secrets, and its own diagnostics."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from donewhen.lsp.places import file_path, required_path
-from donewhen.lsp.positions import from_client
+from donewhen.lsp.arguments import SecretParams, TrustParams, read
+from donewhen.lsp.positions import file_path, from_client, required_path
+from donewhen.lsp.workspaces import offer_to_resume
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from donewhen.core.evidence import Problem, Severity
+    from donewhen.lsp.arguments import EditorDiagnostic
     from donewhen.lsp.session import Session
-    from donewhen.lsp.strictness import EditorDiagnostic
+
+
+# What the client hands over besides documents: its trust and its secrets.
+
+
+async def changed(session: Session, params: Any) -> None:
+    """`donewhen/didChangeTrust`: granted, or taken back; then what runs is paused."""
+    session.host.trusted = read(TrustParams, params).trusted
+    for folder in session.host.opened():
+        if session.host.trusted:
+            offer_to_resume(session, folder)
+            await folder.runs.watch()
+            continue
+        for view in folder.board.newest_first():
+            if view.state.active and view.owned:
+                await folder.runs.pause(view.state.run_id, "the workspace is no longer trusted", "run")
+
+
+def secret(session: Session, params: Any) -> None:
+    """`donewhen/setSecret`: kept in memory, never stored, never traced; an empty value forgets it."""
+    given = read(SecretParams, params)
+    if given.value:
+        session.host.secrets[given.name] = given.value
+    else:
+        session.host.secrets.pop(given.name, None)
+
 
 SEVERITIES: dict[int, Severity] = {1: "error", 2: "warning"}
 
@@ -23,8 +50,8 @@ async def editor_diagnostics(session: Session, params: Any) -> None:
     known = file_path(uri) if isinstance(uri, str) else None
     opened = session.editor.openings(known)
     await session.begin()
+    from donewhen.lsp.arguments import EditorDiagnosticsParams, read
     from donewhen.lsp.diagnostics import SOURCE
-    from donewhen.lsp.strictness import EditorDiagnosticsParams, read
 
     given = read(EditorDiagnosticsParams, params)
     path = required_path(given.uri, "uri")

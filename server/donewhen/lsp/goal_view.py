@@ -11,8 +11,7 @@ from lsprotocol import types
 from donewhen.core.evidence import Evidence
 from donewhen.core.verdict import RequirementView
 from donewhen.goalfile.source import ParsedGoalFile, RequirementSource, Span
-from donewhen.lsp.places import Place
-from donewhen.lsp.positions import Encoding, from_client, to_client
+from donewhen.lsp.positions import Encoding, Place, from_client, to_client
 
 if TYPE_CHECKING:
     from donewhen.engine.api import RunView

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from donewhen.core.evidence import CheckResult, EditorReport, Evidence, Problem
-from donewhen.core.resting import Resting
+from donewhen.core.proof_files import ProofBasis
 from donewhen.core.state import RunState
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.goalfile.source import RequirementSource
-from donewhen.lsp.evidence_files import evidence_files
 from donewhen.lsp.goal_view import GoalView, goal_view
-from donewhen.lsp.markup import MARKDOWN, PLAIN, Markup
-from donewhen.lsp.resting import resting_text
+from donewhen.lsp.links import evidence_files
+from donewhen.lsp.proof_basis import MARKDOWN, PLAIN, Markup, proof_basis_text
 from donewhen.settings.table import KEYS, Setting
-from donewhen.wire.halt import halt_text, shown_halt
+from donewhen.wire.snapshot import halt_text, shown_halt
 
 if TYPE_CHECKING:
     from donewhen.engine.api import RunView
     from donewhen.lsp.session import Session
+
 
 MAX_CHANGED = 5
 TAIL_LINES = 15
@@ -49,7 +49,7 @@ async def hover(session: Session, params: types.HoverParams) -> types.Hover | No
     return goal_hover(goal, line, MARKDOWN, {name: file.as_uri() for name, file in files.items()}, resting)
 
 
-async def _resting(session: Session, goal: GoalView) -> Resting | None:
+async def _resting(session: Session, goal: GoalView) -> ProofBasis | None:
     folder, place = session.host.folder_if_open(goal.place.root), goal.place
     of = ("\n".join(goal.lines), goal.view.state.revision if goal.view is not None else "")
     return None if folder is None else await session.restings.of(folder.runs, place.absolute, place.path, of)
@@ -60,7 +60,7 @@ def goal_hover(
     line: int,
     markup: Markup = MARKDOWN,
     uris: Mapping[str, str] = NOWHERE,
-    resting: Resting | None = None,
+    resting: ProofBasis | None = None,
 ) -> types.Hover | None:
     """What is known of the requirement on this line; of the whole run on the title's; what a key of the front matter
     says. `uris` are where evidence can be read, by id; `resting` is what the goal's proof rests on."""
@@ -88,11 +88,11 @@ def requirement_text(
     source: RequirementSource,
     markup: Markup = MARKDOWN,
     uris: Mapping[str, str] = NOWHERE,
-    resting: Resting | None = None,
+    resting: ProofBasis | None = None,
 ) -> str:
     """What is known of one requirement."""
     one = goal.status(source)
-    rests = [] if resting is None else [resting_text(resting, markup)]
+    rests = [] if resting is None else [proof_basis_text(resting, markup)]
     label = source.requirement.label
     if one is None or goal.view is None:
         checks = ", ".join(markup.code(check.command) for check in source.requirement.checks)
@@ -110,7 +110,7 @@ def requirement_text(
     note = goal.view.state.waived.get(one.requirement_id)
     parts += [f"Waived by a person: {markup.prose(note)}"] if note else []
     parts += rests
-    parts += [markup.aside(cost(goal.view.state)), markup.aside(_legend(label, one))]
+    parts += [markup.muted(cost(goal.view.state)), markup.muted(_legend(label, one))]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -172,7 +172,7 @@ def _run_text(view: RunView, markup: Markup) -> str:
     )
     parts = [status + (f" · {markup.prose(told)}" if told else "")]
     parts += [_stale(view, markup)] if view.stale else []
-    return "\n\n".join([*parts, markup.aside(cost(state))])
+    return "\n\n".join([*parts, markup.muted(cost(state))])
 
 
 def _evidence(evidence: Evidence, name: str, markup: Markup) -> str:

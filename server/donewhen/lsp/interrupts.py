@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from donewhen.core.asking import context_lines
 from donewhen.core.errors import DoneWhenError, UnknownInterrupt
 from donewhen.core.feedback import keep_ends
+from donewhen.core.questions import context_lines
 from donewhen.core.work import Answer, Interrupt, Remember, ResponseKind
 from donewhen.lsp.protocol import ClientSilent
-from donewhen.wire.halt import halt_text
+from donewhen.wire.snapshot import halt_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ class Interrupts:
         elif self._halted.get(run_id) != halt:
             self._halted[run_id] = halt
             said = _CONTROL.sub("�", f"“{view.state.goal.title}” {halt_text(halt)}")
-            self._session.say(types.MessageType.Info, said)
+            self._session.show_message(types.MessageType.Info, said)
 
     def offer_resume(self, folder: Folder, view: RunView) -> None:
         """An interrupted run was found: the person may let it go on."""
@@ -135,7 +135,7 @@ class Interrupts:
             try:
                 await folder.runs.revert_finding(run_id, finding_id, force=True)
             except DoneWhenError as problem:
-                self._session.say(types.MessageType.Error, str(problem))
+                self._session.show_message(types.MessageType.Error, str(problem))
 
     async def _message(self, message: str, buttons: list[str]) -> str | None:
         actions = [types.MessageActionItem(title) for title in buttons]

@@ -1,4 +1,4 @@
-"""Code lenses: what can be done with the run above the title, each requirement's status and evidence beside it."""
+"""Code lenses and inlay hints: what can be done with the run, each requirement's status, and its evidence."""
 
 from __future__ import annotations
 
@@ -97,3 +97,28 @@ def _requirement_lenses(goal: GoalView, source: RequirementSource) -> list[types
     ] or [types.Command("", "")]
     commands[0].title = " · ".join([*parts, commands[0].title]) if commands[0].title else " · ".join(parts)
     return [types.CodeLens(where, command) for command in commands]
+
+
+# Inlay hints: each requirement's status at the end of its line.
+
+
+SIGNS = {"met": "✓", "waived": "~", "unmet": "✗", "stale": "…", "unverified": "?", "regressed": "✗"}
+
+
+async def hints(session: Session, params: types.InlayHintParams) -> list[types.InlayHint]:
+    """`textDocument/inlayHint`."""
+    goal = await goal_view(session, params.text_document.uri)
+    return [] if goal is None else goal_hints(goal, params.range.start.line, params.range.end.line)
+
+
+def goal_hints(goal: GoalView, first: int, last: int) -> list[types.InlayHint]:
+    """The hints on the lines from `first` to `last`, both included."""
+    found: list[types.InlayHint] = []
+    for source in goal.parsed.requirements:
+        one = goal.status(source)
+        line = source.text_span.end_line
+        if one is not None and first <= line <= last:
+            text = f"{SIGNS[one.status]} {one.status}" + (" …" if one.renewing else "")
+            hint = types.InlayHint(goal.position(line), text, padding_left=True, tooltip=one.reason or None)
+            found.append(hint)
+    return found

@@ -1,8 +1,9 @@
-"""Document links: the files that requirements name."""
+"""Document links, definitions, and evidence as files that any editor can open."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,10 +11,29 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from donewhen.core.errors import DoneWhenError
+from donewhen.core.verdict import RequirementView
+from donewhen.goalfile.source import Value
 from donewhen.lsp.goal_view import GoalView, goal_view
 
 if TYPE_CHECKING:
     from donewhen.lsp.session import Session
+
+
+# The evidence of a requirement as files that any editor can open.
+
+
+async def evidence_files(session: Session, goal: GoalView, one: RequirementView) -> dict[str, Path]:
+    """The read-only file of each evidence that the verdict cites, by id; those that can't be written are left out."""
+    folder = session.host.folder_if_open(goal.place.root)
+    found: dict[str, Path] = {}
+    if goal.view is not None and folder is not None:
+        for evidence_id in one.evidence_ids:
+            with contextlib.suppress(OSError, DoneWhenError):
+                file = await folder.runs.evidence_file(goal.view.state.run_id, evidence_id)
+                found |= {} if file is None else {evidence_id: file}
+    return found
+
 
 MAX_MATCHES = 20
 
@@ -49,3 +69,41 @@ def matching(root: Path, globs: Sequence[str], limit: int = MAX_MATCHES) -> list
         except (OSError, ValueError, NotImplementedError):
             continue
     return list(found)[:limit]
+
+
+# Definition: from a requirement to its evidence, and from a file that it names to that file.
+
+
+async def definition(session: Session, params: types.DefinitionParams) -> list[types.Location]:
+    """`textDocument/definition`: files first where the cursor is on one, else evidence, else files."""
+    goal = await goal_view(session, params.text_document.uri)
+    if goal is None:
+        return []
+    source = goal.requirement_at(params.position.line)
+    if source is None:
+        return []
+    values = (*source.files, *source.problems)
+    here = [value for value in values if _holds(value, params.position.line, goal.column(params.position))]
+    if here:
+        return await _files(goal, here)
+    return await _evidence(session, goal, params.position.line) or await _files(goal, list(values))
+
+
+async def _evidence(session: Session, goal: GoalView, line: int) -> list[types.Location]:
+    source = goal.requirement_at(line)
+    one = None if source is None else goal.status(source)
+    return [] if one is None else [_location(file) for file in (await evidence_files(session, goal, one)).values()]
+
+
+async def _files(goal: GoalView, values: list[Value]) -> list[types.Location]:
+    globs = [value.text for value in values]
+    return [_location(path) for path in await asyncio.to_thread(matching, goal.place.root, globs)]
+
+
+def _holds(value: Value, line: int, column: int) -> bool:
+    span = value.span
+    return (span.start_line, span.start_column) <= (line, column) <= (span.end_line, span.end_column)
+
+
+def _location(path: Path) -> types.Location:
+    return types.Location(path.as_uri(), types.Range(types.Position(0, 0), types.Position(0, 0)))

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from donewhen.app.services import Adviser, Look, Services
-from donewhen.app.surroundings import Surroundings
+from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings, capped, load_settings, read_setting, workspace_choices
 from donewhen.core.survey import Survey
 from donewhen.engine.api import Runs
-from donewhen.lsp.places import file_path
+from donewhen.lsp.positions import file_path
 from donewhen.ports import EditorView
 from donewhen.settings.table import OWN, choices_of
 
@@ -58,7 +58,7 @@ class OpenWorkspace:
 
 async def open_runs(services: Services, wanted: OpenWorkspace) -> Runs:
     """Raises what the engine raises."""
-    around = Surroundings(
+    around = WorkspaceContext(
         interpreter=wanted.interpreter,
         trusted=wanted.trusted,
         secrets=wanted.secrets(),
@@ -80,7 +80,7 @@ async def survey(services: Services, wanted: OpenWorkspace, *, tries: bool) -> S
 
 
 def open_adviser(services: Services, wanted: OpenWorkspace) -> AbstractAsyncContextManager[Adviser | None]:
-    around = Surroundings(trusted=wanted.trusted, secrets=wanted.secrets())
+    around = WorkspaceContext(trusted=wanted.trusted, secrets=wanted.secrets())
     return services.open_adviser(wanted.root, wanted.settings(), around)
 
 

@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from donewhen.core.errors import DoneWhenError
 from donewhen.lsp.protocol import ClientSilent
-from donewhen.wire.halt import halt_text, shown_halt
+from donewhen.wire.snapshot import halt_text, shown_halt
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -58,7 +58,7 @@ async def serve(
 async def serve_streams(host: Host, connect: Connect, register: Register = features.register) -> int:
     """Serves one client, whose runs end with it; returns the exit code."""
     server = Server()
-    session = Session(server, host, features.make_showing)
+    session = Session(server, host, features.make_views)
     try:
         return await _serve_one(session, register, *connect(server.shutdown))
     finally:
@@ -90,7 +90,7 @@ async def _serve_tcp(host: Host, register: Register, stop: asyncio.Future[None],
     guard = TokenGuard()
 
     async def one_client(reader: Reader, writer: Writer) -> None:
-        await _serve_one(Session(Server(), host, features.make_showing, guard), register, reader, writer)
+        await _serve_one(Session(Server(), host, features.make_views, guard), register, reader, writer)
 
     try:
         listening = await listen(port, guard, one_client)

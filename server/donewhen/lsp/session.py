@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from donewhen.app.surroundings import plugins_there
+from donewhen.app.workspace_context import plugins_there
 from donewhen.core.errors import NotTrusted
 from donewhen.goalfile.files import goal_name
 from donewhen.lsp.client_profile import ClientProfile
-from donewhen.lsp.editor_state import EditorState
+from donewhen.lsp.documents import Texts
+from donewhen.lsp.editor_state import EditorState, Unsaved
 from donewhen.lsp.host import no_editor, nothing_unsaved
-from donewhen.lsp.places import Place, file_path, is_goal_file, locate
-from donewhen.lsp.resting import Restings
-from donewhen.lsp.texts import Texts
-from donewhen.lsp.unsaved import Unsaved
+from donewhen.lsp.positions import Place, file_path, is_goal_file, locate
+from donewhen.lsp.proof_basis import ProofBases
 
 if TYPE_CHECKING:
     from donewhen.core.survey import Survey
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from donewhen.lsp.host import Folder, Host
     from donewhen.lsp.opening import OpenWorkspace
     from donewhen.lsp.protocol import Server
-    from donewhen.lsp.showing import Showing, ShownDiagnostics
     from donewhen.lsp.transport import TokenGuard
+    from donewhen.lsp.views import ClientViews, DiagnosticsView
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ class Session:
         self,
         server: Server,
         host: Host,
-        make_showing: Callable[[Session], Showing],
+        make_showing: Callable[[Session], ClientViews],
         guard: TokenGuard | None = None,
     ) -> None:
         self._make_showing = make_showing
@@ -61,12 +60,12 @@ class Session:
         self.background: set[asyncio.Task[Any]] = set()
         self.told: set[str] = set()
         """Messages that were shown, and need not be shown again."""
-        self.restings = Restings()
+        self.restings = ProofBases()
         self.tried: dict[Path, tuple[float, Survey]] = {}
         """What checks of a folder said when they were tried for a draft, and when that was (monotonic)."""
         self._edited_at: dict[Path, float] = {}
         self._parsed: dict[Path, tuple[str, ParsedGoalFile]] = {}
-        self._showing: Showing | None = None
+        self._showing: ClientViews | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._changed_early: set[tuple[Path, str]] = set()
 
@@ -91,14 +90,14 @@ class Session:
         return self.server.workspace
 
     @property
-    def showing(self) -> Showing:
+    def views(self) -> ClientViews:
         """Only there once the session has begun."""
         assert self._showing is not None
         return self._showing
 
     @property
-    def diagnostics(self) -> ShownDiagnostics:
-        return self.showing.diagnostics
+    def diagnostics(self) -> DiagnosticsView:
+        return self.views.diagnostics
 
     async def begin(self) -> None:
         """Returns once things can be shown. What that takes is imported in a thread, once."""
@@ -146,7 +145,7 @@ class Session:
         if not task.cancelled() and (problem := task.exception()) is not None:
             logger.warning("%s: %s", task.get_name(), problem, exc_info=problem)
 
-    def say(self, kind: types.MessageType, message: str) -> None:
+    def show_message(self, kind: types.MessageType, message: str) -> None:
         """Shows a message to the person."""
         self.server.window_show_message(types.ShowMessageParams(kind, message))
 

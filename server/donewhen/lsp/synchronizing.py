@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from donewhen.lsp.places import Place, file_path, is_goal_file
+from donewhen.lsp.positions import Place, file_path, is_goal_file
 from donewhen.lsp.workspaces import show_folder
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
 
-from donewhen.lsp.places import file_path, is_goal_file
+from donewhen.lsp.positions import file_path, is_goal_file
 from donewhen.lsp.protocol import ClientSilent
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ async def show_folder(session: Session, root: Path) -> None:
         said = f"Done When can't keep runs for {root.name}: {problem}"
         if said not in session.told:
             session.told.add(said)
-            session.say(types.MessageType.Warning, said)
+            session.show_message(types.MessageType.Warning, said)
         return
     for view in reversed(folder.board.newest_first()):
-        session.showing.run_changed(folder, view)
+        session.views.run_changed(folder, view)
     offer_to_resume(session, folder)
     await _tell_unreadable(session, folder)
 
@@ -60,7 +60,7 @@ async def _tell_unreadable(session: Session, folder: Folder) -> None:
     for summary in found[:1]:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         said = f"Done When can't read run {summary.run_id} of {folder.root.name}{more}: {summary.unreadable}"
-        session.say(types.MessageType.Warning, said)
+        session.show_message(types.MessageType.Warning, said)
 
 
 def offer_to_resume(session: Session, folder: Folder) -> None:
@@ -69,7 +69,7 @@ def offer_to_resume(session: Session, folder: Folder) -> None:
         return
     for view in folder.board.newest_first():
         if view.state.status == "interrupted":
-            session.showing.interrupts.offer_resume(folder, view)
+            session.views.interrupts.offer_resume(folder, view)
 
 
 async def configured(session: Session, params: types.DidChangeConfigurationParams) -> None:

@@ -3,23 +3,225 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
+import re
+import secrets
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, cast
 
-from donewhen.core.calls import CallRole, Message
+from donewhen.core.calls import CallRole, Message, ToolCall
 from donewhen.core.errors import ModelFailed
 from donewhen.core.work import Usage
-from donewhen.models.abilities import Abilities, parameters
 from donewhen.models.catalogue import at_its_provider, facts_of, provider_of
-from donewhen.models.failures import meaning, wait_before, was_begun
+from donewhen.models.failures import is_about_length, is_about_tools, meaning, wait_before, was_begun
 from donewhen.models.keys import NO_KEY_NEEDED, missing_key, needs_key
 from donewhen.models.pricing import Estimator, dollars
 from donewhen.models.protocol import Answered, Call, CallFailed, Failure
-from donewhen.models.wording import as_calls, in_words
-from donewhen.ports import ModelFacts, ModelReply, ModelRequest
+from donewhen.ports import ModelFacts, ModelReply, ModelRequest, ToolSpec
+
+# What a model turned out not to take: it is asked for the most first, and for less where it refuses.
+
+
+Format = Literal["json_schema", "json_object", "none"]
+Limit = Literal["max_tokens", "max_completion_tokens", "none"]
+
+_FORMATS: Mapping[Format, Format] = {"json_schema": "json_object", "json_object": "none", "none": "none"}
+_LIMITS: Mapping[Limit, Limit] = {
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": "none",
+    "none": "none",
+}
+EMPTY = "EmptyReplyError"
+"""The type of a failure that came with no reply at all."""
+UNSAID = "UnprocessableError"
+"""The type of a failure that keeps its reason to itself: then one parameter after another is left out."""
+
+_ABOUT_FORMAT = re.compile(
+    r"response_?format|json_?schema|json_?object|json mode|structured output|guided|grammar|schema", re.IGNORECASE
+)
+_ABOUT_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
+_ABOUT_LIMIT = re.compile(r"max_(?:completion_|output_|new_)?tokens", re.IGNORECASE)
+_TOO_LARGE = re.compile(r"too large|at most|exceed", re.IGNORECASE)
+_IN_COMPLETION = re.compile(r"[1-9]\d* (?:tokens )?(?:in|for) the completion", re.IGNORECASE)
+_UNREADABLE = {None, 500}
+_REFUSALS = {400, 404, 415, 422, 501}
+
+
+@dataclass(slots=True)
+class Abilities:
+    """What may still be sent to one model. Replies are parsed strictly in any case: a step down loses no safety."""
+
+    format: Format = "json_schema"
+    limit: Limit = "max_tokens"
+    temperature: bool = True
+    tools: bool = True
+    stream: bool = True
+    streamed: bool = False
+    """A stream came through."""
+    whole: bool = True
+
+    def step_down(self, failure: Failure, request: ModelRequest) -> bool:
+        """Whether something that the provider complains of was sent and now no longer is: then ask again."""
+        if request.tools and self.tools and is_about_tools(failure):
+            self.tools = False
+            return True
+        if failure.status not in _REFUSALS or (is_about_length(failure) and not _limit_too_large(failure)):
+            return False
+        if request.schema is not None and self.format != "none" and _says(failure, _ABOUT_FORMAT):
+            self.format = _FORMATS[self.format]
+        elif request.temperature is not None and self.temperature and _says(failure, _ABOUT_TEMPERATURE):
+            self.temperature = False
+        elif request.max_tokens is not None and self.limit != "none" and _is_about_limit(failure):
+            self.limit = "none" if _limit_too_large(failure) else _LIMITS[self.limit]
+        else:
+            return False
+        return True
+
+    def without_stream(self, failure: Failure) -> None:
+        """A server that answers a wish to stream with nothing may have answered it whole: so it is asked from then
+        on."""
+        if failure.type == EMPTY:
+            self.stream = False
+
+    def without_whole(self, failure: Failure) -> bool:
+        """A server that streams may do nothing else: then a stream is asked for from now on. Whether to ask again."""
+        if not (self.whole and self.streamed and failure.status in _UNREADABLE):
+            return False
+        self.whole = False
+        return True
+
+
+def parameters(request: ModelRequest, abilities: Abilities) -> dict[str, Any]:
+    """The request's parameters as litellm takes them, as far as the model takes them."""
+    found: dict[str, Any] = {}
+    if request.tools:
+        found["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": one.name, "description": one.description, "parameters": dict(one.parameters)},
+            }
+            for one in request.tools
+        ]
+    if request.schema is not None and (wanted := _response_format(request.schema, abilities.format)):
+        found["response_format"] = wanted
+    if request.temperature is not None and abilities.temperature:
+        found["temperature"] = request.temperature
+    if request.max_tokens is not None and abilities.limit != "none":
+        found[abilities.limit] = request.max_tokens
+    return found
+
+
+def _response_format(schema: Mapping[str, Any], format: Format) -> dict[str, Any] | None:
+    if format == "json_schema":
+        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema), "strict": True}}
+    return {"type": "json_object"} if format == "json_object" else None
+
+
+def _says(failure: Failure, about: re.Pattern[str]) -> bool:
+    return failure.type == UNSAID or bool(about.search(f"{failure.message} {failure.code}"))
+
+
+def _is_about_limit(failure: Failure) -> bool:
+    return _says(failure, _ABOUT_LIMIT) or _limit_too_large(failure)
+
+
+def _limit_too_large(failure: Failure) -> bool:
+    """Not the prompt is too long, but what the reply was allowed on top."""
+    said = failure.message
+    return bool(_IN_COMPLETION.search(said) or (_ABOUT_LIMIT.search(said) and _TOO_LARGE.search(said)))
+
+
+# Tools in words, for models that have no tool calls of their own: an action object stands for a call.
+
+
+_HOW = """\
+You work with tools. To use one, reply with a single JSON object and nothing else:
+{"say": "one line on what you do", "tool": "<name>", "arguments": {...}}
+Its result comes as the next message. The tools, each with the JSON schema of its arguments:"""
+_RESULT = "Result of the tool:\n"
+_FENCE = re.compile(r"```(?:json)?\s*+(?=\{)")
+
+
+def in_words(request: ModelRequest) -> ModelRequest:
+    """The same question without tool calls: they are told, and asked for, as text. Not streamed: nobody wants to read
+    the object grow."""
+    if not request.tools:
+        return request
+    schema = _action(request.tools) if request.schema is None else {"type": "object"}
+    messages = _told([_worded(one) for one in request.messages], request.tools)
+    stable = request.stable + len(messages) - len(request.messages) if request.stable else 0
+    return replace(request, messages=messages, tools=(), schema=schema, stream=False, stable=stable)
+
+
+def as_calls(message: Message, tools: Sequence[ToolSpec]) -> Message:
+    """The message with the call that its action object stands for; as it is where it holds none."""
+    if message.calls or (found := _object(message.text)) is None:
+        return message
+    name, arguments = found.get("tool"), found.get("arguments", {})
+    if name not in {one.name for one in tools}:
+        return message
+    text = found.get("say")
+    call = ToolCall(f"call_{secrets.token_hex(6)}", name, json.dumps(arguments, ensure_ascii=False))
+    return Message("assistant", text if isinstance(text, str) else "", (call,))
+
+
+def _action(tools: Iterable[ToolSpec]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "say": {"type": "string"},
+            "tool": {"type": "string", "enum": [one.name for one in tools]},
+            "arguments": {"type": "object"},
+        },
+        "required": ["tool", "arguments"],
+    }
+
+
+def _told(messages: list[Message], tools: Iterable[ToolSpec]) -> list[Message]:
+    """The tools become a part of the system message, which stays the same from call to call."""
+    lines = [f"- {one.name}: {one.description}\n  {json.dumps(dict(one.parameters))}" for one in tools]
+    text = "\n".join([_HOW, *lines])
+    if messages and messages[0].role == "system":
+        return [replace(messages[0], text=f"{messages[0].text}\n\n{text}"), *messages[1:]]
+    return [Message("system", text), *messages]
+
+
+def _worded(message: Message) -> Message:
+    if message.role == "tool":
+        return Message("user", _RESULT + message.text)
+    if message.calls:
+        return Message("assistant", "\n".join(_words(message.text, call) for call in message.calls))
+    return message
+
+
+def _words(say: str, call: ToolCall) -> str:
+    arguments: Any = call.arguments
+    with suppress(ValueError):
+        arguments = json.loads(call.arguments)
+    return json.dumps({"say": say, "tool": call.name, "arguments": arguments}, ensure_ascii=False)
+
+
+def _object(text: str) -> Mapping[str, Any] | None:
+    for candidate in (text, *_fenced(text)):
+        with suppress(ValueError):
+            found = json.loads(candidate)
+            if isinstance(found, dict):
+                return cast(Mapping[str, Any], found)
+    return None
+
+
+def _fenced(text: str) -> Sequence[str]:
+    """What stands in a code fence: to its first end, and to the last one, for an object may hold a fence itself."""
+    opened = _FENCE.search(text)
+    if opened is None:
+        return ()
+    inside = text[opened.end() :]
+    return inside.partition("```")[0], inside.rpartition("```")[0]
+
 
 ATTEMPTS = 5
 _STEPS = 6

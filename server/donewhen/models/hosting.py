@@ -13,7 +13,7 @@ from typing import Any
 
 from donewhen.core.calls import Message
 from donewhen.core.errors import ModelFailed, WorkspaceError
-from donewhen.models.abilities import Abilities
+from donewhen.models.hosted import Abilities
 from donewhen.models.keys import without_keys
 from donewhen.models.protocol import Answered, Call, CallFailed, answered_in, failure_in, line, message_out
 from donewhen.ports import Companion, Companions

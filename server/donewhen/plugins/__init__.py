@@ -22,8 +22,8 @@ from donewhen.core.work import Answer, Claim, TurnResult, Usage
 from donewhen.plugins.context import PluginContext
 from donewhen.plugins.points import HOOKS, hookimpl
 from donewhen.plugins.records import NewCheck, NewJudge, NewTool, NewWorker
+from donewhen.plugins.registering import in_thread
 from donewhen.plugins.stating import StateError
-from donewhen.plugins.threads import in_thread
 from donewhen.ports import AuditAhead, Stopping, ToolDoer, TurnAhead, TurnBehind, VerdictReport
 
 __all__ = [

@@ -13,11 +13,10 @@ from typing import Any
 
 from donewhen.core.evidence import CheckResult, EditorReport, Outcome
 from donewhen.core.goal import Check, Requirement
-from donewhen.core.validating import judged
+from donewhen.core.verdict import judged
 from donewhen.plugins.collecting import Offered
-from donewhen.plugins.failing import FAILURES, told
 from donewhen.plugins.records import NewCheck
-from donewhen.plugins.threads import failing_soundly, in_thread
+from donewhen.plugins.registering import FAILURES, error_text, failing_soundly, in_thread
 from donewhen.ports import Checker
 
 PREFIX = "check:"
@@ -75,9 +74,9 @@ class PluginChecker:
         except TimeoutError as error:
             if limit.expired():
                 return Outcome.TIMED_OUT, f"timed out after {timeout:g} s"
-            return Outcome.FAILED, f"the plugin {one.plugin} failed: {told(error)}"
+            return Outcome.FAILED, f"the plugin {one.plugin} failed: {error_text(error)}"
         except FAILURES as error:  # an exception is a failed check with its message
-            return Outcome.FAILED, f"the plugin {one.plugin} failed: {told(error)}"
+            return Outcome.FAILED, f"the plugin {one.plugin} failed: {error_text(error)}"
         outcome, reason = _judged(found)
         return outcome, reason if outcome is not Outcome.NOT_RUN else f"the plugin {one.plugin}: {reason}"
 
@@ -86,7 +85,7 @@ def _judged(found: Any) -> tuple[Outcome, str]:
     try:
         return judged(found)
     except FAILURES as error:  # even looking at it may fail
-        return Outcome.NOT_RUN, f"what the check returned can't be read: {told(error)}"
+        return Outcome.NOT_RUN, f"what the check returned can't be read: {error_text(error)}"
 
 
 async def _called(check: NewCheck, argument: str, root: Path) -> Any:

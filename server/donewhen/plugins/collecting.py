@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from donewhen.core.errors import PluginConflict, UsageError
-from donewhen.plugins.failing import FAILURES, told
 from donewhen.plugins.records import NewCheck, NewJudge, NewTool, NewWorker
-from donewhen.plugins.registering import Hook, Registered
+from donewhen.plugins.registering import FAILURES, Hook, Registered, error_text
 
 Record = TypeVar("Record", NewWorker, NewJudge, NewCheck, NewTool)
 
@@ -53,7 +52,7 @@ def _records(hook: Hook, kind: type[Record]) -> list[Record]:
         answer = hook.function()
     except FAILURES as error:
         raise UsageError(
-            f"the plugin {hook.plugin} failed in {hook.point}: {told(error)}; fix it, or remove it"
+            f"the plugin {hook.plugin} failed in {hook.point}: {error_text(error)}; fix it, or remove it"
         ) from error
     if answer is None:
         return []

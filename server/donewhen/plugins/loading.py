@@ -17,8 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from donewhen.core.errors import UsageError
-from donewhen.plugins.failing import FAILURES, told
-from donewhen.plugins.registering import Named
+from donewhen.plugins.registering import FAILURES, Named, error_text
 from donewhen.regular import read_bytes
 
 GROUP = "donewhen"
@@ -48,8 +47,8 @@ def from_point(point: EntryPoint) -> Named:
         found = point.load()
     except FAILURES as error:
         raise UsageError(
-            f"the installed plugin {point.name} ({point.value}) can't be loaded: {told(error)}; install it again, "
-            "uninstall it, or name it in `plugins_off` of your settings"
+            f"the installed plugin {point.name} ({point.value}) can't be loaded: {error_text(error)}; install it "
+            "again, uninstall it, or name it in `plugins_off` of your settings"
         ) from error
     return made(found, point.name, point.value)
 
@@ -69,8 +68,8 @@ def made(found: object, entry: str, source: str = "") -> Named:
         except FAILURES as error:
             what = source or f"{found.__module__}.{found.__qualname__}"
             raise UsageError(
-                f"the plugin {what} can't be made: {told(error)}; it is called without arguments: where it needs some, "
-                "name a function that makes it"
+                f"the plugin {what} can't be made: {error_text(error)}; it is called without arguments: where it "
+                "needs some, name a function that makes it"
             ) from error
     if plugin is None or isinstance(plugin, (str, int, float, list, tuple, dict)):
         raise UsageError(
@@ -117,7 +116,8 @@ def _named(source: str, workspace: Path | None) -> Any:
         raise UsageError(f"the plugin {source} can't be loaded: {error}; {_FORMS}") from error
     except FAILURES as error:
         raise UsageError(
-            f"the plugin {source} can't be loaded: {told(error)}; fix it, or remove it from your settings ({_FORMS})"
+            f"the plugin {source} can't be loaded: {error_text(error)}; fix it, or remove it from your settings "
+            f"({_FORMS})"
         ) from error
 
 

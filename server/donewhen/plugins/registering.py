@@ -3,18 +3,52 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pluggy import HookImpl, PluginManager, PluginValidationError
 
-from donewhen.core.errors import UsageError
-from donewhen.core.plugging import Halt, plain_data
-from donewhen.plugins import points
+import donewhen.plugins.points as points
+from donewhen.core.errors import LedgerError, UsageError
+from donewhen.core.plugging import Halt, ToolOutcome, plain_data
 from donewhen.plugins.points import HOOKS, PROJECT
-from donewhen.plugins.threads import failing_soundly
+from donewhen.ports import PluginHost
+
+# What counts as a plugin's failure, and how it is told.
+
+
+FAILURES = (Exception, SystemExit)
+"""What a plugin may raise without taking the run down; a cancellation passes."""
+
+LONGEST = 1_000
+"""Characters of an error that are shown."""
+
+
+def not_the_plugins(error: BaseException) -> bool:
+    """The record of the run can't be written: that is not the fault of the plugin that happened to notice."""
+    return isinstance(error, LedgerError)
+
+
+def error_text(error: BaseException) -> str:
+    """In a line or a few; what went wrong stands at the beginning or at the end."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} [...] {text[-LONGEST // 2 :]}"
+
+
+def sound_outcome(found: object) -> ToolOutcome:
+    """Raises TypeError for what is not an outcome: a plugin's types are not always checked."""
+    if not isinstance(found, ToolOutcome):
+        raise TypeError(f"it returned {found!r}: a ToolOutcome is expected")
+    if not (isinstance(found.text, str) and isinstance(found.summary, str) and isinstance(found.ok, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"it returned {found!r}: the text and the summary of a ToolOutcome are text, `ok` is a boolean")
+    return found
+
+
+async def switch_off(host: PluginHost, hook: Hook, reason: str, essential: frozenset[str]) -> None:
+    await host.switch_off(hook.plugin, hook.point, reason, essential=hook.plugin in essential)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +195,33 @@ def _in_order(point: str, found: Sequence[HookImpl], plugins: Sequence[Named]) -
 
 def _hooks(point: str, found: Sequence[HookImpl]) -> tuple[Hook, ...]:
     return tuple(Hook(impl.plugin_name, point, impl.function, tuple(impl.argnames)) for impl in found)
+
+
+# Functions of plugins: plain ones, called beside the event loop, and those that end as none should.
+
+
+@contextlib.contextmanager
+def failing_soundly() -> Generator[None]:
+    """What a plugin raises is its failure, also where it ends as if it was cancelled, as with a task of its own that
+    was, while nobody cancelled this one: RuntimeError then."""
+    try:
+        yield
+    except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        raise RuntimeError(f"it raised {type(error).__name__}: {error}".rstrip(": ")) from error
+
+
+async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
+    """What it returns or raises. A thread can't be stopped: one that is cancelled goes on, and nobody listens."""
+
+    def call() -> Any:
+        try:
+            return function(*given)
+        except StopIteration as error:  # no future can carry it: whoever waits would wait for ever
+            raise RuntimeError("StopIteration") from error
+
+    return await asyncio.to_thread(call)

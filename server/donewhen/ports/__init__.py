@@ -5,19 +5,17 @@ Paths are posix, relative to the workspace's root, unless a name says otherwise.
 
 from __future__ import annotations
 
-from donewhen.ports.editing import EditorView
-from donewhen.ports.files import FilesOf, FileText, Found, GuardedFiles, Hit
 from donewhen.ports.folder import (
     Companion,
     CompanionEnd,
     Companions,
+    EditorView,
     Processes,
     ProcessResult,
     TreeState,
     Workspace,
 )
 from donewhen.ports.models import Model, ModelFacts, ModelReply, ModelRequest, Price, ToolSpec
-from donewhen.ports.people import People
 from donewhen.ports.plugging import (
     AuditAhead,
     PluginHost,
@@ -34,7 +32,12 @@ from donewhen.ports.proving import (
     Budgeted,
     Calls,
     Checker,
+    FilesOf,
+    FileText,
+    Found,
     GoalFiles,
+    GuardedFiles,
+    Hit,
     Judge,
     Judgement,
     JudgeTask,
@@ -46,9 +49,20 @@ from donewhen.ports.proving import (
     TurnContext,
     Worker,
 )
-from donewhen.ports.records import Clock, Ledger, Live, Owner, Reply, Request, RunLock, RunSummary, Trouble
+from donewhen.ports.records import (
+    Clock,
+    Ledger,
+    Live,
+    Owner,
+    People,
+    Reply,
+    Request,
+    RunLock,
+    RunSummary,
+    Tracer,
+    Trouble,
+)
 from donewhen.ports.rooms import Grants, Laid, LiveRoom, LiveRooms, Room, RoomLimits, Rooms
-from donewhen.ports.tracing import Tracer
 
 __all__ = [
     "AuditAhead",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from donewhen.core.evidence import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,3 +214,20 @@ class Companions(Protocol):
         """`on_line` hears each line of its stdout, without the line's end. Raises WorkspaceError if it can't be
         started. It inherits no lock and no terminal, and runs in the folder of the interpreter."""
         ...
+
+
+# What a client's editor shows. See `donewhen.ports`.
+
+
+@dataclass(frozen=True, slots=True)
+class EditorView:
+    """One workspace folder as the editor shows it now; paths are relative to it, with forward slashes.
+
+    `problems` has every file that the editor's tools ever said something about, `opened` those that are open. Of them
+    `unsaved` hold text that isn't on the disk, and `outdated` were last reported on at an older text.
+    """
+
+    problems: Mapping[str, Sequence[Problem]]
+    opened: Collection[str] = ()
+    unsaved: Collection[str] = ()
+    outdated: Collection[str] = ()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
+from donewhen.core.acts import Person, Seen
 from donewhen.core.events import Entry, Event
 from donewhen.core.evidence import Evidence
 
@@ -179,4 +181,52 @@ class RunLock(Protocol):
     async def end_leftovers(self, token: str, within: float = 2.0) -> int:
         """Ends the processes that carry this run's token, and no others; returns how many there were. Raises
         HeldElsewhere if some stay."""
+        ...
+
+
+# Who asks something of a run. See `donewhen.ports`.
+
+
+class People(Protocol):
+    """Who asks something of a run, from where: this process, and those whose requests it takes."""
+
+    def me(self) -> Person:
+        """Who acts through this process."""
+        ...
+
+    def inside(self, run_id: str) -> bool:
+        """Whether this process was started by that run: by its worker or by one of its checks."""
+        ...
+
+    def asking(
+        self, run_id: str, operation: str, arguments: Mapping[str, Any]
+    ) -> AbstractAsyncContextManager[Mapping[str, object]]:
+        """What a request carries so that the owner of the run takes it, as long as this lasts. Raises ActRefused if
+        it can't be signed."""
+        ...
+
+    async def look(self, request: Request) -> Seen:
+        """The process behind a request for a run that this process owns. Raises ActRefused if nobody signed it, or
+        not for this run, or where it was taken before."""
+        ...
+
+
+# Tracing of runs, for whoever watches them with tools of their own. See `donewhen.ports`.
+
+
+class Tracer(Protocol):
+    """Tells a tracing backend what happens in runs. Nothing that it does can fail a run, or hold it up."""
+
+    @property
+    def state(self) -> str:
+        """Whether runs are traced, and where to, in one line for people."""
+        ...
+
+    def on_entry(self, run_id: str, entry: Entry) -> None:
+        """Takes in an entry that was just put on record. In the order of the record, within a run."""
+        ...
+
+    def close(self, timeout: float = 1.5) -> None:
+        """Ends what is open and hands over what is left, within `timeout` seconds. Blocks: for a thread, or for the
+        end of a process."""
         ...

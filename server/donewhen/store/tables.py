@@ -13,7 +13,7 @@ from typing import Any, cast
 from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerTooNew, Overtaken, RecordChanged, UnreadableRun
 from donewhen.core.events import END_STATUSES, CheckFinished, Entry, Event, EvidenceRecorded, RunEnded
 from donewhen.core.evidence import Evidence
-from donewhen.core.fold import fold_read
+from donewhen.core.fold.dispatch import fold_read
 from donewhen.core.state import RunState
 from donewhen.ports import Live, Reply, Request, RunSummary, Trouble
 from donewhen.store.chain import START, Chain, same

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from uuid import uuid4
 
-from donewhen.ports.judging import VerdictCache
+from donewhen.ports.proving import VerdictCache
 from donewhen.regular import read_text
 
 KEPT = 2_000

@@ -13,9 +13,8 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter, SpanExportResult
 
-from donewhen.tracing.contents import Contents
-from donewhen.tracing.names import CAPTURE
-from donewhen.tracing.observer import TracingObserver
+from donewhen.tracing.names import CAPTURE, Contents
+from donewhen.tracing.spans import TracingObserver
 from donewhen.version import __version__
 
 _DEFAULT = "http://localhost:4318"

@@ -10,15 +10,30 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from donewhen.core.acts import Act, Where
-from donewhen.core.asking import around, runs_command
 from donewhen.core.evidence import Problem
+from donewhen.core.plugging import Halted
 from donewhen.core.proof import proven, satisfied
+from donewhen.core.questions import question_context, runs_command
 from donewhen.core.state import IterationRecord, RunState
 from donewhen.core.steering import PausedBy
 from donewhen.core.verdict import Grade, RequirementView
 from donewhen.core.work import Interrupt, Usage
 from donewhen.engine.api import RunView
-from donewhen.wire.halt import shown_halt
+
+# How a halt reads wherever a run is shown, and whether it still matters.
+
+
+def shown_halt(state: RunState) -> Halted | None:
+    """The halt that the run stands at, or that ended it; None if the run ended otherwise."""
+    return None if state.ended and state.end_status != "blocked" else state.halt
+
+
+def halt_text(halt: Halted) -> str:
+    """`waits: plugin NAME: REASON`; a halt that can't be resumed stopped the run."""
+    # A worker of one's own may halt too, and is not a plugin.
+    who = "the worker" if halt.plugin == "worker" else f"plugin {halt.plugin}"
+    return f"{'waits' if halt.resumable else 'stopped'}: {who}: {halt.reason}"
+
 
 SCHEMA_VERSION = 1
 MAX_LOCATIONS = 20
@@ -415,7 +430,7 @@ def _integrity(state: RunState, root: Path) -> list[WireIntegrity]:
 
 
 def _interrupt(state: RunState, root: Path, one: Interrupt) -> WireInterrupt:
-    known = around(state, one)
+    known = question_context(state, one)
     return WireInterrupt(
         id=one.id,
         kind=one.kind,

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+
+from donewhen.core.errors import WorkerFailed, WorkspaceError
+from donewhen.ports import Grants, LiveRoom, LiveRooms, Turn
 
 MAX_ACTIVITY = 200
 EVERY = 0.1
@@ -64,3 +69,21 @@ def activity_line(line: str) -> str:
 def plain(text: str) -> str:
     """Output as a person reads it: without ANSI sequences and control characters, with plain line ends."""
     return _CONTROL.sub("", _ANSI.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+# Opens the room of a worker for one turn.
+
+
+@asynccontextmanager
+async def opened(rooms: LiveRooms, grants: Grants, turn: Turn) -> AsyncGenerator[LiveRoom]:
+    """A room in which the goal's checks can be run and its file can't be changed. Raises WorkerFailed if none can be
+    opened: what was promised to be contained does not run otherwise."""
+    guarded = (*grants.guarded, *([turn.goal.path] if turn.goal.path is not None else []))
+    commands = tuple(check.command for check in turn.goal.checks)
+    async with AsyncExitStack() as stack:
+        try:
+            granted = replace(grants, guarded=guarded, commands=commands)
+            room = await stack.enter_async_context(rooms.open(granted))
+        except WorkspaceError as error:
+            raise WorkerFailed(str(error), final=True) from error
+        yield room

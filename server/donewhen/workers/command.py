@@ -14,8 +14,7 @@ from donewhen.core.errors import InvalidGoal, UsageError, WorkerFailed
 from donewhen.core.work import TURN_STATES, Claim, TurnResult, WorkerStep
 from donewhen.ports import Grants, LiveRooms, ProcessResult, Turn, TurnContext
 from donewhen.workers import WorkerParts
-from donewhen.workers.activity import LiveOutput, activity_line, plain
-from donewhen.workers.opening import opened
+from donewhen.workers.activity import LiveOutput, activity_line, opened, plain
 from donewhen.workers.prompt import command_prompt
 
 PLACEHOLDER = "{prompt}"

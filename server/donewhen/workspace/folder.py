@@ -3,28 +3,81 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.ports import TreeState
 from donewhen.regular import read_bytes
-from donewhen.workspace.authorship import ClientSaves, changed_after
+from donewhen.workspace.attribution import ClientSaves, Outputs, changed_after
 from donewhen.workspace.checkpoints import Checkpoints
-from donewhen.workspace.frozen import keep, load
-from donewhen.workspace.ignoring import Coverage, IgnoreRules, Rules
+from donewhen.workspace.ignoring import Coverage, IgnoreRules, Rules, keep, load
 from donewhen.workspace.manifest import NESTED, Entry, Manifest
-from donewhen.workspace.outputs import Outputs
-from donewhen.workspace.reading import read_entry
 from donewhen.workspace.remembered import keep as keep_remembered
 from donewhen.workspace.remembered import load as load_remembered
 from donewhen.workspace.repository import Repository, find_repository
-from donewhen.workspace.scanning import Scanner
-from donewhen.workspace.settling import Pulse, Quiet, wait_settled
-from donewhen.workspace.streams import own_streams
-from donewhen.workspace.undisturbed import undisturbed
+from donewhen.workspace.scanning import Scanner, read_entry
+from donewhen.workspace.settling import Notifier, Quiet, wait_settled
+from donewhen.workspace.shielding import shielded
 from donewhen.workspace.watchers import watcher_for
 from donewhen.workspace.watching import NoWatcher, Watcher
+
+# The files that this process prints to: `donewhen run --json > out.jsonl` must not take its own output for work.
+
+
+STANDARD = (1, 2)
+_F_GETPATH = 50  # of macOS: fcntl.h
+
+
+def own_streams(root: Path, descriptors: tuple[int, ...] = STANDARD) -> tuple[str, ...]:
+    """The paths, relative to `root`, of the regular files inside it that stdout and stderr of this process go to; told
+    by device and inode. A pipe, such as to `tee`, tells nothing of what is behind it."""
+    found: list[str] = []
+    for descriptor in descriptors:
+        try:
+            status = os.fstat(descriptor)
+        except OSError:  # closed
+            continue
+        path = _path_of(descriptor, status, root.resolve()) if stat.S_ISREG(status.st_mode) else None
+        if path is not None:
+            found.append(path)
+    return tuple(dict.fromkeys(found))
+
+
+def _path_of(descriptor: int, status: os.stat_result, root: Path) -> str | None:
+    named = _name_of(descriptor)
+    candidates = [Path(named)] if named else []
+    for place in (*candidates, *_listed(root)):
+        try:
+            same = os.path.samestat(place.stat(), status)
+        except (OSError, ValueError):
+            continue
+        if same and place.resolve().is_relative_to(root):
+            return place.resolve().relative_to(root).as_posix()
+    return None
+
+
+def _listed(root: Path) -> list[Path]:
+    """Where a system doesn't tell a descriptor's path: the files of the folder itself, where a redirection lands."""
+    try:
+        return [Path(entry.path) for entry in os.scandir(root)]
+    except OSError:
+        return []
+
+
+def _name_of(descriptor: int) -> str:
+    try:
+        if sys.platform == "darwin":
+            import fcntl  # only there
+
+            return os.fsdecode(fcntl.fcntl(descriptor, _F_GETPATH, bytes(1024)).rstrip(b"\0"))
+        return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+    except OSError:
+        return ""
+
 
 _UNOPENED = Manifest({})
 
@@ -69,7 +122,7 @@ class FolderWorkspace:
         self._base: Manifest | None = None
         self._watching = self._unsure = False
         self._one_at_a_time = asyncio.Lock()
-        self._pulse = Pulse()
+        self._pulse = Notifier()
 
     @property
     def root(self) -> Path:
@@ -100,18 +153,18 @@ class FolderWorkspace:
     # ------------------------------------------------------------------------------- revision
 
     async def open(self, named: Sequence[str], frozen: str | None = None) -> TreeState:
-        return await undisturbed(self._open(named, frozen))
+        return await shielded(self._open(named, frozen))
 
     async def name(self, named: Sequence[str]) -> None:
-        await undisturbed(self._name(named))
+        await shielded(self._name(named))
 
     async def current(self) -> TreeState:
         await asyncio.sleep(0)  # whoever asks again and again lets others run, too
-        await undisturbed(self._update())
+        await shielded(self._update())
         return self._hand_out()
 
     async def confirm(self) -> TreeState:
-        await undisturbed(self._update(everywhere=True))
+        await shielded(self._update(everywhere=True))
         return self._hand_out()
 
     async def settled(self) -> TreeState:
@@ -125,7 +178,7 @@ class FolderWorkspace:
         return self._hand_out()
 
     async def _settling_look(self) -> Manifest:
-        await undisturbed(self._update())
+        await shielded(self._update())
         return self._manifest
 
     async def remember(self, name: str) -> None:
@@ -136,7 +189,7 @@ class FolderWorkspace:
             self._base = kept
 
     async def recall(self, name: str, revision: str, named: Sequence[str], frozen: str) -> TreeState:
-        return await undisturbed(self._recall(name, revision, named, frozen))
+        return await shielded(self._recall(name, revision, named, frozen))
 
     def departed(self) -> tuple[str, ...] | None:
         return None if self._base is None else self._handed.changed_since(self._base)
@@ -165,7 +218,7 @@ class FolderWorkspace:
 
     def _watch_and_keep(self, repository: Repository | None) -> None:
         if not self._watching:
-            self._watcher.start(self._pulse.beat)
+            self._watcher.start(self._pulse.notify)
             self._watching = True
         self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
 
@@ -230,7 +283,7 @@ class FolderWorkspace:
         manifest = self._outputs.recounted(manifest)
         if manifest is not self._manifest:
             self._manifest = manifest
-            self._pulse.beat()
+            self._pulse.notify()
 
     def _use(self, coverage: Coverage) -> Scanner:
         self._coverage = coverage
@@ -280,15 +333,15 @@ class FolderWorkspace:
     # ---------------------------------------------------------------------------- checkpoints
 
     async def checkpoint(self) -> str:
-        await undisturbed(self._update(everywhere=True))
-        return await undisturbed(self._kept().keep(self._manifest))
+        await shielded(self._update(everywhere=True))
+        return await shielded(self._kept().keep(self._manifest))
 
     async def restore(
         self, checkpoint: str, paths: Sequence[str] | None = None, keep: Sequence[str] = ()
     ) -> Sequence[str]:
-        await undisturbed(self._update(everywhere=True))
-        changed = await undisturbed(self._kept().restore(checkpoint, self._manifest, paths, keep))
-        await undisturbed(self._update(everywhere=True))
+        await shielded(self._update(everywhere=True))
+        changed = await shielded(self._kept().restore(checkpoint, self._manifest, paths, keep))
+        await shielded(self._update(everywhere=True))
         return changed
 
     async def changed_between(self, before: str, after: str | None, *, revision: str | None = None) -> Sequence[str]:
@@ -299,7 +352,7 @@ class FolderWorkspace:
         return await self._kept().file_at(checkpoint, path)
 
     async def lay(self, checkpoint: str, paths: Sequence[str], target: Path) -> Sequence[str]:
-        return await undisturbed(self._kept().lay(checkpoint, paths, target))
+        return await shielded(self._kept().lay(checkpoint, paths, target))
 
     async def diff(self, before: str, after: str | None, limit: int = 60_000, *, revision: str | None = None) -> str:
         manifest = await self._compared(after, revision)
@@ -308,7 +361,7 @@ class FolderWorkspace:
     async def _compared(self, after: str | None, revision: str | None) -> Manifest:
         """The present tree, looked at where it is what a checkpoint is compared with."""
         if after is None:
-            await undisturbed(self._update(everywhere=True))
+            await shielded(self._update(everywhere=True))
         manifest = self._manifest
         if after is None and revision is not None and manifest.revision != revision:
             raise OtherRevision
@@ -337,7 +390,7 @@ class FolderWorkspace:
         """Ends the watching; whoever waits in `settled` gets a WorkspaceError."""
         self._watcher.close()
         self._watching, self._scanner = False, None
-        self._pulse.beat()
+        self._pulse.notify()
 
 
 def _above(repository: Repository | None) -> tuple[tuple[str, Rules], ...]:

@@ -11,13 +11,11 @@ from pathlib import Path
 
 from donewhen.core.errors import OtherRevision, WorkspaceError
 from donewhen.ports import TreeState
-from donewhen.workspace.authorship import ClientSaves
-from donewhen.workspace.diffing import Change, unified
+from donewhen.workspace.attribution import ClientSaves, Outputs
+from donewhen.workspace.checkpoints import Change, put_back, unified
 from donewhen.workspace.ignoring import Coverage, IgnoreRules
 from donewhen.workspace.manifest import EXECUTABLE, FILE, Entry, Manifest
-from donewhen.workspace.outputs import Outputs
-from donewhen.workspace.restoring import put_back
-from donewhen.workspace.settling import Pulse, Quiet, wait_settled
+from donewhen.workspace.settling import Notifier, Quiet, wait_settled
 
 Content = tuple[str, bytes]
 
@@ -51,7 +49,7 @@ class MemoryWorkspace:
         self._saves = ClientSaves()
         self._handed = _UNOPENED
         self._found = self._handed
-        self._pulse = Pulse()
+        self._pulse = Notifier()
         self._checkpoints: dict[str, dict[str, Content]] = {}
         self._remembered: dict[str, tuple[Manifest, Outputs, Coverage]] = {}
         self._base: Manifest | None = None
@@ -77,7 +75,7 @@ class MemoryWorkspace:
             if by == "person":
                 self._saves.note(path, data.decode("utf-8", "replace"))
         self._times[path] = time.time()
-        self._pulse.beat()
+        self._pulse.notify()
 
     def read(self, path: str) -> bytes | None:
         """A file's bytes, covered or not; None if it is absent."""
@@ -257,7 +255,7 @@ class MemoryWorkspace:
     async def close(self) -> None:
         """Whoever waits in `settled` gets a WorkspaceError."""
         self._coverage = None
-        self._pulse.beat()
+        self._pulse.notify()
 
 
 def _different(one: Mapping[str, Content], other: Mapping[str, Content]) -> list[str]:

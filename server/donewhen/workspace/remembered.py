@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.regular import read_text
+from donewhen.workspace.attribution import Written
 from donewhen.workspace.ignoring import Coverage, IgnoreRules
 from donewhen.workspace.manifest import Entry, Folder, Manifest
-from donewhen.workspace.outputs import Written
 
 
 @dataclass(frozen=True)

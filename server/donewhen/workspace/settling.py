@@ -27,13 +27,13 @@ class Quiet:
     poll: float = 2.0
 
 
-class Pulse:
+class Notifier:
     """Tells everyone who listens that something happened."""
 
     def __init__(self) -> None:
         self._listeners: set[asyncio.Event] = set()
 
-    def beat(self) -> None:
+    def notify(self) -> None:
         """Something happened; on the event loop."""
         for listener in self._listeners:
             listener.set()
@@ -52,7 +52,7 @@ class Pulse:
 async def wait_settled(
     look: Callable[[], Awaitable[Manifest]],
     base: Manifest,
-    pulse: Pulse,
+    pulse: Notifier,
     quiet: Quiet,
     polls: Callable[[], bool],
 ) -> None:

@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from posixpath import basename, splitext
 
-from donewhen.core.grammars import Grammar, parsed
 from donewhen.core.inline import javascript, python, rust
-from donewhen.core.inline.places import Place, Source, numbered
+from donewhen.core.inline.places import Grammar, Place, Source, numbered, parsed
 
 GRAMMARS: dict[str, Grammar] = {
     ".rs": "rust",

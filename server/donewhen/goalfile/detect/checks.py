@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from donewhen.ecosystems.table import Purpose
+from donewhen.core.commands.risks import always_asks
+from donewhen.core.commands.simple import simple, written
+from donewhen.core.commands.wrapped import all_commands, program_name
+from donewhen.ecosystems import ECOSYSTEMS, Ecosystem, Tool
+from donewhen.ecosystems.python import PYTHON
+from donewhen.ecosystems.table import Line, Purpose
 
 CheckPurpose = Purpose
 Missing = Callable[["DetectedCheck"], str | None]
@@ -90,3 +97,137 @@ def _with_recipes(checks: Sequence[DetectedCheck]) -> Iterator[DetectedCheck]:
             yield replace(check, group=next(iter(about)))
         else:
             yield check
+
+
+# Reads a command line that a project runs somewhere (in its CI, in tox, in a recipe) as a check of ours, or as none.
+#
+# Only what is one simple command, of a tool that is known to check something, is taken: nothing that installs,
+# publishes or deploys, nothing that edits files, nothing with variables in it.
+
+
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+"""Stands for what is only known where the line really runs."""
+MOST_LINES = 200
+_LONGEST = 2_000
+
+
+_LINES: dict[str, list[tuple[Ecosystem, Tool, Line]]] = {}
+for _ecosystem in ECOSYSTEMS:
+    for _tool in _ecosystem.tools:
+        if _tool.line is not None:
+            for _name in _tool.line.programs or (_tool.name,):
+                _LINES.setdefault(_name, []).append((_ecosystem, _tool, _tool.line))
+_ENVIRONMENTS = frozenset(("uv", "poetry", "pdm", "hatch", "pipenv", "rye", "pixi"))
+_MEASURING = re.compile(r"--(?:no-)?cov(?:-[a-z-]+)?(?:=.*)?")
+_MEASURES_WITH_VALUE = frozenset(("--cov-report", "--cov-config", "--cov-fail-under", "--cov-context"))
+_SELECTING = frozenset(("-k", "-m", "--deselect", "--lf", "--last-failed", "--ff", "--collect-only", "--co"))
+
+
+def checks_in(text: str, why: str) -> Iterator[DetectedCheck]:
+    """The checks of a text of one or more lines; `why` says where it stands."""
+    joined = re.sub(r"[ \t]*\\\r?\n[ \t]*", " ", text[:20_000])
+    for line in joined.splitlines()[:MOST_LINES]:
+        parts = [part.strip() for part in line.split("&&")]
+        if any(part.split(" ")[0] in ("cd", "pushd", "export", "source", ".") for part in parts):
+            continue  # what follows runs elsewhere, or with something else
+        for part in parts:
+            check = check_of(part, why)
+            if check is not None:
+                yield check
+
+
+def check_of(line: str, why: str) -> DetectedCheck | None:
+    """The check that one line is; None for everything else."""
+    words = simple(line) if len(line) <= _LONGEST and UNKNOWN not in line else None
+    if words is None or always_asks(line, lambda path: False) is not None:
+        return None
+    for inner in all_commands(line) or ():
+        check = _of_tool(words, inner, why)
+        if check is not None:
+            return check
+    return None
+
+
+def is_harmless(line: str) -> bool:
+    """Whether a line of a recipe or script installs, publishes and deletes nothing, and edits no source, as far as can
+    be told."""
+    return always_asks(line, lambda path: False) is None and not any(map(_edits, all_commands(line) or ()))
+
+
+def _edits(words: tuple[str, ...]) -> bool:
+    """Whether it is a linter or formatter that is let to change what it looks at."""
+    row = _row(program_name(words[0]), words[1:])
+    if row is None or row[1].purpose == "test":
+        return False
+    ecosystem, _, line = row
+    given = {word.partition("=")[0] for word in words[1:]}
+    return bool(given & set(line.edits)) or (bool(line.needs) and not given & set(line.needs) and ecosystem is PYTHON)
+
+
+def _row(program: str, rest: Sequence[str]) -> tuple[Ecosystem, Tool, Line] | None:
+    """The tool that a program is with the words after it: of several, the one with that verb."""
+    rows = _LINES.get(program, ())
+    return next((row for row in rows if rest[:1] and rest[0] in row[2].verbs), rows[0] if rows else None)
+
+
+def narrows(check: DetectedCheck) -> bool:
+    """Whether a test command picks some of the tests by name or mark, or names single files."""
+    words = check.command.removeprefix("python -m ").split(" ")[1:]
+    return any(word in _SELECTING or word.startswith("-k") or "::" in word or word.endswith(".py") for word in words)
+
+
+def _of_tool(words: tuple[str, ...], inner: tuple[str, ...], why: str) -> DetectedCheck | None:
+    name, rest = program_name(inner[0]), list(inner[1:])
+    row = _row(name, rest)
+    if row is None:
+        return None
+    ecosystem, tool, line = row
+    if line.only_module and ("-m", inner[0]) not in pairwise(words):
+        return None
+    if line.verbs and (not rest or rest[0] not in line.verbs):
+        return None
+    given = {word.partition("=")[0] for word in rest}
+    if (line.needs and not given & set(line.needs)) or given & {*line.edits, "--version", "--help", "-h"}:
+        return None
+    # Where a program has several rows, each is a tool of its own: `ruff format`.
+    name = name if tool is _LINES[name][0][1] else tool.name
+    if ecosystem is not PYTHON:
+        group = ecosystem.group or ecosystem.name
+        return DetectedCheck(written(words), why, tool.purpose, group, True, name, (words[0],))
+    return _of_python(name, tool.purpose, line, words, inner[0], _unmeasured(rest), why)
+
+
+def _of_python(
+    name: str, purpose: CheckPurpose, line: Line, words: Sequence[str], program: str, rest: list[str], why: str
+) -> DetectedCheck:
+    """As its people run it, but for what only measures; then as a module; then behind the wrapper (`uv run`) that makes
+    an environment for it."""
+
+    def way(typed: Sequence[str], modules: tuple[str, ...] = ()) -> DetectedCheck:
+        return DetectedCheck(written(typed), why, purpose, "python", True, name, (typed[0],), modules)
+
+    ways: list[DetectedCheck] = []
+    # `coverage run -m pytest` measures `python -m pytest`.
+    if ("-m", program) not in pairwise(words):
+        ways.append(way([program, *rest]))
+    if line.module:
+        ways.append(way(["python", "-m", line.module, *rest], (line.module.partition(".")[0],)))
+    if program_name(words[0]) in _ENVIRONMENTS:
+        ways.append(way(words))
+    return replace(ways[0], others=tuple(ways[1:]))
+
+
+def _unmeasured(words: list[str]) -> list[str]:
+    """Without pytest-cov's options: they decide nothing about the tests, and write files."""
+    kept: list[str] = []
+    skip = False
+    for at, word in enumerate(words):
+        if skip:
+            skip = False
+        elif _MEASURING.fullmatch(word):
+            following = words[at + 1] if at + 1 < len(words) else "-"
+            bare_value = word == "--cov" and not following.startswith("-") and "/" not in following
+            skip = "=" not in word and (word in _MEASURES_WITH_VALUE or bare_value)
+        else:
+            kept.append(word)
+    return kept

@@ -15,7 +15,7 @@ from typing import cast
 
 from donewhen.core.globs import any_matches
 from donewhen.ecosystems import Sign
-from donewhen.goalfile.walk import walk_files
+from donewhen.goalfile.files import walk_files
 from donewhen.regular import read_start
 
 _MOST_FILES = 20_000

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from donewhen.core.commands.wrapped import segments
 from donewhen.ecosystems.javascript import JAVASCRIPT, MANAGERS, Manager
-from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
+from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck, is_harmless
 from donewhen.goalfile.detect.folder import Folder, as_table, shown_by
-from donewhen.goalfile.detect.lines import is_harmless
 
 _SCRIPTS: tuple[tuple[str, CheckPurpose], ...] = (
     ("test", "test"), ("test:unit", "test"), ("unit", "test"), ("tests-only", "test"), ("test:ci", "test"),

@@ -14,9 +14,16 @@ from typing import cast
 
 from donewhen import marked_yaml
 from donewhen.ecosystems import TOOLS
-from donewhen.goalfile.detect.checks import CheckPurpose, DetectedCheck
+from donewhen.goalfile.detect.checks import (
+    UNKNOWN,
+    CheckPurpose,
+    DetectedCheck,
+    check_of,
+    checks_in,
+    is_harmless,
+    narrows,
+)
 from donewhen.goalfile.detect.folder import Folder, as_table, read_ini
-from donewhen.goalfile.detect.lines import UNKNOWN, check_of, checks_in, is_harmless, narrows
 
 _MOST_YAML = 100_000
 _MOST_FILES = 20

@@ -16,10 +16,9 @@ from donewhen.app.program import RunParts
 from donewhen.callables.agents import AgentCall
 from donewhen.callables.prompts import retry_made_by
 from donewhen.callables.workers import as_text, left_behind_by, response_in, result_of, tracked, worker_called
-from donewhen.core.calls import Message
+from donewhen.core.calls import Message, messages_of
 from donewhen.core.errors import DoneWhenError, UsageError, WorkerFailed
 from donewhen.core.goal import Goal, Limits, Requirement, requirement_id
-from donewhen.core.messages import messages_of
 from donewhen.core.plugging import Halt
 from donewhen.core.state import RunState
 from donewhen.core.work import TurnResult

@@ -13,6 +13,7 @@ from donewhen.callables.judges import AuditTask, judgement_of
 from donewhen.callables.prompts import objective_of
 from donewhen.callables.workers import as_text, result_of
 from donewhen.core import events as e
+from donewhen.core.calls import messages_of
 from donewhen.core.decide import (
     Action,
     Ask,
@@ -29,9 +30,8 @@ from donewhen.core.decide import (
 from donewhen.core.errors import InvalidGoal, UsageError
 from donewhen.core.evidence import CheckResult, Evidence, Observation, ObservedResponse, check_evidence, proves
 from donewhen.core.feedback import feedback_text, outputs_of
-from donewhen.core.fold import begin, fold
+from donewhen.core.fold.dispatch import begin, fold
 from donewhen.core.goal import Goal, Limits, Requirement
-from donewhen.core.messages import messages_of
 from donewhen.core.proof import assess
 from donewhen.core.verdict import GoalVerdict
 from donewhen.core.work import TurnResult

@@ -11,7 +11,7 @@ from donewhen.core.state import RunState
 from donewhen.core.summary import room_text
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunView
-from donewhen.wire.halt import halt_text, shown_halt
+from donewhen.wire.snapshot import halt_text, shown_halt
 
 MAX_OUTPUT = 20_000
 

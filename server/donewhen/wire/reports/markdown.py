@@ -21,11 +21,11 @@ from donewhen.core.evidence import (
 from donewhen.core.proof import satisfied
 from donewhen.core.state import KnownFinding, RunState
 from donewhen.core.summary import room_text
-from donewhen.core.trials import TRIED
+from donewhen.core.trials.outcome import TRIED
 from donewhen.core.verdict import GRADES, RequirementView
 from donewhen.core.work import Usage
 from donewhen.engine.api import RunView
-from donewhen.wire.halt import halt_text, shown_halt
+from donewhen.wire.snapshot import halt_text, shown_halt
 
 MARKS = {
     "met": "✅ met",

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 
 from donewhen.ports import TurnContext
 from donewhen.workers.tools.commands import RUN_COMMAND
-from donewhen.workers.tools.editing import EDIT_FILE
-from donewhen.workers.tools.listing import LIST_FILES, SEARCH
 from donewhen.workers.tools.plugged import PluggedTool
-from donewhen.workers.tools.reading import READ_FILE
+from donewhen.workers.tools.reading import LIST_FILES, READ_FILE, SEARCH
 from donewhen.workers.tools.report import REPORT
 from donewhen.workers.tools.tool import OfferedTool, Tool
-from donewhen.workers.tools.writing import WRITE_FILE
+from donewhen.workers.tools.writing import EDIT_FILE, WRITE_FILE
 
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool for tool in (RUN_COMMAND, READ_FILE, LIST_FILES, SEARCH, WRITE_FILE, EDIT_FILE, REPORT)

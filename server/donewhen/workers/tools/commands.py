@@ -10,8 +10,7 @@ from donewhen.core.feedback import keep_ends
 from donewhen.core.plugging import ToolOutcome
 from donewhen.ports import Processes, ProcessResult
 from donewhen.workers.activity import LiveOutput, activity_line, plain
-from donewhen.workers.tools.arguments import Argument, Arguments
-from donewhen.workers.tools.tool import Ahead, Desk, Job, Tool
+from donewhen.workers.tools.tool import Argument, Arguments, CallPreview, Invocation, Tool, ToolContext
 
 TIMEOUT = 120.0
 LONGEST_TIMEOUT = 3_600.0
@@ -31,11 +30,11 @@ def _line(arguments: Arguments) -> str:
     return activity_line(f"run `{arguments['command']}`")
 
 
-async def _look(desk: Desk, arguments: Arguments) -> Ahead:
-    return Ahead(preview=str(arguments["command"]))
+async def _look(desk: ToolContext, arguments: Arguments) -> CallPreview:
+    return CallPreview(preview=str(arguments["command"]))
 
 
-async def _run_command(desk: Desk, job: Job) -> ToolOutcome:
+async def _run_command(desk: ToolContext, job: Invocation) -> ToolOutcome:
     command = str(job.arguments["command"])
     timeout = min(float(job.arguments.get("timeout_seconds", TIMEOUT)), LONGEST_TIMEOUT)
     desk.context.activity(activity_line(f"running `{command}`"))
@@ -52,14 +51,14 @@ class _Ran:
     result: ProcessResult | None = None
 
 
-async def _observed(desk: Desk, command: str, timeout: float, processes: Processes) -> ProcessResult:
+async def _observed(desk: ToolContext, command: str, timeout: float, processes: Processes) -> ProcessResult:
     ran = _Ran()
     await desk.context.observe(_run(desk, command, timeout, processes, ran))
     assert ran.result is not None  # observing runs it to its end, or raises
     return ran.result
 
 
-async def _run(desk: Desk, command: str, timeout: float, processes: Processes, ran: _Ran) -> ObservedCommand:
+async def _run(desk: ToolContext, command: str, timeout: float, processes: Processes, ran: _Ran) -> ObservedCommand:
     live = LiveOutput(desk.context.activity)
 
     def hear(line: str) -> None:
@@ -82,7 +81,7 @@ async def _run(desk: Desk, command: str, timeout: float, processes: Processes, r
     return ObservedCommand(command, result.exit_code, result.seconds, keep_ends(plain(result.output), MAX_RECORDED))
 
 
-def _told(desk: Desk, command: str, result: ProcessResult, *, changed: bool, hint: str) -> ToolOutcome:
+def _told(desk: ToolContext, command: str, result: ProcessResult, *, changed: bool, hint: str) -> ToolOutcome:
     ended = _ended(result)
     output = plain(result.output).strip("\n")
     note = f"{INSTEAD} {command}\n" if changed else ""

@@ -11,8 +11,15 @@ from donewhen.core.errors import WorkspaceError
 from donewhen.core.plugging import Halt, ToolOutcome
 from donewhen.ports import PluginTool, ToolSpec
 from donewhen.workers.activity import activity_line
-from donewhen.workers.tools.arguments import Arguments, WrongArguments
-from donewhen.workers.tools.tool import Ahead, Desk, Job, nothing_ahead, refused
+from donewhen.workers.tools.tool import (
+    Arguments,
+    CallPreview,
+    Invocation,
+    ToolContext,
+    WrongArguments,
+    no_preview,
+    refused,
+)
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -42,9 +49,9 @@ class PluggedTool:
         """Its name and what it is called with."""
         return activity_line(f"{self.name} {json.dumps(dict(arguments), default=repr)}")
 
-    async def looks(self, desk: Desk, arguments: Arguments) -> Ahead:
+    async def preview(self, desk: ToolContext, arguments: Arguments) -> CallPreview:
         """Nobody but the plugin knows what it will do."""
-        return await nothing_ahead(desk, arguments)
+        return await no_preview(desk, arguments)
 
     def checked(self, given: Arguments) -> Arguments:
         """The arguments where they fit what the schema says of them at its first level; the rest is the plugin's to
@@ -60,7 +67,7 @@ class PluggedTool:
             _check(name, value, properties.get(name))
         return given
 
-    async def does(self, desk: Desk, job: Job) -> ToolOutcome:
+    async def run(self, desk: ToolContext, job: Invocation) -> ToolOutcome:
         """Runs it. Raises Halt, in its plugin's name; whatever else it raises switches the plugin off."""
         line = self.line(job.arguments)
         if self.tool.plugin in desk.context.host.off:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from donewhen.core.plugging import ToolOutcome
 from donewhen.core.work import TURN_STATES, Claim
 from donewhen.workers.activity import activity_line
-from donewhen.workers.tools.arguments import Argument, Arguments
-from donewhen.workers.tools.tool import Desk, Job, Tool
+from donewhen.workers.tools.tool import Argument, Arguments, Invocation, Tool, ToolContext
 
 
 def _line(arguments: Arguments) -> str:
     return activity_line(f"report {arguments['state']}: {arguments['text']}")
 
 
-async def _report(desk: Desk, job: Job) -> ToolOutcome:
+async def _report(desk: ToolContext, job: Invocation) -> ToolOutcome:
     claim = Claim(job.arguments["state"], job.arguments["text"])
     return ToolOutcome("noted; the turn ends", _line(job.arguments), claim=claim)
 

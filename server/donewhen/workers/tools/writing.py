@@ -1,28 +1,116 @@
 """The tool that writes whole files, and what it has in common with the one that edits them: it overwrites nothing that
-the model has not seen, and nothing that a person is editing right now."""
+the model has not seen, and nothing that a person is editing right now.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import difflib
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from donewhen.core.approval import NOT_WRITTEN
 from donewhen.core.errors import ChangedMeanwhile, WorkspaceError
 from donewhen.core.feedback import MASK, keep_ends
+from donewhen.core.globs import any_matches
 from donewhen.core.plugging import ToolOutcome
 from donewhen.ports import FileText
 from donewhen.workers.activity import activity_line
-from donewhen.workers.tools.arguments import Argument, Arguments
-from donewhen.workers.tools.guarding import protected, sensitive, shown
-from donewhen.workers.tools.reading import PATH
-from donewhen.workers.tools.tool import Ahead, Desk, Job, Leave, Tool, counted, names_of, refused
+from donewhen.workers.tools.reading import PATH, absent
+from donewhen.workers.tools.tool import (
+    Argument,
+    Arguments,
+    CallPreview,
+    Invocation,
+    Permission,
+    Tool,
+    ToolContext,
+    counted,
+    names_of,
+    refused,
+)
+
+# Which files a worker may not change, and which only with a person's permission.
+
+
+ASKED = (
+    "**/.vscode/**",
+    "**/.idea/**",
+    "**/.devcontainer/**",
+    "**/.envrc",
+    "**/.husky/**",
+    "**/.pre-commit-config.yaml",
+    "**/.github/workflows/**",
+    "**/.github/actions/**",
+    "**/.gitlab-ci.yml",
+    "**/.gitlab-ci.yaml",
+    "**/.circleci/**",
+    "**/.buildkite/**",
+    "**/.drone.yml",
+    "**/.travis.yml",
+    "**/.woodpecker.yml",
+    "**/.woodpecker/**",
+    "**/appveyor.yml",
+    "**/.appveyor.yml",
+    "**/azure-pipelines.yml",
+    "**/azure-pipelines.yaml",
+    "**/bitbucket-pipelines.yml",
+    "**/Jenkinsfile",
+    "**/.gitmodules",
+    "**/*.code-workspace",
+    "**/.zed/**",
+    "**/.exrc",
+    "**/.nvimrc",
+    "**/.nvim.lua",
+    "**/.dir-locals.el",
+    "**/.claude/**",
+    "**/.codex/**",
+    "**/.cursor/**",
+    "**/.gemini/**",
+    "**/.mcp.json",
+)
+"""Files that make an editor, a shell, git, a build machine or another agent run something."""
+
+RUNS = "it makes an editor, a shell, git, a build machine or another agent run something"
+MAX_PREVIEW = 20_000
+
+_ASKED = tuple(glob.lower() for glob in ASKED)
+
+
+def protected(desk: ToolContext, names: Sequence[str]) -> str | None:
+    """Why a file may not be changed at all, None if it may."""
+    named = next((name for name in names if any_matches(desk.turn.goal.protect, name)), None)
+    if named is None:
+        return None
+    return f"{named} is protected by the goal: changing it would keep the goal from completing. Leave it as it is"
+
+
+def sensitive(desk: ToolContext, names: Sequence[str]) -> str:
+    """Why a person has to allow a change of it; empty if nobody has to."""
+    goal = desk.turn.goal.path
+    folded = [name.lower() for name in names]
+    if goal is not None and goal.lower() in folded:
+        return "it is the goal itself"
+    return RUNS if any(any_matches(_ASKED, name) for name in folded) else ""
+
+
+async def shown(path: str, before: str, after: str) -> str:
+    """What would change, for a person; bounded."""
+    return keep_ends(await asyncio.to_thread(diff, path, before, after), MAX_PREVIEW)
+
+
+def diff(path: str, before: str, after: str) -> str:
+    """What would change, unified."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm="", n=3)
+    return "\n".join(lines)
+
 
 HEAD = 1_500
 HOLDS_NOW = "It holds now:"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FileState:
     """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None if it may: `moved`,
     because it is another one than the model knows. `sensitive` says why a person has to allow it."""
 
@@ -37,7 +125,7 @@ class Standing:
 class Change:
     """What a call would make of a file; `refusal` says why nothing is made of it, None if something is."""
 
-    now: Standing
+    now: FileState
     content: str = ""
     refusal: str | None = None
 
@@ -50,40 +138,42 @@ class Change:
         return self.now.file is not None and self.now.file.content == self.content
 
 
-async def standing(desk: Desk, name: str) -> Standing:
+async def file_state(desk: ToolContext, name: str) -> FileState:
     """What is there now, and whether it may be changed: not what is protected, not what an editor holds unsaved,
     and not what has changed since the model read it; it is told what stands there instead."""
     path = desk.files.path(name)
     names = names_of(name, path)
     why = protected(desk, names)
     if why is not None:
-        return Standing(path, None, why)
+        return FileState(path, None, why)
     held = desk.unsaved(names)
     if held is not None:
-        return Standing(path, None, _held(desk, path, held))
+        return FileState(path, None, _held(desk, path, held))
     file = await desk.files.read(path)
     moved = _moved(desk, path, file)
-    return Standing(path, file, moved, moved is not None, sensitive(desk, names))
+    return FileState(path, file, moved, moved is not None, sensitive(desk, names))
 
 
-async def look(desk: Desk, arguments: Arguments, plan: Callable[[Desk, Arguments], Awaitable[Change]]) -> Ahead:
+async def previewed(
+    desk: ToolContext, arguments: Arguments, plan: Callable[[ToolContext, Arguments], Awaitable[Change]]
+) -> CallPreview:
     """What a person has to see of a change before it is made. Nothing is read for one that nobody has to allow, and
     there is nothing to ask about where nothing would be changed."""
     try:
         name = str(arguments["path"])
         if not sensitive(desk, names_of(name, desk.files.path(name))):
-            return Ahead()
+            return CallPreview()
         change = await plan(desk, arguments)
     except WorkspaceError:
-        return Ahead()
+        return CallPreview()
     now = change.now
     if change.refusal is not None or change.needless:
-        return Ahead()
-    leave = Leave(now.path, now.file.digest if now.file else None)
-    return Ahead(await shown(now.path, change.before, change.content), now.sensitive, leave)
+        return CallPreview()
+    leave = Permission(now.path, now.file.digest if now.file else None)
+    return CallPreview(await shown(now.path, change.before, change.content), now.sensitive, leave)
 
 
-def turned_down(desk: Desk, change: Change, line: str) -> ToolOutcome:
+def denied(desk: ToolContext, change: Change, line: str) -> ToolOutcome:
     """Tells why nothing was changed. A file that moved is known as it stands from here on."""
     now = change.now
     if now.moved and now.file is not None:
@@ -93,7 +183,7 @@ def turned_down(desk: Desk, change: Change, line: str) -> ToolOutcome:
     return refused(change.refusal or "nothing was changed", line)
 
 
-async def replaced(desk: Desk, job: Job, change: Change) -> tuple[FileText | None, str]:
+async def replaced(desk: ToolContext, job: Invocation, change: Change) -> tuple[FileText | None, str]:
     """Writes the new text, if that needs no permission or a person saw exactly this file. Returns None, and why, if it
     was not written."""
     now, content = change.now, change.content
@@ -110,7 +200,7 @@ async def replaced(desk: Desk, job: Job, change: Change) -> tuple[FileText | Non
     return written, ""
 
 
-def _without_leave(desk: Desk, now: Standing, leave: Leave | None) -> str | None:
+def _without_leave(desk: ToolContext, now: FileState, leave: Permission | None) -> str | None:
     """Why a change that needs permission is not made: the person was asked about something else."""
     if not now.sensitive:
         return None
@@ -124,17 +214,17 @@ def _without_leave(desk: Desk, now: Standing, leave: Leave | None) -> str | None
     return None
 
 
-def _just_changed(desk: Desk, path: str, current: str | None) -> str:
+def _just_changed(desk: ToolContext, path: str, current: str | None) -> str:
     desk.known.pop(path, None)
     return f"error: {path} changed just now and was not written. {_shown(desk, current)}"
 
 
-def _loses_secrets(desk: Desk, before: str, content: str) -> bool:
+def _loses_secrets(desk: ToolContext, before: str, content: str) -> bool:
     """Whether the mask would be written over a secret: the model copies what it was shown, and was never shown that."""
     return content.count(MASK) > before.count(MASK) and desk.mask(before) != before
 
 
-def _moved(desk: Desk, path: str, file: FileText | None) -> str | None:
+def _moved(desk: ToolContext, path: str, file: FileText | None) -> str | None:
     known = desk.known.get(path)
     if known is None or (file is not None and file.digest == known):
         return None
@@ -143,14 +233,14 @@ def _moved(desk: Desk, path: str, file: FileText | None) -> str | None:
     return f"{path} changed since you read it, and was not written. {_shown(desk, file.content)}"
 
 
-def _held(desk: Desk, path: str, text: str) -> str:
+def _held(desk: ToolContext, path: str, text: str) -> str:
     return (
         f"a person has unsaved changes to {path} in an editor; it was not written. Work on something else, or report "
         f"a question. The text in the editor is:\n{keep_ends(text, desk.largest)}"
     )
 
 
-def _shown(desk: Desk, current: str | None) -> str:
+def _shown(desk: ToolContext, current: str | None) -> str:
     if current is None:
         return "There is no such file now"
     return f"Check whether your change still fits, then send it again. {HOLDS_NOW}\n{keep_ends(current, desk.largest)}"
@@ -160,24 +250,24 @@ def _line(arguments: Arguments) -> str:
     return activity_line(f"write {arguments['path']}")
 
 
-async def _planned(desk: Desk, arguments: Arguments) -> Change:
+async def _planned(desk: ToolContext, arguments: Arguments) -> Change:
     content = str(arguments["content"])
-    now = await standing(desk, str(arguments["path"]))
+    now = await file_state(desk, str(arguments["path"]))
     if now.refusal is None and now.file is not None and now.path not in desk.known:
         return Change(now, content, _unread(now.file))
     return Change(now, content, now.refusal)
 
 
-async def _look(desk: Desk, arguments: Arguments) -> Ahead:
-    return await look(desk, arguments, _planned)
+async def _look(desk: ToolContext, arguments: Arguments) -> CallPreview:
+    return await previewed(desk, arguments, _planned)
 
 
-async def _write_file(desk: Desk, job: Job) -> ToolOutcome:
+async def _write_file(desk: ToolContext, job: Invocation) -> ToolOutcome:
     line = _line(job.arguments)
     desk.context.activity(activity_line(f"writing {job.arguments['path']}"))
     change = await _planned(desk, job.arguments)
     if change.refusal is not None:
-        return turned_down(desk, change, line)
+        return denied(desk, change, line)
     now = change.now
     if change.needless:
         return ToolOutcome(f"{now.path} holds exactly that already; nothing was written", line)
@@ -216,4 +306,123 @@ WRITE_FILE = Tool(
     _line,
     _write_file,
     _look,
+)
+
+
+# The tool that replaces one piece of a file: exact, and only if it occurs exactly once.
+
+
+_OTHER_THAN_READ = "; a person changed the edit when they allowed it: read it again"
+MAX_PLACES = 10
+MAX_SHOWN = 4_000
+AROUND = 3
+_COMPARED = 5_000
+"""Lines of a file that are compared with a text that does not occur in it."""
+
+
+def _edit_line(arguments: Arguments) -> str:
+    return activity_line(f"edit {arguments['path']}")
+
+
+async def _planned_edit(desk: ToolContext, arguments: Arguments) -> Change:
+    now = await file_state(desk, str(arguments["path"]))
+    if now.refusal is not None:
+        return Change(now, refusal=now.refusal)
+    if now.file is None:
+        return Change(now, refusal=f"{await absent(desk, now.path)}. To make a file use write_file")
+    old, new = (_in_manner(now.file, str(arguments[name])) for name in ("old", "new"))
+    why = await asyncio.to_thread(_refusal, now.file, old, new)
+    return Change(now, now.file.content.replace(old, new) if why is None else "", why)
+
+
+async def _edit_preview(desk: ToolContext, arguments: Arguments) -> CallPreview:
+    return await previewed(desk, arguments, _planned_edit)
+
+
+async def _edit_file(desk: ToolContext, job: Invocation) -> ToolOutcome:
+    line = _edit_line(job.arguments)
+    desk.context.activity(activity_line(f"editing {job.arguments['path']}"))
+    change = await _planned_edit(desk, job.arguments)
+    if change.refusal is not None or change.now.file is None:
+        return denied(desk, change, line)
+    file = change.now.file
+    at = _line_of(file.content, file.content.index(_in_manner(file, str(job.arguments["old"]))))
+    written, why = await replaced(desk, job, change)
+    if written is None:
+        return ToolOutcome(why, f"{line}: not written", ok=False)
+    edited = f"edited {written.path} at line {at}"
+    return ToolOutcome(f"{edited}{_OTHER_THAN_READ if job.changed else ''}", edited)
+
+
+def _in_manner(file: FileText, text: str) -> str:
+    return text.replace("\r\n", "\n") if file.newline == "\r\n" else text
+
+
+def _refusal(file: FileText, old: str, new: str) -> str | None:
+    """Why the edit can't be made, with what is there instead; None if it can."""
+    if not old:
+        return "`old` is empty: send the piece of text that is to be replaced, or use write_file"
+    count = file.content.count(old)
+    if count > 1:
+        return _ambiguous(file, old, count)
+    if count == 0:
+        return f"`old` does not occur in {file.path}; nothing was written.{_nearest(file, old)}"
+    return "`old` and `new` are the same: nothing would change" if old == new else None
+
+
+def _ambiguous(file: FileText, old: str, count: int) -> str:
+    places: list[int] = []
+    at = file.content.find(old)
+    while at != -1 and len(places) < MAX_PLACES:
+        places.append(_line_of(file.content, at))
+        at = file.content.find(old, at + len(old))
+    lines = ", ".join(str(line) for line in places) + (", ..." if count > len(places) else "")
+    return (
+        f"`old` occurs in {file.path} {count} times, at the lines {lines}; nothing was written. Include "
+        "more of the lines "
+        "around it in `old`, so that it occurs only once"
+    )
+
+
+def _nearest(file: FileText, old: str) -> str:
+    """The lines that resemble the text most, with their numbers."""
+    lines = file.content.split("\n")
+    wanted = [line.strip() for line in old.strip("\n").split("\n")]
+    anchor = max(wanted, key=len)
+    at = _closest(lines, anchor)
+    if at is None:
+        return f" No line of it resembles `{activity_line(anchor)}`: read the file again"
+    first = max(0, at - wanted.index(anchor) - AROUND)
+    shown = lines[first : at - wanted.index(anchor) + len(wanted) + AROUND]
+    numbered = "\n".join(f"{first + number}: {line}" for number, line in enumerate(shown, 1))
+    return f" The nearest text is this, with the line number before each line:\n{keep_ends(numbered, MAX_SHOWN)}"
+
+
+def _closest(lines: list[str], anchor: str) -> int | None:
+    stripped = [line.strip()[:500] for line in lines[:_COMPARED]]
+    if anchor in stripped:
+        return stripped.index(anchor)
+    inside = [number for number, line in enumerate(stripped) if anchor and anchor in line]
+    if inside:
+        return inside[0]
+    close = difflib.get_close_matches(anchor[:500], [line for line in stripped if line], n=1, cutoff=0.5)
+    return stripped.index(close[0]) if close else None
+
+
+def _line_of(content: str, at: int) -> int:
+    return content.count("\n", 0, at) + 1
+
+
+EDIT_FILE = Tool(
+    "edit_file",
+    "Replaces one piece of a text file. `old` must occur there exactly once, character for character, with its "
+    "indentation and line ends; include lines around it if it would not be unique.",
+    (
+        PATH,
+        Argument("old", "the text to replace", aliases=("old_text", "old_string", "old_str")),
+        Argument("new", "the text that replaces it", aliases=("new_text", "new_string", "new_str")),
+    ),
+    _edit_line,
+    _edit_file,
+    _edit_preview,
 )

@@ -2,5 +2,5 @@
 
 `choosing` takes the best that works here, `mounting` says what is mounted and by which program, `home` what of the
 person's folder is seen, `places` keeps each room's folder and removes what crashes left, `layers` writes the files that
-differ.
+differ. `live` holds rooms for what workers run (`ports.LiveRooms`), within `limits`.
 """

@@ -18,11 +18,11 @@ from pathlib import Path
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Checker, Laid, Processes, Workspace
 from donewhen.regular import read_bytes
-from donewhen.workspace.restoring import take_away
+from donewhen.workspace.checkpoints import take_away
 from donewhen.workspace.rooms.layers import lay_files, made_by_builds
 from donewhen.workspace.rooms.overlay import CheckerIn
 from donewhen.workspace.rooms.places import place_in
-from donewhen.workspace.undisturbed import undisturbed
+from donewhen.workspace.shielding import shielded
 
 MAX_FILES = 50_000
 MAX_BYTES = 4 * 1024**3
@@ -66,10 +66,10 @@ class CopiedRooms:
         root, layer, scratch = folder / "root" / workspace.root.name, folder / "layer", folder / "scratch"
         try:
             root.parent.mkdir()
-            await undisturbed(asyncio.to_thread(_copy, workspace.root, root, frozenset(workspace.files())))
+            await shielded(asyncio.to_thread(_copy, workspace.root, root, frozenset(workspace.files())))
             layer.mkdir()
             gone = await lay_files(workspace, laid, layer)
-            await undisturbed(asyncio.to_thread(_replace, root, layer, gone))
+            await shielded(asyncio.to_thread(_replace, root, layer, gone))
             scratch.mkdir()
             known = await asyncio.to_thread(lambda: dict(_signatures(root)))
         except (OSError, shutil.Error) as error:

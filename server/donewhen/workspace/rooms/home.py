@@ -7,7 +7,25 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from donewhen.ecosystems import ECOSYSTEMS
-from donewhen.workspace.rooms.looking import is_file, is_folder, is_there
+
+# What lies at a path. What can't even be looked at isn't there: `pathlib` raises then.
+
+
+def is_there(place: Path) -> bool:
+    return os.path.exists(place)  # noqa: PTH110
+
+
+def is_folder(place: Path) -> bool:
+    return os.path.isdir(place)  # noqa: PTH112
+
+
+def is_file(place: Path) -> bool:
+    return os.path.isfile(place)  # noqa: PTH113
+
+
+def is_link(place: Path) -> bool:
+    return os.path.islink(place)  # noqa: PTH114
+
 
 _FILES = (".gitconfig", ".config/git/config", ".cargo/config.toml")
 _KEYS = tuple(name for table in ECOSYSTEMS for name in table.keys)

@@ -11,16 +11,26 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from os.path import normpath
 from pathlib import Path
 from typing import Literal, Protocol
 
+from donewhen.ports import Processes, ProcessResult
 from donewhen.regular import read_text
-from donewhen.workspace.rooms.home import elsewhere, home_of, installations, key_files, plain_files, toolchains
-from donewhen.workspace.rooms.looking import is_file, is_folder, is_link
+from donewhen.workspace.rooms.home import (
+    elsewhere,
+    home_of,
+    installations,
+    is_file,
+    is_folder,
+    is_link,
+    key_files,
+    plain_files,
+    toolchains,
+)
 
 FRESH = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108  # what is mounted over, not what is used
 KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
@@ -280,3 +290,51 @@ def _unescaped(field: str) -> str:
     for code, char in ((r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", "\\")):
         field = field.replace(code, char)
     return field
+
+
+# Commands in a room: each begins with what mounts it.
+
+
+class Inside:
+    """`ports.Processes` in a room. `around` are the words of a program that what mounts the room is given to, `before`
+    those of one that each command is given to in the room."""
+
+    def __init__(
+        self,
+        processes: Processes,
+        mounter: Mounter,
+        shape: Shape,
+        *,
+        around: Sequence[str] = (),
+        before: Sequence[str] = (),
+    ) -> None:
+        self._processes = processes
+        self._mounter = mounter
+        self._shape = shape
+        self._around = around
+        self._before = before
+
+    async def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        token: str,
+        timeout: float | None = None,
+        stdin: bytes | None = None,
+        on_line: Callable[[str], None] | None = None,
+        output_limit: int = 262_144,
+    ) -> ProcessResult:
+        """See `ports.Processes`."""
+        words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+        return await self._processes.run(
+            [*self._around, *self._mounter.words(self._shape, cwd, [*self._before, *words])],
+            cwd=cwd,
+            environment=environment,
+            token=token,
+            timeout=timeout,
+            stdin=stdin,
+            on_line=on_line,
+            output_limit=output_limit,
+        )

@@ -8,6 +8,7 @@ files were written, in a way that no process in the room can influence.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,11 +16,43 @@ from pathlib import Path
 from donewhen.core.errors import WorkspaceError
 from donewhen.ports import Checker, Laid, Processes, Workspace
 from donewhen.workspace.rooms.home import home_of
-from donewhen.workspace.rooms.inside import Inside
 from donewhen.workspace.rooms.layers import built_folders, changed_above, hide, lay_files, like_below
-from donewhen.workspace.rooms.mounting import Mounter, Mounts, mounted_below, shape_of, showing
-from donewhen.workspace.rooms.owners import others_files
+from donewhen.workspace.rooms.mounting import Inside, Mounter, Mounts, mounted_below, shape_of, showing
 from donewhen.workspace.rooms.places import place_in
+
+# Files that somebody else owns: a user namespace maps one user and one group, and an overlay refuses to change what
+# belongs to any other.
+
+
+SHOWN = 3
+
+
+def others_files(root: Path) -> str:
+    """What to know of them, a sentence; empty if everything in the folder is this user's and their group's. It looks
+    at every file: a second for some 100,000."""
+    user, group = os.geteuid(), os.getegid()
+    found: list[str] = []
+    left = [str(root)]
+    while left:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    status = entry.stat(follow_symlinks=False)
+                    if (status.st_uid, status.st_gid) != (user, group):
+                        found.append(entry.path)
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+        except OSError:
+            continue  # what can't be looked at is nobody's to change
+    if not found:
+        return ""
+    shown = ", ".join(sorted(Path(path).relative_to(root).as_posix() for path in found)[:SHOWN])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return (
+        "files that belong to another user or group can't be changed in the rooms in which checks are tried: "
+        f"{shown}{more}. A check that writes to them proves nothing there; if one does, `chown` them"
+    )
+
 
 LAYERS = ("layer", "upper", "work", "scratch", "stage")
 

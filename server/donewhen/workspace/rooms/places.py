@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.core.errors import WorkspaceError
-from donewhen.workspace.locks_files import open_lock_file, try_lock
-from donewhen.workspace.undisturbed import undisturbed
+from donewhen.workspace.locks import open_lock_file, try_lock
+from donewhen.workspace.shielding import shielded
 
 _LOCK = ".lock"
 
@@ -68,11 +68,11 @@ async def place_in(rooms: Path) -> AsyncGenerator[Path]:
     WorkspaceError."""
     taken: list[Place] = []
     try:
-        await undisturbed(asyncio.to_thread(lambda: taken.append(take_place(rooms))))
+        await shielded(asyncio.to_thread(lambda: taken.append(take_place(rooms))))
         yield taken[0].folder
     finally:
         for place in taken:
-            await undisturbed(asyncio.to_thread(place.close))
+            await shielded(asyncio.to_thread(place.close))
 
 
 def sweep(rooms: Path) -> None:

@@ -1,0 +1,336 @@
+"""A run as it will start: what a person says now, then flags and environment, the goal file, workspace and user
+settings, defaults (docs/protocol.md, "Options").
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from importlib.util import find_spec
+from typing import Any, Literal, TypeVar
+
+from donewhen.config import ModelPrice, Settings, goal_with_settings, price_example, user_settings_file
+from donewhen.core.approval import ApprovalRule
+from donewhen.core.errors import InvalidGoal, UsageError
+from donewhen.core.events import AgentOptions, JudgeOptions, RunOptions
+from donewhen.core.goal import Goal
+from donewhen.core.integrity import baseline_warnings
+from donewhen.core.summary import start_summary, unkept_budgets, unlimited_warnings
+from donewhen.core.verdict import panel
+from donewhen.core.work import RunWarning
+from donewhen.core.workers import NOTHING, WORKERS, agents_in, held_back, passed_names, variables_of
+from donewhen.engine.api import LimitChanges, StartOptions
+from donewhen.engine.runs import changed_limits
+from donewhen.engine.setup import Start
+from donewhen.evidence.text import is_sensitive
+from donewhen.ports import ModelFacts, Price
+from donewhen.settings.kinds import BadValue, refused_choice
+from donewhen.settings.table import BY_NAME
+
+INSTALL = "pip install 'donewhen[models]'"
+EXAMPLE = "--model provider/name, such as --model anthropic/claude-sonnet-4-5"
+
+
+def _installed() -> bool:
+    return find_spec("litellm") is not None
+
+
+Facts = Callable[[str, str | None, Mapping[str, ModelPrice]], ModelFacts]
+
+
+def facts_in(environment: Callable[[], Mapping[str, str]]) -> Facts:
+    """What the catalogue knows of a model, served where this environment and the person say."""
+
+    def facts(model: str, api_base: str | None, prices: Mapping[str, ModelPrice]) -> ModelFacts:
+        from donewhen.models.catalogue import facts_of, provider_of  # lazy: it reads a file of prices
+        from donewhen.models.keys import find_base
+
+        known = {name: Price(one.input, one.output, one.cached) for name, one in prices.items()}
+        return facts_of(model, api_base or find_base(provider_of(model), environment()), known)
+
+    return facts
+
+
+_here = facts_in(lambda: os.environ)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFacts:
+    """What is known of models without asking one, of the environment, and of rooms. `installed`: models can be used at
+    all."""
+
+    installed: Callable[[], bool] = _installed
+    facts: Facts = _here
+    environment: Callable[[], Mapping[str, str]] = lambda: os.environ
+    hindrance: Callable[[], str] = lambda: "opening a room has not been tried yet"
+    """Why what a worker runs can't be contained here; empty if it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugged:
+    """What plugins bring to a run that starts now: their names, and the workers and judges that they register.
+    `remembered` is what a person allowed in this workspace before."""
+
+    names: tuple[str, ...] = ()
+    workers: frozenset[str] = frozenset()
+    judges: frozenset[str] = frozenset()
+    remembered: tuple[ApprovalRule, ...] = ()
+
+
+def resolve(
+    goal: Goal,
+    options: StartOptions,
+    settings: Settings,
+    known: KnownFacts | None = None,
+    plugged: Plugged | None = None,
+) -> Start:
+    """The goal with its limits settled and the options frozen. Raises InvalidGoal, and UsageError for what can't start
+    here: an unknown worker, a model without what it needs, a dollar budget that can't be kept."""
+    known, plugged = known or KnownFacts(), plugged or Plugged()
+    settled, notes = goal_with_settings(goal, settings)
+    limits = changed_limits(settled.limits, options.limits)
+    settled = replace(settled, limits=limits, explicit_limits=settled.explicit_limits | _named(options.limits))
+    chosen = _chosen(settled, options, settings, plugged, known.environment())
+    chosen, uncontained = _contained(chosen, options.sandbox or settings.sandbox, settings, known)
+    _refuse_impossible(settled, chosen, settings, known)
+    chosen = replace(chosen, summary=_summary(settled, chosen, settings, known, plugged))
+    warnings = [RunWarning(note.code, note.message) for note in (*settings.warnings, *notes)]
+    said = {warning.code for warning in warnings}
+    warnings += [*baseline_warnings(settled), *(one for one in _unlimited(settled, chosen) if one.code not in said)]
+    warnings += [*uncontained, *_not_independent(chosen), *unkept_budgets(settled.limits, chosen)]
+    return Start(settled, chosen, tuple(dict.fromkeys(warnings)), _accepted(chosen))
+
+
+def relocated(options: RunOptions, settings: Settings) -> RunOptions:
+    """The frozen options with the API bases that flags and the environment name now: a server may have moved since,
+    the models stay."""
+    agent, judging, given = options.agent, options.judging, settings.given
+    if agent is not None and given.api_base is not None:
+        agent = replace(agent, api_base=given.api_base)
+    if judging is not None and given.judge_api_base is not None:
+        judging = replace(judging, api_base=given.judge_api_base)
+    return replace(options, agent=agent, judging=judging)
+
+
+def judge_identity(judging: JudgeOptions) -> str:
+    """Who judges, as it is shown and kept: `openai/a`, `2*openai/a, openai/b (unanimity)`."""
+    members = Counter(judging.models)
+    names = ", ".join(model if count == 1 else f"{count}*{model}" for model, count in members.items())
+    return names if len(judging.models) == 1 else f"{names} ({judging.rule})"
+
+
+# ------------------------------------------------------------------------------------------- choosing
+
+
+def _chosen(
+    goal: Goal, options: StartOptions, settings: Settings, plugged: Plugged, environment: Mapping[str, str]
+) -> RunOptions:
+    given, configured = settings.given, settings.configured
+    # The goal holds what is configured where its file is silent.
+    model = options.model or given.model or goal.model
+    worker = options.worker or given.worker or goal.worker or ("agent" if model else "human")
+    if not options.audit:  # nobody works then, and plugins were not asked
+        _refuse_unknown_worker(worker, plugged)
+    judge = options.judge_model or given.judge_model or goal.judge_model
+    judging = _judging(judge, options, settings) if judge not in plugged.judges else None
+    command = options.worker_command or given.worker_command or configured.worker_command
+    passes = worker == "command" and not options.audit
+    approve = options.approve or given.approve or configured.approve or "deny"
+    return RunOptions(
+        worker=None if options.audit else worker,
+        approve=approve,
+        askable=options.askable is not False and approve != "deny",
+        worker_command=command,
+        pass_env=passed_names(command or "", settings.pick("pass_env") or (), environment) if passes else (),
+        script=options.script or given.script or configured.script,
+        agent=_agent(model, options, settings) if worker == "agent" and not options.audit else None,
+        judging=judging,
+        judge=judge_identity(judging) if judging is not None else judge,
+        plugins=plugged.names,
+        rules=settings.rules,
+        metered=worker in WORKERS and WORKERS[worker].accounted,
+        trials=not options.audit and worker != "human",
+        hidden_checks=tuple(one.name for one in settings.hidden_checks) if not options.audit else (),
+    )
+
+
+def _contained(
+    options: RunOptions, sandbox: Literal["auto", "on", "off"], settings: Settings, known: KnownFacts
+) -> tuple[RunOptions, list[RunWarning]]:
+    """Whether what the worker runs is contained. The built-in agent's commands are where rooms can be opened; other
+    agents, which bring sandboxes and logins of their own, where a person says so. Raises UsageError if that is a
+    promise which can't be kept."""
+    worker, promised = options.worker, sandbox == "on"
+    kind = WORKERS.get(worker or "")
+    rooms = kind.rooms if kind is not None else "asked"
+    if worker is None or rooms == "never" or sandbox == "off" or (rooms == "asked" and not promised):
+        return options, []
+    if kind is None:
+        raise UsageError(f"sandbox on: the worker {worker} is a plugin's and runs in Done When itself: set it to auto")
+    why = known.hindrance()
+    if not why:
+        # Other agents ask their models themselves; who says that the network is off means it.
+        unsaid = settings.pick("network") is None
+        return replace(options, contained=True, network=settings.network or (unsaid and worker == "command")), []
+    if promised:
+        raise UsageError(f"sandbox on: no room can be opened here: {why}. `donewhen doctor` says what to do")
+    message = (
+        f"commands are not contained, and need approval: no room can be opened here: {why}. `donewhen "
+        "doctor` says what to do"
+    )
+    return options, [RunWarning("not_sandboxed", message)]
+
+
+def _refuse_unknown_worker(worker: str, plugged: Plugged) -> None:
+    choices = (*BY_NAME["worker"].kind.choices, *sorted(plugged.workers))
+    if worker not in choices:
+        raise InvalidGoal(f"worker {refused_choice(worker, choices)}")
+
+
+def _refuse_unreadable(name: str, text: str) -> None:
+    """What a caller gave was read by nobody yet."""
+    try:
+        BY_NAME[name].read(text)
+    except BadValue as bad:
+        raise InvalidGoal(f"{name} {bad}") from None
+
+
+def _agent(model: str | None, options: StartOptions, settings: Settings) -> AgentOptions:
+    if model is None:
+        raise UsageError(f"worker agent needs a model: {EXAMPLE} (or DONEWHEN_MODEL)", lacks="model")
+    _refuse_unreadable("model", model)
+    price = settings.prices.get(model)
+    agent = AgentOptions(model, options.api_base or settings.pick("api_base"), settings.pick("temperature"))
+    return _with(
+        agent,
+        window=settings.pick("window") or (price.window if price is not None else None),
+        tool_calls=settings.pick("max_tool_calls"),
+        turn_tokens=settings.pick("max_turn_tokens"),
+    )
+
+
+def _judging(text: str | None, options: StartOptions, settings: Settings) -> JudgeOptions | None:
+    if text is None:
+        return None
+    _refuse_unreadable("judge_model", text)
+    return _with(
+        JudgeOptions(panel(text) or (), options.judge_api_base or settings.pick("judge_api_base")),
+        rule=settings.pick("judge_rule"),
+        temperature=settings.pick("judge_temperature"),
+        prompt=settings.pick("judge_prompt"),
+        calls=settings.pick("judge_calls"),
+        tokens=settings.pick("judge_tokens"),
+    )
+
+
+OptionsT = TypeVar("OptionsT", AgentOptions, JudgeOptions)
+
+
+def _with(options: OptionsT, **values: Any) -> OptionsT:
+    """Silence leaves the default."""
+    return replace(options, **{name: value for name, value in values.items() if value is not None})
+
+
+# ------------------------------------------------------------------------------------ the start summary
+
+
+def _summary(goal: Goal, options: RunOptions, settings: Settings, known: KnownFacts, plugged: Plugged) -> str:
+    """Nothing is to be accepted where nobody works but the person."""
+    if options.worker in ("human", None):
+        return ""
+    unpriced = _unpriced(options, settings, known)
+    environment = known.environment()
+    return start_summary(
+        goal,
+        options,
+        remembered=plugged.remembered,
+        unpriced=unpriced,
+        passed=[
+            n for n in sorted(variables_of(options.pass_env, environment)) if is_sensitive(n) or n in options.pass_env
+        ],
+        withheld=_withheld(options, settings, environment),
+        contained_checks=settings.contains_checks,
+    )
+
+
+def _withheld(options: RunOptions, settings: Settings, environment: Mapping[str, str]) -> Sequence[str]:
+    """What a command that is not an agent we know doesn't get, though agents log in with it."""
+    if (
+        options.worker != "command"
+        or settings.pick("pass_env") == (NOTHING,)
+        or agents_in(options.worker_command or "")
+    ):
+        return ()
+    return held_back(options.pass_env, environment, is_sensitive)
+
+
+def _accepted(options: RunOptions) -> Literal["auto", "nobody"] | None:
+    """A command or a recording was named by the person with all that it does."""
+    if not options.summary:
+        return None
+    kind = WORKERS.get(options.worker or "")
+    if kind is not None and not kind.asks:
+        return "auto"
+    asked: dict[str, Literal["auto", "nobody"] | None] = {"auto": "auto", "deny": "nobody", "ask": None}
+    return asked[options.approve]
+
+
+# ------------------------------------------------------------------------------- refusing and warning
+
+
+def _refuse_impossible(goal: Goal, options: RunOptions, settings: Settings, known: KnownFacts) -> None:
+    judged = options.judging is not None and any(not one.sole_check for one in goal.requirements)
+    if (options.agent is not None or judged) and not known.installed():
+        who = "worker agent" if options.agent is not None else f"the judge {options.judge}"
+        instead = ", or work yourself with --worker human" if options.agent is not None else ""
+        raise UsageError(f"{who} needs the models extra: {INSTALL}{instead}", lacks="models")
+    if goal.limits.budget is not None:
+        refuse_unknown_price(goal.limits.budget, options, settings, known)
+
+
+def refuse_unknown_price(budget: float, options: RunOptions, settings: Settings, known: KnownFacts) -> None:
+    """A budget that nobody can keep is none. Raises UsageError."""
+    unknown = _unpriced(options, settings, known)
+    if unknown:
+        lines = "\n".join(price_example(model) for model in unknown)
+        raise UsageError(
+            f"a budget of ${budget:.2f} can't be kept: the price of {', '.join(unknown)} is unknown. "
+            f"Set it in {user_settings_file()} (US dollars per million tokens):\n{lines}\n"
+            "or limit tokens instead, without a budget in dollars: --token-budget N"
+        )
+
+
+def _unpriced(options: RunOptions, settings: Settings, known: KnownFacts) -> tuple[str, ...]:
+    """The models of the run whose price is unknown."""
+    asked: list[tuple[str, str | None]] = []
+    if options.agent is not None:
+        asked.append((options.agent.model, options.agent.api_base))
+    if options.judging is not None:
+        asked += [(model, options.judging.api_base) for model in options.judging.models]
+    unknown = [m for m, base in dict.fromkeys(asked) if known.facts(m, base, settings.prices).price is None]
+    return tuple(dict.fromkeys(unknown))
+
+
+def _named(changes: LimitChanges) -> frozenset[str]:
+    return frozenset(one.name for one in fields(changes) if getattr(changes, one.name) is not None)
+
+
+def _unlimited(goal: Goal, options: RunOptions) -> list[RunWarning]:
+    """`unlimited` is the only way to have no limit, and shows a warning; for worker `human` it is the default."""
+    return [] if options.worker in ("human", None) else list(unlimited_warnings(goal.limits))
+
+
+def _not_independent(options: RunOptions) -> list[RunWarning]:
+    """A judge that is the worker's own model is allowed, and warned of."""
+    if options.agent is None or options.judging is None:
+        return []
+    from donewhen.core.verdict import same_model
+
+    worker = options.agent.model
+    same = [model for model in dict.fromkeys(options.judging.models) if same_model(worker, model)]
+    if not same:
+        return []
+    message = f"worker and judge are the same model ({same[0]}), which tends to believe itself: set another judge_model"
+    return [RunWarning("not_independent", message)]

@@ -1,0 +1,57 @@
+"""The acts of people in a run, gathered from its entries for the receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from donewhen.core import events as e
+from donewhen.core.acts import Act
+from donewhen.core.changing import replace
+from donewhen.core.state import RunState
+from donewhen.core.steering import UNASKED
+
+MAX_ACTS = 200
+"""The latest are kept: a run of an agent may ask for hundreds of approvals."""
+
+
+def with_act(before: RunState, state: RunState, event: e.Event, at: float) -> RunState:
+    """The state with what a person did, where the event says who."""
+    person = getattr(event, "person", None)
+    if person is None:
+        return state
+    what, said = act_words(event, lambda key: _label(before, key))
+    return replace(state, acts=(*state.acts, Act(what, said, person, at))[-MAX_ACTS:])
+
+
+ACTS = (e.RequirementWaived, e.RequirementDisputed, e.FindingAccepted, e.FilesReverted, e.StopRequested)
+"""The acts that people do of their own accord."""
+Acted = e.RequirementWaived | e.RequirementDisputed | e.FindingAccepted | e.FilesReverted | e.StopRequested
+
+
+def act_words(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
+    """An act in words, with what was said; `label` names a requirement."""
+    match event:
+        case e.RequirementWaived(requirement_id=key, reason=reason, undo=undo):
+            return f"{'took back the waiver of' if undo else 'waived'} {label(key)}", reason
+        case e.RequirementDisputed(requirement_id=key, reason=reason):
+            return f"disputed {label(key)}", reason
+        case e.FindingAccepted(finding_id=finding, reason=reason, undo=undo):
+            return f"{'took back the acceptance of' if undo else 'accepted'} {finding}", reason
+        case e.InterruptAnswered(interrupt_id=asked, answer=answer):
+            said = answer.text or answer.reason
+            if asked == UNASKED:
+                return "told the worker", said
+            kept = f" for the {answer.remember}" if answer.remember else ""
+            return f"answered {asked} with {answer.response}{kept}", said
+        case e.FilesReverted(iteration=iteration, paths=paths):
+            files = f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
+            return f"put back {files}, as of iteration {iteration}", ", ".join(paths[:5])
+        case e.StopRequested(reason=reason):
+            return "stopped the run", reason
+        case _:
+            return type(event).__name__, ""
+
+
+def _label(state: RunState, requirement_id: str) -> str:
+    found = state.goal.requirement(requirement_id)
+    return requirement_id if found is None else found.label

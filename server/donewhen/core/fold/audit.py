@@ -1,0 +1,406 @@
+"""How audits by checks and by the judge, trials, and a guard change a run's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from donewhen.core import events as e
+from donewhen.core.changing import replace
+from donewhen.core.evidence import (
+    CheckResult,
+    EditorReport,
+    Evidence,
+    ObservedCommand,
+    ObservedResponse,
+    PastResult,
+    Trial,
+    proves,
+)
+from donewhen.core.fold.turn import judge_paid, recount, written_off
+from donewhen.core.globs import literal
+from donewhen.core.integrity import PROOF_FINDINGS, TRIAL_FINDINGS, IntegrityFinding
+from donewhen.core.proof import NOT_AFTER_A_FAILURE, STABLE_PASSES, assess, guardable
+from donewhen.core.state import (
+    KEPT_COMMANDS,
+    KEPT_OLD_COMMANDS,
+    MAX_EDITS,
+    MAX_OUTAGES,
+    Edit,
+    Guard,
+    Judged,
+    KnownFinding,
+    OpenAudit,
+    RunState,
+    Tried,
+)
+from donewhen.core.trials.outcome import passing, said_at_start
+from donewhen.core.unsettled import audited
+from donewhen.core.verdict import RequirementVerdict
+from donewhen.core.work import Actor
+
+
+def guard_set(state: RunState, event: e.GuardSet, at: float) -> RunState:
+    return on_guard(state, at, event.by) if guardable(state) else state
+
+
+def on_guard(state: RunState, at: float, by: str) -> RunState:
+    """The state from which on what is met counts as proven: it must not get lost unnoticed."""
+    good = {view.requirement_id: state.revision for view in assess(state) if view.status == "met"}
+    return replace(state, guard=Guard(at, by, good))
+
+
+def guard_lifted(state: RunState, event: e.GuardLifted, at: float) -> RunState:
+    return replace(state, guard=None, audit=None)
+
+
+def edited(state: RunState, event: e.RevisionChanged) -> RunState:
+    """What changed since the requirements were met, bounded: the oldest edits become one."""
+    guard = state.guard
+    if guard is None:
+        return state
+    edits = (*guard.edits, Edit(event.revision, event.paths, event.by, event.total))
+    if len(edits) > MAX_EDITS:
+        first, second = edits[0], edits[1]
+        by: Actor = first.by if first.by == second.by else "check"
+        paths = tuple(dict.fromkeys((*first.paths, *second.paths)))
+        edits = (Edit(second.revision, paths, by, len(paths)), *edits[2:])
+    return replace(state, guard=replace(guard, edits=edits, failed={}))
+
+
+def examined(state: RunState, evidence: Evidence, result: CheckResult) -> RunState:
+    """Counts how often a check failed at one revision: once may be chance."""
+    guard = state.guard
+    if guard is None:
+        return state
+    failed = {key: times for key, times in guard.failed.items() if key != result.check_id}
+    if result.outcome.decides and not result.passed and evidence.fresh(state.revision):
+        failed[result.check_id] = guard.failed.get(result.check_id, 0) + 1
+    return replace(state, guard=replace(guard, failed=failed))
+
+
+def concluded(state: RunState, at: float) -> RunState:
+    """After an audit: what is met again is good, what fails that was met has regressed."""
+    guard = state.guard
+    if guard is None:
+        return state
+    views = assess(replace(state, guard=None))
+    good, regressions = dict(guard.good), dict(guard.regressions)
+    for view in views:
+        key = view.requirement_id
+        if view.status == "met":
+            good[key] = state.revision
+            regressions.pop(key, None)
+        elif view.status == "unmet" and key in good and key not in regressions:
+            regressions[key] = guard.between(good[key], state.revision, at)
+    known = {view.requirement_id for view in views}
+    good = {key: value for key, value in good.items() if key in known}
+    regressions = {key: value for key, value in regressions.items() if key in known}
+    settled = all(value == state.revision for value in good.values())
+    edits = () if settled else guard.edits
+    return replace(state, guard=replace(guard, good=good, regressions=regressions, edits=edits))
+
+
+# How an audit, by checks and by the judge, changes a run's state.
+
+
+def audit_started(state: RunState, event: e.AuditStarted, at: float) -> RunState:
+    resuming = state.resuming
+    if resuming is not None and resuming.halt.stage in ("before_audit", "after_verdict"):
+        resuming = None
+    external = [requirement for requirement in state.goal.requirements if requirement.external]
+    judged = {**state.judged}
+    for requirement in external:
+        if requirement.id in judged:
+            judged[requirement.id] = replace(judged[requirement.id], stale=True)
+    return replace(
+        state,
+        audit=OpenAudit(event.iteration, event.revision),
+        audit_due=True,
+        resuming=resuming,
+        judged=judged,
+        look_again=frozenset(check.id for requirement in external for check in requirement.checks),
+    )
+
+
+def check_finished(state: RunState, event: e.CheckFinished, at: float) -> RunState:
+    evidence = event.evidence
+    observation = evidence.observation
+    state = _counted(state, evidence)
+    known = _recorded(state, evidence)
+    if isinstance(observation, EditorReport):
+        return replace(state, recorded=known, editor={**state.editor, observation.requirement_id: evidence})
+    if not isinstance(observation, CheckResult):
+        return replace(state, recorded=known)
+    state = examined(state, evidence, observation)
+    reported = observation.is_test_run or bool(observation.tests)
+    if not (evidence.turn or state.turn is not None or state.redo is not None):
+        # What a check says is what it said at the start until a worker worked.
+        state = replace(
+            state,
+            at_start={**state.at_start, observation.check_id: said_at_start(observation)},
+            green={**state.green, observation.check_id: passing(observation)},
+        )
+    return replace(
+        state,
+        recorded=known,
+        results={**state.results, observation.check_id: evidence},
+        look_again=state.look_again - {observation.check_id},
+        flaky=_flaky(state, evidence, observation),
+        test_runs=state.test_runs | {observation.check_id} if reported else state.test_runs,
+    )
+
+
+def _flaky(state: RunState, evidence: Evidence, result: CheckResult) -> dict[str, int]:
+    """Different results at one revision make a check flaky; three passes in a row make it stable again. What looks
+    outside of the workspace may say something else each time."""
+    flaky = dict(state.flaky)
+    key = result.check_id
+    if key in state.goal.outside_checks:
+        return flaky
+    before = state.results.get(key)
+    if key in flaky:
+        flaky[key] = flaky[key] + 1 if result.passed else 0
+        if flaky[key] >= STABLE_PASSES:
+            del flaky[key]
+    elif _differs(state.past.get(key) if before is None else remembered(before), evidence, result):
+        flaky[key] = 1 if result.passed else 0
+    return flaky
+
+
+def _differs(before: PastResult | None, now: Evidence, result: CheckResult) -> bool:
+    """Both decided, at one unmoved revision and in one environment, and not alike."""
+    return (
+        before is not None
+        and before.revision == now.revision == now.revision_after
+        and before.environment == result.environment
+        and result.outcome.decides
+        and before.passed != result.passed
+    )
+
+
+def remembered(evidence: Evidence, flaky: int | None = None) -> PastResult | None:
+    """What later runs compare with; None where it decided nothing, or files changed meanwhile."""
+    result = evidence.observation
+    if not isinstance(result, CheckResult) or not result.outcome.decides:
+        return None
+    if evidence.revision != evidence.revision_after:
+        return None
+    return PastResult(result.check_id, evidence.revision, result.environment, result.passed, flaky)
+
+
+def evidence_recorded(state: RunState, event: e.EvidenceRecorded, at: float) -> RunState:
+    counted = _counted(state, event.evidence)
+    commands = state.commands
+    if isinstance(event.evidence.observation, ObservedCommand):
+        commands = _kept(state, (*commands, event.evidence))
+    if isinstance(event.evidence.observation, Trial):
+        counted = replace(counted, trials=(*counted.trials, event.evidence.id))
+    if not isinstance(event.evidence.observation, ObservedResponse):
+        return replace(counted, recorded=_recorded(counted, event.evidence), commands=commands)
+    if state.goal.about != "response":
+        return counted  # what a worker says proves nothing about files, and can't be cited
+    return replace(counted, recorded=_recorded(counted, event.evidence), response=event.evidence)
+
+
+def _kept(state: RunState, commands: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+    """In their order: those of the present revision, and the latest of the others, each up to a bound."""
+    fresh = [at for at, one in enumerate(commands) if one.fresh(state.revision)]
+    old = [at for at, one in enumerate(commands) if not one.fresh(state.revision)]
+    return tuple(commands[at] for at in sorted((*fresh[-KEPT_COMMANDS:], *old[-KEPT_OLD_COMMANDS:])))
+
+
+def _counted(state: RunState, evidence: Evidence) -> RunState:
+    """The highest number given to a piece of evidence (`E7`) is remembered: no id is given twice."""
+    number = evidence.id.removeprefix("E")
+    return replace(state, evidence_count=max(state.evidence_count, int(number) if number.isdigit() else 0))
+
+
+def _recorded(state: RunState, evidence: Evidence) -> dict[str, str]:
+    """What may be cited: evidence of the present revision only, and only while it lasts; never an empty one."""
+    # A command may be cited again where files came back to what they were when it ran.
+    ran = {one.id for one in state.commands}
+    kept = {key: revision for key, revision in state.recorded.items() if revision == state.revision or key in ran}
+    if evidence.citable(state.revision):
+        kept[evidence.id] = evidence.revision
+    return kept
+
+
+def audit_finished(state: RunState, event: e.AuditFinished, at: float) -> RunState:
+    ids = dict(state.finding_ids)
+    known = tuple(known_finding(state, finding, ids) for finding in event.findings)
+    # A tree that was tried is not tried again where nothing changed.
+    known += tuple(one for one in state.findings if one.finding.kind in TRIAL_FINDINGS and _still_tried(state, event))
+    before = {(one.finding.key, one.finding.fact) for one in state.open_findings}
+    changed = {(one.finding.key, one.finding.fact) for one in known if not one.accepted} != before
+    finished = replace(
+        state,
+        audit=None,
+        audits=state.audits + 1,
+        interrupts=tuple(i for i in state.interrupts if not changed or i.about != "findings"),
+        audit_due=event.revision != state.revision or (state.audit is not None and state.audit.amended),
+        findings=known,
+        finding_ids=ids,
+    )
+    return recount(concluded(audited(finished), at))
+
+
+def _still_tried(state: RunState, event: e.AuditFinished) -> bool:
+    return state.tried is not None and state.tried.revision == event.revision
+
+
+def without_settled_question(state: RunState) -> RunState:
+    """The question about findings goes with the last of them that is open."""
+    if state.open_findings:
+        return state
+    return replace(state, interrupts=tuple(i for i in state.interrupts if i.about != "findings"))
+
+
+def known_finding(state: RunState, finding: IntegrityFinding, ids: dict[str, str]) -> KnownFinding:
+    """The same finding keeps its id; an acceptance holds for the fact that was accepted only."""
+    before = state.tree_before(finding)
+    identity = ids.setdefault(finding.key, f"F{len(ids) + 1}")
+    since = state.found.get(finding.key, state.turns_ended)
+    fact, reason = state.accepted.get(finding.key, (None, ""))
+    if fact == finding.fact and finding.key in state.accepted:
+        return KnownFinding(identity, finding, True, reason, before, since)
+    return KnownFinding(identity, finding, bool(finding.standing), finding.standing, before, since)
+
+
+def audit_abandoned(state: RunState, event: e.AuditAbandoned, at: float) -> RunState:
+    return replace(state, audit=None, audit_due=True)
+
+
+def judge_started(state: RunState, event: e.JudgeStarted, at: float) -> RunState:
+    return replace(state, judging=event.requirement_ids, disturbed=None)
+
+
+def judge_finished(state: RunState, event: e.JudgeFinished, at: float) -> RunState:
+    """Takes a verdict in: strictly, and not at all where the revision moved meanwhile, even if it came back."""
+    state = judge_paid(written_off(state, "judge"), event.usage)
+    counted = replace(state, judging=(), outages=0, outage_reason="", judge_score=event.score)
+    if state.disturbed is not None or not event.revision == event.revision_after == state.revision:
+        return replace(counted, dropped=state.dropped + (state.disturbed != "person"))
+    judged = dict(state.judged)
+    for verdict in _verdicts(state, event):
+        scope, one_turn = _scope(state, event, verdict), _holds_one_turn(state, event, verdict.requirement_id)
+        judged[verdict.requirement_id] = Judged(verdict, event.revision, scope, one_turn=one_turn)
+    # What the judge misses, a worker can still do.
+    missing = any(judged[one].verdict.finding != "met" for one in event.requirement_ids if one in judged)
+    return recount(replace(counted, judged=judged, dropped=0, unsettled=None if missing else state.unsettled))
+
+
+def _verdicts(state: RunState, event: e.JudgeFinished) -> Iterable[RequirementVerdict]:
+    if event.verdict is None or not event.verdict.answers(event.requirement_ids):
+        reason = event.reason or "the judge's reply did not name each requirement exactly once"
+        return [RequirementVerdict(key, "unverified", reason) for key in event.requirement_ids]
+    return [_cited(state, finding) for finding in event.verdict.findings]
+
+
+def _cited(state: RunState, finding: RequirementVerdict) -> RequirementVerdict:
+    """`met` stands only with evidence that the server recorded, that is fresh and shows something, and never on a turn
+    that failed."""
+    if finding.finding != "met":
+        return finding
+    if state.last_error is not None:
+        return replace(finding, finding="unverified", reason=NOT_AFTER_A_FAILURE, evidence_ids=())
+    if not finding.evidence_ids:
+        return replace(finding, finding="unverified", reason="the judge cited no evidence")
+    undecided = {one.id for one in state.results.values() if not proves(one.observation)}
+    unknown = [key for key in finding.evidence_ids if state.recorded.get(key) != state.revision or key in undecided]
+    if unknown:
+        reason = f"the judge cited evidence that is not on record, not fresh, or empty: {', '.join(unknown)}"
+        return replace(finding, finding="unverified", reason=reason, evidence_ids=())
+    return finding
+
+
+def _holds_one_turn(state: RunState, event: e.JudgeFinished, key: str) -> bool:
+    """What a turn does may change more than files: the response, a thing outside of the workspace, or what a judge
+    looked at that is a program and doesn't say which files it saw. A model sees what it is shown."""
+    requirement = state.goal.requirement(key)
+    program = state.options.judging is None and key not in event.shown
+    return state.goal.about == "response" or program or (requirement is not None and requirement.external)
+
+
+def _scope(state: RunState, event: e.JudgeFinished, finding: RequirementVerdict) -> tuple[str, ...]:
+    """The files that the requirement names and those that the judge was shown for it. Where it names none, or what the
+    judge saw isn't known, everything (product.md, the soundness rule). So it is where the verdict rests on what ran:
+    that holds for the whole revision."""
+    requirement = state.goal.requirement(finding.requirement_id)
+    shown = event.shown.get(finding.requirement_id)
+    ran = {one.id for one in (*state.results.values(), *state.editor.values(), *state.commands)}
+    if requirement is None or not requirement.files or shown is None or ran & set(finding.evidence_ids):
+        return ()
+    return tuple(dict.fromkeys((*requirement.files, *(literal(path) for path in shown))))
+
+
+def claim_judged(state: RunState, event: e.ClaimJudged, at: float) -> RunState:
+    """A confirmed claim ends the run; any other is for a person."""
+    state = judge_paid(written_off(state, "judge"), event.usage)
+    state = replace(state, judging=(), outages=0, outage_reason="")
+    claim = state.claim
+    if claim is None:
+        return state
+    unmoved = state.disturbed is None
+    cited = (
+        unmoved and event.evidence_ids and all(state.recorded.get(key) == state.revision for key in event.evidence_ids)
+    )
+    if event.confirmed and cited and (claim.state == "blocked" or claim.state == "impossible"):
+        return replace(state, claim=None, ending=(claim.state, f"{claim.text} (the judge confirms: {event.reason})"))
+    return replace(state, claim_judged=event.reason)
+
+
+def judge_failed(state: RunState, event: e.JudgeFailed, at: float) -> RunState:
+    state = judge_paid(written_off(state, "judge"), event.usage)
+    return replace(
+        state,
+        judging=(),
+        outages=MAX_OUTAGES if event.final else state.outages + 1,
+        outage_reason=event.reason,
+    )
+
+
+# How trials change a run's state.
+
+
+def _started(state: RunState, event: e.TrialsStarted, at: float) -> RunState:
+    return replace(state, trying=True, trials=())
+
+
+def _finished(state: RunState, event: e.TrialsFinished, at: float) -> RunState:
+    """What was tried at a revision that is no more says nothing."""
+    ended = judge_paid(written_off(replace(state, trying=False), "judge"), event.usage)
+    if event.revision != state.revision:
+        return ended
+    found = {**state.found, **{f.key: state.found.get(f.key, state.turns_ended) for f in event.findings}}
+    ids = dict(state.finding_ids)
+    known = replace(ended, found=found)
+    read = tuple(one for one in state.findings if one.finding.kind not in TRIAL_FINDINGS)
+    tried = tuple(known_finding(known, finding, ids) for finding in event.findings)
+    return replace(
+        known,
+        tried=Tried(event.revision, event.findings, event.grades, event.changed, event.advice),
+        findings=(*read, *tried),
+        finding_ids=ids,
+    )
+
+
+def _abandoned(state: RunState, event: e.TrialsAbandoned, at: float) -> RunState:
+    return replace(written_off(state, "judge"), trying=False)
+
+
+def accepted(state: RunState, known: KnownFinding, *, undo: bool) -> RunState:
+    """A person who accepts what a trial found takes the proof as it is now for the original; see `RunState.agreed`."""
+    if known.finding.kind not in PROOF_FINDINGS or state.tried is None:
+        return state
+    changed = dict.fromkeys(state.tried.changed, "")
+    if undo:
+        return replace(state, agreed={path: kept for path, kept in state.agreed.items() if path not in changed or kept})
+    return replace(state, agreed={**state.agreed, **changed})
+
+
+FOLDS: Mapping[type, Callable[[RunState, Any, float], RunState]] = {
+    e.TrialsStarted: _started,
+    e.TrialsFinished: _finished,
+    e.TrialsAbandoned: _abandoned,
+}

@@ -1,0 +1,469 @@
+"""`fold(state, entry)`: the only way a run's state changes (invariant 2). Pure: the same entries, the same state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from donewhen.core import events as e
+from donewhen.core import unsettled
+from donewhen.core.changing import replace
+from donewhen.core.errors import CHANGED_BY_OTHERS, LedgerError, UnreadableRun
+from donewhen.core.fold import acts, audit, turn
+from donewhen.core.fold.audit import (
+    audit_abandoned,
+    audit_finished,
+    audit_started,
+    check_finished,
+    claim_judged,
+    evidence_recorded,
+    judge_failed,
+    judge_finished,
+    judge_started,
+    without_settled_question,
+)
+from donewhen.core.fold.turn import cut_off, turn_abandoned, turn_finished, turn_restored, turn_started
+from donewhen.core.goal import Goal
+from donewhen.core.proof import outdated, undecidable
+from donewhen.core.questions import unaccepted
+from donewhen.core.state import SIGN_OF_LIFE, Judged, KnownFinding, RunState
+from donewhen.core.steering import UNASKED
+from donewhen.core.verdict import panel
+from donewhen.core.work import Answer, Interrupt, RunWarning
+
+MAX_WARNINGS = 50
+
+
+def fold_all(entries: Iterable[e.Entry]) -> RunState:
+    """The state that a run's entries add up to; the first one is its RunStarted. Raises LedgerError without it."""
+    state: RunState | None = None
+    for entry in entries:
+        state = begin(entry) if state is None else fold(state, entry)
+    if state is None:
+        raise LedgerError("the run has no entries")
+    return state
+
+
+def fold_read(run_id: str, state: RunState | None, entry: e.Entry) -> RunState:
+    """The state after one more entry that was read from a record. Raises UnreadableRun for one that nothing can have
+    written after what is before it."""
+    try:
+        return begin(entry) if state is None else fold(state, entry)
+    except Exception as error:
+        problem = str(error) if isinstance(error, LedgerError) else f"{type(error).__name__}: {error}"
+        raise UnreadableRun(run_id, f"entry {entry.sequence}: {problem}; {CHANGED_BY_OTHERS}") from error
+
+
+def begin(entry: e.Entry) -> RunState:
+    """The state after a run's first entry."""
+    event = entry.event
+    if not isinstance(event, e.RunStarted):
+        raise LedgerError(f"a run begins with RunStarted, not {type(event).__name__}")
+    return RunState(
+        run_id=event.run_id,
+        mode=event.mode,
+        goal=event.goal,
+        options=event.options,
+        sequence=entry.sequence,
+        started_at=entry.at,
+        updated_at=entry.at,
+        revision=event.revision,
+        test_runs=event.test_runs,
+        past={one.check_id: one for one in event.past},
+        flaky={one.check_id: one.flaky for one in event.past if one.flaky is not None},
+        file_limits=event.goal.limits,
+        started=event.accepted,
+        guarded=event.guarded,
+    )
+
+
+def fold(state: RunState, entry: e.Entry) -> RunState:
+    """The state after one more entry."""
+    event = entry.event
+    clocked = replace(
+        state,
+        elapsed=state.elapsed_after(_seconds_by_times(state, entry) if entry.seconds is None else entry.seconds),
+        updated_at=entry.at,
+        sequence=entry.sequence,
+        confirmed=False,
+    )
+    return acts.with_act(state, _FOLDS[type(event)](clocked, event, entry.at), event, entry.at)
+
+
+def _seconds_by_times(state: RunState, entry: e.Entry) -> float:
+    at = entry.at
+    if isinstance(entry.event, e.RunInterrupted):
+        # Nothing is known to have worked after its last sign of life.
+        at = max(state.updated_at, min(entry.event.alive_until, at))
+    return at - state.updated_at
+
+
+Fold = Callable[[RunState, Any, float], RunState]
+
+
+def _goal_amended(state: RunState, event: e.GoalAmended, at: float) -> RunState:
+    """Unchanged requirements keep their verdicts as far as their evidence is fresh; removed ones leave (goal-file.md,
+    "Editing during a run"). Limits follow the file only where the file changed them."""
+    goal = event.goal
+    file_limits = goal.limits
+    if file_limits == state.file_limits:
+        goal = replace(goal, limits=state.goal.limits)
+    known = {requirement.id for requirement in goal.requirements}
+    checks = {check.id for check in goal.checks}
+    amended = replace(
+        state,
+        goal=goal,
+        file_limits=file_limits,
+        results={key: value for key, value in state.results.items() if key in checks},
+        editor={key: value for key, value in state.editor.items() if key in known},
+        flaky={key: value for key, value in state.flaky.items() if key in checks},
+        judged=_judged_after_amendment(state, goal),
+        waived={key: value for key, value in state.waived.items() if key in known},
+        disputes={key: value for key, value in state.disputes.items() if key in known},
+        dismissed=frozenset(),
+        audit_due=True,
+        unsettled=None,
+        tried=None,
+        audit=None if state.audit is None else replace(state.audit, amended=True),
+        guard=None if state.goal.guard and not goal.guard else state.guard,
+    )
+    if takes_judge(state, goal):
+        # It was chosen for what is asked now: the judge doesn't wait for another turn.
+        models = panel(goal.judge_model or "") or ()
+        options = replace(state.options, judge=goal.judge_model, judging=e.JudgeOptions(models))
+        amended = replace(amended, options=options, judge_taken=True)
+    return replace(amended, interrupts=tuple(i for i in state.interrupts if _still_asks(amended, i.about)))
+
+
+def takes_judge(state: RunState, goal: Goal) -> bool:
+    """True where a run without a judge is amended by a goal file that names one. A run keeps the judge that it has."""
+    return state.options.judge is None and state.mode == "pursue" and bool(panel(goal.judge_model or ""))
+
+
+def _judged_after_amendment(state: RunState, goal: Goal) -> dict[str, Judged]:
+    before = {requirement.id: requirement for requirement in state.goal.requirements}
+    return {
+        requirement.id: state.judged[requirement.id]
+        for requirement in goal.requirements
+        if requirement.id in state.judged
+        and replace(requirement, number=before[requirement.id].number) == before[requirement.id]
+    }
+
+
+def _still_asks(state: RunState, about: str) -> bool:
+    if not about.startswith("requirement:"):
+        return True
+    requirement = state.goal.requirement(about.removeprefix("requirement:"))
+    return requirement is not None and undecidable(state, requirement)
+
+
+def _baseline_taken(state: RunState, event: e.BaselineTaken, at: float) -> RunState:
+    return replace(state, baseline=event.facts, person_paths=frozenset())
+
+
+def _revision_changed(state: RunState, event: e.RevisionChanged, at: float) -> RunState:
+    judged = outdated(state, event.paths, known=event.total <= len(event.paths))
+    due = state.audit_due or (state.turn is None and state.audit is None)
+    persons = state.person_paths | frozenset(event.paths) if event.by == "person" else state.person_paths
+    disturbed = event.by if state.disturbed in (None, "person") else state.disturbed
+    moved = replace(
+        state, revision=event.revision, judged=judged, audit_due=due, person_paths=persons, disturbed=disturbed
+    )
+    if event.by == "person":
+        moved = replace(moved, agreed={**state.agreed, **dict.fromkeys(event.paths, "")})
+    return audit.edited(unsettled.changed(state, moved, event), event)
+
+
+def _revision_confirmed(state: RunState, event: e.RevisionConfirmed, at: float) -> RunState:
+    return replace(state, confirmed=event.revision == state.revision)
+
+
+def _checkpoint_taken(state: RunState, event: e.CheckpointTaken, at: float) -> RunState:
+    return replace(state, last_checkpoint=(event.iteration, event.checkpoint))
+
+
+def _check_started(state: RunState, event: e.CheckStarted, at: float) -> RunState:
+    return state
+
+
+def _finding_accepted(state: RunState, event: e.FindingAccepted, at: float) -> RunState:
+    findings: list[KnownFinding] = []
+    accepted = dict(state.accepted)
+    for known in state.findings:
+        if known.id != event.finding_id:
+            findings.append(known)
+            continue
+        findings.append(replace(known, accepted=not event.undo, reason="" if event.undo else event.reason))
+        if event.undo:
+            accepted.pop(known.finding.key, None)
+        else:
+            accepted[known.finding.key] = (known.finding.fact, event.reason)
+        state = audit.accepted(state, known, undo=event.undo)
+    return without_settled_question(replace(state, findings=tuple(findings), accepted=accepted))
+
+
+def _requirement_waived(state: RunState, event: e.RequirementWaived, at: float) -> RunState:
+    waived = {key: value for key, value in state.waived.items() if key != event.requirement_id}
+    if not event.undo:
+        waived[event.requirement_id] = event.reason
+    about = f"requirement:{event.requirement_id}"
+    return replace(
+        state,
+        waived=waived,
+        interrupts=tuple(i for i in state.interrupts if event.undo or i.about != about),
+        dismissed=state.dismissed - {about},
+        # Its checks were left out while it was waived.
+        audit_due=state.audit_due or (event.undo and state.turn is None),
+    )
+
+
+def _requirement_disputed(state: RunState, event: e.RequirementDisputed, at: float) -> RunState:
+    judged = dict(state.judged)
+    if event.requirement_id in judged:
+        judged[event.requirement_id] = replace(judged[event.requirement_id], stale=True)
+    return replace(state, judged=judged, disputes={**state.disputes, event.requirement_id: event.reason})
+
+
+def _interrupt_opened(state: RunState, event: e.InterruptOpened, at: float) -> RunState:
+    return replace(state, interrupts=(*state.interrupts, event.interrupt), interrupt_count=state.interrupt_count + 1)
+
+
+def _interrupt_answered(state: RunState, event: e.InterruptAnswered, at: float) -> RunState:
+    if event.interrupt_id == UNASKED:
+        return replace(state, hints=(*state.hints, event.answer.text))
+    asked = next((i for i in state.interrupts if i.id == event.interrupt_id), None)
+    if asked is None:
+        return state
+    closed = replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
+    topic, _, subject = asked.about.partition(":")
+    if topic == "requirement":
+        return _requirement_answered(closed, subject, event)
+    if topic == "claim":
+        return _claim_answered(closed, event)
+    if topic == "restore":
+        return replace(closed, edits_kept=(asked.asked_at, event.answer.response != "deny"))
+    if topic == "start":
+        return _start_answered(closed, event)
+    if topic == "findings":
+        return _findings_answered(closed, asked, event.answer)
+    return replace(closed, late_answers={**state.late_answers, asked.subject: event.answer})
+
+
+def _start_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
+    if event.answer.response == "approve":
+        return replace(state, started="person")
+    said = event.answer.text or event.answer.reason
+    return replace(state, ending=("cancelled", f"the start was not accepted{f': {said}' if said else ''}"))
+
+
+def _requirement_answered(state: RunState, requirement_id: str, event: e.InterruptAnswered) -> RunState:
+    """Approving waives it; text is a note for the judge, where there is one; denying leaves it unproven."""
+    answer = event.answer
+    note = answer.text or answer.reason
+    if answer.response == "approve":
+        return replace(state, waived={**state.waived, requirement_id: note or "a person says that it holds"})
+    if answer.response == "text" and state.options.judge is not None:
+        disputed = e.RequirementDisputed(requirement_id, note)
+        return _requirement_disputed(state, disputed, state.updated_at)
+    return replace(state, dismissed=state.dismissed | {f"requirement:{requirement_id}"})
+
+
+def _findings_answered(state: RunState, asked: Interrupt, answer: Answer) -> RunState:
+    """Approving accepts what was asked about, and nothing that came later; ending leaves it to whoever comes next."""
+    note = answer.text or answer.reason
+    if answer.response == "end":
+        return replace(state, ending=("blocked", f"{note or 'a person ended it'}: {unaccepted(state)}"))
+    if answer.response != "approve":
+        said = f": {note}" if note else ""
+        return replace(state, undoing=True, answers=(*state.answers, f"a person wants the changed proof undone{said}"))
+    for finding_id in asked.input.get("findings", ()):
+        accepted = e.FindingAccepted(finding_id, note or "a person accepts it")
+        state = _finding_accepted(state, accepted, state.updated_at)
+    return state
+
+
+def _claim_answered(state: RunState, event: e.InterruptAnswered) -> RunState:
+    claim, answer = state.claim, event.answer
+    if claim is None:
+        return state
+    if claim.state in ("blocked", "impossible") and answer.response == "approve":
+        ending = ("blocked", claim.text) if claim.state == "blocked" else ("impossible", claim.text)
+        return replace(state, claim=None, ending=ending)
+    note = answer.text or answer.reason
+    if not note:
+        note = "a person says: yes" if answer.response == "approve" else "a person says: no; go on"
+    # It goes on as after a pause: a judge that could not be asked may be back.
+    return replace(state, claim=None, answers=(*state.answers, note), outages=0, outage_reason="")
+
+
+def _interrupt_closed(state: RunState, event: e.InterruptClosed, at: float) -> RunState:
+    return replace(state, interrupts=tuple(i for i in state.interrupts if i.id != event.interrupt_id))
+
+
+def _limits_raised(state: RunState, event: e.LimitsRaised, at: float) -> RunState:
+    explicit = state.goal.explicit_limits | {
+        name
+        for name in ("max_iterations", "timeout", "budget", "token_budget")
+        if getattr(event.limits, name) != getattr(state.goal.limits, name)
+    }
+    goal = replace(state.goal, limits=event.limits, explicit_limits=explicit)
+    return replace(state, goal=goal, unaffordable=None)
+
+
+def _pause_requested(state: RunState, event: e.PauseRequested, at: float) -> RunState:
+    return replace(state, pause_requested=event.reason, paused_by=event.by)
+
+
+def _stop_requested(state: RunState, event: e.StopRequested, at: float) -> RunState:
+    return replace(state, stop_requested=event.reason)
+
+
+def _run_paused(state: RunState, event: e.RunPaused, at: float) -> RunState:
+    """A turn that is to run again was cut off earlier: what changed since then is a person's already."""
+    alive = at if state.redo is None and state.interrupted is None else state.last_alive
+    state = turn.written_off(state, "judge")
+    return replace(
+        state,
+        iteration_open=False,
+        paused=event.reason,
+        paused_by=event.by,
+        interrupted=None,
+        pause_requested=None,
+        reason=event.reason,
+        last_alive=alive,
+        judging=(),
+        trying=False,
+    )
+
+
+def _run_interrupted(state: RunState, event: e.RunInterrupted, at: float) -> RunState:
+    """What had begun and not ended runs again: the turn as the same iteration, the audit uncounted."""
+    written_off = turn.written_off(turn.written_off(state, "worker"), "judge")
+    state = cut_off(turn.unreported(written_off), event.reason)
+    return replace(
+        state,
+        iteration_open=False,
+        interrupted=event.reason,
+        last_alive=event.alive_until + SIGN_OF_LIFE
+        if state.turn is not None or state.redo is None
+        else state.last_alive,
+        reason=event.reason,
+        redo=turn.cut_turn(state) or state.redo,
+        **turn.unread_again(state),
+        late_answers={} if state.turn is not None else state.late_answers,
+        turn=None,
+        audit=None,
+        audit_due=state.audit_due or state.audit is not None,
+        judging=(),
+        trying=False,
+    )
+
+
+def _run_resumed(state: RunState, event: e.RunResumed, at: float) -> RunState:
+    """What a person answered while the run was paused holds, and so does what its worker had failed or repeated by
+    then; what no other turn could mend, such as a missing key, may be mended by now. A run that had ended is given
+    another chance."""
+    resumed = replace(
+        state,
+        paused=None,
+        interrupted=None,
+        ended=False,
+        end_status=None,
+        guard=None,
+        reason="",
+        stop_requested=None,
+        pause_requested=None,
+        outages=0,
+        dropped=0,
+        fatal=None,
+        audit_due=state.audit_due or state.redo is None,
+        unsettled=None,
+        options=replace(
+            state.options,
+            approve=state.options.approve if event.approve is None else event.approve,
+            askable=state.options.askable if event.askable is None else event.askable,
+        ),
+    )
+    if not state.ended:
+        return resumed
+    fresh = replace(resumed, halt=None, ending=None, dismissed=frozenset())
+    return replace(fresh, failures=0, stall_count=0, stall_signature="")
+
+
+def _run_ended(state: RunState, event: e.RunEnded, at: float) -> RunState:
+    state = turn.unreported(turn.written_off(state, "judge"))
+    ended = replace(
+        state,
+        iteration_open=False,
+        ended=True,
+        end_status=event.status,
+        reason=event.reason,
+        interrupts=(),
+        turn=None,
+        audit=None,
+        judging=(),
+        trying=False,
+        paused=None,
+        interrupted=None,
+        halt=None if state.halted else state.halt,
+        resuming=None,
+        broken=event.broken,
+        guard=None if event.broken else state.guard,
+    )
+    if event.status != "complete" or not (state.goal.guard or state.guarded):
+        return ended
+    return audit.on_guard(ended, at, "goal" if state.goal.guard else "person")
+
+
+def _files_reverted(state: RunState, event: e.FilesReverted, at: float) -> RunState:
+    return state
+
+
+def _warned(state: RunState, event: e.Warned, at: float) -> RunState:
+    warning = RunWarning(event.code, event.message)
+    if warning in state.warnings:
+        return state
+    return replace(state, warnings=(*state.warnings, warning)[-MAX_WARNINGS:])
+
+
+_FOLDS: dict[type, Fold] = {
+    e.GoalAmended: _goal_amended,
+    e.BaselineTaken: _baseline_taken,
+    e.RevisionChanged: _revision_changed,
+    e.RevisionConfirmed: _revision_confirmed,
+    e.CheckpointTaken: _checkpoint_taken,
+    e.TurnStarted: turn_started,
+    e.TurnFinished: turn_finished,
+    e.TurnAbandoned: turn_abandoned,
+    e.TurnRestored: turn_restored,
+    e.AuditStarted: audit_started,
+    e.CheckStarted: _check_started,
+    e.CheckFinished: check_finished,
+    e.EvidenceRecorded: evidence_recorded,
+    e.AuditFinished: audit_finished,
+    e.AuditAbandoned: audit_abandoned,
+    e.JudgeStarted: judge_started,
+    e.JudgeFinished: judge_finished,
+    e.JudgeFailed: judge_failed,
+    e.ClaimJudged: claim_judged,
+    **turn.CALL_FOLDS,
+    **audit.FOLDS,
+    **turn.PLUGIN_FOLDS,
+    e.FindingAccepted: _finding_accepted,
+    e.RequirementWaived: _requirement_waived,
+    e.RequirementDisputed: _requirement_disputed,
+    e.InterruptOpened: _interrupt_opened,
+    e.InterruptAnswered: _interrupt_answered,
+    e.InterruptClosed: _interrupt_closed,
+    e.LimitsRaised: _limits_raised,
+    e.PauseRequested: _pause_requested,
+    e.StopRequested: _stop_requested,
+    e.RunPaused: _run_paused,
+    e.RunInterrupted: _run_interrupted,
+    e.RunResumed: _run_resumed,
+    e.RunEnded: _run_ended,
+    e.FilesReverted: _files_reverted,
+    e.Warned: _warned,
+    e.GuardSet: audit.guard_set,
+    e.GuardLifted: audit.guard_lifted,
+}

@@ -1,0 +1,352 @@
+"""How a worker's turn changes a run's state: the turn itself, calls to models, and what plugins did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from donewhen.core import calls as c
+from donewhen.core import events as e
+from donewhen.core import plugging as p
+from donewhen.core.calls import Message, ToolCall
+from donewhen.core.changing import replace
+from donewhen.core.proof import assess, unmet_signature
+from donewhen.core.state import KEPT_ITERATIONS, IterationRecord, OpenTurn, Resuming, RunState
+from donewhen.core.steering import hint_in, without
+from donewhen.core.work import UNKNOWN, Claim, RunWarning, Usage
+
+
+def call_started(state: RunState, event: c.CallStarted, at: float) -> RunState:
+    return replace(state, open_calls={**state.open_calls, event.call_id: event}, call_count=state.call_count + 1)
+
+
+def call_finished(state: RunState, event: c.CallFinished, at: float) -> RunState:
+    """Counted once; what arrives after the call was written off changes nothing."""
+    started = state.open_calls.get(event.call_id)
+    if started is None:
+        return state
+    counted = _spent(state, started, event.usage)
+    if event.message is None or started.role != "worker" or state.turn is None:
+        return counted
+    return replace(counted, conversation=(*counted.conversation, event.message))
+
+
+def message_kept(state: RunState, event: c.MessageKept, at: float) -> RunState:
+    kept = replace(state, conversation=(*state.conversation, event.message))
+    read = hint_in(event.message)
+    if read is None:
+        return kept
+    return replace(kept, hints=without(state.hints, read), hints_read=(*state.hints_read, read))
+
+
+def tool_started(state: RunState, event: c.ToolStarted, at: float) -> RunState:
+    return state
+
+
+def tool_finished(state: RunState, event: c.ToolFinished, at: float) -> RunState:
+    return replace(state, conversation=(*state.conversation, event.message))
+
+
+def compacted(state: RunState, event: c.ConversationCompacted, at: float) -> RunState:
+    return replace(state, conversation=event.messages)
+
+
+def budget_reached(state: RunState, event: c.BudgetReached, at: float) -> RunState:
+    return replace(state, unaffordable=event.reason)
+
+
+def written_off(state: RunState, role: c.CallRole) -> RunState:
+    """Calls that were cut off count as what their prompts cost: nobody tells more."""
+    for started in [call for call in state.open_calls.values() if call.role == role]:
+        state = _spent(state, started, started.prompt)
+    return state
+
+
+def worker_paid(state: RunState, usage: Usage) -> RunState:
+    """What the worker's turn cost, or a part of it."""
+    return replace(
+        state,
+        worker_spent=state.worker_spent + usage,
+        unfinished_usage=state.unfinished_usage + usage,
+        known_usd=state.known_usd + (usage.usd or 0.0),
+    )
+
+
+def judge_paid(state: RunState, usage: Usage) -> RunState:
+    """What asking the judge cost: it is the latest iteration's."""
+    iterations = state.iterations
+    if iterations:
+        iterations = (*iterations[:-1], replace(iterations[-1], usage=iterations[-1].usage + usage))
+    return replace(
+        state,
+        judge_usage=state.judge_usage + usage,
+        known_usd=state.known_usd + (usage.usd or 0.0),
+        iterations=iterations,
+    )
+
+
+def unreported(state: RunState) -> RunState:
+    """An open turn ended without saying what it cost: that of a worker whom nobody accounts for is unknown."""
+    return state if state.turn is None or state.options.metered else worker_paid(state, UNKNOWN)
+
+
+def _spent(state: RunState, started: c.CallStarted, usage: Usage) -> RunState:
+    left = {key: call for key, call in state.open_calls.items() if key != started.call_id}
+    paid = judge_paid if started.role == "judge" else worker_paid
+    return paid(replace(state, open_calls=left), usage)
+
+
+CALL_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
+    c.CallStarted: call_started,
+    c.CallFinished: call_finished,
+    c.MessageKept: message_kept,
+    c.ToolStarted: tool_started,
+    c.ToolFinished: tool_finished,
+    c.ConversationCompacted: compacted,
+    c.BudgetReached: budget_reached,
+}
+
+
+# How plugins, halts and the start summary change a run's state.
+
+
+def run_halted(state: RunState, event: p.RunHalted, at: float) -> RunState:
+    """The loop stands still: an open turn goes on where it is, an audit that had begun is not counted."""
+    state = written_off(written_off(state, "worker"), "judge")
+    if event.halt.stage == "turn":
+        state = unreported(state)
+    turn = state.turn
+    return replace(
+        state,
+        halt=event.halt,
+        reason=event.halt.reason,
+        redo=replace(turn, suspended=True) if turn is not None else state.redo,
+        turn=None,
+        audit=None,
+        audit_due=state.audit_due or state.audit is not None,
+        judging=(),
+        resuming=None,
+        late_answers={},
+        last_alive=at,
+    )
+
+
+def halt_resumed(state: RunState, event: p.HaltResumed, at: float) -> RunState:
+    """The answers and results that the halt had kept go on with the turn."""
+    if state.halt is None:
+        return state
+    directive = replace(event.directive, completed={**state.halt.completed, **event.directive.completed})
+    return replace(state, halt=None, reason="", resuming=Resuming(state.halt, directive))
+
+
+def plugin_state_set(state: RunState, event: p.PluginStateSet, at: float) -> RunState:
+    kept = {name: value for name, value in state.plugin_states.items() if name != event.plugin}
+    if event.state is not None:
+        kept[event.plugin] = event.state
+    return replace(state, plugin_states=kept)
+
+
+def plugin_off(state: RunState, event: p.PluginOff, at: float) -> RunState:
+    said = f"the plugin {event.plugin} failed in {event.hook} and is switched off for this run: {event.reason}"
+    warning = RunWarning("plugin_failed", said)
+    return replace(
+        state,
+        plugins_off={**state.plugins_off, event.plugin: f"{event.hook}: {event.reason}"},
+        warnings=(*state.warnings, warning),
+    )
+
+
+def pending_calls(conversation: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """The calls of the model's last message that have no result yet; none where it called nothing."""
+    answered: list[str] = []
+    for message in reversed(conversation):
+        if message.role == "tool":
+            answered.append(message.answers)
+            continue
+        if message.role != "assistant":
+            return ()
+        left = list(message.calls)
+        for identity in answered:
+            found = next((call for call in left if call.id == identity), None)
+            if found is not None:
+                left.remove(found)
+        return tuple(left)
+    return ()
+
+
+def standing_still(state: RunState) -> bool:
+    """True if the open turn waits for a person about a tool call that had no effect yet: nothing is lost by going
+    on from there, and no model call is repeated."""
+    asking = any(one.about.startswith(("tool:", "plugin:")) for one in state.interrupts)
+    return asking and bool(pending_calls(state.conversation))
+
+
+def unread_again(state: RunState) -> dict[str, tuple[str, ...]]:
+    """The hints once the open turn is cut off: where it runs again from its beginning, what it had read is lost."""
+    cut = cut_turn(state)
+    if cut is None or cut.suspended:
+        return {}
+    return {"hints": (*state.hints_read, *state.hints), "hints_read": ()}
+
+
+def cut_turn(state: RunState) -> OpenTurn | None:
+    """The open turn as it runs again: from its beginning, or, where it only waited for a person, from there."""
+    turn = state.turn
+    return replace(turn, suspended=standing_still(state)) if turn is not None else None
+
+
+PLUGIN_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
+    p.RunHalted: run_halted,
+    p.HaltResumed: halt_resumed,
+    p.PluginStateSet: plugin_state_set,
+    p.PluginOff: plugin_off,
+}
+
+
+# How a worker's turn changes a run's state.
+
+
+def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
+    """A turn that runs again keeps its number; a new one closes the books on the iteration before."""
+    again = state.redo is not None and state.redo.iteration == event.iteration
+    suspended = again and state.redo is not None and state.redo.suspended
+    signature = unmet_signature(state)
+    repeated = signature == state.stall_signature
+    first = state.turns_ended == 0 or again
+    met_before = state.met_before
+    if met_before is None and event.iteration == 1:
+        counts = _counts(state)
+        met_before = (counts["met"], counts["total"])
+    return replace(
+        state,
+        met_before=met_before,
+        turn=OpenTurn(event.iteration, event.checkpoint, at),
+        redo=None,
+        edits_kept=None,
+        fatal=None,
+        claim_judged=None,
+        dropped=0,
+        recorded=_still_recorded(state),
+        conversation=state.conversation if suspended else _conversation(state, again),
+        conversation_before=state.conversation_before if suspended else _conversation(state, again),
+        resuming=None,
+        returned=None,
+        first_checkpoint=state.first_checkpoint or event.checkpoint,
+        agreed={path: kept or event.checkpoint or "" for path, kept in state.agreed.items()},
+        iteration=event.iteration,
+        iteration_open=True,
+        iteration_began=state.iteration_began if again else state.elapsed,
+        claim=None,
+        answers=state.answers if again else (),
+        # A turn that goes on where it stood is told nothing new: it reads them on its way.
+        hints=state.hints if suspended else (),
+        hints_read=state.hints_read if suspended else state.hints,
+        # An approval belongs to the step that was cut off: that step asks again (product.md, "Nothing lost").
+        interrupts=tuple(i for i in state.interrupts if i.kind == "question" or suspended or not again),
+        stall_signature=state.stall_signature if first else signature,
+        stall_count=state.stall_count if first else (state.stall_count + 1 if repeated else 1),
+    )
+
+
+def _still_recorded(state: RunState) -> dict[str, str]:
+    """What may be cited still: the latest of each kind. What the judge was shown is shown again."""
+    latest = [*state.results.values(), *state.editor.values(), *state.commands]
+    return {one.id: state.recorded[one.id] for one in latest if one.id in state.recorded}
+
+
+def turn_finished(state: RunState, event: e.TurnFinished, at: float) -> RunState:
+    """A turn that failed is recorded with its error and is not audited as if it had answered."""
+    result = event.result
+    off = worker_paid(written_off(state, "worker"), result.usage)
+    failed = result.error is not None
+    needs_person = not failed and result.claim.state != "finished"
+    started = state.turn.started_at if state.turn is not None else at
+    record = IterationRecord(
+        number=event.iteration,
+        started_at=started,
+        seconds=state.elapsed - state.iteration_began,
+        usage=off.unfinished_usage,
+        revision=state.revision,
+        changed=event.changed,
+        summary=result.summary or result.claim.text,
+        error=result.error,
+        **_counts(state),
+    )
+    return replace(
+        off,
+        turn=None,
+        turns_ended=state.turns_ended + 1,
+        claim=Claim(result.claim.state, result.claim.text) if needs_person else None,
+        last_words="" if failed else result.claim.text,
+        late_answers={},
+        hints_read=(),
+        unfinished_usage=Usage(),
+        failures=state.failures + 1 if failed else 0,
+        undoing=state.undoing and failed,
+        last_error=result.error,
+        fatal=result.error if result.final else None,
+        response_digest=result.response_digest,
+        response=None,
+        returned=result.returned,
+        judged={key: replace(one, stale=one.stale or one.one_turn) for key, one in state.judged.items()},
+        audit_due=not failed or bool(event.changed),
+        iterations=(*_without(state, event.iteration), record)[-KEPT_ITERATIONS:],
+    )
+
+
+def turn_abandoned(state: RunState, event: e.TurnAbandoned, at: float) -> RunState:
+    spent = unreported(worker_paid(written_off(state, "worker"), event.usage))
+    if state.turn is None:
+        return spent
+    cut = cut_off(spent, event.reason)
+    return replace(cut, turn=None, redo=cut_turn(state), last_alive=at, late_answers={}, **unread_again(state))
+
+
+def cut_off(state: RunState, reason: str) -> RunState:
+    """What an open turn has cost stands in a record of its iteration, so that the records add up to the total;
+    the turn's own record takes its place once the turn ran to its end."""
+    turn = state.turn
+    if turn is None or state.unfinished_usage == Usage():
+        return state
+    record = IterationRecord(
+        number=turn.iteration,
+        started_at=turn.started_at,
+        seconds=state.elapsed - state.iteration_began,
+        usage=state.unfinished_usage,
+        revision=state.revision,
+        summary=f"cut off: {reason}",
+        error=f"cut off: {reason}",
+    )
+    record = replace(record, **_counts(state))
+    return replace(state, iterations=(*_without(state, turn.iteration), record)[-KEPT_ITERATIONS:])
+
+
+def _without(state: RunState, iteration: int) -> tuple[IterationRecord, ...]:
+    return tuple(record for record in state.iterations if record.number != iteration)
+
+
+def _conversation(state: RunState, again: bool) -> tuple[Message, ...]:
+    """A turn that runs again goes on from where it began; without preserved context each starts over."""
+    if not state.options.preserve_context:
+        return ()
+    return state.conversation_before if again else state.conversation
+
+
+def turn_restored(state: RunState, event: e.TurnRestored, at: float) -> RunState:
+    return state
+
+
+def _counts(state: RunState) -> dict[str, int]:
+    views = assess(state)
+    return {"met": sum(view.status in ("met", "waived") for view in views), "total": len(views)}
+
+
+def recount(state: RunState) -> RunState:
+    """The latest iteration's record with what is met now, and the time that took: an audit or the judge came to an
+    end."""
+    if not state.iterations or state.iterations[-1].number != state.iteration:
+        return state
+    latest = replace(state.iterations[-1], revision=state.revision, **_counts(state))
+    if state.iteration_open:
+        latest = replace(latest, seconds=state.elapsed - state.iteration_began)
+    return replace(state, iterations=(*state.iterations[:-1], latest))

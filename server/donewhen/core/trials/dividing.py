@@ -1,0 +1,255 @@
+"""Divides what a worker changed into proof and product, file by file, and says what a room shows of each.
+
+A file can be both: its proof of one version and its product of another are put together where sections, or a grammar
+(`inline`), tell them apart.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, cast
+
+from donewhen.core import inline
+from donewhen.core.proof_files import ProofFiles, adds_only, holds_tests, lists_more, shared_of
+from donewhen.ecosystems import Shared
+
+_HEADING = re.compile(r"^\s*\[{1,2}\s*(?P<name>[^\]\n]+?)\s*\]{1,2}\s*(?:[#;].*)?$")
+_STRING = re.compile(r"""\"(?:\\.|[^"\\])*"|'[^']*'|#.*""")
+_QUOTES = str.maketrans("", "", "\"' ")
+
+
+def proof_part(shared: Shared, text: str) -> str | None:
+    """What is proof of such a file, in a form that is the same for what means the same; None if it can't be read."""
+    if shared.format == "json":
+        keys = _object(text)
+        return None if keys is None else _dumped({k: v for k, v in keys.items() if _is_proof(shared, k)})
+    sections = _sections(shared, text)
+    if sections is None:
+        return None
+    kept = [section.text for section in sections if _is_proof(shared, section.name)]
+    lines = [line.strip() for part in kept for line in part.splitlines()]
+    return "\n".join(line for line in lines if line and not line.startswith(("#", ";")))
+
+
+def combined(shared: Shared, proof: str, product: str) -> str | None:
+    """The file with the proof of one version and the product of another; None if either can't be taken apart."""
+    if shared.format == "json":
+        ours, theirs = _object(proof), _object(product)
+        if ours is None or theirs is None:
+            return None
+        kept = {key: value for key, value in ours.items() if _is_proof(shared, key)}
+        return _dumped({**{k: v for k, v in theirs.items() if not _is_proof(shared, k)}, **kept}) + "\n"
+    ours_parts, theirs_parts = _sections(shared, proof), _sections(shared, product)
+    if ours_parts is None or theirs_parts is None:
+        return None
+    first = [part.text for part in theirs_parts if not _is_proof(shared, part.name)]
+    return "".join(_ended(text) for text in (*first, *(p.text for p in ours_parts if _is_proof(shared, p.name))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    name: str
+    text: str
+
+
+def _is_proof(shared: Shared, name: str) -> bool:
+    return any(fnmatchcase(name, glob) for glob in shared.proof)
+
+
+def _sections(shared: Shared, text: str) -> list[_Section] | None:
+    """The sections in their order; what comes before the first heading has an empty name. None if a heading may
+    stand inside a text of several lines."""
+    found: list[_Section] = []
+    name, lines = "", list[str]()
+    open_text, depth = "", 0
+    for line in text.splitlines(keepends=True):
+        # A row of an array of arrays looks like a heading.
+        heading = None if open_text or depth else _HEADING.match(line)
+        if heading is not None and not line.rstrip().endswith(","):
+            found.append(_Section(name, "".join(lines)))
+            name, lines = heading["name"].translate(_QUOTES), []
+        elif shared.format == "toml" and not open_text:
+            bare = _STRING.sub("", line)
+            depth = max(depth + bare.count("[") - bare.count("]"), 0)
+        lines.append(line)
+        for quotes in ('"""', "'''"):
+            if open_text in ("", quotes) and line.count(quotes) % 2:
+                open_text = "" if open_text else quotes
+                break
+    if open_text:
+        return None
+    found.append(_Section(name, "".join(lines)))
+    return found
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _dumped(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False)
+
+
+def same_part(shared: Shared, versions: Sequence[str | None]) -> bool:
+    """True if the proof of all versions is the same. A version that isn't there has none."""
+    parts = {proof_part(shared, text) if text is not None else proof_part(shared, _empty(shared)) for text in versions}
+    return len(parts) == 1 and None not in parts
+
+
+def _empty(shared: Shared) -> str:
+    return "{}" if shared.format == "json" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """A room shows the file as it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A room shows the file as it was, or not at all where it wasn't there."""
+
+
+Shown = Same | Before | bytes
+"""What a room shows of a file; bytes are a text of both versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """One changed file. `proof` and `product` say which part of it changed, `adds` that its proof only gained
+    something. `original` is what a room with the original proof shows of it, `reverted` one with the product as it was.
+    `doubt` says why its parts can't be told apart."""
+
+    path: str
+    proof: bool
+    product: bool
+    adds: bool = False
+    original: Shown = Same()
+    reverted: Shown = Same()
+    doubt: str = ""
+
+
+def divided(files: ProofFiles, path: str, before: bytes | None, now: bytes | None) -> Divided:
+    """`before` and `now` are None if the file isn't there."""
+    standing = files.classify(path)
+    if standing.role == "vendored" and before is None:
+        return Divided(path, False, True, reverted=Before())  # a dependency more
+    if standing.role == "shadow" and before is not None:
+        return Divided(path, False, True, reverted=Before())  # one that always did is the product's own
+    if standing.role == "named" and before == now:
+        return Divided(path, False, True, reverted=Before())  # its mode alone, without which the check couldn't run it
+    if standing.side == "proof":
+        added = before is None
+        if standing.role == "task" and before is not None and now is not None:
+            was, text = _text(before), _text(now)
+            if was is not None and text is not None and lists_more(path, was, text):
+                return Divided(path, False, True, reverted=Before())
+            added = _gained(before, now)
+        return Divided(path, True, False, adds=added, original=Before())
+    if standing.side == "product":
+        return Divided(path, False, True, reverted=Before())
+    match standing.role:
+        case "shared":
+            return _shared(path, before, now)
+        case "manifest":
+            return _manifest(path, before, now)
+        case _:
+            return _inline(path, before, now, tested=path in files.tested)
+
+
+def _shared(path: str, before: bytes | None, now: bytes | None) -> Divided:
+    shared, was, text = shared_of(path), _text(before), _text(now)
+    if shared is None or was is None or text is None:
+        return _either(path)
+    was, text = was or ("{}" if shared.format == "json" else ""), text or ("{}" if shared.format == "json" else "")
+    old, new = proof_part(shared, was), proof_part(shared, text)
+    original, reverted = combined(shared, proof=was, product=text), combined(shared, proof=text, product=was)
+    if old is None or new is None or original is None or reverted is None:
+        return _either(path)
+    if old == new:
+        return Divided(path, False, True, reverted=Before())
+    adds = _gained(old.encode(), new.encode())
+    return Divided(path, True, True, adds, original.encode(), reverted.encode())
+
+
+def _manifest(path: str, before: bytes | None, now: bytes | None) -> Divided:
+    was, text = _text(before), _text(now)
+    if was is not None and text is not None and now is not None and adds_only(path, was, text):
+        return Divided(path, False, True, reverted=Before())
+    return _either(path)
+
+
+def _inline(path: str, before: bytes | None, now: bytes | None, *, tested: bool) -> Divided:
+    was, text = _text(before), _text(now)
+    if was is None or text is None:
+        return Divided(path, False, True, reverted=Before())
+    if not holds_tests(path, was) and not holds_tests(path, text):
+        return Divided(path, False, True, reverted=Before())
+    old, new = inline.divided(path, was, tested=tested), inline.divided(path, text, tested=tested)
+    if old is None or new is None or sorted(old.fixed) != sorted(new.fixed):
+        return _doubtful(path)
+    original = _rejoined(path, new, old, gone=now is None, tested=tested)
+    reverted = _rejoined(path, old, new, gone=before is None, tested=tested)
+    if original is None or reverted is None:
+        return _doubtful(path)
+    if old.said == new.said:
+        # Without the work there are still the tests that came with it.
+        return Divided(path, False, True, reverted=Before() if before is not None else reverted)
+    return Divided(path, True, True, _is_within(old.said, new.said), original, reverted)
+
+
+def _rejoined(
+    path: str, product: inline.Halves, tests: inline.Halves, *, gone: bool, tested: bool
+) -> Before | bytes | None:
+    """None if there is no place for the tests, unless the version of the product has no such file at all."""
+    text = inline.joined(path, product.product, tests.tests, tested=tested)
+    if text is None:
+        return Before() if gone else None
+    return text.encode()
+
+
+def _doubtful(path: str) -> Divided:
+    doubt = f"{path} contains both tests and product code, and nothing here tells which of the two changed"
+    return Divided(path, True, True, original=Same(), reverted=Before(), doubt=doubt)
+
+
+def _is_within(few: Sequence[object], many: Sequence[object]) -> bool:
+    """All of the few are among the many, in the same order."""
+    left = iter(many)
+    return all(any(one == other for other in left) for one in few)
+
+
+def _either(path: str) -> Divided:
+    """What can't be taken apart is proof to the one, and product to the other."""
+    return Divided(path, True, True, original=Before(), reverted=Before())
+
+
+def _gained(before: bytes, now: bytes) -> bool:
+    """Every line that was there is there still."""
+    left = [line.strip().rstrip(b",;") for line in now.splitlines()]
+    for line in (line.strip().rstrip(b",;") for line in before.splitlines()):
+        if line and line not in left:
+            return False
+        if line:
+            left.remove(line)
+    return True
+
+
+def _text(content: bytes | None) -> str | None:
+    """Empty for a file that isn't there, None for one that is not text."""
+    try:
+        return "" if content is None else content.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,261 @@
+"""A judge's own looks at the workspace: read-only, bounded, and what they show is evidence like any other."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, cast
+
+from donewhen.core.calls import ToolCall
+from donewhen.core.errors import WorkspaceError
+from donewhen.core.evidence import (
+    CheckResult,
+    EditorReport,
+    Evidence,
+    Observation,
+    ObservedCommand,
+    ObservedDiff,
+    ObservedFile,
+    ObservedResponse,
+    Trial,
+)
+from donewhen.core.globs import matches
+from donewhen.core.goal import Check
+from donewhen.judges.blocks import bounded_output, file_lines, outcome
+from donewhen.judges.evidence_prompt import fenced
+from donewhen.judges.excerpts import Lines, Normaliser, excerpt, size
+from donewhen.judges.fencing import boundary, label
+from donewhen.judges.reply import InvalidReply, strict_json
+from donewhen.ports import AuditContext, JudgeTask
+
+LARGEST_READ = 5_000_000
+MAX_LISTED = 200
+MAX_MATCHES = 40
+MAX_MATCHING_FILES = 8
+MAX_SEARCHED_BYTES = 20_000_000
+MAX_SEARCHED_FILE = 1_000_000
+
+
+@dataclass(slots=True)
+class JudgeTools:
+    """The looks of one conversation. `evidence` maps the ids that it gave to real ones and grows; `roamed` is true once
+    a look depended on which files there are; `paths` are the files that it read. `sources` is what the ids of the
+    question stand for, `read` is true once more of it was shown than in the question."""
+
+    task: JudgeTask
+    context: AuditContext
+    normaliser: Normaliser
+    token: str
+    evidence: dict[str, str]
+    old: set[str]
+    sources: Mapping[str, Evidence | Observation]
+    paths: list[str] = field(default_factory=list[str])
+    roamed: bool = False
+    read: bool = False
+
+    async def answer(self, call: ToolCall, room: int) -> str:
+        """What the tool says, in at most about `room` bytes. What the model asks wrongly is told to it."""
+        try:
+            arguments = _arguments(call)
+            wanted = " ".join(" ".join(str(value) for value in arguments.values()).split())
+            self.context.activity(self.normaliser.text(f"the judge looks: {call.name} {wanted}")[:120])
+            if call.name == "read_file":
+                return await self._read_file(arguments, room)
+            if call.name == "search":
+                return await self._search(arguments, room)
+            if call.name == "list_files":
+                return self._list_files(arguments, room)
+            if call.name == "read_evidence":
+                return await self._read_evidence(arguments, room)
+            if call.name == "run_check":
+                return await self._run_check(arguments, room)
+        except (InvalidReply, WorkspaceError) as error:
+            return f"error: {self.normaliser.text(str(error))}"
+        return f"error: there is no tool {label(call.name, 40)}"
+
+    async def _read_file(self, arguments: Mapping[str, Any], room: int) -> str:
+        path = _text(arguments, "path").removeprefix("./")
+        start = _start(arguments)
+        if path not in self.context.files():
+            self.roamed = True  # that it isn't there may decide, and holds until any file changes
+            raise InvalidReply(f"{label(path, 120)} is not a file of the workspace; use list_files")
+        content = await self.context.read(path)
+        self.paths.append(path)
+        lines, said = await asyncio.to_thread(file_lines, content, self.normaliser, LARGEST_READ)
+        if start > len(lines) > 0:
+            raise InvalidReply(f"the file has {len(lines)} lines")
+        body = excerpt(lines, room - 300) if start == 1 else _from(lines, start, room - 300)
+        return await self._file_block(path, content, said, body)
+
+    async def _search(self, arguments: Mapping[str, Any], room: int) -> str:
+        wanted = _text(arguments, "text").casefold()
+        self.roamed = True
+        blocks: list[str] = []
+        left, matched, searched = room - 200, 0, 0
+        for path in self.context.files():
+            if len(blocks) >= MAX_MATCHING_FILES or left < 300 or searched > MAX_SEARCHED_BYTES:
+                blocks.append("[... there may be more: search for something narrower ...]")
+                break
+            content = await self._readable(path)
+            searched += len(content)
+            lines, said, hits = await asyncio.to_thread(self._matches, content, wanted, MAX_MATCHES - matched)
+            if hits:
+                matched += len(hits)
+                body = _only(lines, hits, min(left - 250, room // 2))
+                blocks.append(await self._file_block(path, content, f"{said}; the lines that match", body))
+                left -= size(blocks[-1]) + 1
+        return "\n".join(blocks) or "no line matches"
+
+    def _matches(self, content: bytes, wanted: str, most: int) -> tuple[Lines, str, list[int]]:
+        """Matches of what may be shown: a secret can't be found by guessing it."""
+        lines, said = file_lines(content, self.normaliser, LARGEST_READ)
+        hits = (at for at, line in enumerate(lines.raw) if wanted in line.casefold())
+        return lines, said, list(islice(hits, most))
+
+    async def _readable(self, path: str) -> bytes:
+        try:
+            content = await self.context.read(path)
+        except WorkspaceError:
+            return b""
+        return b"" if len(content) > MAX_SEARCHED_FILE or b"\0" in content[:8192] else content
+
+    def _list_files(self, arguments: Mapping[str, Any], room: int) -> str:
+        glob = arguments.get("glob", "**")
+        if not isinstance(glob, str):
+            raise InvalidReply("`glob` must be text")
+        self.roamed = True
+        found = [path for path in self.context.files() if glob in ("", "**") or matches(glob, path)]
+        shown: list[str] = []
+        left = room - 200
+        for path in found[:MAX_LISTED]:
+            left -= size(line := f"| {label(self.normaliser.text(path))}") + 1
+            if left < 0:
+                break
+            shown.append(line)
+        head = (f"files: {len(found)}, shown: {len(shown)}",)
+        return self._fenced('kind="names of files; can\'t be cited"', head, "\n".join(shown))
+
+    async def _read_evidence(self, arguments: Mapping[str, Any], room: int) -> str:
+        key, start = _text(arguments, "id").strip(), _start(arguments)
+        source = self.sources.get(key)
+        observed = source.observation if isinstance(source, Evidence) else source
+        if observed is None:
+            raise InvalidReply(f"there is no evidence {label(key, 20)} in the question; use read_file to read a file")
+        if isinstance(observed, ObservedFile):
+            return await self._read_file({"path": observed.path, "start": start}, room)
+        self.read = True
+        head, text = self._whole(observed)
+        lines = await asyncio.to_thread(lambda: Lines.of(bounded_output(text())))
+        if start > len(lines) > 0:
+            raise InvalidReply(f"it has {len(lines)} lines")
+        left = room - 300 - sum(size(line) for line in head)
+        body = excerpt(lines, left, head=0.2, tail=0.4) if start == 1 else _from(lines, start, left, "read_evidence")
+        return self._fenced(f'id="{key}" kind="the whole of it"', head, body)
+
+    def _whole(self, observed: Observation) -> tuple[tuple[str, ...], Callable[[], str]]:
+        """What is said of it first, and what makes its text."""
+        clean = self.normaliser
+        match observed:
+            case CheckResult():
+                head = f"command: {label(clean.text(observed.command), 600)}", f"result: {outcome(observed)}"
+                return head, lambda: clean.check_output(observed)
+            case ObservedCommand(command=command, exit_code=code):
+                head = f"command: {label(clean.text(command), 600)}", f"exit code: {'none' if code is None else code}"
+                return head, lambda: clean.command_output(observed)
+            case EditorReport(problems=problems):
+                said = [f"{one.path}:{one.line + 1}: {one.severity}: {one.message}" for one in problems]
+                return (f"problems: {len(problems)}",), lambda: clean.text("\n".join(said))
+            case ObservedDiff(text=text) | ObservedResponse(text=text) | ObservedFile(excerpt=text):
+                return (), lambda: clean.text(text)
+            case Trial(tried=tried, command=command, result=result, reason=reason):
+                said = reason if result is None else outcome(result)
+                head = f"command: {label(clean.text(command), 600)}", f"trial: {tried}", f"result: {clean.text(said)}"
+                return head, lambda: "" if result is None else clean.check_output(result)
+
+    async def _run_check(self, arguments: Mapping[str, Any], room: int) -> str:
+        wanted = _text(arguments, "check").strip().strip("`")
+        checks = _checks(self.task, wanted)
+        if not checks:
+            known = ", ".join(label(check.command, 100) for check in self.task.goal.checks[:20]) or "none"
+            raise InvalidReply(f"the goal has no such check; it has {known}")
+        results = [await self.context.run_check(check) for check in checks]
+        return "\n".join([await self._check_block(evidence, room // len(results)) for evidence in results])
+
+    async def _check_block(self, evidence: Evidence, room: int) -> str:
+        result = evidence.observation
+        assert isinstance(result, CheckResult)
+        head = (f"command: {label(self.normaliser.text(result.command), 600)}", f"result: {outcome(result)}")
+        left = room - 300 - sum(size(line) for line in head)
+        body = await asyncio.to_thread(self._output, result, left)
+        return self._fenced(f'id="{self._known(evidence)}" kind="check result"', head, body)
+
+    def _output(self, result: CheckResult, room: int) -> str:
+        text = bounded_output(self.normaliser.check_output(result))
+        return excerpt(Lines.of(text), room, head=0.2, tail=0.4)
+
+    async def _file_block(self, path: str, content: bytes, said: str, body: str) -> str:
+        observed = ObservedFile(path, hashlib.sha256(content).hexdigest(), len(content), body)
+        evidence = await self.context.record(observed)
+        head = (f"path: {label(self.normaliser.text(path))}", f"content: {said}")
+        return self._fenced(f'id="{self._known(evidence)}" kind="file"', head, body)
+
+    def _known(self, evidence: Evidence) -> str:
+        """The id by which the model can cite it."""
+        key = f"E{len(self.evidence) + 1}"
+        self.evidence[key] = evidence.id
+        if not evidence.fresh(self.task.revision):
+            self.old.add(key)
+        return key
+
+    def _fenced(self, attributes: str, head: tuple[str, ...], body: str) -> str:
+        token = boundary([self.token, attributes, *head, body])
+        return f"The boundary of this result is {token}.\n{fenced(token, attributes, head, body)}"
+
+
+def _checks(task: JudgeTask, wanted: str) -> tuple[Check, ...]:
+    """Checks that the goal names, and no others: by command, or all of a requirement."""
+    requirement = task.goal.requirement(wanted)
+    if requirement is not None:
+        return requirement.checks
+    return tuple(check for check in task.goal.checks if wanted in (check.command, check.id))[:1]
+
+
+def _arguments(call: ToolCall) -> Mapping[str, Any]:
+    value = strict_json(call.arguments or "{}")
+    if not isinstance(value, dict):
+        raise InvalidReply("the arguments must be an object")
+    return cast("dict[str, Any]", value)
+
+
+def _start(arguments: Mapping[str, Any]) -> int:
+    start = arguments.get("start", 1)
+    if isinstance(start, bool) or not isinstance(start, int) or start < 1:
+        raise InvalidReply("`start` must be a line number from 1")
+    return start
+
+
+def _text(arguments: Mapping[str, Any], key: str) -> str:
+    value = arguments.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidReply(f"`{key}` must be text")
+    return value
+
+
+def _from(lines: Lines, start: int, room: int, tool: str = "read_file") -> str:
+    """Lines from `start` on, as many as fit; the mark says where to read on."""
+    return _only(lines, range(start - 1, len(lines)), room, tool)
+
+
+def _only(lines: Lines, wanted: range | list[int], room: int, tool: str = "read_file") -> str:
+    shown: list[str] = []
+    left = room - 60
+    for at in wanted:
+        left -= size(lines.shown(at)) + 1
+        if left < 0:
+            shown.append(f"[... cut: {tool} from line {at + 1} shows more ...]")
+            break
+        shown.append(lines.shown(at))
+    return "\n".join(shown)

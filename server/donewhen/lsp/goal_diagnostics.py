@@ -1,0 +1,321 @@
+"""Diagnostics before they are LSP's: places in our own columns, collected by pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from donewhen.core.evidence import CheckResult, EditorReport, Problem
+from donewhen.core.integrity import IntegrityFinding
+from donewhen.core.proof import satisfied
+from donewhen.core.verdict import RequirementStatus, RequirementView
+from donewhen.engine.api import RunView
+from donewhen.goalfile.source import FileProblem, ParsedGoalFile, RequirementSource, Span
+
+if TYPE_CHECKING:
+    pass
+
+
+Severity = Literal["error", "warning", "information", "hint"]
+
+RENEWED = " (being proven again)"
+MAX_CODE_MARKS = 200
+MAX_NAMED = 5
+"""Files of one diagnostic that are named; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A further place of a mark."""
+
+    uri: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoalDiagnostic:
+    """One diagnostic. `path` is relative to the workspace; `end` None is the end of the start's line."""
+
+    path: str
+    start: tuple[int, int]
+    end: tuple[int, int] | None
+    severity: Severity
+    code: str
+    message: str
+    info: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    related: tuple[Related, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """How a requirement stood when last settled: what is shown while its proof is being renewed."""
+
+    status: RequirementStatus
+    mark: GoalDiagnostic | None = None
+    """The mark on its own line; None if it had none."""
+    code: tuple[GoalDiagnostic, ...] = ()
+    """The marks on the lines that its evidence named, also of files that changed since."""
+    begun: float | None = None
+    """When that evidence was gathered."""
+
+
+Memory = Mapping[str, Remembered]
+"""What is remembered of each requirement, by id."""
+NOTHING: Memory = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """All marks of one goal, and what is remembered for the next time."""
+
+    marks: tuple[GoalDiagnostic, ...]
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticContext:
+    """What the marks of a goal need to know of the world: when files changed, and where evidence can be read."""
+
+    changed_at: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Epoch seconds of the last change of files that evidence names, by path."""
+    evidence_uris: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def collect(
+    path: str, parsed: ParsedGoalFile, view: RunView | None, memory: Memory, around: DiagnosticContext
+) -> Collected:
+    """The marks of the goal file `path` and of the code that its latest evidence names."""
+    problems = [_problem(path, problem) for problem in parsed.problems]
+    by_id = {one.requirement_id: one for one in view.views} if view is not None else {}
+    if view is None or not shown(view):
+        known = {key: Remembered("met") for key, one in by_id.items() if _met(one) or one.status == "stale"}
+        # What was proven and is stale since is told where nobody is alarmed: by lens, hint, hover and status bar.
+        return Collected((*problems, *_ticked(path, parsed, by_id, memory, known)), known)
+    ticked = _ticked(path, parsed, by_id, memory)
+    marks: list[GoalDiagnostic] = []
+    remembered: dict[str, Remembered] = {}
+    for source in parsed.requirements:
+        one = by_id.get(source.requirement.id)
+        if one is not None:
+            mark = _requirement(path, source, one, view, memory, around)
+            last = memory.get(one.requirement_id) if one.renewing else None
+            last = last or Remembered(one.status, mark, _code(path, source, one, view, around), _begun(view, one))
+            last = replace(last, code=()) if _goal_file_only(view) else last
+            remembered[one.requirement_id] = last
+            marks += [] if mark is None else [mark]
+            marks += _unchanged(last, Related(path, source.text_span.start_line, source.requirement.text), around)
+    marks += [*_findings(view), *_changed_proof(path, parsed, view)]
+    return Collected((*problems, *marks, *ticked), remembered)
+
+
+def code_paths(memory: Memory) -> set[str]:
+    """The files whose lines are remembered to have marks."""
+    return {mark.path for one in memory.values() for mark in one.code}
+
+
+def shown(view: RunView) -> bool:
+    """After `complete` and `cancelled` nothing of a run is shown any more; nor of a check that proved everything."""
+    state = view.state
+    if state.guard is not None and any(one.status not in ("met", "waived", "stale") for one in view.views):
+        return True
+    if state.mode == "audit" and state.ended and satisfied(state):
+        return False
+    return state.end_status not in ("complete", "cancelled")
+
+
+def _goal_file_only(view: RunView) -> bool:
+    """An ended pursuit leaves no marks but the goal file's, unless it is on guard."""
+    return view.state.ended and view.state.mode == "pursue" and view.state.guard is None
+
+
+def _met(one: RequirementView) -> bool:
+    return one.status in ("met", "waived")
+
+
+def _problem(path: str, problem: FileProblem) -> GoalDiagnostic:
+    start, end = _ends(problem.span)
+    info = {} if problem.suggestion is None else {"suggestion": problem.suggestion}
+    return GoalDiagnostic(path, start, end, _severity(problem.severity), problem.code, problem.message, info)
+
+
+def _requirement(
+    path: str, source: RequirementSource, one: RequirementView, view: RunView, memory: Memory, around: DiagnosticContext
+) -> GoalDiagnostic | None:
+    """The mark on the requirement's own line: while its proof is renewed, the last one, and said so."""
+    current = _settled(path, source, one, view, around)
+    if not one.renewing:
+        return current
+    known = one.requirement_id in memory
+    last = memory[one.requirement_id].mark if known else None
+    if not known and (one.status == "unverified" or current is None):
+        return current
+    if not known and one.status == "unmet":
+        last = current
+    if last is None:
+        return None
+    if not last.info.get("evidenceIds"):
+        return last  # nothing was proven yet that could be proven again
+    start, end = _ends(source.text_span)
+    return replace(last, start=start, end=end, message=last.message.removesuffix(RENEWED) + RENEWED)
+
+
+def _settled(
+    path: str, source: RequirementSource, one: RequirementView, view: RunView, around: DiagnosticContext
+) -> GoalDiagnostic | None:
+    severities: Mapping[str, Severity] = {
+        "unmet": "error",
+        "stale": "warning",
+        "unverified": "information",
+        "regressed": "error",
+    }
+    severity = severities.get(one.status)
+    if severity is None:
+        return None
+    start, end = _ends(source.text_span)
+    message = f"{one.status}: {one.reason}" if one.reason else one.status
+    places = tuple(_related(one, around))
+    return GoalDiagnostic(path, start, end, severity, source.requirement.label, message, _info(view, one), places)
+
+
+def _info(view: RunView, one: RequirementView) -> dict[str, Any]:
+    return {
+        "runId": view.state.run_id,
+        "requirementId": one.requirement_id,
+        "evidenceIds": list(one.evidence_ids),
+    }
+
+
+def _related(one: RequirementView, around: DiagnosticContext) -> list[Related]:
+    """Where the evidence can be read."""
+    return [
+        Related(around.evidence_uris[name], 0, f"evidence {name}")
+        for name in one.evidence_ids
+        if name in around.evidence_uris
+    ]
+
+
+def _code(
+    path: str, source: RequirementSource, one: RequirementView, view: RunView, around: DiagnosticContext
+) -> tuple[GoalDiagnostic, ...]:
+    """The lines of code that an unmet requirement's evidence names, but for those that the editor marks itself."""
+    if _met(one):
+        return ()
+    goal_place = Related(path, source.text_span.start_line, source.requirement.text)
+    related = (goal_place, *_related(one, around))
+    report = view.state.editor.get(one.requirement_id)
+    own = report.observation.problems if report and isinstance(report.observation, EditorReport) else ()
+    places = [place for place in view.locations.get(one.requirement_id, ()) if place not in own]
+    return tuple(_place(place, source, one, view, related) for place in places[:MAX_CODE_MARKS])
+
+
+def _unchanged(last: Remembered, goal_place: Related, around: DiagnosticContext) -> list[GoalDiagnostic]:
+    """The marks on code lines of files that are still as the evidence saw them."""
+    return [
+        replace(mark, related=(goal_place, *mark.related[1:]))  # the requirement may have moved in the goal file
+        for mark in last.code
+        if last.begun is None or around.changed_at.get(mark.path, 0.0) <= last.begun
+    ]
+
+
+def _begun(view: RunView, one: RequirementView) -> float | None:
+    """When the evidence was gathered that names the places: a file changed since has other lines."""
+    observations = (evidence.observation for evidence in view.state.results.values() if evidence.id in one.evidence_ids)
+    times = [result.started_at + result.seconds for result in observations if isinstance(result, CheckResult)]
+    return max(times, default=None)
+
+
+def _place(
+    place: Problem, source: RequirementSource, one: RequirementView, view: RunView, related: tuple[Related, ...]
+) -> GoalDiagnostic:
+    start = (place.line, place.column)
+    code, info = source.requirement.label, _info(view, one)
+    return GoalDiagnostic(place.path, start, None, place.severity, code, place.message or one.reason, info, related)
+
+
+def _findings(view: RunView) -> list[GoalDiagnostic]:
+    if _goal_file_only(view):
+        kept = [known for known in view.state.open_findings if known.finding.path == view.state.goal.path]
+    else:
+        kept = list(view.state.open_findings)
+    return [
+        GoalDiagnostic(path, (line, 0), None, "error", known.finding.kind, message, info)
+        for known in kept
+        for info in [{"runId": view.state.run_id, "findingId": known.id}]
+        for path, line, message in _spots(known.finding, each=not _goal_file_only(view))
+    ]
+
+
+def _spots(finding: IntegrityFinding, *, each: bool) -> list[tuple[str, int, str]]:
+    """A mark for each test that fails in a trial, where they are known, else one for the finding."""
+    if each and finding.places:
+        return [(place.path, place.line, place.message) for place in finding.places]
+    return [(finding.path, finding.line, finding.message)]
+
+
+def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[GoalDiagnostic]:
+    """Where the worker changed the proof, while it may still come to nothing; what was found there says more. What has
+    no line of its own is told on the title of the goal file."""
+    if view.state.ended:
+        return []
+    told = {path for known in view.state.open_findings for path, _, _ in _spots(known.finding, each=True)}
+    changed, info = view.changed_proof, {"runId": view.state.run_id}
+    marks = [
+        GoalDiagnostic(file, (line, 0), None, "information", "proof_changed", _how(file in changed.came), info)
+        for file, line in changed.lines.items()
+        if file not in told
+    ]
+    title = (parsed.title_span.start_line if parsed.title_span is not None else 0, 0)
+    said = [f"proof that was there when the run began is gone: {_listed(changed.gone)}"] if changed.gone else []
+    said += [f"more files of the proof may have changed: {_listed(changed.unread)}"] if changed.unread else []
+    return [
+        *marks,
+        *(GoalDiagnostic(path, title, None, "information", "proof_changed", text + _TRIED, info) for text in said),
+    ]
+
+
+_TRIED = ": once all else is proven, it is tried as it was at the start, too"
+
+
+def _how(came: bool) -> str:
+    if came:
+        return "this proof is new since the run began: once all else is proven, it must fail without the work"
+    return f"this proof was changed since the run began{_TRIED}"
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
+    return ", ".join(paths[:MAX_NAMED]) + more
+
+
+def _ticked(
+    path: str, parsed: ParsedGoalFile, by_id: Mapping[str, RequirementView], memory: Memory, proven: Memory = NOTHING
+) -> Sequence[GoalDiagnostic]:
+    """A ticked box is not proof: said where it stands, unless the requirement is proven, or was until its renewal."""
+    marks: list[GoalDiagnostic] = []
+    for source in parsed.requirements:
+        one = by_id.get(source.requirement.id)
+        if source.checkbox is None or not source.requirement.ticked or source.requirement.id in proven:
+            continue
+        if one is None or _standing(one, memory) not in ("met", "waived"):
+            start, end = _ends(source.checkbox)
+            message = f"{source.requirement.label} is ticked, but it is not proven: a tick is not proof"
+            marks.append(GoalDiagnostic(path, start, end, "information", "ticked", message))
+    return marks
+
+
+def _standing(one: RequirementView, memory: Memory) -> RequirementStatus:
+    """The status that is shown: while the proof is renewed, the last settled one."""
+    last = memory.get(one.requirement_id) if one.renewing else None
+    return one.status if last is None else last.status
+
+
+def _ends(span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (span.start_line, span.start_column), (span.end_line, span.end_column)
+
+
+def _severity(name: str) -> Severity:
+    known: Mapping[str, Severity] = {"error": "error", "warning": "warning", "hint": "hint"}
+    return known.get(name, "information")

@@ -1,0 +1,212 @@
+"""What a client is told unasked, when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from lsprotocol import types
+
+from donewhen.lsp.actions import Ticking
+from donewhen.lsp.diagnostics import Diagnostics, Goal
+from donewhen.lsp.interrupts import Interrupts
+from donewhen.lsp.positions import file_path
+from donewhen.lsp.progress import Progress
+from donewhen.wire.plain import step_json
+from donewhen.wire.snapshot import Snapshot, snapshot
+from donewhen.wire.view import view_of
+
+if TYPE_CHECKING:
+    from donewhen.engine.api import RunView
+    from donewhen.lsp.documents import Texts
+    from donewhen.lsp.host import Folder
+    from donewhen.lsp.session import Session
+
+
+logger = logging.getLogger(__name__)
+
+
+class Throttle:
+    """Runs `act` at once after a poke, one at a time, then at most once per `interval` seconds while pokes come."""
+
+    def __init__(self, interval: float, act: Callable[[], Awaitable[None]]) -> None:
+        self._interval = interval
+        self._act = act
+        self._due = False
+        self._task: asyncio.Task[None] | None = None
+
+    def trigger(self) -> None:
+        self._due = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._beat())
+
+    def stop(self) -> None:
+        self._due = False
+        if self._task is not None:
+            self._task.cancel()
+
+    async def flush(self) -> None:
+        """Returns when nothing is due: for what must see the last state."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait((self._task,))
+
+    async def _beat(self) -> None:
+        while self._due:
+            self._due = False
+            try:
+                await self._act()
+            except Exception:  # One failed publication must not end all later ones.
+                logger.exception("publishing failed")
+            await asyncio.sleep(self._interval)
+
+
+# Snapshots as one client gets them: the contract's JSON, its columns in the client's encoding.
+
+
+def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
+    """The snapshot of a run now, with its view for clients that take one."""
+    texts = session.texts
+    document = snapshot(view, root).model_dump(mode="json", by_alias=True)
+    if view.state.goal.path is not None:
+        document["goalUri"] = texts.uri(root / view.state.goal.path)
+    for requirement in cast("list[dict[str, Any]]", document["requirements"]):
+        for location in cast("list[dict[str, Any]]", requirement["locations"]):
+            _convert(location, texts)
+    for finding in cast("list[dict[str, Any]]", document["integrity"]):
+        _convert(finding, texts)
+    if session.profile.views:
+        shown = view_of(Snapshot.model_validate(document))
+        document["view"] = shown.model_dump(mode="json", by_alias=True)
+    return document
+
+
+def _convert(place: dict[str, Any], texts: Texts) -> None:
+    path = file_path(place["uri"])
+    if path is None:
+        return
+    for end in ("start", "end"):
+        position = place["range"][end]
+        position["character"] = texts.character(path, position["line"], position["character"])
+
+
+# What a client is told unasked, when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts.
+
+
+SNAPSHOT_SECONDS = 0.1
+ACTIVITY_SECONDS = 0.08
+DIAGNOSTICS_SECONDS = 0.005
+REFRESH_SECONDS = 0.25
+
+
+@dataclass(slots=True)
+class _Told:
+    """How far the client was told the steps of a run."""
+
+    folder: Folder
+    run_id: str
+    version: int
+
+
+class Publisher:
+    """Turns changes into messages, each kind at its own pace, the last state never dropped."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._snapshots: dict[str, Throttle] = {}
+        self._followed: dict[str, Throttle] = {}
+        """The runs whose steps the client is told."""
+        self._goals: set[Goal] = set()
+        self._diagnostics = Throttle(DIAGNOSTICS_SECONDS, self._publish_diagnostics)
+        self._refresh = Throttle(REFRESH_SECONDS, self._ask_to_refresh)
+        self._pull_again = Throttle(REFRESH_SECONDS, self._ask_to_pull)
+        self._shown: dict[str, object] = {}
+        self.diagnostics = Diagnostics(session)
+        self.progress = Progress(session)
+        self.interrupts = Interrupts(session)
+        self._ticking = Ticking(session)
+
+    def run_changed(self, folder: Folder, view: RunView) -> None:
+        """A run changed; called by the engine for every change, so nothing is computed here."""
+        run_id = view.state.run_id
+        self._ticking.note(view)
+        if run_id not in self._snapshots:
+            self._snapshots[run_id] = Throttle(SNAPSHOT_SECONDS, partial(self._publish_snapshot, folder, run_id))
+        self._snapshots[run_id].trigger()
+        if run_id in self._followed:
+            self._followed[run_id].trigger()
+        if view.state.goal.path is not None:
+            self.goal_changed(folder.root, view.state.goal.path)
+
+    def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
+        """See `Showing.follow`."""
+        before = self._followed.pop(run_id, None)
+        if before is not None:
+            before.stop()
+        if version is not None:
+            told = _Told(folder, run_id, version)
+            self._followed[run_id] = Throttle(ACTIVITY_SECONDS, partial(self._publish_steps, told))
+            self._followed[run_id].trigger()
+
+    def goal_changed(self, root: Path, path: str) -> None:
+        """A goal file, or what is known about it, changed."""
+        self._goals.add((root, path))
+        self._diagnostics.trigger()
+
+    def ask_to_pull_again(self) -> None:
+        self._pull_again.trigger()
+
+    async def settle_diagnostics(self) -> None:
+        await self._diagnostics.flush()
+
+    async def close(self) -> None:
+        """The last states still go out; then nothing more."""
+        for pulse in (
+            *self._snapshots.values(),
+            *self._followed.values(),
+            self._diagnostics,
+            self._refresh,
+            self._pull_again,
+        ):
+            pulse.stop()
+        self.interrupts.close()
+
+    async def _publish_snapshot(self, folder: Folder, run_id: str) -> None:
+        view = folder.board.of_run(run_id)
+        if view is None:
+            return
+        self._session.server.protocol.notify("donewhen/snapshot", snapshot_json(self._session, view, folder.root))
+        self.progress.show(folder, view)
+        self.interrupts.show(folder, view)
+        self._ticking.show(folder, view)
+        look = (view.state.status, view.state.iteration, view.views, view.state.findings, view.state.halt, view.present)
+        if self._shown.get(run_id) != look:
+            self._shown[run_id] = look
+            self._refresh.trigger()
+
+    async def _publish_steps(self, told: _Told) -> None:
+        found = await told.folder.runs.steps(told.run_id, told.version)
+        told.version = found.version
+        if found.steps:
+            steps = [step_json(step, told.folder.root) for step in found.steps]
+            self._session.server.protocol.notify("donewhen/activity", {"runId": told.run_id, "steps": steps})
+
+    async def _publish_diagnostics(self) -> None:
+        goals, self._goals = self._goals, set()
+        await self.diagnostics.refresh(goals)
+
+    async def _ask_to_refresh(self) -> None:
+        """Lenses and hints are pulled: the client is asked to, if it can be."""
+        profile, server = self._session.profile, self._session.server
+        if profile.lens_refresh:
+            self._session.later(server.workspace_code_lens_refresh_async(None), types.WORKSPACE_CODE_LENS_REFRESH)
+        if profile.hint_refresh:
+            self._session.later(server.workspace_inlay_hint_refresh_async(None), types.WORKSPACE_INLAY_HINT_REFRESH)
+
+    async def _ask_to_pull(self) -> None:
+        asking = self._session.server.workspace_diagnostic_refresh_async(None)
+        self._session.later(asking, types.WORKSPACE_DIAGNOSTIC_REFRESH)

@@ -1,0 +1,299 @@
+"""Makes a conversation fit again, without asking a model: what is old becomes notes, what is open stays word for word.
+
+A call and its answers are never torn apart: every provider refuses the one without the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from donewhen.core.approval import DENIED, NOT_RUN, NOT_WRITTEN, SAID
+from donewhen.core.calls import Message, ToolCall
+from donewhen.core.feedback import keep_ends
+from donewhen.core.steering import hint_in
+from donewhen.workers.activity import activity_line
+from donewhen.workers.prompt import NOTES_HEADING, answers_of, is_task, item, items
+from donewhen.workers.tools import TOOLS
+from donewhen.workers.tools.commands import INSTEAD
+from donewhen.workers.tools.tool import Arguments, WrongArguments, read_object
+
+FILES = "## Files that you changed"
+COMMANDS = "## Commands that you ran, and how each ended last"
+ERRORS = "## Errors that were not resolved"
+PERSON = "## What the person said"
+STEPS = "## What you did, oldest first"
+
+KEPT = {FILES: 200, COMMANDS: 40, ERRORS: 20, STEPS: 40}
+"""How many of each are kept, the latest; all that the person said is."""
+LONGEST = 400
+_BETWEEN = " | "
+_FAILED = ("error:", NOT_RUN, NOT_WRITTEN)
+_CHANGED = ("made ", "wrote ", "edited ")
+_SHARES = (1.0, 0.5, 0.25, 0.1, 0.0)
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is worth knowing from the old part of a conversation; the latest of each kind comes last."""
+
+    files: dict[str, str] = field(default_factory=dict[str, str])
+    commands: dict[str, str] = field(default_factory=dict[str, str])
+    errors: dict[str, str] = field(default_factory=dict[str, str])
+    said: list[str] = field(default_factory=list[str])
+    steps: list[str] = field(default_factory=list[str])
+
+    @classmethod
+    def of(cls, messages: Iterable[Message]) -> Facts:
+        """Reads messages in their order; notes among them are taken over."""
+        facts = cls()
+        open_calls: list[ToolCall] = []
+        for message in messages:
+            if is_notes(message):
+                facts._take_over(message.text)
+            elif is_task(message):
+                facts._heard(*answers_of(message))
+            elif (hint := hint_in(message)) is not None:
+                facts._heard(hint)
+            elif message.role == "assistant":
+                open_calls = list(message.calls)
+            elif message.role == "tool" and open_calls:
+                facts._answered(call_of(message, open_calls), message.text)
+        return facts
+
+    def message(self, room: int) -> Message:
+        """The notes, in at most about `room` bytes. What is old goes first; what the person said goes last, and where
+        something of it goes, that is marked."""
+        for share in _SHARES:
+            text = self._text(share, self.said)
+            if len(text.encode("utf-8", "replace")) <= room:
+                return Message("user", text)
+        return Message("user", self._text(0.0, _latest(self.said, room - 200)))
+
+    def _text(self, share: float, said: Sequence[str]) -> str:
+        sections = {
+            FILES: list(self.files.values()),
+            COMMANDS: [f"{ended}{_BETWEEN}{command}" for command, ended in self._failed_last()],
+            ERRORS: [f"{line}{_BETWEEN}{error}" for line, error in self.errors.items()],
+            PERSON: list(said),
+            STEPS: self.steps,
+        }
+        parts = [NOTES_HEADING]
+        for heading, texts in sections.items():
+            count = len(texts) if heading == PERSON else int(KEPT[heading] * share)
+            if texts and count:
+                parts += [heading, *map(item, texts[-count:])]
+        if len(parts) == 1:
+            parts.append("(nothing)")
+        return "\n".join(parts)
+
+    def _failed_last(self) -> list[tuple[str, str]]:
+        """A failure that was not followed by a success is an open fact, and outlasts what went well."""
+        return sorted(self.commands.items(), key=lambda one: not one[1].startswith("exit 0"))
+
+    def _take_over(self, text: str) -> None:
+        lines = text.split("\n")
+        for at, heading in enumerate(lines):
+            if heading in (FILES, COMMANDS, ERRORS, PERSON, STEPS):
+                for one in items(lines[at + 1 :]):
+                    self._take(heading, one)
+
+    def _take(self, heading: str, text: str) -> None:
+        first, _, rest = text.partition(_BETWEEN)
+        if heading == FILES:
+            _latest_of(self.files, _path(text), text)
+        elif heading == COMMANDS:
+            _latest_of(self.commands, rest, first)
+        elif heading == ERRORS:
+            _latest_of(self.errors, first, rest)
+        elif heading == PERSON:
+            self._heard(text)
+        else:
+            self.steps.append(text)
+
+    def _answered(self, call: ToolCall, text: str) -> None:
+        first = text.split("\n", 1)[0].replace(_BETWEEN, " / ")
+        arguments = arguments_of(call)
+        line = _line(call, arguments).replace(_BETWEEN, " / ")
+        self.steps.append(activity_line(f"{line}: {first}"))
+        if first.startswith(_FAILED):
+            _latest_of(self.errors, line, keep_ends(first, LONGEST))
+            self._heard_of(line, text)
+            return
+        self.errors.pop(line, None)
+        if call.name == "run_command" and arguments is not None:
+            _latest_of(self.commands, keep_ends(_ran(arguments, text), LONGEST), first[:LONGEST])
+        elif first.startswith(_CHANGED):
+            _latest_of(self.files, _path(first), first)
+            self._resolved(arguments)
+
+    def _resolved(self, arguments: Arguments | None) -> None:
+        """A file that was written: earlier failures to write it no longer matter."""
+        path = str((arguments or {}).get("path", ""))
+        for line in (f"write {path}", f"edit {path}"):
+            self.errors.pop(activity_line(line), None)
+
+    def _heard_of(self, line: str, text: str) -> None:
+        _, _, answer = text.partition(": ")
+        if answer.startswith((SAID, DENIED)):
+            self._heard(f"to `{line}`: {answer.removeprefix(SAID).strip()}")
+
+    def _heard(self, *texts: str) -> None:
+        self.said.extend(text for text in texts if text not in self.said)
+
+
+def is_notes(message: Message) -> bool:
+    """True for what `Facts.message` made."""
+    return message.role == "user" and message.text.startswith(NOTES_HEADING)
+
+
+def call_of(answer: Message, open_calls: list[ToolCall]) -> ToolCall:
+    """The call that a message answers; ids that a model gave twice are told apart by their order."""
+    at = next((at for at, call in enumerate(open_calls) if call.id == answer.answers), 0)
+    return open_calls.pop(at)
+
+
+def arguments_of(call: ToolCall) -> Arguments | None:
+    """The arguments of a call of a built-in tool; None if it was not understood."""
+    tool = TOOLS.get(call.name)
+    try:
+        return tool.checked(read_object(call.arguments)) if tool else None
+    except WrongArguments:
+        return None
+
+
+def _line(call: ToolCall, arguments: Arguments | None) -> str:
+    tool = TOOLS.get(call.name)
+    if tool is None:
+        return activity_line(f"{call.name} {call.arguments}")
+    return tool.line(arguments) if arguments is not None else activity_line(f"{call.name} (not understood)")
+
+
+def _ran(arguments: Arguments, text: str) -> str:
+    """The command that ran: the model's, or what a person made of it."""
+    second = text.split("\n", 2)[1:2]
+    changed = second and second[0].startswith(INSTEAD)
+    return second[0].removeprefix(INSTEAD).strip() if changed else str(arguments["command"]).strip()
+
+
+def _path(line: str) -> str:
+    """The file that a line like `wrote a.py, 3 lines` is about."""
+    rest = line.split(" ", 1)[-1]
+    return rest.rpartition(" at line ")[0] or rest.rpartition(", ")[0] or rest
+
+
+def _latest_of(known: dict[str, str], key: str, value: str) -> None:
+    known.pop(key, None)
+    known[key] = value
+
+
+def _latest(said: Sequence[str], room: int) -> list[str]:
+    """The end of what was said, as far as it fits; a mark says that something is missing."""
+    kept: list[str] = []
+    left = room
+    for text in reversed(said):
+        left -= len(item(text).encode("utf-8", "replace")) + 1
+        if left < 0:
+            break
+        kept.insert(0, text)
+    return [f"[{len(said) - len(kept)} earlier ones are left out]", *kept]
+
+
+# Makes a conversation fit again, without asking a model: the old part becomes notes, the open part stays word for
+# word. A call and its answers are never separated: every provider refuses one without the other.
+
+
+OVERHEAD = 24
+"""Bytes that a message or a call costs besides its texts."""
+LEAST_ANSWER = 300
+"""Bytes of an answer that are always kept while it is the latest, the mark of a cut included."""
+MARK = 50
+"""Bytes of the mark that says how much was cut."""
+MIN_NOTES = 1_000
+"""Bytes that the notes may take in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What replaces a conversation; `dropped` of its messages are gone."""
+
+    messages: tuple[Message, ...]
+    dropped: int
+
+
+def size_of(message: Message) -> int:
+    """What a message adds to a prompt, in bytes."""
+    calls = sum(OVERHEAD + _bytes(call.name) + _bytes(call.arguments) + _bytes(call.id) for call in message.calls)
+    return OVERHEAD + _bytes(message.text) + _bytes(message.answers) + calls
+
+
+def compacted(messages: Sequence[Message], room: int) -> Compacted:
+    """The conversation in `room` bytes: notes of what is old, the task of the latest turn as it is, and as many of the
+    latest messages as fit.
+
+    The latest answers are shortened where they don't fit as they are. More than `room` is needed only where the task
+    alone takes it.
+    """
+    blocks = _blocks(messages)
+    task = next((at for at in reversed(range(len(blocks))) if is_task(blocks[at][0])), None)
+    left = room - (_size(blocks[task]) if task is not None else 0)
+    notes_room = max(left // 3, MIN_NOTES)
+    first = _first_kept(blocks, task, left - notes_room)
+    kept = {at for at in range(len(blocks)) if at == task or (at >= first and blocks[at][0].role != "tool")}
+    old = [message for at, block in enumerate(blocks) if at not in kept for message in block]
+    stay = [message for at in sorted(kept) for message in _fitting(blocks[at], at == task, left - notes_room)]
+    notes = (Facts.of(old).message(notes_room),) if old else ()
+    return Compacted((*notes, *stay), len(old))
+
+
+def _blocks(messages: Sequence[Message]) -> list[list[Message]]:
+    """The conversation in pieces that can't be divided: a call goes with its answers."""
+    blocks: list[list[Message]] = []
+    for message in messages:
+        if message.role == "tool" and blocks and (blocks[-1][0].calls or blocks[-1][0].role == "tool"):
+            blocks[-1].append(message)
+        else:
+            blocks.append([message])
+    return blocks
+
+
+def _first_kept(blocks: Sequence[Sequence[Message]], task: int | None, room: int) -> int:
+    """From where on the blocks fit; the last one counts as what it has at least."""
+    first = len(blocks)
+    left = room
+    while first > 0 and not is_notes(blocks[first - 1][0]):
+        block = blocks[first - 1]
+        if first - 1 != task:
+            left -= min(_size(block), max(_least(block), room)) if first == len(blocks) else _size(block)
+        if left < 0:
+            break
+        first -= 1
+    return first
+
+
+def _least(block: Sequence[Message]) -> int:
+    """The size of a block whose answers are as short as they may become."""
+    return sum(size_of(m) - max(_bytes(m.text) - LEAST_ANSWER, 0) * (m.role == "tool") for m in block)
+
+
+def _fitting(block: Sequence[Message], is_task: bool, room: int) -> Sequence[Message]:
+    """The block with its answers shortened as much as is needed."""
+    if is_task or _size(block) <= room:
+        return block
+    answers = [message for message in block if message.role == "tool"]
+    others = _size(block) - sum(_bytes(message.text) for message in answers)
+    each = max((room - others) // max(len(answers), 1), LEAST_ANSWER)
+    return [replace(m, text=_ends(m.text, each - MARK)) if m.role == "tool" else m for m in block]
+
+
+def _ends(text: str, room: int) -> str:
+    """Its head and its tail, in about `room` bytes."""
+    return text if _bytes(text) <= room else keep_ends(text, room * len(text) // _bytes(text))
+
+
+def _size(block: Sequence[Message]) -> int:
+    return sum(size_of(message) for message in block)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

@@ -1,0 +1,161 @@
+"""The conversation between the agent and its model in one turn, kept within the model's window."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from donewhen.core.calls import Message
+from donewhen.core.events import AgentOptions
+from donewhen.ports import ModelFacts, ModelReply, ModelRequest, ToolSpec, TurnContext
+from donewhen.workers.agent.compaction import OVERHEAD, compacted, size_of
+from donewhen.workers.prompt import is_task
+
+WINDOW = 32_768
+"""Tokens of a model's window if it is not known."""
+FULL = 0.8
+"""The share of the window at which a conversation is made to fit again; the rest is for the reply."""
+ROOMY = 0.4
+"""The share that it takes afterwards."""
+BYTES_PER_TOKEN = 3.5
+"""A guess, on the safe side for code; the model's own counts correct it downwards."""
+TELLING = 0.1
+"""The share of the window from which a prompt tells how long its tokens are."""
+REPLY = 0.2
+LEAST_REPLY = 1_024
+
+AT_ONCE = 0.5
+"""Seconds."""
+ENOUGH_QUICK = 2
+
+
+class Pace:
+    """Whether replies are streamed: where they come at once there is nothing to follow, and a stream costs more than
+    the whole reply."""
+
+    def __init__(self) -> None:
+        self._quick = 0
+
+    @property
+    def streams(self) -> bool:
+        return self._quick < ENOUGH_QUICK
+
+    def took(self, seconds: float) -> None:
+        """Notes how long a reply took."""
+        self._quick = self._quick + 1 if seconds < AT_ONCE else 0
+
+
+class AgentConversation:
+    """The conversation of a turn as the model gets it. Its size is updated with each message, never measured from
+    scratch."""
+
+    def __init__(
+        self,
+        system: Message,
+        context: TurnContext,
+        options: AgentOptions,
+        facts: ModelFacts,
+        specs: tuple[ToolSpec, ...],
+    ) -> None:
+        self._system = system
+        self._specs = specs
+        self._context = context
+        self._options = options
+        self._facts = facts
+        self._window = options.window or facts.window or WINDOW
+        self._bytes_per_token = BYTES_PER_TOKEN
+        self._fixed = size_of(system) + sum(map(_size_of_spec, specs))
+        self._task = 0
+        self._measured = 0
+        self._size = 0
+        self._asked = 0
+        self.pace = Pace()
+
+    @property
+    def largest_result(self) -> int:
+        """Characters that the result of one tool call may have: an eighth of the window."""
+        return int(self._window * self._bytes_per_token / 8)
+
+    async def begin(self, task: Message) -> None:
+        """Tells the model what the turn is about; that message survives every compaction."""
+        self._task = size_of(task)
+        await self.append(task)
+
+    async def resume(self, restored: Message | None) -> None:
+        """Resumes the turn where it stopped; `restored` takes the place of the model's last message, with the answers
+        to those of its calls that it still makes."""
+        said = self._context.conversation
+        task = max((at for at, message in enumerate(said) if is_task(message)), default=-1)
+        self._task = size_of(said[task]) if task >= 0 else 0
+        if restored is None:
+            return
+        last = max((at for at, one in enumerate(said) if one.role == "assistant" and at > task), default=len(said))
+        calls = {call.id for call in restored.calls}
+        after = [one for one in said[last + 1 :] if one.role != "tool" or one.answers in calls]
+        await self._context.compact((*said[:last], replace(restored, role="assistant", answers=""), *after), 0)
+
+    async def append(self, message: Message) -> None:
+        """Adds a message to the model."""
+        await self._context.keep(message)
+
+    async def request(self) -> ModelRequest:
+        """The next question, compacted first where it nears the window."""
+        self._measure()
+        if self._fixed + self._size > self._room(FULL):
+            await self._compact()
+        self._asked = self._fixed + self._size
+        said = [message for message in self._context.conversation if _says_something(message)]
+        messages = (self._system, *said)
+        return ModelRequest(
+            messages,
+            self._specs,
+            temperature=self._options.temperature,
+            max_tokens=self._reply_tokens(),
+            stream=self.pace.streams,
+            stable=len(messages),
+        )
+
+    async def shrink(self) -> None:
+        """The model said that the prompt is too long: its window is smaller than was known."""
+        smaller = int(self._asked / self._bytes_per_token * FULL)
+        self._window = min(self._window, max(smaller, LEAST_REPLY))
+        await self._compact()
+
+    def heard(self, reply: ModelReply) -> None:
+        """Learns from a reply how many bytes a token of this conversation has; of a short prompt, what the provider
+        adds to it would tell too much."""
+        if reply.usage.input_tokens > 0 and self._asked > self._room(TELLING):
+            measured = self._asked / reply.usage.input_tokens
+            self._bytes_per_token = min(BYTES_PER_TOKEN, max(measured, 1.0))
+
+    def _measure(self) -> None:
+        conversation = self._context.conversation
+        self._size += sum(size_of(message) for message in conversation[self._measured :])
+        self._measured = len(conversation)
+
+    async def _compact(self) -> None:
+        before = self._context.conversation
+        # A long goal or feedback may take most of the room: the work itself gets half of what is left then.
+        least = (self._fixed + self._task + self._room(FULL)) // 2
+        after = compacted(before, max(self._room(ROOMY), least) - self._fixed)
+        if after.dropped or sum(map(size_of, after.messages)) < self._size:
+            await self._context.compact(after.messages, after.dropped)
+        self._measured = self._size = 0
+        self._measure()
+
+    def _room(self, share: float) -> int:
+        return int(self._window * share * self._bytes_per_token)
+
+    def _reply_tokens(self) -> int | None:
+        """A bound for the reply that leaves room for the prompt; None if the model's own isn't known."""
+        if self._facts.max_output is None:
+            return None
+        return min(self._facts.max_output, max(int(self._window * REPLY), LEAST_REPLY))
+
+
+def _size_of_spec(spec: ToolSpec) -> int:
+    return OVERHEAD * 4 + len(repr(spec.parameters)) + len(spec.description)
+
+
+def _says_something(message: Message) -> bool:
+    """Empty replies stay on record, but providers refuse them."""
+    return message.role != "assistant" or bool(message.calls or message.text.strip())

@@ -1,0 +1,241 @@
+"""The built-in agent: a model that works on the workspace with tools. What it says is a claim, never evidence."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from donewhen.core.calls import Message, ToolCall
+from donewhen.core.errors import ModelFailed, UsageError, WorkerFailed
+from donewhen.core.events import AgentOptions
+from donewhen.core.feedback import keep_ends
+from donewhen.core.fold.turn import pending_calls
+from donewhen.core.plugging import ResumeDirective, ToolOutcome
+from donewhen.core.steering import hint_message
+from donewhen.core.work import Claim, TurnResult, Usage
+from donewhen.models.pricing import ask
+from donewhen.ports import FilesOf, Grants, LiveRoom, LiveRooms, Model, ModelReply, Turn, TurnContext
+from donewhen.workers import WorkerParts
+from donewhen.workers.activity import LiveOutput, activity_line, opened, plain
+from donewhen.workers.agent.dispatch import NO_OUTCOMES, ToolRunner
+from donewhen.workers.agent.seen_files import restore_seen_files
+from donewhen.workers.agent.window import AgentConversation
+from donewhen.workers.prompt import (
+    HALTED,
+    NUDGE_CUT,
+    NUDGE_EMPTY,
+    NUDGE_LOOP,
+    NUDGE_RESUMED,
+    agent_refinement,
+    agent_system,
+    agent_task,
+)
+from donewhen.workers.tools import offered
+from donewhen.workers.tools.tool import LARGEST_RESULT, SMALLEST_RESULT, ToolContext
+
+MAX_CLAIM = 10_000
+MAX_FRUITLESS = 3
+"""Replies in a row that are cut off before they do anything; two that are empty."""
+
+NOTHING = "the model answered nothing"
+TOO_LONG = (
+    "the goal does not fit into the model's window even without the conversation: shorten it, or set a model with a "
+    "larger window"
+)
+
+
+class AgentWorker:
+    """Asks the model what to do, does it, and tells it the outcome, until it reports or a limit is reached.
+
+    `files` gives the guarded files for a turn; its commands run in one of the `rooms`, with these `grants`;
+    `environment` gives the variables for its commands, without keys; `mask` hides secrets.
+    """
+
+    name = "agent"
+    waits_for_person = False
+
+    def __init__(
+        self,
+        model: Model,
+        options: AgentOptions,
+        files: FilesOf,
+        rooms: LiveRooms,
+        environment: Callable[[], Mapping[str, str]],
+        mask: Callable[[str], str] = lambda text: text,
+        grants: Grants | None = None,
+    ) -> None:
+        self._model = model
+        self._options = options
+        self._files = files
+        self._rooms = rooms
+        self._environment = environment
+        self._mask = mask
+        self._grants = grants or Grants()
+
+    async def work(self, turn: Turn, context: TurnContext) -> TurnResult:
+        """One turn. Raises WorkerFailed if the model can't be asked or answers nothing, OverBudget where it may not
+        be asked again."""
+        async with opened(self._rooms, self._grants, turn) as room:
+            return await self._work(turn, context, room)
+
+    async def _work(self, turn: Turn, context: TurnContext, room: LiveRoom) -> TurnResult:
+        system = agent_system(turn, context.workspace.root, self._grants if room.contained else None)
+        system = replace(system, text=self._mask(system.text))  # the rest of what is said is masked as it is kept
+        tools = offered(context)
+        specs = tuple(tool.spec for tool in tools.values())
+        talk = AgentConversation(system, context, self._options, self._model.facts, specs)
+        files = self._files(turn, context)
+        largest = min(max(talk.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
+        desk = ToolContext(turn, context, files, room, self._environment, largest, mask=self._mask)
+        playing = _AgentTurn(self._model, self._options, talk, desk, ToolRunner(desk, tools, self._options.tool_calls))
+        return await playing.play(turn)
+
+
+def make(parts: WorkerParts) -> AgentWorker:
+    """Raises UsageError without a model."""
+    options = parts.options.agent
+    if options is None:
+        raise UsageError("worker agent needs a model: --model PROVIDER/NAME")
+    return AgentWorker(parts.model(), options, parts.files, parts.rooms, parts.environment, parts.mask, parts.grants)
+
+
+class _AgentTurn:
+    """One turn: the model's replies, and what is done about each."""
+
+    def __init__(
+        self, model: Model, options: AgentOptions, talk: AgentConversation, desk: ToolContext, hands: ToolRunner
+    ) -> None:
+        self._model = model
+        self._options = options
+        self._talk = talk
+        self._desk = desk
+        self._context = desk.context
+        self._hands = hands
+        self._tokens = 0
+        self._fruitless = 0
+
+    async def play(self, turn: Turn) -> TurnResult:
+        claim = await self._begin(turn)
+        while claim is None:
+            claim = self._spent() or await self._act(await self._reply())
+        text = keep_ends(claim.text, MAX_CLAIM)
+        prefix = "" if claim.state == "finished" else f"{claim.state}: "
+        return TurnResult(
+            Claim(claim.state, text),
+            Usage(),
+            response_digest=hashlib.sha256(f"{claim.state}\0{claim.text}".encode("utf-8", "replace")).hexdigest(),
+            steps=tuple(self._hands.steps),
+            summary=activity_line(prefix + text.strip().partition("\n")[0]),
+        )
+
+    async def _begin(self, turn: Turn) -> Claim | None:
+        """Tells the model what the turn is about, or resumes it where it stopped; returns the claim that ends it, if
+        that does."""
+        goes_on = turn.resume is not None and bool(self._context.conversation)
+        if goes_on or turn.refinement:
+            await restore_seen_files(self._desk)
+        if turn.resume is not None and goes_on:
+            return await self._resume(turn.resume)
+        await self._talk.begin(agent_refinement(turn) if turn.refinement else agent_task(turn))
+        return None
+
+    async def _resume(self, directive: ResumeDirective) -> Claim | None:
+        """Makes the calls that have no answer yet, and no others; the model is not asked again for what it has already
+        said."""
+        restored = directive.restore_message
+        await self._talk.resume(replace(restored, text=self._desk.mask(restored.text)) if restored else None)
+        pending = pending_calls(self._context.conversation)
+        if directive.skip_model_call:
+            return await self._do(pending, directive.completed) if pending else self._last_word()
+        claim: Claim | None = None
+        for call in pending:
+            if call.id in directive.completed:
+                claim = (await self._hands.run([call], directive.completed)).claim or claim
+            else:
+                await self._hands.leave(call, HALTED)
+        if claim is None and self._last_word() is not None:
+            await self._talk.append(Message("user", NUDGE_RESUMED))
+        return claim
+
+    def _last_word(self) -> Claim | None:
+        """The end of a turn whose model has already reported."""
+        last = self._context.conversation[-1]
+        said = last.text.strip() if last.role == "assistant" and not last.calls else ""
+        return Claim("finished", said) if said else None
+
+    async def _act(self, reply: ModelReply) -> Claim | None:
+        """Does what the reply asks for; returns the claim that ends the turn, or None to continue."""
+        message = reply.message
+        if not message.calls:
+            return await self._without_calls(message.text.strip(), cut=reply.finish == "length")
+        self._fruitless = 0
+        return await self._do(message.calls)
+
+    async def _do(self, calls: Sequence[ToolCall], completed: Mapping[str, ToolOutcome] = NO_OUTCOMES) -> Claim | None:
+        done = await self._hands.run(calls, completed)
+        if done.looping and done.claim is None:
+            await self._talk.append(Message("user", NUDGE_LOOP))
+        return done.claim
+
+    async def _without_calls(self, text: str, *, cut: bool) -> Claim | None:
+        """A reply in words ends the turn, unless it is empty or was cut off."""
+        if text and not cut:
+            return Claim("finished", text)
+        self._fruitless += 1
+        if self._fruitless >= (MAX_FRUITLESS if cut else 2):
+            raise WorkerFailed("the model's replies are cut off before they do anything" if cut else NOTHING)
+        await self._talk.append(Message("user", NUDGE_CUT if cut else NUDGE_EMPTY))
+        return None
+
+    def _spent(self) -> Claim | None:
+        limit = self._options.turn_tokens
+        if self._tokens < limit:
+            return None
+        return Claim("finished", f"The turn was ended: it used {self._tokens:,} tokens, and its limit is {limit:,}.")
+
+    async def _reply(self) -> ModelReply:
+        """The model's next reply; a prompt that was too long for it is shortened once."""
+        try:
+            return await self._ask()
+        except ModelFailed as failure:
+            if failure.kind != "context":
+                raise _failed(failure) from failure
+        await self._talk.shrink()
+        try:
+            return await self._ask()
+        except ModelFailed as failure:
+            if failure.kind == "context":
+                raise WorkerFailed(f"{TOO_LONG}: {failure}") from failure
+            raise _failed(failure) from failure
+
+    async def _ask(self) -> ModelReply:
+        for hint in self._context.hints:
+            await self._talk.append(hint_message(hint))
+        request = await self._talk.request()
+        self._context.activity("thinking")
+        live = LiveOutput(self._context.activity)
+
+        def hear(text: str) -> None:
+            live.hear(_last_line(text))
+            self._context.stream(plain(text), whole=True)
+
+        begun = time.monotonic()
+        try:
+            reply = await ask(self._model, request, self._context.calls, hear)
+        finally:
+            live.close()
+        self._talk.heard(reply)
+        self._talk.pace.took(time.monotonic() - begun)
+        self._tokens += reply.usage.tokens
+        return reply
+
+
+def _failed(failure: ModelFailed) -> WorkerFailed:
+    return WorkerFailed(str(failure), final=failure.kind in ("auth", "refused"))
+
+
+def _last_line(text: str) -> str:
+    lines = text[-1_000:].strip().splitlines()
+    return lines[-1] if lines else ""

@@ -1,0 +1,146 @@
+"""Who wrote what is on disk: what the editor saved last, what changed after a moment, and what checks write anew."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from donewhen.workspace.manifest import Entry, Manifest
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class ClientSaves:
+    """The digests of what the client last saved for each file, as its text may stand on disk."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, frozenset[bytes]] = {}
+
+    def note(self, path: str, text: str) -> None:
+        """The editor saved this text."""
+        self._digests[path] = frozenset(hashlib.sha256(content).digest() for content in _variants(text))
+
+    def holds(self, path: str, content: bytes) -> bool:
+        """Whether the content is what the client last saved, however it ends lines and marks its encoding."""
+        return hashlib.sha256(content).digest() in self._digests.get(path, frozenset())
+
+
+def _variants(text: str) -> list[bytes]:
+    bare = text.removeprefix("\ufeff")
+    unix = bare.replace("\r\n", "\n")
+    texts = {bare, unix, unix.replace("\n", "\r\n"), unix.replace("\r", "\n")}
+    contents = [variant.encode("utf-8", "surrogatepass") for variant in texts]
+    return contents + [_BOM + content for content in contents]
+
+
+def changed_after(root: Path, at: float, paths: Sequence[str]) -> tuple[str, ...]:
+    """Those of `paths` that changed on disk after the epoch time `at`: mtime can be set back, ctime can't."""
+    return tuple(path for path in paths if _last_change(root, path) > at)
+
+
+def _last_change(root: Path, path: str) -> float:
+    place = root / path
+    try:
+        status = place.lstat()
+    except OSError:
+        # It is gone: its folder, or what is left above it, changed when it went.
+        return _folder_change(root, place.parent)
+    return max(status.st_mtime, status.st_ctime) if os.name != "nt" else status.st_mtime
+
+
+def _folder_change(root: Path, place: Path) -> float:
+    while True:
+        try:
+            return place.lstat().st_mtime
+        except OSError:
+            if place == root or place == place.parent:
+                return 0.0
+            place = place.parent
+
+
+# Files that a check writes each time: which may count as its output, and what they count for meanwhile.
+
+
+_SUFFIXES = """
+.py .pyi .pyx .pth .ipynb .js .jsx .mjs .cjs .ts .tsx .mts .cts .vue .svelte .go .rs .c .h .cc .hh .cpp .hpp .cxx .m
+.mm .java .kt .kts .scala .groovy .rb .erb .php .pl .pm .lua .r .jl .swift .cs .fs .vb .dart .ex .exs .erl .hs .ml
+.mli .clj .elm .zig .nim .sh .bash .zsh .fish .ps1 .bat .cmd .sql .proto .graphql .css .scss .toml .cfg .ini .conf
+.json .jsonc .json5 .yaml .yml .lock .mod .sum .gradle .properties .mk .cmake .bazel .bzl .nix .tf .env .md .rst .ambr
+.snap
+"""
+_NAMES = """
+makefile gnumakefile justfile dockerfile containerfile rakefile gemfile procfile vagrantfile jenkinsfile cmakelists.txt
+build workspace conftest.py requirements.txt constraints.txt go.mod go.sum
+"""
+_SOURCE_SUFFIXES = frozenset(_SUFFIXES.split())
+_SOURCE_NAMES = frozenset(_NAMES.split())
+
+
+_REPORT_SUFFIXES = frozenset({".json", ".md", ".yaml", ".yml"})
+_REPORT = re.compile(r"report|coverage|result|junit|timing|duration|benchmark|metrics|stats|summary|output")
+"""Formats that serve for configuration and for reports: a report says in its name that it is one."""
+
+
+def looks_like_source(path: str) -> bool:
+    """Whether a path is source or configuration by its name: such a file is never a check's output."""
+    name = path.rpartition("/")[2].lower()
+    dot = name.rfind(".")
+    if name in _SOURCE_NAMES or (name.startswith(".") and dot == 0):
+        return True
+    if dot < 0 or name[dot:] not in _SOURCE_SUFFIXES:
+        return False
+    return not (name[dot:] in _REPORT_SUFFIXES and _REPORT.search(name[:dot]))
+
+
+Written = tuple[str, bytes]
+"""The check that wrote a file, by id, and the digest of what it wrote."""
+
+
+class Outputs:
+    """Which content of which files was last written by a check running alone."""
+
+    def __init__(self, written: Mapping[str, Written] | None = None) -> None:
+        self._written: dict[str, Written] = dict(written or {})
+
+    @property
+    def written(self) -> Mapping[str, Written]:
+        """What was last written, by path."""
+        return dict(self._written)
+
+    def counted(self, path: str, entry: Entry) -> Entry:
+        """The entry as it counts: by the check's token while its content is what that check last wrote."""
+        written = self._written.get(path)
+        if written is None or written[1] != entry.digest:
+            return entry if entry.counted == entry.digest else entry._replace(counted=entry.digest)
+        return entry._replace(counted=f"output-of:{written[0]}".encode())
+
+    def recounted(self, manifest: Manifest) -> Manifest:
+        """The manifest with each declared file counted as it counts now."""
+        found = {path: manifest.get(path) for path in self._written}
+        return manifest.with_entries({path: self.counted(path, entry) for path, entry in found.items() if entry})
+
+    def declare(
+        self,
+        check_id: str,
+        paths: Sequence[str],
+        may: Callable[[str], bool],
+        read: Callable[[str], Entry | None],
+    ) -> tuple[Mapping[str, Entry | None], tuple[str, ...]]:
+        """Takes present content as the check's output; returns the entries that changed, and the paths refused."""
+        entries: dict[str, Entry | None] = {}
+        refused: list[str] = []
+        for path in paths:
+            if looks_like_source(path) or not may(path):
+                refused.append(path)
+                continue
+            entry = read(path)
+            if entry is None:
+                self._written.pop(path, None)
+            else:
+                self._written[path] = (check_id, entry.digest)
+                entry = self.counted(path, entry)
+            entries[path] = entry
+        return entries, tuple(refused)

@@ -1,0 +1,272 @@
+"""The family of a process: its group, its descendants, and daemons that left both but still carry its mark.
+
+The mark is an environment variable, `NAME=value`, that children inherit. Only processes that started after the step
+began are looked into, so that a search costs a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class LivenessPipe:
+    """Nothing is ever written to it: it ends when its last holder does. Elsewhere than on Linux it finds nobody."""
+
+    def __init__(self) -> None:
+        self._read: int | None = None
+        self._write: int | None = None
+        if sys.platform == "linux" and Path("/proc/self/fd").is_dir():
+            self._read, self._write = os.pipe()
+
+    def descriptors(self) -> tuple[int, ...]:
+        """What the first process must inherit."""
+        return () if self._write is None else (self._write,)
+
+    def hand_over(self) -> None:
+        """The first process has its end: this one gives up its own."""
+        if self._write is not None:
+            os.close(self._write)
+            self._write = None
+
+    def close(self) -> None:
+        self.hand_over()
+        if self._read is not None:
+            os.close(self._read)
+            self._read = None
+
+    def holders(self, pids: Iterable[int]) -> set[int]:
+        """Those of `pids` that hold it."""
+        if self._read is None or not self._held():
+            return set()
+        name = f"pipe:[{os.fstat(self._read).st_ino}]"
+        return {pid for pid in pids if name in _open_files(pid)}
+
+    def _held(self) -> bool:
+        """False once every holder has ended: then the pipe is at its end."""
+        import select
+
+        poll = select.poll()
+        poll.register(self._read or 0, select.POLLIN)
+        return not poll.poll(0)
+
+
+def _open_files(pid: int) -> set[str]:
+    found: set[str] = set()
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 # names are all that is needed
+            found.add(os.readlink(f"/proc/{pid}/fd/{name}"))  # noqa: PTH115 # a name that is no path
+    except OSError:
+        return found  # it ended meanwhile, or is another user's
+    return found
+
+
+_TERM_GRACE = 0.7
+_GIVE_UP = 1.9
+_POLL = 0.02
+_SHORT = 2.0
+"""Seconds in which the numbers of processes can't come round again."""
+_MANY = 256
+_FEW = 16
+_PROC = Path("/proc")
+_SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none: its SIGTERM ends a process at once
+
+
+@dataclass(frozen=True, slots=True)
+class SeenProcess:
+    """A live process. `born` is seconds after boot, elsewhere than on Linux epoch seconds; `session` is 0 there."""
+
+    pid: int
+    parent: int
+    session: int
+    born: float
+
+
+class Family:
+    """Everything that came from one process. Not for a process that shares its session with others."""
+
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
+        self._since = uptime()
+        self._begun = time.monotonic()
+        self._leader: int | None = None
+        self._gone = False
+        self._known: dict[int, float] = {}
+        self._tether = LivenessPipe()
+
+    def descriptors(self) -> tuple[int, ...]:
+        """What the first process must inherit."""
+        return self._tether.descriptors()
+
+    def begin(self, leader: int) -> None:
+        self._leader = leader
+        self._tether.hand_over()
+
+    def close(self) -> None:
+        self._tether.close()
+
+    def members(self) -> set[int]:
+        """The pids of those that still live; zombies are gone already.
+
+        Whoever was seen to belong stays a member, even when its parents have ended or its mark was overwritten.
+        """
+        young = _young(self._since, self._candidates())
+        members = _marked(young, self._mark, self._leader)
+        members |= self._tether.holders(p.pid for p in young)
+        members |= {p.pid for p in young if self._known.get(p.pid) == p.born}
+        self._known = {p.pid: p.born for p in young if p.pid in members}
+        return members
+
+    async def end(self, *, running: bool, at_once: bool = False) -> None:
+        """Ends all within 2 s: asks first (SIGTERM), unless `at_once`, then kills. `running`: the first process hasn't
+        exited."""
+        begun = time.monotonic() - (_TERM_GRACE if at_once else 0.0)
+        if at_once and self._leader is not None:
+            _signal_group(self._leader, _SIGKILL)
+        if running and self._leader is not None:
+            await asyncio.to_thread(self.members)  # while the parents still live that tell who belongs
+            _signal_group(self._leader, signal.SIGTERM)
+        asked: set[int] = set()
+        while members := await self._look():
+            waited = time.monotonic() - begun
+            if waited > _GIVE_UP:
+                return
+            if waited > _TERM_GRACE:
+                _signal_each(members, _SIGKILL)
+            else:
+                _signal_each(members - asked, signal.SIGTERM)
+                asked |= members
+            await asyncio.sleep(_POLL)
+        self._gone = True
+
+    async def _look(self) -> set[int]:
+        candidates = self._candidates()
+        if candidates is not None and len(candidates) <= _FEW:
+            return self._members_twice()  # cheaper than a thread
+        return await asyncio.to_thread(self._members_twice)
+
+    def _candidates(self) -> range | None:
+        """The only pids that may belong: after a short step those that were given out since it began. None: any."""
+        if self._leader is None or time.monotonic() - self._begun > _SHORT:
+            return None
+        last = _last_pid()
+        return range(self._leader, last + 1) if 0 <= last - self._leader < _MANY else None
+
+    def _members_twice(self) -> set[int]:
+        """Looks again before it says that nobody is left: a process that forks and ends can slip through one look."""
+        return self.members() or self.members()
+
+    def kill_now(self) -> None:
+        """Without waiting: the last resort, which does nothing where all are gone."""
+        for _ in range(0 if self._gone else 3):
+            _signal_each(self.members(), _SIGKILL)
+
+
+def find_marked(mark: str, since: float = 0.0, leader: int | None = None) -> set[int]:
+    """The pids of live processes that carry `mark` ("NAME=value") in their environment, or descend from `leader`.
+
+    `since` is seconds after boot: older processes are not looked into.
+    """
+    return _marked(_young(since), mark, leader)
+
+
+def _young(since: float, pids: range | None = None) -> list[SeenProcess]:
+    me = os.getpid()
+    return [p for p in all_processes(pids) if p.born >= since and p.pid != me]
+
+
+def _last_pid() -> int:
+    """The pid that was given out last, -1 where the system doesn't tell."""
+    fields = _read("/proc/loadavg").split()
+    return int(fields[-1]) if fields and fields[-1].isdigit() else -1
+
+
+def _marked(young: list[SeenProcess], mark: str, leader: int | None) -> set[int]:
+    found = {p.pid for p in young if (leader is not None and leader in (p.pid, p.session)) or _carries(p.pid, mark)}
+    return found | _descendants(young, found if leader is None else found | {leader})
+
+
+def _descendants(processes: list[SeenProcess], roots: set[int]) -> set[int]:
+    found: set[int] = set()
+    fresh = roots
+    while fresh:
+        fresh = {p.pid for p in processes if p.parent in fresh} - found - roots
+        found |= fresh
+    return found
+
+
+def uptime() -> float:
+    """Seconds after boot, a little in the past: the kernel counts a process's start in hundredths."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - 0.05
+    return time.time() - 1.0
+
+
+def all_processes(pids: range | None = None) -> Iterator[SeenProcess]:
+    return _from_proc(pids) if hasattr(time, "CLOCK_BOOTTIME") and _PROC.is_dir() else _from_psutil()
+
+
+def _from_proc(pids: range | None) -> Iterator[SeenProcess]:
+    ticks = os.sysconf("SC_CLK_TCK")
+    # Listed even where the numbers are known: threads have files there too, and are not processes.
+    for name in os.listdir(_PROC):  # noqa: PTH208 # names are all that is needed, and this is the hot path
+        if not name.isdecimal() or (pids is not None and int(name) not in pids):
+            continue
+        if text := _read(f"/proc/{name}/stat"):
+            # The name in parentheses may itself hold spaces and parentheses.
+            fields = text[text.rindex(b")") + 2 :].split()
+            if fields[0] not in (b"Z", b"X"):
+                yield SeenProcess(int(name), int(fields[1]), int(fields[3]), int(fields[19]) / ticks)
+
+
+def _from_psutil() -> Iterator[SeenProcess]:
+    import psutil
+
+    for process in psutil.process_iter(["pid", "ppid", "status", "create_time"]):
+        facts = process.info
+        if facts["status"] != psutil.STATUS_ZOMBIE:
+            yield SeenProcess(facts["pid"], facts["ppid"] or 0, 0, facts["create_time"] or 0.0)
+
+
+def _carries(pid: int, mark: str) -> bool:
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return mark.encode() in _read(f"/proc/{pid}/environ").split(b"\0")
+    import psutil
+
+    name, _, value = mark.partition("=")
+    try:
+        return psutil.Process(pid).environ().get(name) == value
+    except (psutil.Error, OSError):
+        return False
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 # the hot path of a search
+            return file.read()
+    except OSError:
+        return b""  # it ended meanwhile, or is another user's
+
+
+def _signal_group(leader: int, number: int) -> None:
+    try:
+        if os.name == "nt":
+            os.kill(leader, getattr(signal, "CTRL_BREAK_EVENT", signal.SIGTERM))
+        else:
+            os.killpg(leader, number)
+    except (ProcessLookupError, PermissionError, OSError):
+        return  # nobody is left to signal
+
+
+def _signal_each(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except OSError:
+            continue  # it ended between the search and now

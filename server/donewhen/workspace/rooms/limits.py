@@ -1,0 +1,281 @@
+"""What a command in a room takes, with all that it starts: it is ended where that is more than it may.
+
+A control group counts where this user may make one. Elsewhere the kernel's limits by process and by user, which don't
+hold for root, and looking several times a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from donewhen.ports import RoomLimits
+from donewhen.regular import read_text
+from donewhen.workspace.rooms.home import is_there
+
+_PREFIX = "donewhen-"
+_PATIENCE = 1.0
+
+
+class Counted:
+    """A control group. `joins` is the file that a process writes itself into."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.joins = folder / "cgroup.procs"
+
+    def refused(self) -> int:
+        """How often a process in it could start no other."""
+        with contextlib.suppress(OSError, ValueError):
+            for line in read_text(self._folder / "pids.events", "ascii").splitlines():
+                key, _, times = line.partition(" ")
+                if key == "max":
+                    return int(times)
+        return 0
+
+    def close(self) -> None:
+        """Removes it, once its last process is gone."""
+        deadline = time.monotonic() + _PATIENCE
+        while not _removed(self._folder) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+
+def counted(processes: int) -> Counted | None:
+    """A new group that takes at most so many processes and threads; None if none can be made."""
+    for above in _candidates():
+        for left in above.glob(f"{_PREFIX}*"):
+            if not _has_maker(left.name):
+                _removed(left)  # what a crash left; one that is in use stays
+        folder = above / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
+        try:
+            folder.mkdir()
+        except OSError:
+            continue
+        try:
+            (folder / "pids.max").write_text(str(processes))
+        except OSError:
+            _removed(folder)
+            continue
+        return Counted(folder)
+    return None
+
+
+def _has_maker(name: str) -> bool:
+    """Whether the process lives that made the group of this name: its command may be about to join it."""
+    maker = name.removeprefix(_PREFIX).partition("-")[0]
+    return maker.isdecimal() and psutil.pid_exists(int(maker))
+
+
+def _candidates() -> Iterator[Path]:
+    """The groups in which one may be made that counts."""
+    own: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        for line in read_text("/proc/self/cgroup").splitlines():
+            _, controllers, path = line.split(":", 2)
+            own[controllers] = path
+    for kind, place, options in _hierarchies():
+        if kind == "cgroup" and "pids" in options:
+            yield place / own.get("pids", "/").lstrip("/")
+        elif kind == "cgroup2":
+            group = place / own.get("", "/").lstrip("/")
+            for above in (group, *group.parents):
+                if above.is_relative_to(place) and _hands_on(above):
+                    yield above
+
+
+def _hands_on(group: Path) -> bool:
+    """Whether it counts the processes of groups in it, and this user may make one."""
+    with contextlib.suppress(OSError):
+        counts = "pids" in read_text(group / "cgroup.subtree_control").split()
+        return counts and all(os.access(place, os.W_OK) for place in (group, group / "cgroup.procs"))
+    return False
+
+
+def _hierarchies() -> Iterator[tuple[str, Path, list[str]]]:
+    with contextlib.suppress(OSError):
+        for line in read_text("/proc/self/mountinfo", "utf-8", "surrogateescape").splitlines():
+            before, _, after = line.partition(" - ")
+            kind, _, options = ([*after.split(" ", 2), "", ""])[:3]
+            if kind in ("cgroup", "cgroup2"):
+                yield kind, Path(before.split(" ")[4]), options.split(",")
+
+
+def _removed(folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+    return not is_there(folder)
+
+
+_GLANCE = 0.02
+_LOOK = 0.25
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_NO_FORK = re.compile(
+    r"cannot fork|can't fork|fork: (?:retry|resource temporarily)|can't start new thread", re.IGNORECASE
+)
+_LEAST_FREE = 0.05
+"""Of the machine's memory: where less is available, a command that took a good part of it is ended."""
+
+
+class RoomWatch:
+    """`processes.Watch` for the commands of one room.
+
+    `places` are folders on the disks that they may fill; `refused` says how often the kernel did not let them start
+    another process, where it counts that.
+    """
+
+    def __init__(self, limits: RoomLimits, places: Sequence[Path], refused: Callable[[], int] | None = None) -> None:
+        self._limits = limits
+        self._memory = limits.memory or most_memory()
+        self._places = places
+        self._refused = refused
+        self._told = 0
+
+    async def exceeded(self, leader: int) -> str:
+        """See `processes.Watch`."""
+        used = {place: _used(place) for place in self._places}
+        available, tasks = _available(), _tasks()
+        looked = 0.0
+        while True:
+            await asyncio.sleep(_GLANCE)
+            now = time.monotonic()
+            more, most = _tasks() - tasks, self._limits.processes
+            if 0 < 2 * most < more:  # looking closer takes too long among so many
+                return self._too_many()
+            many = 0 < most // 2 < more
+            if not many and now - looked < _LOOK:
+                continue
+            said = await asyncio.to_thread(self._look, leader, used, available)
+            if said:
+                return said
+            looked = time.monotonic() + (time.monotonic() - now)  # where looking takes long, it is done less often
+
+    def failed_of(self, output: str) -> str:
+        """See `processes.Watch`."""
+        if not self._limits.processes:
+            return ""
+        if self._refused is None:
+            return self._too_many() if _NO_FORK.search(output) else ""
+        before, self._told = self._told, self._refused()
+        return self._too_many() if self._told > before else ""
+
+    def _too_many(self) -> str:
+        return _said(f"{self._limits.processes:,} processes and threads at once", "room_processes")
+
+    def _look(self, leader: int, used: Mapping[Path, int], available: int) -> str:
+        threads = _threads_of(leader)
+        if 0 < self._limits.processes < sum(threads.values()):
+            return self._too_many()
+        gone = available - _available()
+        scarce = available - gone < _LEAST_FREE * _total() and gone > min(self._memory, _total() // 2)
+        # What processes share since they were forked is resident in each of them: only then is it looked at closely.
+        much = sum(_resident(pid) for pid in threads) > self._memory
+        if scarce or (much and sum(_proportional(pid) for pid in threads) > self._memory):
+            return _said(f"{size_text(self._memory)} of memory", "room_memory")
+        if self._limits.disk and any(_used(place) - before > self._limits.disk for place, before in used.items()):
+            return _said(f"{size_text(self._limits.disk)} of the disk", "room_disk")
+        return ""
+
+
+def most_memory() -> int:
+    """What a command may take where nothing is set: three quarters of the machine's."""
+    return _total() * 3 // 4
+
+
+def size_text(size: int) -> str:
+    """Bytes, as they are written in settings."""
+    for unit, name in ((1024**3, "GB"), (1024**2, "MB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size:,} bytes"
+
+
+def _said(what: str, setting: str) -> str:
+    return f"it took more than {what}; `{setting}` of your settings changes that"
+
+
+def _threads_of(leader: int) -> Mapping[int, int]:
+    """The processes that came from one, and how many threads each has."""
+    parents: dict[int, int] = {}
+    threads: dict[int, int] = {}
+    for name in os.listdir("/proc"):  # noqa: PTH208  # names are all that is needed, and this is the hot path
+        if name.isdecimal():
+            fields = _stat(name)
+            if fields:
+                parents[int(name)], threads[int(name)] = int(fields[1]), int(fields[17])
+    children: dict[int, list[int]] = {}
+    for pid, parent in parents.items():
+        children.setdefault(parent, []).append(pid)
+    ours, ahead = set[int](), [leader]
+    while ahead:
+        pid = ahead.pop()
+        if pid in parents and pid not in ours:
+            ours.add(pid)
+            ahead += children.get(pid, ())
+    return {pid: threads[pid] for pid in ours}
+
+
+def _stat(name: str) -> list[bytes]:
+    try:
+        with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123  # the hot path
+            text = file.read()
+    except OSError:
+        return []  # it ended meanwhile
+    return text[text.rindex(b")") + 2 :].split()
+
+
+def _resident(pid: int) -> int:
+    """What a process has for itself: what it shares with others is counted nowhere."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123  # the hot path
+            fields = file.read().split()
+    except OSError:
+        return 0
+    return (int(fields[1]) - int(fields[2])) * _PAGE if len(fields) > 2 else 0
+
+
+def _proportional(pid: int) -> int:
+    """The same with its part of what it shares, where the kernel tells."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123  # as above
+            found = re.search(rb"(?m)^Pss_Anon:\s+(\d+) kB$", file.read())
+    except OSError:
+        found = None
+    return int(found[1]) * 1024 if found is not None else _resident(pid)
+
+
+def _tasks() -> int:
+    """The processes and threads of the machine."""
+    fields = read_text("/proc/loadavg", "ascii").split()
+    return int(fields[3].partition("/")[2])
+
+
+def _used(place: Path) -> int:
+    try:
+        status = os.statvfs(place)
+    except OSError:
+        return 0
+    return (status.f_blocks - status.f_bfree) * status.f_frsize
+
+
+def _total() -> int:
+    return _meminfo("MemTotal")
+
+
+def _available() -> int:
+    return _meminfo("MemAvailable")
+
+
+def _meminfo(name: str) -> int:
+    for line in read_text("/proc/meminfo", "ascii").splitlines():
+        key, _, value = line.partition(":")
+        if key == name:
+            return int(value.split()[0]) * 1024
+    return 0
