@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -135,7 +136,7 @@ def doctor_facts(root: Path, settings: Settings) -> DoctorFacts:
             why=f"from {environment}" if environment else "the first on PATH",
             path=tuple(path.split(os.pathsep)),
             checks=checks,
-            watcher=_watcher(),
+            watcher=_watcher(root),
             state_folder=state,
             problems=tuple(problems),
             goals=own,
@@ -197,8 +198,14 @@ def _program(check: Check, checker: CommandChecker) -> str | None:
     return checker.program(check) or ("the shell" if words and words <= SHELL_WORDS else None)
 
 
-def _watcher() -> str:
-    return f"watchfiles {watchfiles.__version__}"
+def _watcher(root: Path) -> str:
+    """What really watches the workspace folder."""
+    if sys.platform != "linux":
+        return f"watchfiles {watchfiles.__version__}"
+    from donewhen.workspace.inotify import remote_file_system  # it loads what Linux alone has
+
+    remote = remote_file_system(root)
+    return f"nothing: {remote} reports no changes; they are looked for" if remote is not None else "inotify"
 
 
 def _state_folder(problems: list[str]) -> str:

@@ -1,5 +1,5 @@
 """A run as it will start: what a person says now, then flags and environment, the goal file, workspace and user
-settings, defaults (docs/protocol.md, "Options").
+settings, defaults (docs/settings.md).
 """
 
 from __future__ import annotations

@@ -44,7 +44,6 @@ class Call:
     serve: Callable[[ServeOptions], int]
     root: Path
     settings: Settings
-    user_file: Path | None = None
 
     @property
     def json(self) -> bool:
@@ -108,7 +107,7 @@ def call_of(
         settings = _server_settings(flags, terminal, user_file)
     else:
         settings = load_settings(flags, terminal.environ, root, user_file=user_file, terminal=asked)
-    call = Call(arguments, terminal, services, serve, root, settings, user_file)
+    call = Call(arguments, terminal, services, serve, root, settings)
     _refuse_missing_folder(call)
     return call
 

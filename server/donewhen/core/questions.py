@@ -53,7 +53,7 @@ def findings_preview(findings: Sequence[KnownFinding]) -> str:
 
 
 def finding_line(known: KnownFinding) -> str:
-    """A finding on one line, such as `F1 test_weakened at tests/test_a.py:3: ...`; lines count from 1."""
+    """A finding on one line, such as `F1 original_fails at tests/test_a.py:3: ...`; lines count from 1."""
     finding = known.finding
     return f"{known.id} {finding.kind}{place(finding)}: {' '.join(finding.message.split())}"
 

@@ -23,7 +23,7 @@ MAX_PATHS = 10
 
 
 def changed(before: RunState, after: RunState, event: e.RevisionChanged) -> RunState:
-    """`after` another revision came. A person's edit begins anew; what a worker changes in its turn says nothing."""
+    """`after` another revision came. A person's edit resets the count; a worker's own changes say nothing."""
     if event.by == "person":
         return replace(after, unsettled=None)
     if event.by != "check" or before.turn is not None:

@@ -49,7 +49,7 @@ class LimitChanges:
 
 @dataclass(frozen=True, slots=True)
 class StartOptions:
-    """What a person says at the start of a run, over the goal file and the settings (protocol.md, "Options"). `audit`:
+    """What a person says at the start of a run, over the goal file and the settings (settings.md). `audit`:
     of a bare audit, in which nobody works. `askable`: somebody is there to be asked."""
 
     worker: str | None = None

@@ -69,7 +69,7 @@ T = TypeVar("T")
 _DOCTESTS_IN = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "pytest.toml")
 _NAMED_TEST = re.compile(r"test|spec", re.IGNORECASE)
 _INSTALLED = re.compile(r"(?:^|/)(?:\.[^/]+|v?env|node_modules)/")
-"""Where programs are installed, which nobody makes anew."""
+"""Where programs are installed, which nobody rebuilds."""
 MAX_LAID = 200
 """Paths of a trial that are put on record."""
 MAX_TESTS_READ = 200
@@ -115,7 +115,7 @@ async def try_checks(run: ActiveRun) -> None:
 
 
 def _no_room(run: ActiveRun, name: str) -> IntegrityFinding:
-    return _hidden(run, name, "not_tried", "could not be tried: there is no room to try it in", "")
+    return _hidden(run, name, "not_tried", "could not be tried: no room can be opened here", "")
 
 
 def _hidden(run: ActiveRun, name: str, kind: FindingKind, what: str, command: str) -> IntegrityFinding:

@@ -126,6 +126,3 @@ class ParsedGoalFile:
         """The key of the front matter that this line is about."""
         entries = self.front_matter.entries if self.front_matter is not None else ()
         return next((e.key for e in entries if e.key.span.start_line <= line <= e.value.span.end_line), None)
-
-    def source_of(self, requirement_id: str) -> RequirementSource | None:
-        return next((s for s in self.requirements if s.id == requirement_id), None)

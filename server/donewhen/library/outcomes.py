@@ -67,7 +67,7 @@ class IntegrityOutcome:
     is what happened to the file, as a unified diff, bounded, empty if that isn't known. `kind`: docs/protocol.md.
 
     >>> from donewhen import IntegrityOutcome
-    >>> IntegrityOutcome("F1", "test_weakened", "tests/test_a.py", 3, "asserts less").accepted
+    >>> IntegrityOutcome("F1", "original_fails", "tests/test_a.py", 3, "the original fails").accepted
     False
     """
 

@@ -509,7 +509,7 @@ class Protocol(LanguageServerProtocol):
         try:
             typed = None if wanted is None else self._converter.structure({**message, "jsonrpc": self.VERSION}, wanted)
         except Exception:  # noqa: BLE001 - whatever is wrong with it, the asker hears that it is
-            future.set_exception(ClientSilent("the client's answer makes no sense"))
+            future.set_exception(ClientSilent("the client's answer is not a valid response"))
             return
         future.set_result(message.get("result") if typed is None else typed.result)
 

@@ -38,7 +38,7 @@ class Allowances:
             return ()
         except (OSError, ValueError, RecursionError) as error:
             self.problem = f"what you allowed in this workspace can't be read, so none of it applies: {error} "
-            self.problem += f"(remove {self._path} to begin anew)"
+            self.problem += f"(remove {self._path} to start over)"
             return ()
         return found
 

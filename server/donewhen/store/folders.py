@@ -15,7 +15,6 @@ from donewhen.regular import read_text
 
 WORKSPACE_FILE = "workspace.json"
 LEDGER_FILE = "ledger.sqlite"
-EVIDENCE_FOLDER = "evidence"
 
 
 def state_folder(override: Path | None = None) -> Path:

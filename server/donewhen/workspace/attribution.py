@@ -1,4 +1,4 @@
-"""Who wrote what is on disk: what the editor saved last, what changed after a moment, and what checks write anew."""
+"""Who wrote what is on disk: what the editor saved last, what changed after a moment, and what checks write."""
 
 from __future__ import annotations
 

@@ -21,7 +21,6 @@ _SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c
 class Repository:
     """`prefix` is where the workspace lies in the repository, empty for its top; `objects` its object store."""
 
-    top: Path
     prefix: str
     objects: Path
     tracked: frozenset[str]
@@ -50,7 +49,7 @@ async def find_repository(root: Path) -> Repository | None:
     above = [("", compiled(excludes)), (prefix, compiled(read_rules(os.fspath(root / lines[2]))))]
     above += _rules_between(top, prefix)
     tracked = frozenset(os.fsdecode(listed).split("\0")) - {""}
-    return Repository(top, prefix, root / lines[1], tracked, tuple(_spelled(above, prefix)))
+    return Repository(prefix, root / lines[1], tracked, tuple(_spelled(above, prefix)))
 
 
 async def _is_ignored(root: Path) -> bool:

@@ -40,7 +40,7 @@ def act_words(event: e.Event, label: Callable[[str], str]) -> tuple[str, str]:
         case e.InterruptAnswered(interrupt_id=asked, answer=answer):
             said = answer.text or answer.reason
             if asked == UNASKED:
-                return "told the worker", said
+                return "sent a hint to the worker", said
             kept = f" for the {answer.remember}" if answer.remember else ""
             return f"answered {asked} with {answer.response}{kept}", said
         case e.FilesReverted(iteration=iteration, paths=paths):

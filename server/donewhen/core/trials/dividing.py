@@ -102,16 +102,6 @@ def _dumped(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False)
 
 
-def same_part(shared: Shared, versions: Sequence[str | None]) -> bool:
-    """True if the proof of all versions is the same. A version that isn't there has none."""
-    parts = {proof_part(shared, text) if text is not None else proof_part(shared, _empty(shared)) for text in versions}
-    return len(parts) == 1 and None not in parts
-
-
-def _empty(shared: Shared) -> str:
-    return "{}" if shared.format == "json" else ""
-
-
 @dataclass(frozen=True, slots=True)
 class Same:
     """A room shows the file as it is now."""

@@ -346,7 +346,7 @@ def _forced(stand: Stand, trials: Mapping[TrialKind, Trial]) -> Conclusion | Non
     if not stand.idle:
         if not stand.unseen or trial is None or trial.result is None or trial.passed:
             return None
-        reason = f"`{trial.command}` runs a program as it lies in the workspace, and fails when it is made anew"
+        reason = f"`{trial.command}` runs a program as it lies in the workspace, and fails when it is rebuilt"
         return Conclusion("refused", "untried", "nothing_run", f"{reason}: {trial.result.reason}")
     if trial is None or trial.result is None:
         return _untried(trial)
