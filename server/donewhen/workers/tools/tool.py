@@ -144,7 +144,7 @@ class ToolContext:
     model is told."""
 
     turn: Turn
-    context: TurnContext
+    turn_context: TurnContext
     files: GuardedFiles
     room: LiveRoom
     environment: Callable[[], Mapping[str, str]]
@@ -158,7 +158,7 @@ class ToolContext:
 
     def unsaved(self, names: Sequence[str]) -> str | None:
         """The text of a file that an editor holds and nobody saved, under one of its names."""
-        held = (self.context.unsaved(name) for name in names)
+        held = (self.turn_context.unsaved(name) for name in names)
         return next((text for text in held if text is not None), None)
 
 
@@ -179,11 +179,11 @@ class Permission:
 @dataclass(frozen=True, slots=True)
 class CallPreview:
     """What a person may want to know before a call is made. `sensitive` says why they should be asked even where the
-    tool as such may run, empty otherwise; then `leave` is what `preview` was made of."""
+    tool as such may run, empty otherwise; then `permission` is what `preview` was made of."""
 
     preview: str = ""
     sensitive: str = ""
-    leave: Permission | None = None
+    permission: Permission | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class Invocation:
 
     use: ToolUse
     sent: Arguments
-    leave: Permission | None = None
+    permission: Permission | None = None
 
     @property
     def arguments(self) -> Arguments:
@@ -214,15 +214,15 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-async def no_preview(desk: ToolContext, arguments: Arguments) -> CallPreview:
+async def no_preview(context: ToolContext, arguments: Arguments) -> CallPreview:
     """For most calls, a person needs to know no more than their line says."""
     return CallPreview()
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `line` says in a line what a call does, for people; `does` raises WorkspaceError for what can't be
-    done, which the model is told; `looks` has no effect."""
+    """One tool. `line` says in a line what a call does, for people; `run` raises WorkspaceError for what can't be
+    done, which the model is told; `preview` has no effect."""
 
     name: str
     description: str
