@@ -190,7 +190,7 @@ class Parts:
     """Where checks are tried before a run completes; None: nowhere."""
     hidden_checks: Callable[[], Mapping[str, str]] = dict
     """The commands of the checks that the person holds out from workers, by name."""
-    news: EditorActivity = field(default_factory=EditorActivity)
+    editor_activity: EditorActivity = field(default_factory=EditorActivity)
 
 
 class ActiveRun:
@@ -355,7 +355,7 @@ class ActiveRun:
         return tree.changed
 
     async def _moved(self, revision: str, paths: tuple[str, ...], by: Actor) -> None:
-        self.parts.news.note()
+        self.parts.editor_activity.note()
         kept = paths[: MAX_PERSONS_PATHS if by == "person" else MAX_PATHS]
         await self.append(RevisionChanged(revision, kept, by, len(paths)), durable=False)
 

@@ -169,5 +169,5 @@ class EngineSetup:
     """Where checks are tried before a run completes; None: nowhere."""
     hidden_checks: Callable[[], Mapping[str, str]] = dict
     """The commands of the checks that the person holds out from workers, by name."""
-    news: EditorActivity = field(default_factory=EditorActivity)
+    editor_activity: EditorActivity = field(default_factory=EditorActivity)
     """When the editor last had another word on the files of this folder."""
