@@ -27,7 +27,7 @@ async def changed(session: Session, params: Any) -> None:
             offer_to_resume(session, folder)
             await folder.runs.watch()
             continue
-        for view in folder.board.newest_first():
+        for view in folder.snapshots.newest_first():
             if view.state.active and view.owned:
                 await folder.runs.pause(view.state.run_id, "the workspace is no longer trusted", "run")
 

@@ -280,7 +280,7 @@ async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder(place.root)
     view = await folder.runs.check(place.path)
-    folder.board.take(view)
+    folder.snapshots.take(view)
     session.goal_changed(place.root, place.path)
     return snapshot_json(session, view, place.root)
 
@@ -289,7 +289,7 @@ async def clear_goal(session: Session, argument: a.GoalUri) -> None:
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder(place.root)
     await folder.runs.forget(place.path)
-    folder.board.forget(place.path)
+    folder.snapshots.forget(place.path)
     session.goal_changed(place.root, place.path)
 
 

@@ -98,10 +98,10 @@ CLOSING_SECONDS = 4.0
 class Folder:
     """One opened workspace folder."""
 
-    def __init__(self, root: Path, runs: Runs, board: SnapshotStore) -> None:
+    def __init__(self, root: Path, runs: Runs, snapshots: SnapshotStore) -> None:
         self.root = root
         self.runs = runs
-        self.board = board
+        self.snapshots = snapshots
 
 
 Listener = Callable[[Folder, "RunView"], None]
@@ -190,7 +190,7 @@ class Host:
         self._unsubscribe.append(runs.subscribe(lambda view: self._changed(folder, view)))
         with contextlib.suppress(asyncio.CancelledError):
             await runs.recover()
-        folder.board.replace(await runs.views(compare=False))
+        folder.snapshots.replace(await runs.views(compare=False))
         self._folders[wanted.root] = folder
         await runs.watch()
         return folder
@@ -201,7 +201,7 @@ class Host:
             logger.warning("%s could not be opened: %s", root, problem)
 
     def _changed(self, folder: Folder, view: RunView) -> None:
-        if folder.board.take(view) and self.listener is not None:
+        if folder.snapshots.take(view) and self.listener is not None:
             self.listener(folder, view)
 
 

@@ -138,9 +138,9 @@ async def _looked(look: Coroutine[Any, Any, ProofBasis]) -> ProofBasis | None:
     return None
 
 
-def proof_basis_text(resting: ProofBasis, markup: Markup) -> str:
+def proof_basis_text(basis: ProofBasis, markup: Markup) -> str:
     """One line: the files by the reason for which they are proof; the goal file itself goes without saying."""
-    said = [_files(group, markup) for group in resting.groups if group.role != "goal"]
+    said = [_files(group, markup) for group in basis.groups if group.role != "goal"]
     return f"Rests on: {'; '.join(said)}" if said else ""
 
 

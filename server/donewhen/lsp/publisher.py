@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Throttle:
-    """Runs `act` at once after a poke, one at a time, then at most once per `interval` seconds while pokes come."""
+    """Runs `act` at once when triggered, one at a time, then at most once per `interval` seconds."""
 
     def __init__(self, interval: float, act: Callable[[], Awaitable[None]]) -> None:
         self._interval = interval
@@ -43,7 +43,7 @@ class Throttle:
     def trigger(self) -> None:
         self._due = True
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._beat())
+            self._task = asyncio.get_running_loop().create_task(self._run())
 
     def stop(self) -> None:
         self._due = False
@@ -55,7 +55,7 @@ class Throttle:
         while self._task is not None and not self._task.done():
             await asyncio.wait((self._task,))
 
-    async def _beat(self) -> None:
+    async def _run(self) -> None:
         while self._due:
             self._due = False
             try:
@@ -165,18 +165,18 @@ class Publisher:
 
     async def close(self) -> None:
         """The last states still go out; then nothing more."""
-        for pulse in (
+        for throttle in (
             *self._snapshots.values(),
             *self._followed.values(),
             self._diagnostics,
             self._refresh,
             self._pull_again,
         ):
-            pulse.stop()
+            throttle.stop()
         self.interrupts.close()
 
     async def _publish_snapshot(self, folder: Folder, run_id: str) -> None:
-        view = folder.board.of_run(run_id)
+        view = folder.snapshots.of_run(run_id)
         if view is None:
             return
         self._session.server.protocol.notify("donewhen/snapshot", snapshot_json(self._session, view, folder.root))
