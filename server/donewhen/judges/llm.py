@@ -221,21 +221,21 @@ class Audit:
         known = await self._remembered(key, form) if kept else None
         if known is not None:
             return _Part(known.verdict.findings, cached=True, shown=asked.paths)
-        held, looking = await self._held(first, asked, citable, form, shares)
-        if held.value is None:
-            reason = f"the judge's reply could not be used: {held.problem}"
+        result, tools = await self._converse(first, asked, citable, form, shares)
+        if result.value is None:
+            reason = f"the judge's reply could not be used: {result.problem}"
             unusable = tuple(RequirementVerdict(r.id, "unverified", reason) for r in batch)
             return _Part(unusable, reason)
         if (
             kept
-            and not held.problem
-            and not looking.paths
-            and not looking.roamed
-            and not looking.read
+            and not result.problem
+            and not tools.paths
+            and not tools.roamed
+            and not tools.read
             and len(citable.evidence) == len(asked.sources)
         ):
-            await self._remember(key, held.raw)
-        return _Part(held.value.verdict.findings, shown=_seen(asked, looking))
+            await self._remember(key, result.raw)
+        return _Part(result.value.verdict.findings, shown=_seen(asked, tools))
 
     async def claim(self) -> Judgement:
         """Whether the evidence confirms the worker's claim; None if that isn't clear."""
@@ -250,10 +250,10 @@ class Audit:
             lambda value: read_claim(value, citable),
             lambda _: None,
         )
-        held, _ = await self._held(self._first(asked, form.instructions), asked, citable, form, shares)
-        if held.value is None:
-            return Judgement(None, Usage(), reason=f"the judge's reply could not be used: {held.problem}")
-        said = held.value
+        result, _ = await self._converse(self._first(asked, form.instructions), asked, citable, form, shares)
+        if result.value is None:
+            return Judgement(None, Usage(), reason=f"the judge's reply could not be used: {result.problem}")
+        said = result.value
         return Judgement(None, Usage(), reason=said.reason, confirmed=said.confirmed, evidence_ids=said.evidence_ids)
 
     async def _question(self, batch: tuple[Requirement, ...], shares: Shares, diff: str) -> Question:
@@ -279,17 +279,17 @@ class Audit:
         system = prompts.system_prompt(self.options.prompt, reply, self.options.calls)
         return Message("system", system), Message("user", asked.text)
 
-    async def _held(
+    async def _converse(
         self, first: tuple[Message, ...], asked: Question, citable: Citable, form: Form[T], shares: Shares
     ) -> tuple[ConversationResult[T], JudgeTools]:
         sources = {source.id: source.evidence for source in asked.sources}
-        looking = JudgeTools(
+        tools = JudgeTools(
             self.task, self.context, self.normaliser, asked.token, citable.evidence, citable.old, sources
         )
         conversation = Conversation(
-            self.model, self.options, self.context.calls, form, shares.more, looking if self.options.calls else None
+            self.model, self.options, self.context.calls, form, shares.more, tools if self.options.calls else None
         )
-        return await conversation.run(first), looking
+        return await conversation.run(first), tools
 
     def _key(self, first: tuple[Message, ...]) -> str:
         """Digest of all that the model is asked; nothing else decides what it would say."""
@@ -319,11 +319,11 @@ class Audit:
         return found.label if found is not None else requirement_id
 
 
-def _seen(asked: Question, looking: JudgeTools) -> tuple[str, ...] | None:
+def _seen(asked: Question, tools: JudgeTools) -> tuple[str, ...] | None:
     """The files that the model saw; None if it also saw which files there are."""
-    if asked.paths is None or looking.roamed:
+    if asked.paths is None or tools.roamed:
         return None
-    return tuple(dict.fromkeys((*asked.paths, *looking.paths)))
+    return tuple(dict.fromkeys((*asked.paths, *tools.paths)))
 
 
 class LlmJudge:

@@ -64,17 +64,17 @@ class Wrapping:
 
         if hook.plugin in host.off - self._essential:
             return await inner(use)
-        passage = WrappedCall(use, inner)
+        wrapped = WrappedCall(use, inner)
         try:
-            return await _wrapped(hook, passage, PluginContext(hook.plugin, host), use)
+            return await _wrapped(hook, wrapped, PluginContext(hook.plugin, host), use)
         except Halt as halt:
-            if halt is not passage.error:
+            if halt is not wrapped.error:
                 halt.plugin = hook.plugin
                 halt.called = tuple(one.plugin for one in self._hooks[: number + 1])
             raise
         except WrapperFailed as failure:
             await switch_off(host, hook, str(failure), self._essential)
-            return passage.outcome_without(hook.plugin)
+            return wrapped.outcome_without(hook.plugin)
 
 
 class WrapperFailed(Exception):
@@ -152,22 +152,22 @@ def own(use: ToolUse) -> ToolUse:
     return replace(use, input=copy.deepcopy(use.input))
 
 
-async def _wrapped(hook: Hook, passage: WrappedCall, context: PluginContext, use: ToolUse) -> ToolOutcome:
+async def _wrapped(hook: Hook, wrapped: WrappedCall, context: PluginContext, use: ToolUse) -> ToolOutcome:
     """The wrapper's outcome, or what came out of the tool, or WrapperFailed."""
     found: Any = None
     failure: BaseException | None = None
     try:
-        found = await hook.call(use=use, proceed=passage.proceed, context=context)
+        found = await hook.call(use=use, proceed=wrapped.proceed, context=context)
     except FAILURES as error:
         failure = error
     except BaseException:
-        await passage.abandon()
+        await wrapped.abandon()
         raise
-    waited = await passage.close()
-    if passage.error is not None:
-        raise passage.error
-    if passage.misused or not waited:
-        raise WrapperFailed(passage.misused or "it returned while the tool was still at work") from failure
+    waited = await wrapped.close()
+    if wrapped.error is not None:
+        raise wrapped.error
+    if wrapped.misused or not waited:
+        raise WrapperFailed(wrapped.misused or "it returned while the tool was still at work") from failure
     if failure is not None:
         if isinstance(failure, Halt) or not_the_plugins(failure):
             raise failure
