@@ -182,11 +182,11 @@ class Host:
             await asyncio.gather(*(_close(folder.runs, reason) for folder in folders))
 
     async def _open(self, wanted: OpenWorkspace) -> Folder:
-        board_module = await asyncio.to_thread(_import_board)
+        make_store = await asyncio.to_thread(_import_snapshots)
         from donewhen.lsp.opening import open_runs  # lazy: as above
 
         runs = await open_runs(self.services, wanted)
-        folder = Folder(wanted.root, runs, board_module())
+        folder = Folder(wanted.root, runs, make_store())
         self._unsubscribe.append(runs.subscribe(lambda view: self._changed(folder, view)))
         with contextlib.suppress(asyncio.CancelledError):
             await runs.recover()
@@ -213,7 +213,7 @@ def no_editor(root: Path) -> EditorView | None:
     return None
 
 
-def _import_board() -> type[SnapshotStore]:
+def _import_snapshots() -> type[SnapshotStore]:
     """What the engine's views need is imported in a thread, so that the loop goes on meanwhile."""
     import donewhen.wire.snapshot
 

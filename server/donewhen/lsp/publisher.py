@@ -104,7 +104,7 @@ REFRESH_SECONDS = 0.25
 
 
 @dataclass(slots=True)
-class _Told:
+class _FollowedRun:
     """How far the client was told the steps of a run."""
 
     folder: Folder
@@ -143,13 +143,13 @@ class Publisher:
             self.goal_changed(folder.root, view.state.goal.path)
 
     def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
-        """See `Showing.follow`."""
+        """See `ClientViews.follow`."""
         before = self._followed.pop(run_id, None)
         if before is not None:
             before.stop()
         if version is not None:
-            told = _Told(folder, run_id, version)
-            self._followed[run_id] = Throttle(ACTIVITY_SECONDS, partial(self._publish_steps, told))
+            followed = _FollowedRun(folder, run_id, version)
+            self._followed[run_id] = Throttle(ACTIVITY_SECONDS, partial(self._publish_steps, followed))
             self._followed[run_id].trigger()
 
     def goal_changed(self, root: Path, path: str) -> None:
@@ -188,12 +188,12 @@ class Publisher:
             self._shown[run_id] = look
             self._refresh.trigger()
 
-    async def _publish_steps(self, told: _Told) -> None:
-        found = await told.folder.runs.steps(told.run_id, told.version)
-        told.version = found.version
+    async def _publish_steps(self, followed: _FollowedRun) -> None:
+        found = await followed.folder.runs.steps(followed.run_id, followed.version)
+        followed.version = found.version
         if found.steps:
-            steps = [step_json(step, told.folder.root) for step in found.steps]
-            self._session.server.protocol.notify("donewhen/activity", {"runId": told.run_id, "steps": steps})
+            steps = [step_json(step, followed.folder.root) for step in found.steps]
+            self._session.server.protocol.notify("donewhen/activity", {"runId": followed.run_id, "steps": steps})
 
     async def _publish_diagnostics(self) -> None:
         goals, self._goals = self._goals, set()
