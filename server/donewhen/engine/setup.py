@@ -109,6 +109,9 @@ class EditorActivity:
             await self._more.wait()
 
 
+# What a run starts with, and the parts that it works with.
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
     """A run as it will start: the goal with its limits settled, the frozen options, and what to warn of."""

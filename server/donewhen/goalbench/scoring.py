@@ -12,18 +12,6 @@ from donewhen.core.work import Usage
 from donewhen.goalbench.cases import Case
 from donewhen.goalbench.playing import OWN, CaseResult
 
-# Which cases can be played here, and with which judge.
-
-
-def missing(case: Case) -> tuple[str, ...]:
-    """What the case's commands need and isn't here: modules of Python, or programs."""
-    return tuple(name for name in case.needs if importlib.util.find_spec(name) is None and shutil.which(name) is None)
-
-
-def with_any_judge(cases: Sequence[Case]) -> tuple[Case, ...]:
-    """The cases that are about the run, and not about a judge of a certain kind."""
-    return tuple(case for case in cases if case.judge in ("honest", "gullible"))
-
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -215,3 +203,16 @@ def _row_document(row: Row) -> dict[str, Any]:
         "usd": row.usage.usd,
         "tokens": row.usage.tokens,
     }
+
+
+# Which cases can be played here, and with which judge.
+
+
+def missing(case: Case) -> tuple[str, ...]:
+    """What the case's commands need and isn't here: modules of Python, or programs."""
+    return tuple(name for name in case.needs if importlib.util.find_spec(name) is None and shutil.which(name) is None)
+
+
+def with_any_judge(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """The cases that are about the run, and not about a judge of a certain kind."""
+    return tuple(case for case in cases if case.judge in ("honest", "gullible"))

@@ -153,6 +153,9 @@ async def answer_in_chat(session: Session, argument: a.RunTell) -> dict[str, Any
     return {"text": chat_answer(shown, why=argument.form == "why", requirement=argument.requirement)}
 
 
+# The commands that steer a run, and the table of all.
+
+
 ArgumentT = TypeVar("ArgumentT", bound=Strict)
 
 

@@ -31,72 +31,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Throttle:
-    """Runs `act` at once when triggered, one at a time, then at most once per `interval` seconds."""
-
-    def __init__(self, interval: float, act: Callable[[], Awaitable[None]]) -> None:
-        self._interval = interval
-        self._act = act
-        self._due = False
-        self._task: asyncio.Task[None] | None = None
-
-    def trigger(self) -> None:
-        self._due = True
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
-
-    def stop(self) -> None:
-        self._due = False
-        if self._task is not None:
-            self._task.cancel()
-
-    async def flush(self) -> None:
-        """Returns when nothing is due: for what must see the last state."""
-        while self._task is not None and not self._task.done():
-            await asyncio.wait((self._task,))
-
-    async def _run(self) -> None:
-        while self._due:
-            self._due = False
-            try:
-                await self._act()
-            except Exception:  # One failed publication must not end all later ones.
-                logger.exception("publishing failed")
-            await asyncio.sleep(self._interval)
-
-
-# Snapshots as one client gets them: the contract's JSON, its columns in the client's encoding.
-
-
-def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
-    """The snapshot of a run now, with its view for clients that take one."""
-    texts = session.texts
-    document = snapshot(view, root).model_dump(mode="json", by_alias=True)
-    if view.state.goal.path is not None:
-        document["goalUri"] = texts.uri(root / view.state.goal.path)
-    for requirement in cast("list[dict[str, Any]]", document["requirements"]):
-        for location in cast("list[dict[str, Any]]", requirement["locations"]):
-            _convert(location, texts)
-    for finding in cast("list[dict[str, Any]]", document["integrity"]):
-        _convert(finding, texts)
-    if session.profile.views:
-        shown = view_of(Snapshot.model_validate(document))
-        document["view"] = shown.model_dump(mode="json", by_alias=True)
-    return document
-
-
-def _convert(place: dict[str, Any], texts: Texts) -> None:
-    path = file_path(place["uri"])
-    if path is None:
-        return
-    for end in ("start", "end"):
-        position = place["range"][end]
-        position["character"] = texts.character(path, position["line"], position["character"])
-
-
-# What a client is told unasked, when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts.
-
-
 SNAPSHOT_SECONDS = 0.1
 ACTIVITY_SECONDS = 0.08
 DIAGNOSTICS_SECONDS = 0.005
@@ -210,3 +144,69 @@ class Publisher:
     async def _ask_to_pull(self) -> None:
         asking = self._session.server.workspace_diagnostic_refresh_async(None)
         self._session.later(asking, types.WORKSPACE_DIAGNOSTIC_REFRESH)
+
+
+# Soon, and not too often.
+
+
+class Throttle:
+    """Runs `act` at once when triggered, one at a time, then at most once per `interval` seconds."""
+
+    def __init__(self, interval: float, act: Callable[[], Awaitable[None]]) -> None:
+        self._interval = interval
+        self._act = act
+        self._due = False
+        self._task: asyncio.Task[None] | None = None
+
+    def trigger(self) -> None:
+        self._due = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def stop(self) -> None:
+        self._due = False
+        if self._task is not None:
+            self._task.cancel()
+
+    async def flush(self) -> None:
+        """Returns when nothing is due: for what must see the last state."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait((self._task,))
+
+    async def _run(self) -> None:
+        while self._due:
+            self._due = False
+            try:
+                await self._act()
+            except Exception:  # One failed publication must not end all later ones.
+                logger.exception("publishing failed")
+            await asyncio.sleep(self._interval)
+
+
+# Snapshots as one client gets them: the contract's JSON, its columns in the client's encoding.
+
+
+def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
+    """The snapshot of a run now, with its view for clients that take one."""
+    texts = session.texts
+    document = snapshot(view, root).model_dump(mode="json", by_alias=True)
+    if view.state.goal.path is not None:
+        document["goalUri"] = texts.uri(root / view.state.goal.path)
+    for requirement in cast("list[dict[str, Any]]", document["requirements"]):
+        for location in cast("list[dict[str, Any]]", requirement["locations"]):
+            _convert(location, texts)
+    for finding in cast("list[dict[str, Any]]", document["integrity"]):
+        _convert(finding, texts)
+    if session.profile.views:
+        shown = view_of(Snapshot.model_validate(document))
+        document["view"] = shown.model_dump(mode="json", by_alias=True)
+    return document
+
+
+def _convert(place: dict[str, Any], texts: Texts) -> None:
+    path = file_path(place["uri"])
+    if path is None:
+        return
+    for end in ("start", "end"):
+        position = place["range"][end]
+        position["character"] = texts.character(path, position["line"], position["character"])

@@ -79,6 +79,9 @@ def _name_of(descriptor: int) -> str:
         return ""
 
 
+# The workspace itself.
+
+
 _UNOPENED = Manifest({})
 
 _LISTED = 5

@@ -26,46 +26,6 @@ from donewhen.workers.tools.tool import (
     refused,
 )
 
-ROUNDS = 3
-"""How many rounds make a circle."""
-LONGEST_CIRCLE = 4
-MAX_NUDGES = 5
-
-
-class LoopDetector:
-    """Watches the calls of one turn. The first circle is worth a nudge; after the second, or after too many nudges, the
-    turn should end."""
-
-    def __init__(self) -> None:
-        self._latest: deque[Hashable] = deque(maxlen=ROUNDS * LONGEST_CIRCLE)
-        self._nudged: set[frozenset[Hashable]] = set()
-        self._nudges = 0
-
-    def note(self, call: Hashable) -> Literal["nudge", "end"] | None:
-        """One call with its result, as a key: equal for calls that are the same."""
-        self._latest.append(call)
-        circle = self._circle()
-        if circle is None:
-            return None
-        self._latest.clear()
-        self._nudges += 1
-        if circle in self._nudged or self._nudges > MAX_NUDGES:
-            return "end"
-        self._nudged.add(circle)
-        return "nudge"
-
-    def _circle(self) -> frozenset[Hashable] | None:
-        calls = list(self._latest)
-        for length in range(1, LONGEST_CIRCLE + 1):
-            tail = calls[-ROUNDS * length :]
-            if len(tail) == ROUNDS * length and tail == tail[-length:] * ROUNDS:
-                return frozenset(tail)
-        return None
-
-
-# Runs the tool calls of one reply: every call is answered, in order, and a report comes last.
-
-
 MAX_STEPS = 200
 MARGIN = 2_000
 """Characters that a result may have beyond the largest: what is said around a text."""
@@ -182,3 +142,43 @@ class ToolRunner:
             name = self._named(call).name
             raise WrongArguments(f"there is no tool {name!r}: use one of {', '.join(self._tools)}")
         return tool, tool.checked(read_object(call.arguments))
+
+
+# Whether the model goes round in circles.
+
+
+ROUNDS = 3
+"""How many rounds make a circle."""
+LONGEST_CIRCLE = 4
+MAX_NUDGES = 5
+
+
+class LoopDetector:
+    """Watches the calls of one turn. The first circle is worth a nudge; after the second, or after too many nudges, the
+    turn should end."""
+
+    def __init__(self) -> None:
+        self._latest: deque[Hashable] = deque(maxlen=ROUNDS * LONGEST_CIRCLE)
+        self._nudged: set[frozenset[Hashable]] = set()
+        self._nudges = 0
+
+    def note(self, call: Hashable) -> Literal["nudge", "end"] | None:
+        """One call with its result, as a key: equal for calls that are the same."""
+        self._latest.append(call)
+        circle = self._circle()
+        if circle is None:
+            return None
+        self._latest.clear()
+        self._nudges += 1
+        if circle in self._nudged or self._nudges > MAX_NUDGES:
+            return "end"
+        self._nudged.add(circle)
+        return "nudge"
+
+    def _circle(self) -> frozenset[Hashable] | None:
+        calls = list(self._latest)
+        for length in range(1, LONGEST_CIRCLE + 1):
+            tail = calls[-ROUNDS * length :]
+            if len(tail) == ROUNDS * length and tail == tail[-length:] * ROUNDS:
+                return frozenset(tail)
+        return None
