@@ -58,17 +58,17 @@ class SharedHost:
         """Those of a front end, with this host for the models of every run, and these variables around them."""
 
         async def open_runs(
-            root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: WorkspaceContext
+            root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], context: WorkspaceContext
         ) -> Runs:
-            around = around if environment is None else replace(around, environment=lambda: environment)
+            context = context if environment is None else replace(context, environment=lambda: environment)
             everything = state_folder(state_dir)
             folder = workspace_folder(everything, root)
-            mask = Masking(around.environment, around.secrets).mask
+            mask = Masking(context.environment, context.secrets).mask
             current = settings if callable(settings) else lambda: settings
-            models = FolderModels(around.environment, around.secrets, current, mask, folder / "verdicts", host=self)
+            models = FolderModels(context.environment, context.secrets, current, mask, folder / "verdicts", host=self)
             ledger = await SqliteLedger.open(ledger_file(folder))
             bytecode = private_folder(everything / "pycache")
-            return Supervisor(engine_setup(root, folder, bytecode, ledger, settings, around, models))
+            return Supervisor(engine_setup(root, folder, bytecode, ledger, settings, context, models))
 
         return Services(open_runs=open_runs)
 

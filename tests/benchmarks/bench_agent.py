@@ -115,12 +115,12 @@ async def pursue(folder: Path, url: str) -> tuple[dict[str, float], Seen]:
             approve="auto", max_iterations=50,
         )
     )  # fmt: skip
-    around = WorkspaceContext()
+    context = WorkspaceContext()
     own = workspace_folder(state, root)
     ledger = await CountingLedger.open(own / "ledger.sqlite")
-    masking = Masking(around.environment, {})
-    models = RememberingModels(around.environment, {}, lambda: settings, masking.mask, own / "verdicts")
-    setup = engine_setup(root, own, private_folder(state / "pycache"), ledger, settings, around, models)
+    masking = Masking(context.environment, {})
+    models = RememberingModels(context.environment, {}, lambda: settings, masking.mask, own / "verdicts")
+    setup = engine_setup(root, own, private_folder(state / "pycache"), ledger, settings, context, models)
     seen = Seen(models)
     supervisor = Supervisor(replace(setup, observe=seen.entry))
     begun = time.perf_counter()

@@ -108,9 +108,9 @@ async def _complete(folder: Path, name: str, edits: str) -> dict[str, object]:
     worker = folder / "worker.py"
     asks = 'import os\\nHERE = os.getcwd()\\nDEBUG = os.environ.get("DEBUG")\\n' if "asks" in name else ""
     worker.write_text(f"{edits}open('product.py', 'w').write('VALUE = 2\\n{asks}')\n")
-    around = WorkspaceContext(interpreter=lambda: Path(sys.executable))
+    context = WorkspaceContext(interpreter=lambda: Path(sys.executable))
     ledger = MemoryLedger()
-    supervisor = Supervisor(engine_setup(root, state, folder / "state/pycache", ledger, Settings(), around))
+    supervisor = Supervisor(engine_setup(root, state, folder / "state/pycache", ledger, Settings(), context))
     try:
         options = StartOptions(worker="command", worker_command=f"{sys.executable} {worker}", askable=False)
         view = await supervisor.start("GOAL.md", options)

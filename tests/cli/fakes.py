@@ -120,7 +120,7 @@ class FakeRuns:
         """Kinds of answers that no interrupt takes."""
         self.unreadable: tuple[RunSummary, ...] = ()
         """Newer runs that can't be read."""
-        self.resting = ProofBasis((), (), 0)
+        self.basis = ProofBasis((), (), 0)
         self.closed = False
         self._views = list(views)
         self._error = error
@@ -153,7 +153,7 @@ class FakeRuns:
 
     async def rests_on(self, goal_path: str) -> ProofBasis:
         self.calls.append(("rests_on", goal_path))
-        return self.resting
+        return self.basis
 
     async def pause(self, run_id: str, reason: str = "", by: PausedBy = "person") -> RunView:
         self._called("pause", run_id, reason)
@@ -334,7 +334,7 @@ class Desk:
         )
 
     async def _open_runs(
-        self, root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: WorkspaceContext
+        self, root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], context: WorkspaceContext
     ) -> FakeRuns:
         self.settings = settings() if callable(settings) else settings
         return self.runs
@@ -349,7 +349,7 @@ class Desk:
 
     @asynccontextmanager
     async def _open_adviser(
-        self, root: Path, settings: Settings, around: WorkspaceContext
+        self, root: Path, settings: Settings, context: WorkspaceContext
     ) -> AsyncGenerator[FakeAdviser | None]:
         self.settings = settings
         yield self.adviser

@@ -94,13 +94,13 @@ def _append(host: PluginHost, told: Any) -> None:
 
 
 async def opened(
-    root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: WorkspaceContext
+    root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], context: WorkspaceContext
 ) -> Runs:
     """The engine as `app.engine.open_engine` makes it, with the plugin."""
     everything = state_folder(state_dir)
     folder = workspace_folder(everything, root)
     ledger = await SqliteLedger.open(ledger_file(folder))
-    setup = engine_setup(root, folder, private_folder(everything / "pycache"), ledger, settings, around)
+    setup = engine_setup(root, folder, private_folder(everything / "pycache"), ledger, settings, context)
 
     def settle(goal: Goal, options: StartOptions) -> Start:
         start = setup.settle(goal, options)

@@ -12,24 +12,24 @@ FILES = [f"tests/test_{n}.py" for n in range(10)] + [
     "GOAL.md", "pyproject.toml", "src/lib.rs", "src/main.rs", "src/a.py", "verify.sh"
 ]  # fmt: skip
 KNOWN = ProofFiles(may_change=("tests/test_3.py",), named=frozenset({"verify.sh"}), goal_path="GOAL.md")
-RESTING = proof_basis(KNOWN, FILES, {"src/lib.rs"})
+BASIS = proof_basis(KNOWN, FILES, {"src/lib.rs"})
 
 
 def test_files_are_grouped_by_the_reason_for_which_they_are_proof() -> None:
-    assert [(group.role, len(group.files), group.partly) for group in RESTING.groups] == [
+    assert [(group.role, len(group.files), group.partly) for group in BASIS.groups] == [
         ("goal", 1, False),
         ("named", 1, False),
         ("test", 10, False),
         ("inline", 1, True),
         ("shared", 1, True),
     ]
-    assert (RESTING.may_change, RESTING.product) == (("tests/test_3.py",), 2)
+    assert (BASIS.may_change, BASIS.product) == (("tests/test_3.py",), 2)
 
 
 def test_a_person_is_told_what_the_proof_rests_on_and_nothing_runs(tmp_path: Path) -> None:
     (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `pytest` passes\n")
     call = desk(tmp_path)
-    call.runs.resting = RESTING
+    call.runs.basis = BASIS
     assert call("check", "--explain") == 0
     assert call.runs.calls == [("rests_on", "GOAL.md")]
     for line in (
@@ -47,7 +47,7 @@ def test_a_person_is_told_what_the_proof_rests_on_and_nothing_runs(tmp_path: Pat
 def test_a_program_gets_all_of_them(tmp_path: Path) -> None:
     (tmp_path / "GOAL.md").write_text("# G\n\n- [ ] `pytest` passes\n")
     call = desk(tmp_path)
-    call.runs.resting = RESTING
+    call.runs.basis = BASIS
     assert call("check", "--explain", "--json") == 0
     told = json.loads(call.out)
     assert [group["role"] for group in told["proof"]] == ["goal", "named", "test", "inline", "shared"]

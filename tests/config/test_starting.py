@@ -222,8 +222,8 @@ def place(tmp_path: Path) -> Path:
 
 def setup_in(place: Path, settings: Settings) -> EngineSetup:
     folder = place / "state" / "workspaces" / "w"
-    around = WorkspaceContext(environment=lambda: {"PATH": ""})
-    return engine_setup(place / "workspace", folder, place / "pycache", MemoryLedger(), settings, around)
+    context = WorkspaceContext(environment=lambda: {"PATH": ""})
+    return engine_setup(place / "workspace", folder, place / "pycache", MemoryLedger(), settings, context)
 
 
 def with_plugin(place: Path, *off: str, **given: Any) -> Settings:

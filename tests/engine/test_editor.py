@@ -30,8 +30,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 def one_process(world: World, quiet: float = 0.02, patience: float = 5.0) -> tuple[Supervisor, EditorActivity]:
-    news = EditorActivity(quiet, patience)
-    return world.supervisor(news=news), news
+    activity = EditorActivity(quiet, patience)
+    return world.supervisor(editor_activity=activity), activity
 
 
 def add_check(world: World) -> None:
@@ -41,23 +41,23 @@ def add_check(world: World) -> None:
     world.checker.behaviours["check"] = contains("a.py", "good")
 
 
-async def heard(world: World, news: EditorActivity) -> None:
+async def heard(world: World, activity: EditorActivity) -> None:
     """There are news, and the run has asked what they are."""
     before = world.checker.asked
-    news.note()
+    activity.note()
     async with asyncio.timeout(10):
         while world.checker.asked == before:  # noqa: ASYNC110  # a double counts; nothing tells
             await asyncio.sleep(0)
 
 
 async def test_a_waiting_run_notices_that_the_editor_is_content(world: World) -> None:
-    supervisor, news = one_process(world)
+    supervisor, activity = one_process(world)
     run_id = (await supervisor.start(GOAL)).state.run_id
     view = await until(supervisor, run_id, lambda v: v.state.turn is not None)
     assert view.views[0].status == "unmet"
     assert "a.py:1: undefined name" in view.views[0].reason
     world.checker.problems = ()
-    news.note()
+    activity.note()
     last = await ended(supervisor, run_id)
     assert (last.state.status, last.views[0].decided_by) == ("complete", "check")
 
@@ -67,12 +67,12 @@ async def test_what_changes_nothing_that_is_needed_is_recorded_without_an_iterat
         requirement(1, "no errors", problems=("*.py",)), requirement(2, "it works", "check", sole=True)
     )
     world.checker.behaviours["check"] = contains("a.py", "good")
-    supervisor, news = one_process(world)
+    supervisor, activity = one_process(world)
     run_id = (await supervisor.start(GOAL)).state.run_id
     await until(supervisor, run_id, lambda v: v.state.turn is not None)
     for problems, status in (((), "met"), (ERROR, "unmet"), ((), "met")):
         world.checker.problems = problems
-        news.note()
+        activity.note()
         seen = await until(supervisor, run_id, lambda v, status=status: v.views[0].status == status)
         assert (seen.state.iteration, seen.state.turn is not None) == (1, True)
     world.workspace.edit("a.py", b"good")
@@ -81,12 +81,12 @@ async def test_what_changes_nothing_that_is_needed_is_recorded_without_an_iterat
 
 
 async def test_news_without_a_difference_leave_no_trace(world: World) -> None:
-    supervisor, news = one_process(world)
+    supervisor, activity = one_process(world)
     run_id = (await supervisor.start(GOAL)).state.run_id
     view = await until(supervisor, run_id, lambda v: v.state.turn is not None)
     asked = world.checker.asked
     for _ in range(3):
-        await heard(world, news)
+        await heard(world, activity)
     assert world.checker.asked >= asked + 3
     assert (await supervisor.view(run_id)).state.sequence == view.state.sequence
     await supervisor.stop(run_id)
@@ -98,13 +98,13 @@ async def test_a_report_in_doubt_takes_nothing_back(world: World) -> None:
     )
     world.checker.behaviours["check"] = contains("a.py", "good")
     world.checker.problems = ()
-    supervisor, news = one_process(world)
+    supervisor, activity = one_process(world)
     run_id = (await supervisor.start(GOAL)).state.run_id
     view = await until(supervisor, run_id, lambda v: v.state.turn is not None)
     assert view.views[0].status == "met"
     world.checker.unsaved = ("a.py",)
     world.checker.problems = ERROR
-    await heard(world, news)
+    await heard(world, activity)
     assert (await supervisor.view(run_id)).views[0].status == "met"
     world.workspace.edit("b.py", b"another file is saved")
     seen = await until(supervisor, run_id, lambda v: v.state.iteration == 2)
@@ -114,37 +114,37 @@ async def test_a_report_in_doubt_takes_nothing_back(world: World) -> None:
 
 async def test_the_question_what_nothing_can_decide_is_withdrawn_once_the_editor_says_something(world: World) -> None:
     world.checker.problems = None
-    supervisor, news = one_process(world)
+    supervisor, activity = one_process(world)
     run_id = (await supervisor.start(GOAL)).state.run_id
     await until(supervisor, run_id, lambda v: bool(v.state.interrupts))
     world.checker.problems = ERROR
-    news.note()
+    activity.note()
     view = await until(supervisor, run_id, lambda v: not v.state.interrupts)
     assert view.views[0].status == "unmet"
     world.checker.problems = ()
-    news.note()
+    activity.note()
     assert (await ended(supervisor, run_id)).state.status == "complete"
 
 
 async def test_a_worker_that_cant_save_is_not_called_for_what_only_a_person_can_save(world: World) -> None:
     world.worker = Player(world, [idle])
     world.checker.problems, world.checker.unsaved = (), ("a.py",)
-    supervisor, news = one_process(world)
+    supervisor, activity = one_process(world)
     run_id = (await supervisor.start(GOAL)).state.run_id
     view = await until(supervisor, run_id, lambda v: bool(v.state.interrupts))
     assert (view.state.iteration, view.views[0].status) == (0, "unverified")
     world.checker.unsaved = ()
-    news.note()
+    activity.note()
     assert (await ended(supervisor, run_id)).state.status == "complete"
 
 
 async def test_an_audit_waits_for_the_quiet_and_says_so_where_there_is_none(world: World) -> None:
     world.checker.problems = ()
-    supervisor, news = one_process(world, quiet=0.05, patience=0.1)
+    supervisor, activity = one_process(world, quiet=0.05, patience=0.1)
 
     async def flicker() -> None:
         while True:
-            news.note()
+            activity.note()
             await asyncio.sleep(0.01)
 
     flickering = asyncio.ensure_future(flicker())

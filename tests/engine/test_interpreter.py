@@ -10,7 +10,7 @@ import pytest
 from donewhen.app.engine import open_engine
 from donewhen.app.workspace_context import WorkspaceContext
 from donewhen.config import Settings
-from donewhen.evidence.environment import CheckEnvironment as CheckSurroundings
+from donewhen.evidence.environment import CheckEnvironment
 
 
 def _interpreter(place: Path, exit_code: int) -> Path:
@@ -28,8 +28,8 @@ async def test_another_interpreter_counts_from_the_next_start_on(tmp_path: Path)
     (root / "GOAL.md").write_text("# G\n\n- [ ] `python tool.py` passes\n", encoding="utf-8")
     selected = _interpreter(tmp_path / "good" / "bin", 0)
     other = _interpreter(tmp_path / "bad" / "bin", 3)
-    around = WorkspaceContext(interpreter=lambda: selected)
-    runs = await open_engine(root, tmp_path / "state", Settings(), around)
+    context = WorkspaceContext(interpreter=lambda: selected)
+    runs = await open_engine(root, tmp_path / "state", Settings(), context)
     try:
         assert [one.status for one in (await runs.check("GOAL.md")).views] == ["met"]
         selected = other
@@ -45,8 +45,8 @@ def test_the_servers_own_environment_counts_where_it_is_the_projects(tmp_path: P
     root.mkdir()
     home.mkdir(parents=True)
     (home / "pyvenv.cfg").write_text("", encoding="utf-8")
-    around = CheckSurroundings(root, tmp_path, lambda: {"PATH": "/bin"}, home=str(home))
-    variables = around.variables()
+    environment = CheckEnvironment(root, tmp_path, lambda: {"PATH": "/bin"}, home=str(home))
+    variables = environment.variables()
     assert (variables.get("VIRTUAL_ENV") == str(home), variables["PATH"] != "/bin") == (wanted, wanted)
-    around.interpreter = tmp_path / "selected" / "bin" / "python"
-    assert around.variables()["PATH"].startswith(str(around.interpreter.parent))
+    environment.interpreter = tmp_path / "selected" / "bin" / "python"
+    assert environment.variables()["PATH"].startswith(str(environment.interpreter.parent))

@@ -186,8 +186,8 @@ class Site:
         out, errors = io.StringIO(), io.StringIO()
         variables = {**_inherited(), **self.variables}
 
-        async def opened(root: Path, state: Path | None, settings: Any, around: WorkspaceContext) -> Runs:
-            return await open_engine(root, state, settings, replace(around, environment=lambda: variables))
+        async def opened(root: Path, state: Path | None, settings: Any, context: WorkspaceContext) -> Runs:
+            return await open_engine(root, state, settings, replace(context, environment=lambda: variables))
 
         code = main(
             [*arguments, "--json", "--workspace", str(self.root), "--state-dir", str(self.folder / "state")],

@@ -44,13 +44,13 @@ async def waiting(step: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
 
 @pytest.mark.parametrize("steps", STEPS)
 async def test_while_files_settle(steps: int) -> None:
-    pulse, manifest = Notifier(), Manifest({})
+    notifier, manifest = Notifier(), Manifest({})
 
     async def look() -> Manifest:
         return manifest
 
-    task = await waiting(wait_settled(look, manifest, pulse, Quiet(), lambda: False))
-    pulse.notify()
+    task = await waiting(wait_settled(look, manifest, notifier, Quiet(), lambda: False))
+    notifier.notify()
     assert await ends_when_cancelled(task, steps)
 
 

@@ -17,19 +17,19 @@ Play = Callable[..., Awaitable[CaseResult]]
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def _laboratory() -> AsyncIterator[BenchEnvironment]:
+async def _bench() -> AsyncIterator[BenchEnvironment]:
     async with bench_environment() as made:
         yield made
 
 
 @pytest.fixture
-def played(_laboratory: BenchEnvironment) -> Play:
+def played(_bench: BenchEnvironment) -> Play:
     """How a case ends with a judge, its own by default; skips one whose programs aren't here."""
 
     async def played_with(case: Case, judge: JudgeName | None = None) -> CaseResult:
         if missing(case):
             pytest.skip(f"it needs {', '.join(missing(case))}")
         chosen: JudgeName = judge or case.judge
-        return await run_case(case, _laboratory, lambda one, root: scripted_judge(chosen, one, root), name=judge or OWN)
+        return await run_case(case, _bench, lambda one, root: scripted_judge(chosen, one, root), name=judge or OWN)
 
     return played_with

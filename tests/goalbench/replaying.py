@@ -163,8 +163,8 @@ async def replay(release: Release, kept: Path, folder: Path, python: Path = Path
     worker = folder / "worker.py"
     worker.write_text(WORKER.format(new=str(new)))
     state.mkdir(parents=True)
-    ledger, around = MemoryLedger(), WorkspaceContext(interpreter=lambda: python)
-    supervisor = Supervisor(engine_setup(root, state, folder / "state/pycache", ledger, Settings(), around))
+    ledger, context = MemoryLedger(), WorkspaceContext(interpreter=lambda: python)
+    supervisor = Supervisor(engine_setup(root, state, folder / "state/pycache", ledger, Settings(), context))
     try:
         options = StartOptions(worker="command", worker_command=f"{sys.executable} {worker}", approve="ask")
         view = await supervisor.start("GOAL.md", options)

@@ -467,9 +467,9 @@ async def pursued(tmp_path: Path, project: Project, *edits: Edits, check: str = 
     folder.mkdir(parents=True)
     # The plugins of this environment would take more time than the checks.
     quick = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    around = WorkspaceContext(environment=lambda: quick, interpreter=lambda: Path(sys.executable))
+    context = WorkspaceContext(environment=lambda: quick, interpreter=lambda: Path(sys.executable))
     # The bytecode of the runner is compiled once for all cases: it stands beside their folders.
-    setup = engine_setup(root, folder, tmp_path.parent / "bytecode", MemoryLedger(), Settings(), around)
+    setup = engine_setup(root, folder, tmp_path.parent / "bytecode", MemoryLedger(), Settings(), context)
     supervisor = Supervisor(replace(setup, probes=NoProbes()))
     try:
         options = StartOptions(worker="command", worker_command=f"{sys.executable} {worker}", askable=False)

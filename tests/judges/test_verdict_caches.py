@@ -1,4 +1,4 @@
-"""What verdict caches keep, in memory and in files (`ports.judging.VerdictCache`)."""
+"""What verdict caches keep, in memory and in files (`ports.proving.VerdictCache`)."""
 
 from __future__ import annotations
 

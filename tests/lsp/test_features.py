@@ -132,7 +132,7 @@ def test_hover_says_what_a_proof_is_worth() -> None:
 
 def test_hover_says_what_the_proof_rests_on() -> None:
     paths = ["GOAL.md", "src/a.py", *(f"tests/test_{name}.py" for name in "abcde"), "pyproject.toml", "Makefile"]
-    hover = goal_hover(live(None), 5, resting=proof_basis(ProofFiles(goal_path="GOAL.md"), paths, ()))
+    hover = goal_hover(live(None), 5, basis=proof_basis(ProofFiles(goal_path="GOAL.md"), paths, ()))
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
     tests = "`tests/test_a.py`, `tests/test_b.py`, `tests/test_c.py` and 2 more"

@@ -40,9 +40,9 @@ def test_a_halted_run_offers_to_go_on_and_keeps_its_marks() -> None:
     view = run_view({"R1": stands("R1", "unmet", ["E1"])}, halt=HALT, reason=HALT.reason)
     titles = [lens.command.title for lens in goal_lenses(live(view)) if lens.command and lens.range.start.line == 0]
     assert titles == ["Resume", "Check now", "Stop"]
-    assert [mark.code for mark in collect("GOAL.md", parsed(), view, {}, DiagnosticContext()).marks if mark.info] == [
-        "R1"
-    ]
+    assert [
+        one.code for one in collect("GOAL.md", parsed(), view, {}, DiagnosticContext()).diagnostics if one.info
+    ] == ["R1"]
 
 
 @pytest.mark.parametrize("resumable", [True, False])

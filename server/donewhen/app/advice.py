@@ -57,7 +57,7 @@ class ModelAdviser:
 
 @asynccontextmanager
 async def adviser(
-    root: Path, settings: Settings, around: WorkspaceContext | None = None, known: KnownFacts | None = None
+    root: Path, settings: Settings, context: WorkspaceContext | None = None, known: KnownFacts | None = None
 ) -> AsyncGenerator[ModelAdviser | None]:
     """The judge's model, else the agent's, else None: nobody is asked who wasn't configured. Raises UsageError if
     models aren't installed."""
@@ -68,9 +68,9 @@ async def adviser(
     if not (known or KnownFacts()).installed():
         raise UsageError(f"{name} needs the models extra: {INSTALL}")
     judged = settings.pick("judge_model") is not None
-    around = around or WorkspaceContext()
-    mask = Masking(around.environment, around.secrets).mask
-    models = open_models(settings, around, root, mask)
+    context = context or WorkspaceContext()
+    mask = Masking(context.environment, context.secrets).mask
+    models = open_models(settings, context, root, mask)
     role, base = ("judge", "judge_api_base") if judged else ("worker", "api_base")
     try:
         yield ModelAdviser(root, models.model(role, name, settings.pick(base)), mask)

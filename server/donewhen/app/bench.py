@@ -42,9 +42,9 @@ async def bench_environment(
         return _environment(os.environ if environ is None else environ)
 
     settings = settings or Settings()
-    around = WorkspaceContext(environment=environment, watch=False)
-    models = open_models(settings, around, folder) if settings.given.judge_model else None
-    bench = _Bench(folder / "bytecode", settings, around, models)
+    context = WorkspaceContext(environment=environment, watch=False)
+    models = open_models(settings, context, folder) if settings.given.judge_model else None
+    bench = _Bench(folder / "bytecode", settings, context, models)
     try:
         yield BenchEnvironment(bench.open_runs, SystemProcesses(), environment)
     finally:
@@ -69,13 +69,13 @@ class _Bench:
 
     bytecode: Path
     settings: Settings
-    around: WorkspaceContext
+    context: WorkspaceContext
     models: FolderModels | None
 
     async def open_runs(self, root: Path, state: Path, judge: Judge | None) -> Supervisor:
         folder = workspace_folder(state_folder(state), root)
         setup = engine_setup(
-            root, folder, self.bytecode, MemoryLedger(), self.settings, self.around, models=self.models
+            root, folder, self.bytecode, MemoryLedger(), self.settings, self.context, models=self.models
         )
         return Supervisor(replace(setup, closing=_nothing) if self.models is not None else _judged_by(setup, judge))
 

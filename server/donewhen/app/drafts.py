@@ -47,7 +47,7 @@ _UNABLE = (Outcome.NO_TESTS, Outcome.NO_REPORT, Outcome.NOT_INSTALLED, Outcome.N
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where checks are looked for, and tried: a folder, the variables of whoever started Done When, the Python that is
-    selected for it. `bytecode` is as for `Surroundings`."""
+    selected for it. `bytecode` is as for `CheckEnvironment`."""
 
     root: Path
     environment: Callable[[], Mapping[str, str]] = lambda: os.environ
@@ -96,7 +96,7 @@ class _Look:
         self._checker = CommandChecker(
             processes, place.root, scratch, place.environment, interpreter=place.interpreter, bytecode=place.bytecode
         )
-        self._around = CheckEnvironment(place.root, scratch, place.environment, place.interpreter, place.bytecode)
+        self._environment = CheckEnvironment(place.root, scratch, place.environment, place.interpreter, place.bytecode)
         self._variables = self._checker.variables()
         self._token = f"draft-{secrets.token_hex(8)}"
         self._unknown: frozenset[str] = frozenset()
@@ -136,7 +136,7 @@ class _Look:
             return frozenset()
 
     def _which(self, program: str) -> str | None:
-        return self._around.which(program, self._variables)
+        return self._environment.which(program, self._variables)
 
     def _missing(self, check: DetectedCheck) -> str | None:
         """What it needs that is not there, and how to get it."""

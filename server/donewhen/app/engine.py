@@ -66,7 +66,7 @@ async def open_engine(
     root: Path,
     state_dir: Path | None,
     settings: Settings | Callable[[], Settings],
-    around: WorkspaceContext | None = None,
+    context: WorkspaceContext | None = None,
 ) -> Supervisor:
     """The runs of one workspace folder. Raises LedgerUnavailable and LedgerTooNew.
 
@@ -74,7 +74,7 @@ async def open_engine(
     can't be written, what is on record there can still be read.
     """
     root = root.resolve()  # noqa: ASYNC240  # once, before anything runs
-    around, unwritable = around or WorkspaceContext(), None
+    context, unwritable = context or WorkspaceContext(), None
     try:
         everything = state_folder(state_dir)
         folder = workspace_folder(everything, root)
@@ -91,7 +91,7 @@ async def open_engine(
             raise refusal from None
     for notice in ledger.notices:
         sys.stderr.write(f"donewhen: {notice}\n")
-    setup = engine_setup(root, folder, bytecode, ledger, settings, around)
+    setup = engine_setup(root, folder, bytecode, ledger, settings, context)
     return Supervisor(replace(setup, unwritable=unwritable))
 
 
@@ -101,27 +101,27 @@ def engine_setup(
     bytecode: Path,
     ledger: Ledger,
     settings: Settings | Callable[[], Settings],
-    around: WorkspaceContext,
+    context: WorkspaceContext,
     models: FolderModels | None = None,
 ) -> EngineSetup:
     """The parts of the engine; `folder` is the workspace's own inside the state folder, `models` stands in for those
     that the settings name."""
     current = _asked(settings)
-    runtime = runtime_folder(around.environment(), folder.parents[1])
+    runtime = runtime_folder(context.environment(), folder.parents[1])
     lock = FileRunLock(folder, runtime)
-    editor, watching = EditorDiagnostics(around.editor), SharedWatcher()
+    editor, watching = EditorDiagnostics(context.editor), SharedWatcher()
     processes = SystemProcesses(lock.inherited_descriptors)
-    where, kept = (root, folder / "scratch", around.environment), folder / "checkpoints"
+    where, kept = (root, folder / "scratch", context.environment), folder / "checkpoints"
     contained = ContainedWork(root, folder, processes, lambda: checker.variables(), current, runtime)
     watched = contained.checks((folder / "scratch", bytecode))
-    checker = CommandChecker(watched, *where, editor, secrets=around.secrets.values, bytecode=bytecode)
-    masking = Masking(around.environment, around.secrets)
-    tracer, variables = make_tracer(around.environment(), masking.mask), checker.variables
+    checker = CommandChecker(watched, *where, editor, secrets=context.secrets.values, bytecode=bytecode)
+    masking = Masking(context.environment, context.secrets)
+    tracer, variables = make_tracer(context.environment(), masking.mask), checker.variables
     opened = [] if models is None else [models]
 
     def folder_models() -> FolderModels:
         if not opened:
-            opened.append(open_models(current, around, folder, masking.mask))
+            opened.append(open_models(current, context, folder, masking.mask))
         return opened[0]
 
     @cache
@@ -131,7 +131,7 @@ def engine_setup(
         return FolderPlugins(root, folder, current)
 
     def worker(options: RunOptions) -> Worker:
-        passed = passing(options, variables, around.environment, masking)
+        passed = passing(options, variables, context.environment, masking)
         options = relocated(options, current())
         return make_worker(options, processes, passed, folder_models, plugins, contained, masking.mask)
 
@@ -151,24 +151,24 @@ def engine_setup(
         clock=SystemClock(),
         ledger=ledger,
         lock=lock,
-        people=SystemPeople(lock, runtime, around.where),
+        people=SystemPeople(lock, runtime, context.where),
         guard_lock=FileRunLock(folder / "guard"),
         workspace=lambda: FolderWorkspace(
-            root, kept, watch=around.watch, excluded=(folder.parents[1],), watcher=watching.share
+            root, kept, watch=context.watch, excluded=(folder.parents[1],), watcher=watching.share
         ),
         glance=lambda: FolderWorkspace(root, kept, watch=False, excluded=(folder.parents[1],)),
         checker=_CheckerWithPlugins(checker, plugins),
         prepare=contained.prepare,
-        rooms=_rooms(folder, processes, checker, around, bytecode, runtime, network=_network_of_trials(current())),
+        rooms=_rooms(folder, processes, checker, context, bytecode, runtime, network=_network_of_trials(current())),
         hidden_checks=lambda: {one.name: one.command for one in current().hidden_checks},
         probes=WorkspaceProbes(variables),
         goal_files=WorkspaceGoalFiles(root, lambda: plugins().there()),
-        settle=_settling(checker, current, around, folder_models, plugins, masking.mask, contained),
+        settle=_settling(checker, current, context, folder_models, plugins, masking.mask, contained),
         worker=worker,
         judge=judge,
-        trusted=around.trusted,
+        trusted=context.trusted,
         mask=masking.mask,
-        unsaved=around.unsaved,
+        unsaved=context.unsaved,
         plugins=lambda options: plugins().of_run(options),
         observe=tracer.on_entry,
         closing=closed,
@@ -188,7 +188,7 @@ def _rooms(
     folder: Path,
     processes: Processes,
     checker: CommandChecker,
-    around: WorkspaceContext,
+    context: WorkspaceContext,
     bytecode: Path,
     runtime: Path,
     *,
@@ -201,10 +201,10 @@ def _rooms(
             processes,
             root,
             scratch,
-            around.environment,
+            context.environment,
             interpreter=checker.interpreter,
             known_test_runs=checker.known_test_runs,
-            secrets=around.secrets.values,
+            secrets=context.secrets.values,
             bytecode=bytecode,
             written=written,
         )
@@ -215,31 +215,31 @@ def _rooms(
 
 def open_models(
     settings: Settings | Callable[[], Settings],
-    around: WorkspaceContext,
+    context: WorkspaceContext,
     folder: Path,
     mask: Callable[[str], str] | None = None,
 ) -> FolderModels:
     """The models of one workspace folder; nothing is started. `folder` is where verdicts are remembered."""
     from donewhen.app.models import FolderModels  # lazy: most goals are proven without a model
 
-    hidden = mask or Masking(around.environment, around.secrets).mask
-    return FolderModels(around.environment, around.secrets, _asked(settings), hidden, folder / "verdicts")
+    hidden = mask or Masking(context.environment, context.secrets).mask
+    return FolderModels(context.environment, context.secrets, _asked(settings), hidden, folder / "verdicts")
 
 
 def _settling(
     checker: CommandChecker,
     settings: Callable[[], Settings],
-    around: WorkspaceContext,
+    context: WorkspaceContext,
     models: Callable[[], FolderModels],
     plugins: Callable[[], FolderPlugins],
     mask: Callable[[str], str],
     contained: ContainedWork,
 ) -> Callable[[Goal, StartOptions], Start]:
     """`settle` with what the editor has selected and set by then."""
-    known = KnownFacts(facts=facts_in(around.environment), environment=around.environment, hindrance=contained.why)
+    known = KnownFacts(facts=facts_in(context.environment), environment=context.environment, hindrance=contained.why)
 
     def settled(goal: Goal, options: StartOptions) -> Start:
-        checker.select_interpreter(around.interpreter())
+        checker.select_interpreter(context.interpreter())
         current = settings()
         judged = options.judge_model or goal.judge_model or current.pick("judge_model")
         plugged, warnings = _plugged(plugins(), needless=options.audit and judged is None)

@@ -64,17 +64,17 @@ class Look:
 
 
 async def open_runs(
-    root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], around: WorkspaceContext
+    root: Path, state_dir: Path | None, settings: Settings | Callable[[], Settings], context: WorkspaceContext
 ) -> Runs:
     """See `app.engine.open_engine`."""
     await _loaded("engine")
     from donewhen.app.engine import open_engine
 
-    return await open_engine(root, state_dir, settings, around)
+    return await open_engine(root, state_dir, settings, context)
 
 
 @asynccontextmanager
-async def open_adviser(root: Path, settings: Settings, around: WorkspaceContext) -> AsyncGenerator[Adviser | None]:
+async def open_adviser(root: Path, settings: Settings, context: WorkspaceContext) -> AsyncGenerator[Adviser | None]:
     """See `app.advice.adviser`."""
     if settings.adviser is None:
         yield None
@@ -82,7 +82,7 @@ async def open_adviser(root: Path, settings: Settings, around: WorkspaceContext)
     await _loaded("advice")
     from donewhen.app.advice import adviser
 
-    async with adviser(root, settings, around) as opened:
+    async with adviser(root, settings, context) as opened:
         yield opened
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from donewhen.app.bench import bench_environment as open_laboratory
+from donewhen.app.bench import bench_environment
 from donewhen.cli.calling import Call
 from donewhen.cli.formatting import duration, money, one_line
 from donewhen.cli.outcome import COMPLETE, NOT_COMPLETE
@@ -65,19 +65,19 @@ async def _with_a_model(call: Call, cases: Sequence[Case]) -> int:
     fit = with_any_judge(cases)
     # What the judge decides comes first: where it can't be asked, nothing else is played.
     asked = [case for case in fit if case.decided_by == "judge"]
-    async with open_laboratory(settings) as laboratory:
-        played = await _played(call, asked[:1], laboratory, name, _none)
-        if any(one.failure for one in played):
-            raise JudgeOutage(f"{name} could not be asked, so nothing was measured: {played[0].failure}")
+    async with bench_environment(settings) as bench:
+        results = await _results(call, asked[:1], bench, name, _none)
+        if any(one.failure for one in results):
+            raise JudgeOutage(f"{name} could not be asked, so nothing was measured: {results[0].failure}")
         rest = [*asked[1:], *(case for case in fit if case not in asked)]
-        played += await _played(call, rest, laboratory, name, _none)
+        results += await _results(call, rest, bench, name, _none)
     if call.json:
-        call.terminal.document(document(played, [(name, rows(played)[-1])]))
-        return _code(played)
-    _print_table(call, played, with_judge=True)
-    for line in _meaning(name, rows(played)[-1]):
+        call.terminal.document(document(results, [(name, rows(results)[-1])]))
+        return _code(results)
+    _print_table(call, results, with_judge=True)
+    for line in _meaning(name, rows(results)[-1]):
         call.terminal.result(line)
-    return _code(played)
+    return _code(results)
 
 
 def _none(case: Case, root: Path) -> None:
@@ -94,28 +94,28 @@ def _judging(settings: Settings) -> Settings:
 
 async def _with_scripted_judges(call: Call, cases: Sequence[Case]) -> int:
     judged = [case for case in with_any_judge(cases) if case.decided_by == "judge"]
-    async with open_laboratory(Settings()) as laboratory:
-        played = await _played(call, cases, laboratory, OWN, lambda case, root: scripted_judge(case.judge, case, root))
-        by_judge = [(name, await _rates(call, name, judged, laboratory)) for name in SCRIPTED if judged]
+    async with bench_environment(Settings()) as bench:
+        results = await _results(call, cases, bench, OWN, lambda case, root: scripted_judge(case.judge, case, root))
+        by_judge = [(name, await _rates(call, name, judged, bench)) for name in SCRIPTED if judged]
     if call.json:
-        call.terminal.document(document(played, by_judge))
-        return _code(played)
-    _print_table(call, played)
+        call.terminal.document(document(results, by_judge))
+        return _code(results)
+    _print_table(call, results)
     if by_judge:
         call.terminal.result("\nWhat a judge alone decides, by scripted judge:\n")
         for line in judge_table(by_judge):
             call.terminal.result(line)
     call.terminal.result(f"\n{HOW}")
-    return _code(played)
+    return _code(results)
 
 
-async def _rates(call: Call, name: JudgeName, cases: Sequence[Case], laboratory: BenchEnvironment) -> Row:
-    played = await _played(call, cases, laboratory, name, lambda case, root: scripted_judge(name, case, root))
-    return rows(played)[-1]
+async def _rates(call: Call, name: JudgeName, cases: Sequence[Case], bench: BenchEnvironment) -> Row:
+    results = await _results(call, cases, bench, name, lambda case, root: scripted_judge(name, case, root))
+    return rows(results)[-1]
 
 
-async def _played(
-    call: Call, cases: Sequence[Case], laboratory: BenchEnvironment, name: str, judge_of: JudgeOf
+async def _results(
+    call: Call, cases: Sequence[Case], bench: BenchEnvironment, name: str, judge_of: JudgeOf
 ) -> tuple[CaseResult, ...]:
     """Tells each case as it ends. Cases whose checks need what isn't here are left out, and named."""
     absent = {case.id: what for case in cases if (what := missing(case))}
@@ -134,20 +134,20 @@ async def _played(
             f"[{ended}/{len(here)}] {one.case.id}{judge}: {one_line(said, 120)} ({duration(one.seconds)})"
         )
 
-    return await run_cases(here, laboratory, judge_of, name=name, on_played=tell)
+    return await run_cases(here, bench, judge_of, name=name, on_result=tell)
 
 
-def _print_table(call: Call, played: Sequence[CaseResult], *, with_judge: bool = False) -> None:
-    for line in table(rows(played), with_judge=with_judge):
+def _print_table(call: Call, results: Sequence[CaseResult], *, with_judge: bool = False) -> None:
+    for line in table(rows(results), with_judge=with_judge):
         call.terminal.result(line)
-    known = [one.case for one in played if one.case.known]
+    known = [one.case for one in results if one.case.known]
     if known:
         call.terminal.result("\nKnown, and counted above:")
     for case in known:
         call.terminal.result(f"- {case.id}: {case.known}")
-    for identity in broken_bars(played):
+    for identity in broken_bars(results):
         call.terminal.result(f"- {identity} ended falsely, though a check or an integrity rule decides it")
-    for one in played:
+    for one in results:
         if failed(one):
             call.terminal.result(f"- {one.case.id} failed: {one_line(one.failure)}")
 
@@ -172,5 +172,5 @@ def _cost(usage: Usage) -> str:
     return f"{money(usage.usd)}, {usage.tokens:,} tokens ({usage.cached_tokens:,} cached)"
 
 
-def _code(played: Sequence[CaseResult]) -> int:
-    return NOT_COMPLETE if any(map(failed, played)) or broken_bars(played) else COMPLETE
+def _code(results: Sequence[CaseResult]) -> int:
+    return NOT_COMPLETE if any(map(failed, results)) or broken_bars(results) else COMPLETE

@@ -20,6 +20,112 @@ from donewhen.cli.terminal import Terminal
 from donewhen.core.verdict import RequirementView
 from donewhen.engine.api import RunStep, RunView
 
+
+class Display(Protocol):
+    """Shows a run. `show` and `finish` may raise OutputClosed."""
+
+    def show(self, view: RunView) -> None: ...
+
+    @property
+    def follows(self) -> bool:
+        """Whether `did` shows anything: else nobody has to work it out."""
+        ...
+
+    def did(self, steps: Sequence[RunStep]) -> None:
+        """What the worker did since, and does."""
+        ...
+
+    def hold(self) -> None:
+        """Leaves the terminal to something else until the next `show`."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something to know at once, beside the run itself."""
+        ...
+
+    def finish(self, view: RunView) -> None:
+        """The last view: shown whole."""
+        ...
+
+
+class JsonDisplay:
+    """One snapshot a line, with the steps that are over since the line before. `finish` adds none where the last line
+    is that view already."""
+
+    follows = True
+
+    def __init__(self, terminal: Terminal, root: Path) -> None:
+        self._terminal, self._root = terminal, root
+        self._last = ""
+        self._did: list[RunStep] = []
+
+    def show(self, view: RunView) -> None:
+        text = snapshot_text(view, self._root)
+        if text != self._last or self._did:
+            self._terminal.result(self._with_steps(text))
+            self._last, self._did = text, []
+
+    def _with_steps(self, text: str) -> str:
+        if not self._did:
+            return text
+        from donewhen.wire.plain import step_json  # lazy: pydantic costs start-up time
+
+        steps = json.dumps([step_json(step, self._root) for step in self._did], ensure_ascii=False)
+        return f'{text.removesuffix("}")},"steps":{steps}}}'
+
+    def did(self, steps: Sequence[RunStep]) -> None:
+        self._did += [step for step in steps if step.state != "running"]
+
+    def hold(self) -> None:
+        return
+
+    def note(self, text: str) -> None:
+        self._terminal.message(text)
+
+    def finish(self, view: RunView) -> None:
+        self.show(view)
+
+
+class LinesDisplay:
+    """A line for each change of substance, and a few for each step of the worker."""
+
+    follows = True
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._log = Log()
+        self._steps = StepLines()
+        self._did: list[RunStep] = []
+
+    def show(self, view: RunView) -> None:
+        did, self._did = self._did, []
+        for line in self._log.lines(view, did):
+            self._terminal.result(line)
+
+    def did(self, steps: Sequence[RunStep]) -> None:
+        self._did += self._steps.over(steps)
+
+    def hold(self) -> None:
+        return
+
+    def note(self, text: str) -> None:
+        self._terminal.message(text)
+
+    def finish(self, view: RunView) -> None:
+        self.show(view)
+        for line in closing(view):
+            self._terminal.result(line)
+
+
+def display_for(call: Call, root: Path | None = None) -> Display:
+    """The display that suits the call: JSON where asked for, a live view where it can be redrawn, lines elsewhere."""
+    if call.json:
+        return JsonDisplay(call.terminal, root or call.root)
+    if call.terminal.live:
+        return LiveDisplay(call.terminal)
+    return LinesDisplay(call.terminal)
+
+
 # The live view of a run on a terminal: its requirements, what it does now, what it cost.
 
 
@@ -142,108 +248,3 @@ def _doing(view: RunView, seconds: float) -> list[str]:
     parts += [one_line(view.live.activity, 60)] if view.live.activity else []
     parts += [met_of_total(view), duration(view.elapsed + (seconds if state.time_counts else 0.0))]
     return [*parts, *spending(state.usage)]
-
-
-class Display(Protocol):
-    """Shows a run. `show` and `finish` may raise OutputClosed."""
-
-    def show(self, view: RunView) -> None: ...
-
-    @property
-    def follows(self) -> bool:
-        """Whether `did` shows anything: else nobody has to work it out."""
-        ...
-
-    def did(self, steps: Sequence[RunStep]) -> None:
-        """What the worker did since, and does."""
-        ...
-
-    def hold(self) -> None:
-        """Leaves the terminal to something else until the next `show`."""
-        ...
-
-    def note(self, text: str) -> None:
-        """Something to know at once, beside the run itself."""
-        ...
-
-    def finish(self, view: RunView) -> None:
-        """The last view: shown whole."""
-        ...
-
-
-class JsonDisplay:
-    """One snapshot a line, with the steps that are over since the line before. `finish` adds none where the last line
-    is that view already."""
-
-    follows = True
-
-    def __init__(self, terminal: Terminal, root: Path) -> None:
-        self._terminal, self._root = terminal, root
-        self._last = ""
-        self._did: list[RunStep] = []
-
-    def show(self, view: RunView) -> None:
-        text = snapshot_text(view, self._root)
-        if text != self._last or self._did:
-            self._terminal.result(self._with_steps(text))
-            self._last, self._did = text, []
-
-    def _with_steps(self, text: str) -> str:
-        if not self._did:
-            return text
-        from donewhen.wire.plain import step_json  # lazy: pydantic costs start-up time
-
-        steps = json.dumps([step_json(step, self._root) for step in self._did], ensure_ascii=False)
-        return f'{text.removesuffix("}")},"steps":{steps}}}'
-
-    def did(self, steps: Sequence[RunStep]) -> None:
-        self._did += [step for step in steps if step.state != "running"]
-
-    def hold(self) -> None:
-        return
-
-    def note(self, text: str) -> None:
-        self._terminal.message(text)
-
-    def finish(self, view: RunView) -> None:
-        self.show(view)
-
-
-class LinesDisplay:
-    """A line for each change of substance, and a few for each step of the worker."""
-
-    follows = True
-
-    def __init__(self, terminal: Terminal) -> None:
-        self._terminal = terminal
-        self._log = Log()
-        self._steps = StepLines()
-        self._did: list[RunStep] = []
-
-    def show(self, view: RunView) -> None:
-        did, self._did = self._did, []
-        for line in self._log.lines(view, did):
-            self._terminal.result(line)
-
-    def did(self, steps: Sequence[RunStep]) -> None:
-        self._did += self._steps.over(steps)
-
-    def hold(self) -> None:
-        return
-
-    def note(self, text: str) -> None:
-        self._terminal.message(text)
-
-    def finish(self, view: RunView) -> None:
-        self.show(view)
-        for line in closing(view):
-            self._terminal.result(line)
-
-
-def display_for(call: Call, root: Path | None = None) -> Display:
-    """The display that suits the call: JSON where asked for, a live view where it can be redrawn, lines elsewhere."""
-    if call.json:
-        return JsonDisplay(call.terminal, root or call.root)
-    if call.terminal.live:
-        return LiveDisplay(call.terminal)
-    return LinesDisplay(call.terminal)

@@ -221,27 +221,27 @@ def _nothing() -> None:
 SHOWN = 8
 
 
-def say_what_proof_rests_on(call: Call, path: str, resting: ProofBasis) -> int:
+def say_what_proof_rests_on(call: Call, path: str, basis: ProofBasis) -> int:
     """Always answers with 0: nothing was checked."""
     if call.json:
-        call.terminal.document(_document(path, resting))
+        call.terminal.document(_document(path, basis))
         return 0
     call.terminal.result(f"What the proof of {shown_path(path)} rests on:")
-    for group in resting.groups:
+    for group in basis.groups:
         call.terminal.result(f"  {_counted(group)}: {group.why}")
         for one in group.files[:SHOWN]:
             rule = f"  ({one.rule})" if one.rule else ""
             call.terminal.result(f"    {shown_path(one.path)}{rule}")
         if len(group.files) > SHOWN:
             call.terminal.result(f"    and {len(group.files) - SHOWN} more: --json lists all")
-    if not resting.groups:
+    if not basis.groups:
         call.terminal.result("  no file: nothing here is proof")
-    changing = ", ".join(shown_path(path) for path in resting.may_change[:SHOWN])
+    changing = ", ".join(shown_path(path) for path in basis.may_change[:SHOWN])
     if changing:
-        more = f" and {len(resting.may_change) - SHOWN} more" if len(resting.may_change) > SHOWN else ""
+        more = f" and {len(basis.may_change) - SHOWN} more" if len(basis.may_change) > SHOWN else ""
         call.terminal.result(f"The goal wants these changed (may_change): {changing}{more}")
     call.terminal.result(
-        f"Everything else is product: {_files(resting.product)}. `proof:` in the goal file adds to the list."
+        f"Everything else is product: {_files(basis.product)}. `proof:` in the goal file adds to the list."
     )
     return 0
 
@@ -254,7 +254,7 @@ def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count:,} files"
 
 
-def _document(path: str, resting: ProofBasis) -> dict[str, object]:
+def _document(path: str, basis: ProofBasis) -> dict[str, object]:
     groups = [
         {
             "role": group.role,
@@ -262,6 +262,6 @@ def _document(path: str, resting: ProofBasis) -> dict[str, object]:
             "partly": group.partly,
             "files": [{"path": one.path, "rule": one.rule, "ecosystem": one.ecosystem} for one in group.files],
         }
-        for group in resting.groups
+        for group in basis.groups
     ]
-    return {"goal": path, "proof": groups, "mayChange": list(resting.may_change), "product": resting.product}
+    return {"goal": path, "proof": groups, "mayChange": list(basis.may_change), "product": basis.product}

@@ -3,6 +3,6 @@
 A reader begins with `decide` (what happens next), `fold` (how an entry of the ledger changes the state) and `proof`
 (when a requirement is met). Everything else is what these three speak of.
 
-Invariant: the state of a run is the fold of its entries, and nothing else. No module here imports one from outside of
-this package, but for the standard library and grammars.
+Invariant: the state of a run is the fold of its entries, and nothing else. Beside this package, its modules import the
+standard library, grammars and the tables of `ecosystems` alone.
 """

@@ -241,6 +241,9 @@ def exit_code_masks(command: str) -> tuple[str, ...]:
     return tuple(name for name, pattern in _COMPILED if pattern.search(command))
 
 
+# Compares what is there now with the baseline, and moves it where a person changed something.
+
+
 __all__ = [
     "AddressingFact",
     "FileFact",

@@ -47,109 +47,6 @@ from donewhen.ports import (
     Workspace,
 )
 
-# The seconds in which this process worked on a run, whatever happens to its clocks.
-
-
-GAP = 2.0
-"""The most seconds that count between two looks: in a longer gap the process, or the whole machine, was suspended."""
-
-
-class Stopwatch:
-    """Adds up the steps of the monotonic clock from one look to the next. It has to be looked at more often than every
-    GAP seconds. A step that is longer, or backward, is a machine that was suspended, a process that was stopped or a
-    clock that was moved: of that no more than GAP counts. So it makes no difference that some systems' monotonic clocks
-    go on while the machine is suspended (Windows) and others' don't (Linux, macOS)."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._last = clock.monotonic()
-        self._seconds = 0.0
-
-    def look(self) -> float:
-        """The seconds since the last lap."""
-        now = self._clock.monotonic()
-        self._seconds += min(max(0.0, now - self._last), GAP)
-        self._last = now
-        return self._seconds
-
-    def lap(self) -> float:
-        """The seconds since the last lap, which ends here."""
-        seconds = self.look()
-        self._seconds = 0.0
-        return seconds
-
-
-# What the plugins of one run may use (`ports.PluginHost`).
-
-
-class HostedRun(Protocol):
-    """A run, as far as its plugins reach it."""
-
-    @property
-    def run_id(self) -> str: ...
-
-    @property
-    def state(self) -> RunState: ...
-
-    def set_activity(self, activity: str | None) -> None: ...
-
-    async def append(self, event: Event, *, durable: bool = True) -> RunState: ...
-
-    async def ask(self, interrupt: Interrupt) -> Answer: ...
-
-
-class RunHost:
-    """Implements `ports.PluginHost` on one run."""
-
-    def __init__(self, run: HostedRun, root: Path, mask: Callable[[str], str]) -> None:
-        self._run = run
-        self._root = root
-        self._mask = mask
-
-    @property
-    def run_id(self) -> str:
-        return self._run.run_id
-
-    @property
-    def goal(self) -> Goal:
-        return self._run.state.goal
-
-    @property
-    def options(self) -> RunOptions:
-        return self._run.state.options
-
-    @property
-    def off(self) -> frozenset[str]:
-        return frozenset(self._run.state.plugins_off)
-
-    @property
-    def root(self) -> str:
-        return str(self._root)
-
-    def activity(self, line: str) -> None:
-        self._run.set_activity(line)
-
-    def state_of(self, plugin: str) -> PluginState | None:
-        return self._run.state.plugin_states.get(plugin)
-
-    async def keep_state(self, plugin: str, state: PluginState | None) -> None:
-        if state is not None:
-            json.dumps(state.value, allow_nan=False)
-        if self.state_of(plugin) != state:
-            await self._run.append(PluginStateSet(plugin, state))
-
-    async def ask(self, interrupt: Interrupt) -> Answer:
-        return await self._run.ask(interrupt)
-
-    async def switch_off(self, plugin: str, hook: str, reason: str, *, essential: bool = False) -> None:
-        said = self._mask(reason)
-        if plugin not in self.off:
-            await self._run.append(PluginOff(plugin, hook, said))
-        if essential and self._run.state.pause_requested is None:
-            pause = f"the plugin {plugin}, which this run can't continue without, failed in {hook}: {said}"
-            await self._run.append(PauseRequested(pause))
-
-
 T = TypeVar("T")
 MAX_PATHS = 200
 MAX_PERSONS_PATHS = 5_000
@@ -190,7 +87,7 @@ class Parts:
     """Where checks are tried before a run completes; None: nowhere."""
     hidden_checks: Callable[[], Mapping[str, str]] = dict
     """The commands of the checks that the person holds out from workers, by name."""
-    news: EditorActivity = field(default_factory=EditorActivity)
+    editor_activity: EditorActivity = field(default_factory=EditorActivity)
 
 
 class ActiveRun:
@@ -355,7 +252,7 @@ class ActiveRun:
         return tree.changed
 
     async def _moved(self, revision: str, paths: tuple[str, ...], by: Actor) -> None:
-        self.parts.news.note()
+        self.parts.editor_activity.note()
         kept = paths[: MAX_PERSONS_PATHS if by == "person" else MAX_PATHS]
         await self.append(RevisionChanged(revision, kept, by, len(paths)), durable=False)
 
@@ -458,3 +355,106 @@ def masked_input(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, list | tuple):
         return [masked_input(one, mask) for one in cast("list[Any]", value)]
     return value
+
+
+# The seconds in which this process worked on a run, whatever happens to its clocks.
+
+
+GAP = 2.0
+"""The most seconds that count between two looks: in a longer gap the process, or the whole machine, was suspended."""
+
+
+class Stopwatch:
+    """Adds up the steps of the monotonic clock from one look to the next. It has to be looked at more often than every
+    GAP seconds. A step that is longer, or backward, is a machine that was suspended, a process that was stopped or a
+    clock that was moved: of that no more than GAP counts. So it makes no difference that some systems' monotonic clocks
+    go on while the machine is suspended (Windows) and others' don't (Linux, macOS)."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = clock.monotonic()
+        self._seconds = 0.0
+
+    def look(self) -> float:
+        """The seconds since the last lap."""
+        now = self._clock.monotonic()
+        self._seconds += min(max(0.0, now - self._last), GAP)
+        self._last = now
+        return self._seconds
+
+    def lap(self) -> float:
+        """The seconds since the last lap, which ends here."""
+        seconds = self.look()
+        self._seconds = 0.0
+        return seconds
+
+
+# What the plugins of one run may use (`ports.PluginHost`).
+
+
+class HostedRun(Protocol):
+    """A run, as far as its plugins reach it."""
+
+    @property
+    def run_id(self) -> str: ...
+
+    @property
+    def state(self) -> RunState: ...
+
+    def set_activity(self, activity: str | None) -> None: ...
+
+    async def append(self, event: Event, *, durable: bool = True) -> RunState: ...
+
+    async def ask(self, interrupt: Interrupt) -> Answer: ...
+
+
+class RunHost:
+    """Implements `ports.PluginHost` on one run."""
+
+    def __init__(self, run: HostedRun, root: Path, mask: Callable[[str], str]) -> None:
+        self._run = run
+        self._root = root
+        self._mask = mask
+
+    @property
+    def run_id(self) -> str:
+        return self._run.run_id
+
+    @property
+    def goal(self) -> Goal:
+        return self._run.state.goal
+
+    @property
+    def options(self) -> RunOptions:
+        return self._run.state.options
+
+    @property
+    def off(self) -> frozenset[str]:
+        return frozenset(self._run.state.plugins_off)
+
+    @property
+    def root(self) -> str:
+        return str(self._root)
+
+    def activity(self, line: str) -> None:
+        self._run.set_activity(line)
+
+    def state_of(self, plugin: str) -> PluginState | None:
+        return self._run.state.plugin_states.get(plugin)
+
+    async def keep_state(self, plugin: str, state: PluginState | None) -> None:
+        if state is not None:
+            json.dumps(state.value, allow_nan=False)
+        if self.state_of(plugin) != state:
+            await self._run.append(PluginStateSet(plugin, state))
+
+    async def ask(self, interrupt: Interrupt) -> Answer:
+        return await self._run.ask(interrupt)
+
+    async def switch_off(self, plugin: str, hook: str, reason: str, *, essential: bool = False) -> None:
+        said = self._mask(reason)
+        if plugin not in self.off:
+            await self._run.append(PluginOff(plugin, hook, said))
+        if essential and self._run.state.pause_requested is None:
+            pause = f"the plugin {plugin}, which this run can't continue without, failed in {hook}: {said}"
+            await self._run.append(PauseRequested(pause))

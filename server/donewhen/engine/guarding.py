@@ -1,4 +1,4 @@
-"""A goal on guard: its checks run again after edits, as in a run of worker `human`, beside no run."""
+"""What is left of a run that is over: its result is compared with the workspace, and, on guard, proven again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from donewhen.engine.tasks import cancel_all
 from donewhen.engine.watching import amend_if_edited, named_globs, watched
 from donewhen.ports import TreeState, Workspace
 
-# What is left of a result: the workspace of a run that nobody pursues, compared with what the run last saw.
+# Compares the workspace of a run that nobody pursues with what the run last saw.
 
 
 def result_name(state: RunState) -> str:
@@ -101,89 +101,89 @@ class ResultWatcher:
 
     def present(self, state: RunState) -> Present | None:
         """What is known of the workspace for this run; None if it isn't watched, or was not looked at yet."""
-        vigil = self._kept.get(state.run_id)
-        return vigil.present if vigil is not None and vigil.revision == state.revision else None
+        result = self._kept.get(state.run_id)
+        return result.present if result is not None and result.revision == state.revision else None
 
     async def looked_at(self, state: RunState) -> Present | None:
         """As `present`, once the first look is over."""
-        vigil = self._kept.get(state.run_id)
-        if vigil is not None and vigil.looked is not None:
-            await vigil.looked.wait()
+        result = self._kept.get(state.run_id)
+        if result is not None and result.looked is not None:
+            await result.looked.wait()
         return self.present(state)
 
     async def keep(self, states: Sequence[RunState]) -> None:
         """Watches these results, and no others."""
         wanted = {state.run_id: state for state in states if comparable(state)}
-        for run_id, vigil in list(self._kept.items()):
-            moved_on = run_id in wanted and wanted[run_id].revision != vigil.revision and vigil.acting is None
+        for run_id, result in list(self._kept.items()):
+            moved_on = run_id in wanted and wanted[run_id].revision != result.revision and result.acting is None
             if run_id not in wanted or moved_on:
                 await self._end(run_id)
-            elif vigil.poked is not None:
-                vigil.poked.set()
+            elif result.poked is not None:
+                result.poked.set()
         for run_id, state in wanted.items():
             if run_id not in self._kept:
-                vigil = _WatchedResult(state.revision, self._open(), looked=asyncio.Event(), poked=asyncio.Event())
-                self._kept[run_id] = vigil
-                vigil.task = asyncio.ensure_future(self._watch(state, vigil))
+                result = _WatchedResult(state.revision, self._open(), looked=asyncio.Event(), poked=asyncio.Event())
+                self._kept[run_id] = result
+                result.task = asyncio.ensure_future(self._watch(state, result))
 
     async def suspend(self) -> None:
         """Whatever is being done for a result is cut off: a run begins. It is taken up when something changes."""
-        await cancel_all(*(vigil.acting for vigil in self._kept.values() if vigil.acting is not None))
+        await cancel_all(*(result.acting for result in self._kept.values() if result.acting is not None))
 
     def saved_by_client(self, path: str, text: str) -> None:
-        for vigil in self._kept.values():
-            vigil.workspace.saved_by_client(path, text)
+        for result in self._kept.values():
+            result.workspace.saved_by_client(path, text)
 
     async def close(self) -> None:
         for run_id in list(self._kept):
             await self._end(run_id)
 
     async def _end(self, run_id: str) -> None:
-        vigil = self._kept.pop(run_id)
-        if vigil.task is not None:
-            await cancel_all(vigil.task)
+        result = self._kept.pop(run_id)
+        if result.task is not None:
+            await cancel_all(result.task)
 
-    async def _watch(self, state: RunState, vigil: _WatchedResult) -> None:
+    async def _watch(self, state: RunState, result: _WatchedResult) -> None:
         try:
-            await self._look(state, vigil)
+            await self._look(state, result)
         except (DoneWhenError, OSError):
-            self._seen(state.run_id, vigil, None)  # the folder is gone, or can't be read: nothing is known
+            self._seen(state.run_id, result, None)  # the folder is gone, or can't be read: nothing is known
         finally:
-            if vigil.looked is not None:
-                vigil.looked.set()
+            if result.looked is not None:
+                result.looked.set()
             with contextlib.suppress(DoneWhenError, OSError):
-                await vigil.workspace.close()
+                await result.workspace.close()
 
-    async def _look(self, state: RunState, vigil: _WatchedResult) -> None:
-        self._seen(state.run_id, vigil, await reopened(state, vigil.workspace))
-        if vigil.looked is not None:
-            vigil.looked.set()
+    async def _look(self, state: RunState, result: _WatchedResult) -> None:
+        self._seen(state.run_id, result, await reopened(state, result.workspace))
+        if result.looked is not None:
+            result.looked.set()
         while True:
-            if await self._acted(state.run_id, vigil):
+            if await self._acted(state.run_id, result):
                 continue
-            await self._moved_or_poked(vigil)
-            tree = await vigil.workspace.current()
-            self._seen(state.run_id, vigil, present_of(tree, vigil.workspace))
+            await self._moved_or_poked(result)
+            tree = await result.workspace.current()
+            self._seen(state.run_id, result, present_of(tree, result.workspace))
             await asyncio.sleep(LOOKS_AGAIN)
 
-    async def _acted(self, run_id: str, vigil: _WatchedResult) -> bool:
+    async def _acted(self, run_id: str, result: _WatchedResult) -> bool:
         """True if files changed meanwhile that it did not look at."""
-        before = (await vigil.workspace.current()).revision
-        vigil.acting = asyncio.ensure_future(self._act(run_id, vigil.workspace))
+        before = (await result.workspace.current()).revision
+        result.acting = asyncio.ensure_future(self._act(run_id, result.workspace))
         try:
-            await asyncio.wait({vigil.acting})
-            if not vigil.acting.cancelled():
-                vigil.revision = vigil.acting.result()
+            await asyncio.wait({result.acting})
+            if not result.acting.cancelled():
+                result.revision = result.acting.result()
         finally:
-            await cancel_all(vigil.acting)
-            vigil.acting = None
-        tree = await vigil.workspace.current()
-        self._seen(run_id, vigil, present_of(tree, vigil.workspace))
-        return tree.revision not in (before, vigil.revision)
+            await cancel_all(result.acting)
+            result.acting = None
+        tree = await result.workspace.current()
+        self._seen(run_id, result, present_of(tree, result.workspace))
+        return tree.revision not in (before, result.revision)
 
-    async def _moved_or_poked(self, vigil: _WatchedResult) -> None:
-        poked = vigil.poked or asyncio.Event()
-        waiting = [asyncio.ensure_future(one) for one in (vigil.workspace.moved(), poked.wait())]
+    async def _moved_or_poked(self, result: _WatchedResult) -> None:
+        poked = result.poked or asyncio.Event()
+        waiting = [asyncio.ensure_future(one) for one in (result.workspace.moved(), poked.wait())]
         try:
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -192,10 +192,13 @@ class ResultWatcher:
         for one in done:
             one.result()
 
-    def _seen(self, run_id: str, vigil: _WatchedResult, present: Present | None) -> None:
-        if present != vigil.present and self._kept.get(run_id) is vigil:
-            vigil.present = present
+    def _seen(self, run_id: str, result: _WatchedResult, present: Present | None) -> None:
+        if present != result.present and self._kept.get(run_id) is result:
+            result.present = present
             self._changed(run_id)
+
+
+# A goal on guard: its checks run again after edits, as in a run of worker `human`, beside no run.
 
 
 QUIET = 0.15

@@ -44,7 +44,7 @@ class Reading:
         self._waiting: dict[str, int] = {}
         self._listeners: list[Callable[[RunView], None]] = []
         self._background: asyncio.Task[None] | None = None
-        self._vigils: ResultWatcher | None = None
+        self._watcher: ResultWatcher | None = None
         self._followers = Followers(lambda: Steps(setup.root, setup.mask))
         self._telling: set[asyncio.Future[None]] = set()
         self._watching_again: asyncio.Task[None] | None = None
@@ -87,7 +87,7 @@ class Reading:
         glance = self._setup.glance
         if glance is None or not comparable(view.state):
             return view
-        present = await self._vigils.looked_at(view.state) if self._vigils is not None else None
+        present = await self._watcher.looked_at(view.state) if self._watcher is not None else None
         return self._seen(view, present or await compared_once(view.state, glance()))
 
     def _seen(self, view: RunView, present: Present | None) -> RunView:
@@ -111,13 +111,13 @@ class Reading:
 
     def _known(self, view: RunView) -> RunView:
         """The view in the workspace as far as it is watched."""
-        return self._seen(view, self._vigils.present(view.state) if self._vigils is not None else None)
+        return self._seen(view, self._watcher.present(view.state) if self._watcher is not None else None)
 
     # ------------------------------------------------------------------------------------ watching
 
     async def watch(self) -> None:
-        if self._vigils is None:
-            self._vigils = ResultWatcher(self._setup.workspace, self._looked_different, self._keep_proven)
+        if self._watcher is None:
+            self._watcher = ResultWatcher(self._setup.workspace, self._looked_different, self._keep_proven)
         self._watch_again()
 
     async def _keep_proven(self, run_id: str, workspace: Workspace) -> str:
@@ -127,14 +127,14 @@ class Reading:
     def _watch_again(self) -> None:
         """The results that stand may be others now."""
         self._watch_due = True
-        if self._vigils is not None and (self._watching_again is None or self._watching_again.done()):
-            self._watching_again = asyncio.ensure_future(self._watch_results(self._vigils))
+        if self._watcher is not None and (self._watching_again is None or self._watching_again.done()):
+            self._watching_again = asyncio.ensure_future(self._watch_results(self._watcher))
 
-    async def _watch_results(self, vigils: ResultWatcher) -> None:
+    async def _watch_results(self, watcher: ResultWatcher) -> None:
         with contextlib.suppress(LedgerError):
             while self._watch_due:
                 self._watch_due = False
-                await vigils.keep(await self._results())
+                await watcher.keep(await self._results())
 
     async def _results(self) -> list[RunState]:
         newest = await self._records.newest()
@@ -260,11 +260,11 @@ class Reading:
     def saved_by_client(self, path: str, text: str) -> None:
         for run in self._active.values():
             run.parts.workspace.saved_by_client(path, text)
-        if self._vigils is not None:
-            self._vigils.saved_by_client(path, text)
+        if self._watcher is not None:
+            self._watcher.saved_by_client(path, text)
 
     def editor_changed(self) -> None:
-        self._setup.news.note()
+        self._setup.editor_activity.note()
 
     # ------------------------------------------------------------------------------------ inside
 
@@ -311,8 +311,8 @@ class Reading:
     async def _end_background(self) -> None:
         ending = [task for task in (self._background, self._watching_again, *self._telling) if task is not None]
         await cancel_all(*ending)
-        if self._vigils is not None:
-            await self._vigils.close()
+        if self._watcher is not None:
+            await self._watcher.close()
 
     async def _attend(self) -> None:
         while True:

@@ -223,8 +223,8 @@ class Supervisor(Control):
     async def _take(self, run_id: str, token: str) -> bool:
         """Becomes the supervisor, after ending what the last one left behind."""
         await self._refuse_second()
-        if self._vigils is not None:
-            await self._vigils.suspend()
+        if self._watcher is not None:
+            await self._watcher.suspend()
         last = self._setup.lock.last_owner()
         ended = 0
         if last is not None and self._setup.lock.owner() is None:
@@ -317,7 +317,7 @@ class Supervisor(Control):
             plugins=setup.plugins(options) if options.worker is not None else None,
             rooms=setup.rooms,
             hidden_checks=setup.hidden_checks,
-            news=setup.news,
+            editor_activity=setup.editor_activity,
         )
 
     # ------------------------------------------------------------------------------------- guarding
@@ -422,7 +422,7 @@ class Supervisor(Control):
             mask=setup.mask,
             unsaved=setup.unsaved,
             observe=setup.observe,
-            news=setup.news,
+            editor_activity=setup.editor_activity,
         )
 
     # ---------------------------------------------------------------------------------- supervising

@@ -109,6 +109,9 @@ class EditorActivity:
             await self._more.wait()
 
 
+# What a run starts with, and the parts that it works with.
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
     """A run as it will start: the goal with its limits settled, the frozen options, and what to warn of."""
@@ -169,5 +172,5 @@ class EngineSetup:
     """Where checks are tried before a run completes; None: nowhere."""
     hidden_checks: Callable[[], Mapping[str, str]] = dict
     """The commands of the checks that the person holds out from workers, by name."""
-    news: EditorActivity = field(default_factory=EditorActivity)
+    editor_activity: EditorActivity = field(default_factory=EditorActivity)
     """When the editor last had another word on the files of this folder."""

@@ -154,7 +154,7 @@ async def read_editor(run: ActiveRun, requirements: Sequence[Requirement]) -> No
     if not requirements:
         return
     run.set_activity("waiting for the editor's diagnostics")
-    settled = await run.parts.news.quiet()
+    settled = await run.parts.editor_activity.quiet()
     run.set_activity(None)
     for requirement in requirements:
         report = await run.parts.checker.editor_report(requirement)
@@ -167,7 +167,7 @@ async def renew_editor(run: ActiveRun) -> bool:
     One that is in doubt is left: what is on record was seen of the files as they are on the disk.
     """
     watched = [one for one in run.state.goal.requirements if one.problems and one.id in run.state.editor]
-    if not watched or not await run.parts.news.quiet():
+    if not watched or not await run.parts.editor_activity.quiet():
         return False
     passes = False
     for requirement in watched:
@@ -184,13 +184,13 @@ async def renew_editor(run: ActiveRun) -> bool:
 async def follow_editor(run: ActiveRun) -> None:
     """Renews the reports at all news, until it is cancelled, or the end of the turn is due: something passes now, and
     either all is proven or the judge is to be asked."""
-    news = run.parts.news
+    activity = run.parts.editor_activity
     while True:
-        seen = news.count
+        seen = activity.count
         passes = await renew_editor(run)
         if passes and run.state.turn is not None and (run.state.options.judge is not None or _all_met(run)):
             return
-        await news.after(seen)
+        await activity.after(seen)
 
 
 async def settled_or_proven(run: ActiveRun) -> TreeState:

@@ -89,8 +89,7 @@ def _shown(character: str) -> str:
     return f"\\u{{{ord(character):x}}}" if hidden else character
 
 
-# The phrases of text that is meant for a judge. All patterns are for text in lower-case ASCII
-# (`addressing_letters`).
+# The phrases of text that is meant for a judge. All patterns are for text in lower-case ASCII, as above.
 
 
 Kind = Literal[

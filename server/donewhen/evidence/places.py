@@ -1,4 +1,5 @@
-"""Which file of the workspace a printed path means."""
+"""The places and problems that programs print: which file of the workspace a path means, the frames of a stack that are
+the workspace's own, and messages with a line."""
 
 from __future__ import annotations
 

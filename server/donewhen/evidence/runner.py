@@ -77,8 +77,8 @@ class CommandChecker:
         self._processes = processes
         self._root = root
         self._scratch = scratch
-        self._surroundings = CheckEnvironment(root, scratch, environment, interpreter, bytecode)
-        self._bytecode = Bytecode(self._surroundings.bytecode, root)
+        self._environment = CheckEnvironment(root, scratch, environment, interpreter, bytecode)
+        self._bytecode = Bytecode(self._environment.bytecode, root)
         self._editor = editor or EditorDiagnostics()
         self._secrets = secrets
         self._written = written
@@ -87,7 +87,7 @@ class CommandChecker:
 
     def variables(self) -> dict[str, str]:
         """The environment that checks run in: without keys, the project's interpreter first on PATH."""
-        return self._surroundings.variables()
+        return self._environment.variables()
 
     async def run(self, check: Check, *, timeout: float, token: str, test_run: bool = False) -> CheckResult:
         """One run of one check; see `ports.Checker`."""
@@ -114,20 +114,20 @@ class CommandChecker:
     @property
     def interpreter(self) -> Path | None:
         """The Python that the person has selected in the editor."""
-        return self._surroundings.interpreter
+        return self._environment.interpreter
 
     def select_interpreter(self, interpreter: Path | None) -> None:
         """The Python that the person has selected in the editor: checks run with it from now on."""
-        self._surroundings.interpreter = interpreter
+        self._environment.interpreter = interpreter
 
     def program(self, check: Check) -> str | None:
         """The executable that the check's first word resolves to; None for the shell's own and for what is missing."""
-        return self._program(read_line(check.command), self._surroundings.variables())
+        return self._program(read_line(check.command), self._environment.variables())
 
     def environment(self, check: Check) -> str:
         """Digest of what the check would run in."""
-        variables = self._surroundings.variables()
-        return self._surroundings.digest(self._program(read_line(check.command), variables), variables)
+        variables = self._environment.variables()
+        return self._environment.digest(self._program(read_line(check.command), variables), variables)
 
     async def editor_report(self, requirement: Requirement) -> EditorReport:
         """What the editor's own diagnostics say about the files of `requirement.problems`."""
@@ -137,7 +137,7 @@ class CommandChecker:
 
     def _plan(self, check: Check, timeout: float) -> _Plan:
         parts = read_line(check.command)
-        variables = self._surroundings.variables()
+        variables = self._environment.variables()
         inside = folders(parts)
         program = self._program(parts, variables)
         if names_go_tests(parts) or any((self._root / folder / "go.mod").is_file() for folder in ("", *inside)):
@@ -150,13 +150,13 @@ class CommandChecker:
     def _program(self, parts: tuple[Segment, ...], variables: Mapping[str, str]) -> str | None:
         """The executable of the first simple command that is one: `cd` and the like are the shell's own."""
         for part in parts:
-            found = self._surroundings.which(part.words[0], variables) if part.words else None
+            found = self._environment.which(part.words[0], variables) if part.words else None
             if found is not None and part.words[0] not in ("cd", "export", "set", "true"):
                 return found
         return None
 
     def _masker(self) -> Masker:
-        return Masker.of(self._surroundings.inherited(), self._secrets())
+        return Masker.of(self._environment.inherited(), self._secrets())
 
     def _result(self, plan: _Plan, process: ProcessResult) -> CheckResult:
         self._bytecode.keep()
@@ -217,7 +217,7 @@ class CommandChecker:
         test_run: bool,
     ) -> Observed:
         def which(name: str) -> str | None:
-            return self._surroundings.which(name, plan.variables)
+            return self._environment.which(name, plan.variables)
 
         return Observed(
             process=process,

@@ -64,34 +64,34 @@ class CaseResult:
 
 async def run_cases(
     cases: Sequence[Case],
-    laboratory: BenchEnvironment,
+    bench: BenchEnvironment,
     judge_of: JudgeOf,
     *,
     name: str,
     at_once: int = 2,
-    on_played: Callable[[CaseResult], None] = lambda played: None,
+    on_result: Callable[[CaseResult], None] = lambda result: None,
 ) -> tuple[CaseResult, ...]:
-    """Plays cases, `at_once` at a time; the results are in the order of `cases`, `on_played` hears each as it ends."""
+    """Plays cases, `at_once` at a time; the results are in the order of `cases`, `on_result` hears each as it ends."""
     places = asyncio.Semaphore(at_once)
 
     async def one(case: Case) -> CaseResult:
         async with places:
-            played = await run_case(case, laboratory, judge_of, name=name)
-            on_played(played)
-            return played
+            result = await run_case(case, bench, judge_of, name=name)
+            on_result(result)
+            return result
 
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(one(case)) for case in cases]
     return tuple(task.result() for task in tasks)
 
 
-async def run_case(case: Case, laboratory: BenchEnvironment, judge_of: JudgeOf, *, name: str) -> CaseResult:
+async def run_case(case: Case, bench: BenchEnvironment, judge_of: JudgeOf, *, name: str) -> CaseResult:
     """One run of a case, in a folder of its own that is removed afterwards. What goes wrong is in `failure`."""
     began = time.monotonic()
     try:
         async with asyncio.timeout(CASE_SECONDS), _folder() as folder:
-            view = await _pursued(case, laboratory, judge_of, folder)
-            return _played(case, name, view, time.monotonic() - began)
+            view = await _pursued(case, bench, judge_of, folder)
+            return _result(case, name, view, time.monotonic() - began)
     except (DoneWhenError, TimeoutError, OSError) as error:
         failure = str(error) or f"it took longer than {CASE_SECONDS:.0f} s"
         return CaseResult(case, name, "failed", seconds=time.monotonic() - began, failure=failure)
@@ -106,14 +106,14 @@ async def _folder() -> AsyncGenerator[Path]:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _pursued(case: Case, laboratory: BenchEnvironment, judge_of: JudgeOf, folder: Path) -> RunView:
+async def _pursued(case: Case, bench: BenchEnvironment, judge_of: JudgeOf, folder: Path) -> RunView:
     root = folder / "workspace"
     await asyncio.to_thread(_lay_out, case, root)
     for command in case.setup:
-        await _set_up(command, root, laboratory)
+        await _set_up(command, root, bench)
     script = folder / "worker.yaml"
     script.write_text(yaml.safe_dump({"turns": list(case.worker)}, allow_unicode=True), encoding="utf-8")
-    runs = await laboratory.open_runs(root, folder / "state", judge_of(case, root))
+    runs = await bench.open_runs(root, folder / "state", judge_of(case, root))
     try:
         return await _to_its_end(case, runs, script)
     finally:
@@ -133,11 +133,9 @@ def _lay_out(case: Case, root: Path) -> None:
             path.chmod(0o755)
 
 
-async def _set_up(command: str, root: Path, laboratory: BenchEnvironment) -> None:
+async def _set_up(command: str, root: Path, bench: BenchEnvironment) -> None:
     token = secrets.token_hex(8)
-    result = await laboratory.processes.run(
-        command, cwd=root, environment=laboratory.environment(), token=token, timeout=60
-    )
+    result = await bench.processes.run(command, cwd=root, environment=bench.environment(), token=token, timeout=60)
     if result.exit_code != 0:
         raise DoneWhenError(f"the setup `{command}` failed: {result.spawn_error or result.output.strip()[-300:]}")
 
@@ -162,7 +160,7 @@ async def _to_its_end(case: Case, runs: Runs, script: Path) -> RunView:
     return last
 
 
-def _played(case: Case, name: str, view: RunView, seconds: float) -> CaseResult:
+def _result(case: Case, name: str, view: RunView, seconds: float) -> CaseResult:
     state = view.state
     labels = {r.id: r.label for r in state.goal.requirements}
     return CaseResult(

@@ -12,18 +12,6 @@ from donewhen.core.work import Usage
 from donewhen.goalbench.cases import Case
 from donewhen.goalbench.playing import OWN, CaseResult
 
-# Which cases can be played here, and with which judge.
-
-
-def missing(case: Case) -> tuple[str, ...]:
-    """What the case's commands need and isn't here: modules of Python, or programs."""
-    return tuple(name for name in case.needs if importlib.util.find_spec(name) is None and shutil.which(name) is None)
-
-
-def with_any_judge(cases: Sequence[Case]) -> tuple[Case, ...]:
-    """The cases that are about the run, and not about a judge of a certain kind."""
-    return tuple(case for case in cases if case.judge in ("honest", "gullible"))
-
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -80,73 +68,73 @@ class Row:
         )
 
 
-def rows(played: Iterable[CaseResult]) -> tuple[Row, ...]:
+def rows(results: Iterable[CaseResult]) -> tuple[Row, ...]:
     """One row per group, in the order of the cases, and the total at the end."""
     by_group: dict[str, Row] = {}
     total = Row("total")
-    for one in played:
+    for one in results:
         row = row_of(one)
         by_group[row.group] = by_group[row.group] + row if row.group in by_group else row
         total += row
     return (*by_group.values(), total)
 
 
-def row_of(played: CaseResult) -> Row:
+def row_of(result: CaseResult) -> Row:
     """One case as a row of its group."""
-    row = Row(played.case.group, 1, usage=played.usage, seconds=played.seconds)
-    if failed(played):
+    row = Row(result.case.group, 1, usage=result.usage, seconds=result.seconds)
+    if failed(result):
         return row + Row(row.group, failed=1)
-    if played.case.decided_by == "judge":
-        return row + _judged(played)
-    done = played.status == "complete"
-    if played.case.honest:
+    if result.case.decided_by == "judge":
+        return row + _judged(result)
+    done = result.status == "complete"
+    if result.case.honest:
         return row + Row(row.group, refused=Rate(int(not done), 1))
     return row + Row(row.group, completed=Rate(int(done), 1))
 
 
-def failed(played: CaseResult) -> bool:
+def failed(result: CaseResult) -> bool:
     """It could not be played, or judged, to its end; nor was it meant to be so."""
-    return bool(played.failure) and (played.case.expect.run != "paused" or played.judge != OWN)
+    return bool(result.failure) and (result.case.expect.run != "paused" or result.judge != OWN)
 
 
-def _judged(played: CaseResult) -> Row:
-    row = Row(played.case.group)
-    for label in sorted(played.alone):
-        met = played.requirements[label] == "met"
-        row += Row(row.group, undecided=Rate(int(played.requirements[label] == "unverified"), 1))
-        if played.case.truth[label]:
+def _judged(result: CaseResult) -> Row:
+    row = Row(result.case.group)
+    for label in sorted(result.alone):
+        met = result.requirements[label] == "met"
+        row += Row(row.group, undecided=Rate(int(result.requirements[label] == "unverified"), 1))
+        if result.case.truth[label]:
             row += Row(row.group, rejected=Rate(int(not met), 1))
         else:
             row += Row(row.group, accepted=Rate(int(met), 1))
     return row
 
 
-def mistakes(played: CaseResult) -> tuple[str, ...]:
+def mistakes(result: CaseResult) -> tuple[str, ...]:
     """What is not as the case expects it with its own judge, in words; empty if all is."""
-    return tuple(_mistakes(played))
+    return tuple(_mistakes(result))
 
 
-def _mistakes(played: CaseResult) -> Iterator[str]:
-    case, expected = played.case, played.case.expect
-    if failed(played):
-        yield f"it failed: {played.failure}"
-    if played.status != expected.run:
-        yield f"the run ended {played.status} ({played.reason}), expected {expected.run}"
+def _mistakes(result: CaseResult) -> Iterator[str]:
+    case, expected = result.case, result.case.expect
+    if failed(result):
+        yield f"it failed: {result.failure}"
+    if result.status != expected.run:
+        yield f"the run ended {result.status} ({result.reason}), expected {expected.run}"
     for label, status in expected.requirements.items():
-        if played.requirements.get(label) != status:
-            found = f"{played.requirements.get(label)} ({played.reasons.get(label, 'there is no such requirement')})"
+        if result.requirements.get(label) != status:
+            found = f"{result.requirements.get(label)} ({result.reasons.get(label, 'there is no such requirement')})"
             yield f"{label} is {found}, expected {status}"
-    missing = [kind for kind in expected.findings if kind not in played.findings]
+    missing = [kind for kind in expected.findings if kind not in result.findings]
     if missing:
-        yield f"not found: {', '.join(missing)}; found: {', '.join(played.findings) or 'nothing'}"
-    if set(played.requirements) - set(case.truth):
+        yield f"not found: {', '.join(missing)}; found: {', '.join(result.findings) or 'nothing'}"
+    if set(result.requirements) - set(case.truth):
         yield "`truth` does not say of each requirement whether it is fulfilled"
 
 
-def broken_bars(played: Sequence[CaseResult]) -> tuple[str, ...]:
+def broken_bars(results: Sequence[CaseResult]) -> tuple[str, ...]:
     """The ids of cases, other than known ones, that end `complete` falsely or are refused where a check or an
     integrity rule decides. With the gullible judge there must be none."""
-    wrong = [one for one in played if (row := row_of(one)).completed.wrong or row.refused.wrong]
+    wrong = [one for one in results if (row := row_of(one)).completed.wrong or row.refused.wrong]
     return tuple(one.case.id for one in wrong if not one.case.known)
 
 
@@ -173,29 +161,29 @@ def judge_table(by_judge: Sequence[tuple[str, Row]]) -> list[str]:
     return lines
 
 
-def document(played: Sequence[CaseResult], by_judge: Sequence[tuple[str, Row]]) -> dict[str, Any]:
+def document(results: Sequence[CaseResult], by_judge: Sequence[tuple[str, Row]]) -> dict[str, Any]:
     """All of it as one JSON document: `cases`, `groups` with the total as the last, `judges`."""
     return {
-        "cases": [_case_document(one) for one in played],
-        "groups": [_row_document(row) for row in rows(played)],
+        "cases": [_case_document(one) for one in results],
+        "groups": [_row_document(row) for row in rows(results)],
         "judges": [{**_row_document(row), "group": None, "judge": name} for name, row in by_judge],
-        "broken": list(broken_bars(played)),
+        "broken": list(broken_bars(results)),
     }
 
 
-def _case_document(played: CaseResult) -> dict[str, Any]:
+def _case_document(result: CaseResult) -> dict[str, Any]:
     return {
-        "id": played.case.id,
-        "group": played.case.group,
-        "decidedBy": played.case.decided_by,
-        "status": played.status,
-        "truth": dict(played.case.truth),
-        "requirements": dict(played.requirements),
-        "findings": list(played.findings),
-        "seconds": round(played.seconds, 3),
-        "failure": played.failure or None,
-        "known": played.case.known or None,
-        "asExpected": not mistakes(played),
+        "id": result.case.id,
+        "group": result.case.group,
+        "decidedBy": result.case.decided_by,
+        "status": result.status,
+        "truth": dict(result.case.truth),
+        "requirements": dict(result.requirements),
+        "findings": list(result.findings),
+        "seconds": round(result.seconds, 3),
+        "failure": result.failure or None,
+        "known": result.case.known or None,
+        "asExpected": not mistakes(result),
     }
 
 
@@ -215,3 +203,16 @@ def _row_document(row: Row) -> dict[str, Any]:
         "usd": row.usage.usd,
         "tokens": row.usage.tokens,
     }
+
+
+# Which cases can be played here, and with which judge.
+
+
+def missing(case: Case) -> tuple[str, ...]:
+    """What the case's commands need and isn't here: modules of Python, or programs."""
+    return tuple(name for name in case.needs if importlib.util.find_spec(name) is None and shutil.which(name) is None)
+
+
+def with_any_judge(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """The cases that are about the run, and not about a judge of a certain kind."""
+    return tuple(case for case in cases if case.judge in ("honest", "gullible"))

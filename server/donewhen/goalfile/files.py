@@ -12,32 +12,6 @@ from donewhen.goalfile.parse import SIZE_LIMIT
 from donewhen.goalfile.source import ParsedGoalFile
 from donewhen.regular import read_start
 
-# Walks a workspace without looking into what nobody wrote: dependencies, build results, hidden folders.
-
-
-SKIPPED_FOLDERS = frozenset([
-    "node_modules", "bower_components", "venv", "env", "__pycache__", "site-packages", "target", "dist", "build",
-    "vendor",
-])  # fmt: skip
-_MOST_FOLDERS = 5_000
-_DEEPEST = 8
-
-
-def walk_files(root: Path) -> Iterator[str]:
-    """The files under `root`, relative, with `/`, in a fixed order, bounded; links to folders are not followed."""
-    for number, (folder, folders, names) in enumerate(os.walk(root)):
-        relative = Path(folder).relative_to(root)
-        depth = len(relative.parts)
-        folders[:] = sorted(filter(_is_ours, folders)) if depth < _DEEPEST else []
-        yield from ((relative / name).as_posix() for name in sorted(names))
-        if number >= _MOST_FOLDERS:
-            return
-
-
-def _is_ours(folder: str) -> bool:
-    return not folder.startswith(".") and folder not in SKIPPED_FOLDERS
-
-
 GOAL_FILE = "GOAL.md"
 GOAL_SUFFIX = ".goal.md"
 
@@ -128,3 +102,29 @@ def _content(real: Path, relative: str) -> bytes:
         raise GoalFileError(f"there is no {relative} here: `donewhen init` drafts one") from None
     except (OSError, ValueError) as error:
         raise GoalFileError(f"{relative} can't be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+# Walks a workspace without looking into what nobody wrote: dependencies, build results, hidden folders.
+
+
+SKIPPED_FOLDERS = frozenset([
+    "node_modules", "bower_components", "venv", "env", "__pycache__", "site-packages", "target", "dist", "build",
+    "vendor",
+])  # fmt: skip
+_MOST_FOLDERS = 5_000
+_DEEPEST = 8
+
+
+def walk_files(root: Path) -> Iterator[str]:
+    """The files under `root`, relative, with `/`, in a fixed order, bounded; links to folders are not followed."""
+    for number, (folder, folders, names) in enumerate(os.walk(root)):
+        relative = Path(folder).relative_to(root)
+        depth = len(relative.parts)
+        folders[:] = sorted(filter(_is_ours, folders)) if depth < _DEEPEST else []
+        yield from ((relative / name).as_posix() for name in sorted(names))
+        if number >= _MOST_FOLDERS:
+            return
+
+
+def _is_ours(folder: str) -> bool:
+    return not folder.startswith(".") and folder not in SKIPPED_FOLDERS

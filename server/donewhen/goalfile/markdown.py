@@ -97,6 +97,9 @@ def _padded(raws: Sequence[str], length: int) -> list[str]:
     return [*raws, *[""] * (length - len(raws))]
 
 
+# The blocks.
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A paragraph or code block inside a list item. `depth` is 0 for the item's own, 1 for a nested item's.

@@ -15,20 +15,6 @@ from donewhen.core.goal import Check
 from donewhen.goalfile.markdown import Passage
 from donewhen.goalfile.source import FileProblem, ProblemSeverity, Span, Value
 
-# Commands and file names in backticks, as goal files hold them.
-
-
-_BACKTICKS = re.compile(r"`+")
-
-
-def code_span(text: str) -> str:
-    """The text as a Markdown code span, whatever backticks it holds."""
-    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
-    fence = "`" * (longest + 1)
-    pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
-
-
 Label = Literal["check", "file", "problems", "external"]
 LABELS: tuple[Label, ...] = ("check", "file", "problems", "external")
 
@@ -239,3 +225,17 @@ def _suggest_label(passage: Passage, label: re.Match[str], bound: Bound) -> None
     if near and passage.text.startswith("`", label.end()):
         message = f"`{label[1]}:` is read as detail: did you mean `{near[0]}:`?"
         bound.fault(passage.span(*label.span(1)), "warning", "unknown-label", message, near[0])
+
+
+# Commands and file names in backticks, as goal files hold them.
+
+
+_BACKTICKS = re.compile(r"`+")
+
+
+def code_span(text: str) -> str:
+    """The text as a Markdown code span, whatever backticks it holds."""
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"

@@ -25,38 +25,6 @@ from donewhen.core.verdict import Finding, GoalVerdict, RequirementVerdict
 from donewhen.core.work import Usage
 from donewhen.ports import Judge, Judgement, JudgeTask
 
-# An account of calls to models where there is no run: counted in memory, bounded by nothing.
-
-
-class Account:
-    """`ports.Calls` for a caller that waits for one answer. Concurrent calls are counted alike."""
-
-    def __init__(self) -> None:
-        self._ended = Usage()
-        self._open: dict[str, Usage] = {}
-        self._begun = 0
-
-    @property
-    def total(self) -> Usage:
-        """What all calls took so far; one that was cut off counts as its prompt, since nobody tells what it cost."""
-        return sum(self._open.values(), self._ended)
-
-    @property
-    def asked(self) -> int:
-        """How often a model was asked."""
-        return self._begun
-
-    async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
-        self._begun += 1
-        call_id = f"call-{self._begun}"
-        self._open[call_id] = prompt
-        return call_id
-
-    async def end(self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None) -> None:
-        if self._open.pop(call_id, None) is not None:
-            self._ended += usage
-
-
 _REVISION = "alone"
 CLAIMS_ALONE = "only messages were given, and they are claims"
 
@@ -238,3 +206,35 @@ class _Alone:
 
     async def run_check(self, check: Check) -> Evidence:
         raise WorkspaceError("checks are not run here: decide on what is shown")
+
+
+# An account of calls to models where there is no run: counted in memory, bounded by nothing.
+
+
+class Account:
+    """`ports.Calls` for a caller that waits for one answer. Concurrent calls are counted alike."""
+
+    def __init__(self) -> None:
+        self._ended = Usage()
+        self._open: dict[str, Usage] = {}
+        self._begun = 0
+
+    @property
+    def total(self) -> Usage:
+        """What all calls took so far; one that was cut off counts as its prompt, since nobody tells what it cost."""
+        return sum(self._open.values(), self._ended)
+
+    @property
+    def asked(self) -> int:
+        """How often a model was asked."""
+        return self._begun
+
+    async def begin(self, model: str, prompt: Usage, worst: Usage) -> str:
+        self._begun += 1
+        call_id = f"call-{self._begun}"
+        self._open[call_id] = prompt
+        return call_id
+
+    async def end(self, call_id: str, usage: Usage, message: Message | None = None, error: str | None = None) -> None:
+        if self._open.pop(call_id, None) is not None:
+            self._ended += usage

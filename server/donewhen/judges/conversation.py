@@ -47,14 +47,14 @@ class ConversationResult(Generic[T]):
 
 @dataclass(slots=True)
 class Conversation(Generic[T]):
-    """`room` is what may be added to the first messages, in bytes. Without `looking`, no tool is offered."""
+    """`room` is what may be added to the first messages, in bytes. Without `tools`, no tool is offered."""
 
     model: Model
     options: JudgeOptions
     calls: Calls
     form: Form[T]
     room: int
-    looking: JudgeTools | None = None
+    tools: JudgeTools | None = None
     messages: list[Message] = field(default_factory=list[Message])
     looks: int = 0
     corrected: bool = False
@@ -67,12 +67,12 @@ class Conversation(Generic[T]):
             if self._wants_to_look(reply):
                 await self._look(reply.message)
                 continue
-            held = self._read(reply)
-            if held.value is not None and (self.corrected or not held.problem):
-                return held
+            result = self._read(reply)
+            if result.value is not None and (self.corrected or not result.problem):
+                return result
             if self.corrected:
-                return held
-            self._correct(reply.message, held.problem)
+                return result
+            self._correct(reply.message, result.problem)
         return ConversationResult(None, "it only looked, and gave no verdict")
 
     async def _ask(self) -> ModelReply:
@@ -88,7 +88,7 @@ class Conversation(Generic[T]):
         return await ask(self.model, request, self.calls)
 
     def _tools(self) -> tuple[ToolSpec, ...]:
-        if self.looking is None:
+        if self.tools is None:
             return ()
         own = prompts.give_verdict(self.form.schema)
         return (*prompts.LOOKING_TOOLS, own) if self._may_look() else (own,)
@@ -97,24 +97,24 @@ class Conversation(Generic[T]):
         return self.looks < self.options.calls and self.room >= _LEAST_LOOK
 
     def _wants_to_look(self, reply: ModelReply) -> bool:
-        return self.looking is not None and any(call.name != prompts.GIVE_VERDICT for call in reply.message.calls)
+        return self.tools is not None and any(call.name != prompts.GIVE_VERDICT for call in reply.message.calls)
 
     async def _look(self, message: Message) -> None:
         """Answers every call of the message; a verdict in it is not taken, since it was given before the look."""
-        assert self.looking is not None
+        assert self.tools is not None
         self._add(replace(message, text=fitted(message.text, 1_000), calls=tuple(_short(c) for c in message.calls)))
         for call in message.calls:
             self._add(Message("tool", await self._answer(call), answers=call.id))
 
     async def _answer(self, call: ToolCall) -> str:
-        assert self.looking is not None
+        assert self.tools is not None
         if call.name == prompts.GIVE_VERDICT:
             return prompts.VERDICT_ALONE
         if not self._may_look():
             return prompts.NO_LOOKS_LEFT if self.looks >= self.options.calls else prompts.NO_ROOM_LEFT
         share = max(self.room // (self.options.calls - self.looks), min(self.room, 6_000))
         self.looks += 1
-        text = await self.looking.answer(call, share - 120)
+        text = await self.tools.answer(call, share - 120)
         return text if self._may_look() else f"{text}\n{prompts.NO_LOOKS_LEFT}"
 
     def _add(self, message: Message) -> None:

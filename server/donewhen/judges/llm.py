@@ -45,6 +45,90 @@ from donewhen.judges.tools import JudgeTools
 from donewhen.ports import AuditContext, Judgement, JudgeTask, Model
 from donewhen.ports.proving import VerdictCache
 
+
+class LlmJudge:
+    """Audits with one model; each audit is a conversation of its own.
+
+    `cache` keeps verdicts by all that the model was asked; `mask` takes secrets out; `member` tells
+    members of a panel apart that share a model. Raises InvalidGoal
+    for a token bound that is too small for any evidence.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        options: JudgeOptions,
+        *,
+        cache: VerdictCache | None = None,
+        mask: Callable[[str], str] | None = None,
+        member: int = 0,
+    ) -> None:
+        self._model = model
+        self._options = options
+        self._cache = cache
+        self._mask = mask
+        self._member = member
+        if Shares.of(options, prompts.REPLY).evidence < 2 * LEAST_PER_REQUIREMENT:
+            raise InvalidGoal(
+                f"the judge's prompt of {options.tokens} tokens leaves no room for evidence: allow more tokens"
+                + (", or shorten the judge's prompt" if options.prompt else "")
+            )
+
+    @property
+    def identity(self) -> str:
+        options = self._options
+        digest = hashlib.sha256(f"{prompts.PROMPT_VERSION}\0{options.prompt or ''}".encode()).hexdigest()[:8]
+        temperature = "" if options.temperature is None else f", temperature {options.temperature:g}"
+        return f"{self._model.name} (prompt {digest}{temperature})"
+
+    async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
+        """The model's verdict on every requirement of the task, or its answer to the task's claim. Raises JudgeOutage
+        and OverBudget."""
+        options = self._options
+        if task.goal.about == "response" and not context.files():
+            options = replace(options, calls=0)  # there is nowhere to look
+        mended: set[str] = set()
+        while True:
+            try:
+                return await self._asked(task, context, options)
+            except ModelFailed as failure:
+                adapted = None if failure.kind in mended else _adapted(options, failure)
+                if adapted is None:
+                    raise _outage(self._model.name, failure) from failure
+                mended.add(failure.kind)
+                options = adapted
+
+    async def _asked(self, task: JudgeTask, context: AuditContext, options: JudgeOptions) -> Judgement:
+        audit = Audit(
+            self._model,
+            options,
+            task,
+            context,
+            Normaliser(context.root, task.run_id, self._mask),
+            self._cache,
+            self._member,
+        )
+        return await (audit.verdict() if task.claim is None else audit.claim())
+
+
+def _adapted(options: JudgeOptions, failure: ModelFailed) -> JudgeOptions | None:
+    """The options to try once more with: half the prompt where it was too long, no tools where they may be why the
+    request was refused. None: it can't be fixed."""
+    if failure.kind == "context":
+        smaller = replace(options, tokens=options.tokens // 2)
+        return smaller if Shares.of(smaller, prompts.REPLY).evidence >= LEAST_PER_REQUIREMENT else None
+    if failure.kind == "refused" and options.calls:
+        return replace(options, calls=0)
+    return None
+
+
+def _outage(model: str, failure: ModelFailed) -> JudgeOutage:
+    said = str(failure)
+    if failure.kind == "context":
+        said = f"the prompt is too long for it ({failure}): choose a model with a larger window, or fewer judge tokens"
+    return JudgeOutage(f"{model}: {said}", final=failure.kind != "outage")
+
+
 # Reading what a judge is to be shown, before the question is made of it.
 
 
@@ -221,21 +305,21 @@ class Audit:
         known = await self._remembered(key, form) if kept else None
         if known is not None:
             return _Part(known.verdict.findings, cached=True, shown=asked.paths)
-        held, looking = await self._held(first, asked, citable, form, shares)
-        if held.value is None:
-            reason = f"the judge's reply could not be used: {held.problem}"
+        result, tools = await self._converse(first, asked, citable, form, shares)
+        if result.value is None:
+            reason = f"the judge's reply could not be used: {result.problem}"
             unusable = tuple(RequirementVerdict(r.id, "unverified", reason) for r in batch)
             return _Part(unusable, reason)
         if (
             kept
-            and not held.problem
-            and not looking.paths
-            and not looking.roamed
-            and not looking.read
+            and not result.problem
+            and not tools.paths
+            and not tools.roamed
+            and not tools.read
             and len(citable.evidence) == len(asked.sources)
         ):
-            await self._remember(key, held.raw)
-        return _Part(held.value.verdict.findings, shown=_seen(asked, looking))
+            await self._remember(key, result.raw)
+        return _Part(result.value.verdict.findings, shown=_seen(asked, tools))
 
     async def claim(self) -> Judgement:
         """Whether the evidence confirms the worker's claim; None if that isn't clear."""
@@ -250,10 +334,10 @@ class Audit:
             lambda value: read_claim(value, citable),
             lambda _: None,
         )
-        held, _ = await self._held(self._first(asked, form.instructions), asked, citable, form, shares)
-        if held.value is None:
-            return Judgement(None, Usage(), reason=f"the judge's reply could not be used: {held.problem}")
-        said = held.value
+        result, _ = await self._converse(self._first(asked, form.instructions), asked, citable, form, shares)
+        if result.value is None:
+            return Judgement(None, Usage(), reason=f"the judge's reply could not be used: {result.problem}")
+        said = result.value
         return Judgement(None, Usage(), reason=said.reason, confirmed=said.confirmed, evidence_ids=said.evidence_ids)
 
     async def _question(self, batch: tuple[Requirement, ...], shares: Shares, diff: str) -> Question:
@@ -279,17 +363,17 @@ class Audit:
         system = prompts.system_prompt(self.options.prompt, reply, self.options.calls)
         return Message("system", system), Message("user", asked.text)
 
-    async def _held(
+    async def _converse(
         self, first: tuple[Message, ...], asked: Question, citable: Citable, form: Form[T], shares: Shares
     ) -> tuple[ConversationResult[T], JudgeTools]:
         sources = {source.id: source.evidence for source in asked.sources}
-        looking = JudgeTools(
+        tools = JudgeTools(
             self.task, self.context, self.normaliser, asked.token, citable.evidence, citable.old, sources
         )
         conversation = Conversation(
-            self.model, self.options, self.context.calls, form, shares.more, looking if self.options.calls else None
+            self.model, self.options, self.context.calls, form, shares.more, tools if self.options.calls else None
         )
-        return await conversation.run(first), looking
+        return await conversation.run(first), tools
 
     def _key(self, first: tuple[Message, ...]) -> str:
         """Digest of all that the model is asked; nothing else decides what it would say."""
@@ -319,91 +403,8 @@ class Audit:
         return found.label if found is not None else requirement_id
 
 
-def _seen(asked: Question, looking: JudgeTools) -> tuple[str, ...] | None:
+def _seen(asked: Question, tools: JudgeTools) -> tuple[str, ...] | None:
     """The files that the model saw; None if it also saw which files there are."""
-    if asked.paths is None or looking.roamed:
+    if asked.paths is None or tools.roamed:
         return None
-    return tuple(dict.fromkeys((*asked.paths, *looking.paths)))
-
-
-class LlmJudge:
-    """Audits with one model; each audit is a conversation of its own.
-
-    `cache` keeps verdicts by all that the model was asked; `mask` takes secrets out; `member` tells
-    members of a panel apart that share a model. Raises InvalidGoal
-    for a token bound that is too small for any evidence.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        options: JudgeOptions,
-        *,
-        cache: VerdictCache | None = None,
-        mask: Callable[[str], str] | None = None,
-        member: int = 0,
-    ) -> None:
-        self._model = model
-        self._options = options
-        self._cache = cache
-        self._mask = mask
-        self._member = member
-        if Shares.of(options, prompts.REPLY).evidence < 2 * LEAST_PER_REQUIREMENT:
-            raise InvalidGoal(
-                f"the judge's prompt of {options.tokens} tokens leaves no room for evidence: allow more tokens"
-                + (", or shorten the judge's prompt" if options.prompt else "")
-            )
-
-    @property
-    def identity(self) -> str:
-        options = self._options
-        digest = hashlib.sha256(f"{prompts.PROMPT_VERSION}\0{options.prompt or ''}".encode()).hexdigest()[:8]
-        temperature = "" if options.temperature is None else f", temperature {options.temperature:g}"
-        return f"{self._model.name} (prompt {digest}{temperature})"
-
-    async def judge(self, task: JudgeTask, context: AuditContext) -> Judgement:
-        """The model's verdict on every requirement of the task, or its answer to the task's claim. Raises JudgeOutage
-        and OverBudget."""
-        options = self._options
-        if task.goal.about == "response" and not context.files():
-            options = replace(options, calls=0)  # there is nowhere to look
-        mended: set[str] = set()
-        while True:
-            try:
-                return await self._asked(task, context, options)
-            except ModelFailed as failure:
-                adapted = None if failure.kind in mended else _adapted(options, failure)
-                if adapted is None:
-                    raise _outage(self._model.name, failure) from failure
-                mended.add(failure.kind)
-                options = adapted
-
-    async def _asked(self, task: JudgeTask, context: AuditContext, options: JudgeOptions) -> Judgement:
-        audit = Audit(
-            self._model,
-            options,
-            task,
-            context,
-            Normaliser(context.root, task.run_id, self._mask),
-            self._cache,
-            self._member,
-        )
-        return await (audit.verdict() if task.claim is None else audit.claim())
-
-
-def _adapted(options: JudgeOptions, failure: ModelFailed) -> JudgeOptions | None:
-    """The options to try once more with: half the prompt where it was too long, no tools where they may be why the
-    request was refused. None: it can't be fixed."""
-    if failure.kind == "context":
-        smaller = replace(options, tokens=options.tokens // 2)
-        return smaller if Shares.of(smaller, prompts.REPLY).evidence >= LEAST_PER_REQUIREMENT else None
-    if failure.kind == "refused" and options.calls:
-        return replace(options, calls=0)
-    return None
-
-
-def _outage(model: str, failure: ModelFailed) -> JudgeOutage:
-    said = str(failure)
-    if failure.kind == "context":
-        said = f"the prompt is too long for it ({failure}): choose a model with a larger window, or fewer judge tokens"
-    return JudgeOutage(f"{model}: {said}", final=failure.kind != "outage")
+    return tuple(dict.fromkeys((*asked.paths, *tools.paths)))

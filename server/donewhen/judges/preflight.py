@@ -76,10 +76,10 @@ async def _asked(model: Model, form: Form[T], body: Mapping[str, Lines], calls: 
     blocks = [fenced(token, f'kind="{name}"', (), text) for name, text in shown.items()]
     first = (Message("system", form.instructions), Message("user", "\n".join([f"The boundary is {token}.", *blocks])))
     options = JudgeOptions((model.name,), calls=0)
-    held = await Conversation(model, options, calls, form, 8_000).run(first)
-    if held.value is None:
-        raise ModelFailed(f"{model.name} gave no usable answer: {held.problem}")
-    return held.value
+    result = await Conversation(model, options, calls, form, 8_000).run(first)
+    if result.value is None:
+        raise ModelFailed(f"{model.name} gave no usable answer: {result.problem}")
+    return result.value
 
 
 def _texts(value: Mapping[str, Any]) -> list[str]:

@@ -110,7 +110,7 @@ def code_line_actions(session: Session, diagnostics: object) -> list[types.CodeA
         run_id, requirement_id = data.get("runId"), data.get("requirementId")
         if mark.source != SOURCE or not isinstance(run_id, str) or not isinstance(requirement_id, str):
             continue
-        runs = [run for folder in session.host.opened() if (run := folder.board.of_run(run_id))]
+        runs = [run for folder in session.host.opened() if (run := folder.snapshots.of_run(run_id))]
         for run, one in ((each, one) for each in runs for one in each.views if one.requirement_id == requirement_id):
             for action in _standing_actions(str(mark.code), run, one, session.profile.reasons):
                 found.setdefault((run_id, action.title), action).diagnostics = [mark]

@@ -86,6 +86,9 @@ class EditorDiagnosticsParams(Strict):
     omitted: int = Field(default=0, ge=0)
 
 
+# The arguments of commands, in the order of docs/protocol.md.
+
+
 class GoalSet(Strict):
     objective: str = Field(min_length=1)
     workspace_uri: str | None = None

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 async def folder_of(session: Session, run_id: str) -> Folder:
     """The folder whose ledger has the run: those on show first. Raises UnknownRun."""
     for folder in session.host.opened():
-        if folder.board.of_run(run_id) is not None:
+        if folder.snapshots.of_run(run_id) is not None:
             return folder
     for folder in await session.all_folders():
         if any(summary.run_id == run_id for summary in await folder.runs.summaries()):
@@ -147,10 +147,13 @@ async def answer_in_chat(session: Session, argument: a.RunTell) -> dict[str, Any
     from donewhen.wire.view import chat_answer, chat_text
 
     folder = await folder_of(session, argument.run_id)
-    shown = snapshot(folder.board.latest(await folder.runs.view(argument.run_id)), folder.root)
+    shown = snapshot(folder.snapshots.latest(await folder.runs.view(argument.run_id)), folder.root)
     if argument.form == "model":
         return {"text": chat_text(shown)}
     return {"text": chat_answer(shown, why=argument.form == "why", requirement=argument.requirement)}
+
+
+# The commands that steer a run, and the table of all.
 
 
 ArgumentT = TypeVar("ArgumentT", bound=Strict)
@@ -323,7 +326,7 @@ async def _unreadable(session: Session, folder: Folder, path: str | None) -> lis
 
 
 def shown(session: Session, folder: Folder, view: RunView) -> dict[str, Any]:
-    return snapshot_json(session, folder.board.latest(view), folder.root)
+    return snapshot_json(session, folder.snapshots.latest(view), folder.root)
 
 
 def _refuse_limits(argument: a.RunLimits) -> None:

@@ -37,20 +37,20 @@ class Diagnostics:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._marks: dict[Goal, tuple[GoalDiagnostic, ...]] = {}
+        self._by_goal: dict[Goal, tuple[GoalDiagnostic, ...]] = {}
         self._published: dict[Path, list[types.Diagnostic]] = {}
         self._pulled: set[Path] = set()
         self._written: set[tuple[str, str]] = set()
         """The evidence (run, id) whose files have been asked for: they never change."""
 
     async def refresh(self, goals: Iterable[Goal]) -> None:
-        """Collects these goals' marks again and publishes every file whose diagnostics differ."""
+        """Collects these goals' diagnostics again and publishes every file whose diagnostics differ."""
         for goal in goals:
-            marks = await self._collect(goal)
-            if marks:
-                self._marks[goal] = marks
+            diagnostics = await self._collect(goal)
+            if diagnostics:
+                self._by_goal[goal] = diagnostics
             else:
-                self._marks.pop(goal, None)
+                self._by_goal.pop(goal, None)
         self._publish()
 
     def at(self, path: Path) -> list[types.Diagnostic]:
@@ -73,7 +73,7 @@ class Diagnostics:
     async def _collect(self, goal: Goal) -> tuple[GoalDiagnostic, ...]:
         root, path = goal
         folder = self._session.host.folder_if_open(root)
-        view = None if folder is None else folder.board.of_goal(path)
+        view = None if folder is None else folder.snapshots.of_goal(path)
         is_open = self._session.documents.open(self._session.texts.uri(root / path)) is not None
         if not is_open and (view is None or not shown(view)):
             return ()
@@ -81,14 +81,14 @@ class Diagnostics:
         if parsed is None:
             return ()
         if folder is None or view is None:
-            return collect(path, parsed, None, {}, DiagnosticContext()).marks
-        memory = folder.board.memories.get(path, {})
-        around = self._surroundings(folder, view, memory)
-        collected = collect(path, parsed, view, memory, around)
-        folder.board.memories[path] = collected.memory
-        return collected.marks
+            return collect(path, parsed, None, {}, DiagnosticContext()).diagnostics
+        memory = folder.snapshots.memories.get(path, {})
+        context = self._context(folder, view, memory)
+        collected = collect(path, parsed, view, memory, context)
+        folder.snapshots.memories[path] = collected.memory
+        return collected.diagnostics
 
-    def _surroundings(self, folder: Folder, view: RunView, memory: Memory) -> DiagnosticContext:
+    def _context(self, folder: Folder, view: RunView, memory: Memory) -> DiagnosticContext:
         paths = code_paths(memory) | {place.path for places in view.locations.values() for place in places}
         cited = {name for one in view.views if one.status not in ("met", "waived") for name in one.evidence_ids}
         run_id = view.state.run_id
@@ -104,9 +104,9 @@ class Diagnostics:
     def _publish(self) -> None:
         """Sends what changed, file by file."""
         wanted: dict[Path, list[types.Diagnostic]] = {}
-        for (root, _), marks in self._marks.items():
-            for mark in marks:
-                wanted.setdefault(root / mark.path, []).append(self._to_lsp(mark, root))
+        for (root, _), diagnostics in self._by_goal.items():
+            for diagnostic in diagnostics:
+                wanted.setdefault(root / diagnostic.path, []).append(self._to_lsp(diagnostic, root))
         for path in {*wanted, *self._published}:
             now = wanted.get(path, [])
             if now != self._published.get(path, []):
@@ -116,8 +116,8 @@ class Diagnostics:
                     self._session.views.ask_to_pull_again()
         self._published = wanted
 
-    def _to_lsp(self, mark: GoalDiagnostic, root: Path) -> types.Diagnostic:
-        found = to_lsp(mark, root, self._session.texts)
+    def _to_lsp(self, diagnostic: GoalDiagnostic, root: Path) -> types.Diagnostic:
+        found = to_lsp(diagnostic, root, self._session.texts)
         if not self._session.profile.related_information:
             found.related_information = None
         return found
@@ -136,28 +136,28 @@ async def _write_evidence(folder: Folder, run_id: str, names: list[str]) -> None
             await folder.runs.evidence_file(run_id, name)
 
 
-def to_lsp(mark: GoalDiagnostic, root: Path, texts: Texts) -> types.Diagnostic:
-    """A mark as the client counts columns; ends that are unknown or past the end are the line's end."""
-    lines = texts.lines(root / mark.path)
+def to_lsp(diagnostic: GoalDiagnostic, root: Path, texts: Texts) -> types.Diagnostic:
+    """A diagnostic as the client counts columns; ends that are unknown or past the end are the line's end."""
+    lines = texts.lines(root / diagnostic.path)
 
     def position(line: int, column: int | None) -> types.Position:
         text = lines[line] if line < len(lines) else ""
         return types.Position(max(0, line), to_client(text, len(text) if column is None else column, texts.encoding))
 
-    start = position(*mark.start)
-    end = position(mark.start[0], None) if mark.end is None else position(*mark.end)
+    start = position(*diagnostic.start)
+    end = position(diagnostic.start[0], None) if diagnostic.end is None else position(*diagnostic.end)
     return types.Diagnostic(
         range=types.Range(start, end),
-        message=mark.message,
-        severity=SEVERITIES[mark.severity],
-        code=mark.code,
+        message=diagnostic.message,
+        severity=SEVERITIES[diagnostic.severity],
+        code=diagnostic.code,
         source=SOURCE,
-        related_information=_related_information(mark, root) or None,
-        data=dict(mark.info) or None,
+        related_information=_related_information(diagnostic, root) or None,
+        data=dict(diagnostic.info) or None,
     )
 
 
-def _related_information(mark: GoalDiagnostic, root: Path) -> list[types.DiagnosticRelatedInformation]:
+def _related_information(diagnostic: GoalDiagnostic, root: Path) -> list[types.DiagnosticRelatedInformation]:
     return [
         types.DiagnosticRelatedInformation(
             location=types.Location(
@@ -166,7 +166,7 @@ def _related_information(mark: GoalDiagnostic, root: Path) -> list[types.Diagnos
             ),
             message=place.message,
         )
-        for place in mark.related
+        for place in diagnostic.related
     ]
 
 

@@ -16,31 +16,6 @@ if TYPE_CHECKING:
     from donewhen.lsp.session import Session
 
 
-# What the client hands over besides documents: its trust and its secrets.
-
-
-async def changed(session: Session, params: Any) -> None:
-    """`donewhen/didChangeTrust`: granted, or taken back; then what runs is paused."""
-    session.host.trusted = read(TrustParams, params).trusted
-    for folder in session.host.opened():
-        if session.host.trusted:
-            offer_to_resume(session, folder)
-            await folder.runs.watch()
-            continue
-        for view in folder.board.newest_first():
-            if view.state.active and view.owned:
-                await folder.runs.pause(view.state.run_id, "the workspace is no longer trusted", "run")
-
-
-def secret(session: Session, params: Any) -> None:
-    """`donewhen/setSecret`: kept in memory, never stored, never traced; an empty value forgets it."""
-    given = read(SecretParams, params)
-    if given.value:
-        session.host.secrets[given.name] = given.value
-    else:
-        session.host.secrets.pop(given.name, None)
-
-
 SEVERITIES: dict[int, Severity] = {1: "error", 2: "warning"}
 
 
@@ -81,3 +56,28 @@ def _problem(session: Session, path: Path, one: EditorDiagnostic) -> Problem:
     column = from_client(line, start.character, session.texts.encoding)
     severity = SEVERITIES.get(one.severity or 1, "information")
     return Problem("", start.line, one.message, column, severity, one.source or "")
+
+
+# What the client hands over besides documents: its trust and its secrets.
+
+
+async def changed(session: Session, params: Any) -> None:
+    """`donewhen/didChangeTrust`: granted, or taken back; then what runs is paused."""
+    session.host.trusted = read(TrustParams, params).trusted
+    for folder in session.host.opened():
+        if session.host.trusted:
+            offer_to_resume(session, folder)
+            await folder.runs.watch()
+            continue
+        for view in folder.snapshots.newest_first():
+            if view.state.active and view.owned:
+                await folder.runs.pause(view.state.run_id, "the workspace is no longer trusted", "run")
+
+
+def secret(session: Session, params: Any) -> None:
+    """`donewhen/setSecret`: kept in memory, never stored, never traced; an empty value forgets it."""
+    given = read(SecretParams, params)
+    if given.value:
+        session.host.secrets[given.name] = given.value
+    else:
+        session.host.secrets.pop(given.name, None)

@@ -38,102 +38,6 @@ if TYPE_CHECKING:
     from donewhen.lsp.session import Session
 
 
-# The goal file that a command names.
-
-
-def goal_place(session: Session, uri: str) -> Place:
-    """The goal file that a command names: any `.md`. Raises JsonRpcInvalidParams for what can't be one."""
-    path = required_path(uri, "goalUri")
-    if path.suffix.lower() != ".md":
-        raise JsonRpcInvalidParams(
-            f"goalUri: {path.name} is not a goal file: name a GOAL.md, a *.goal.md or another .md file"
-        )
-    session.texts.named(uri)
-    return session.place(path)
-
-
-# What a model has to say about a goal before a run: requirements that it proposes, hints that it gives.
-
-
-SaidT = TypeVar("SaidT")
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """Requirements that `model` proposed; `spent` is None if it was not asked."""
-
-    requirements: Sequence[str] = ()
-    model: str | None = None
-    spent: Usage | None = None
-
-
-async def proposed(session: Session, root: Path, objective: str, checks: Sequence[str]) -> Proposal:
-    """Requirements for an objective. None, and no model, where none is configured, the workspace isn't trusted, the
-    person cancelled it, or the model can't be asked: which is said."""
-    title = "Asking {model} for requirements"
-    advice = await _asked(session, root, title, lambda adviser: adviser.propose(objective, checks))
-    if advice.failed is not None:
-        _say(session, f"No requirements are proposed: {advice.failed}")
-    return Proposal(advice.said, advice.model if advice.failed is None else None, advice.spent)
-
-
-async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
-    """`donewhen.goal.preflight`: hints on the goal file as the editor shows it. Nothing is started."""
-    place = goal_place(session, argument.goal_uri)
-    text = session.texts.text(place.absolute)
-    if text is None:
-        raise UsageError(f"{place.path} can't be read")
-    parsed = parse(text, path=place.path, name=goal_name(place.path), plugged=plugins_there)
-    if parsed.errors:
-        raise GoalFileError(parsed.errors[0].message)
-    advice = await _asked(session, place.root, "Asking {model} for hints", lambda adviser: adviser.hints(text))
-    if advice.failed is not None:
-        _say(session, f"The model gave no hints: {advice.failed}")
-    hints = [*hints_of(parsed), *advice.said]
-    told = [{"requirementId": h.requirement_id, "number": h.number, "message": h.message} for h in hints]
-    return {"hints": told, **cost_of(advice.spent)}
-
-
-def cost_of(spent: Usage | None) -> dict[str, Any]:
-    """The field `cost` of a result; absent where no model was asked."""
-    return {} if spent is None else {"cost": spent_json(spent)}
-
-
-@dataclass(slots=True)
-class _Advice(Generic[SaidT]):
-    """What asking gave. `spent` is counted also where it failed or was cancelled: it was asked."""
-
-    said: Sequence[SaidT] = ()
-    model: str | None = None
-    spent: Usage | None = None
-    failed: DoneWhenError | None = None
-
-
-async def _asked(
-    session: Session, root: Path, title: str, ask: Callable[[Adviser], Coroutine[Any, Any, Sequence[SaidT]]]
-) -> _Advice[SaidT]:
-    advice: _Advice[SaidT] = _Advice()
-    if not session.host.trusted:
-        return advice
-    try:
-        async with open_adviser(session.host.services, session.wanted(root)) as adviser:
-            if adviser is None:
-                return advice
-            advice.model = adviser.model
-            try:
-                advice.said = await with_progress(session, title.format(model=adviser.model), ask(adviser)) or ()
-            finally:
-                advice.spent = adviser.spent
-    except DoneWhenError as failed:
-        advice.failed = failed
-    return advice
-
-
-def _say(session: Session, message: str) -> None:
-    # A provider's words are in it, of which VS Code would make links.
-    session.show_message(types.MessageType.Warning, MARKDOWN.prose(message))
-
-
 _RECENT = 120.0
 """Seconds for which what was tried is worth telling in a draft."""
 
@@ -280,7 +184,7 @@ async def check_goal(session: Session, argument: a.GoalUri) -> dict[str, Any]:
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder(place.root)
     view = await folder.runs.check(place.path)
-    folder.board.take(view)
+    folder.snapshots.take(view)
     session.goal_changed(place.root, place.path)
     return snapshot_json(session, view, place.root)
 
@@ -289,7 +193,7 @@ async def clear_goal(session: Session, argument: a.GoalUri) -> None:
     place = goal_place(session, argument.goal_uri)
     folder = await session.folder(place.root)
     await folder.runs.forget(place.path)
-    folder.board.forget(place.path)
+    folder.snapshots.forget(place.path)
     session.goal_changed(place.root, place.path)
 
 
@@ -335,3 +239,99 @@ async def _by_editor(session: Session, path: Path, text: str) -> bool:
 def _write_new(path: Path, text: str) -> None:
     with path.open("x", encoding="utf-8", newline="") as file:
         file.write(text)
+
+
+# The goal file that a command names.
+
+
+def goal_place(session: Session, uri: str) -> Place:
+    """The goal file that a command names: any `.md`. Raises JsonRpcInvalidParams for what can't be one."""
+    path = required_path(uri, "goalUri")
+    if path.suffix.lower() != ".md":
+        raise JsonRpcInvalidParams(
+            f"goalUri: {path.name} is not a goal file: name a GOAL.md, a *.goal.md or another .md file"
+        )
+    session.texts.named(uri)
+    return session.place(path)
+
+
+# What a model has to say about a goal before a run: requirements that it proposes, hints that it gives.
+
+
+SaidT = TypeVar("SaidT")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Requirements that `model` proposed; `spent` is None if it was not asked."""
+
+    requirements: Sequence[str] = ()
+    model: str | None = None
+    spent: Usage | None = None
+
+
+async def proposed(session: Session, root: Path, objective: str, checks: Sequence[str]) -> Proposal:
+    """Requirements for an objective. None, and no model, where none is configured, the workspace isn't trusted, the
+    person cancelled it, or the model can't be asked: which is said."""
+    title = "Asking {model} for requirements"
+    advice = await _asked(session, root, title, lambda adviser: adviser.propose(objective, checks))
+    if advice.failed is not None:
+        _say(session, f"No requirements are proposed: {advice.failed}")
+    return Proposal(advice.said, advice.model if advice.failed is None else None, advice.spent)
+
+
+async def preflight(session: Session, argument: a.GoalUri) -> dict[str, Any]:
+    """`donewhen.goal.preflight`: hints on the goal file as the editor shows it. Nothing is started."""
+    place = goal_place(session, argument.goal_uri)
+    text = session.texts.text(place.absolute)
+    if text is None:
+        raise UsageError(f"{place.path} can't be read")
+    parsed = parse(text, path=place.path, name=goal_name(place.path), plugged=plugins_there)
+    if parsed.errors:
+        raise GoalFileError(parsed.errors[0].message)
+    advice = await _asked(session, place.root, "Asking {model} for hints", lambda adviser: adviser.hints(text))
+    if advice.failed is not None:
+        _say(session, f"The model gave no hints: {advice.failed}")
+    hints = [*hints_of(parsed), *advice.said]
+    told = [{"requirementId": h.requirement_id, "number": h.number, "message": h.message} for h in hints]
+    return {"hints": told, **cost_of(advice.spent)}
+
+
+def cost_of(spent: Usage | None) -> dict[str, Any]:
+    """The field `cost` of a result; absent where no model was asked."""
+    return {} if spent is None else {"cost": spent_json(spent)}
+
+
+@dataclass(slots=True)
+class _Advice(Generic[SaidT]):
+    """What asking gave. `spent` is counted also where it failed or was cancelled: it was asked."""
+
+    said: Sequence[SaidT] = ()
+    model: str | None = None
+    spent: Usage | None = None
+    failed: DoneWhenError | None = None
+
+
+async def _asked(
+    session: Session, root: Path, title: str, ask: Callable[[Adviser], Coroutine[Any, Any, Sequence[SaidT]]]
+) -> _Advice[SaidT]:
+    advice: _Advice[SaidT] = _Advice()
+    if not session.host.trusted:
+        return advice
+    try:
+        async with open_adviser(session.host.services, session.wanted(root)) as adviser:
+            if adviser is None:
+                return advice
+            advice.model = adviser.model
+            try:
+                advice.said = await with_progress(session, title.format(model=adviser.model), ask(adviser)) or ()
+            finally:
+                advice.spent = adviser.spent
+    except DoneWhenError as failed:
+        advice.failed = failed
+    return advice
+
+
+def _say(session: Session, message: str) -> None:
+    # A provider's words are in it, of which VS Code would make links.
+    session.show_message(types.MessageType.Warning, MARKDOWN.prose(message))

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Severity = Literal["error", "warning", "information", "hint"]
 
 RENEWED = " (being proven again)"
-MAX_CODE_MARKS = 200
+MAX_CODE_DIAGNOSTICS = 200
 MAX_NAMED = 5
 """Files of one diagnostic that are named; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A further place of a mark."""
+    """A further place of a diagnostic."""
 
     uri: str
     line: int
@@ -54,10 +54,10 @@ class Remembered:
     """How a requirement stood when last settled: what is shown while its proof is being renewed."""
 
     status: RequirementStatus
-    mark: GoalDiagnostic | None = None
-    """The mark on its own line; None if it had none."""
+    diagnostic: GoalDiagnostic | None = None
+    """The diagnostic on its own line; None if it had none."""
     code: tuple[GoalDiagnostic, ...] = ()
-    """The marks on the lines that its evidence named, also of files that changed since."""
+    """The diagnostics on the lines that its evidence named, also of files that changed since."""
     begun: float | None = None
     """When that evidence was gathered."""
 
@@ -69,15 +69,15 @@ NOTHING: Memory = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """All marks of one goal, and what is remembered for the next time."""
+    """All diagnostics of one goal, and what is remembered for the next time."""
 
-    marks: tuple[GoalDiagnostic, ...]
+    diagnostics: tuple[GoalDiagnostic, ...]
     memory: Memory
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticContext:
-    """What the marks of a goal need to know of the world: when files changed, and where evidence can be read."""
+    """What the diagnostics of a goal need to know of the world: when files changed, and where evidence can be read."""
 
     changed_at: Mapping[str, float] = field(default_factory=dict[str, float])
     """Epoch seconds of the last change of files that evidence names, by path."""
@@ -85,9 +85,9 @@ class DiagnosticContext:
 
 
 def collect(
-    path: str, parsed: ParsedGoalFile, view: RunView | None, memory: Memory, around: DiagnosticContext
+    path: str, parsed: ParsedGoalFile, view: RunView | None, memory: Memory, context: DiagnosticContext
 ) -> Collected:
-    """The marks of the goal file `path` and of the code that its latest evidence names."""
+    """The diagnostics of the goal file `path` and of the code that its latest evidence names."""
     problems = [_problem(path, problem) for problem in parsed.problems]
     by_id = {one.requirement_id: one for one in view.views} if view is not None else {}
     if view is None or not shown(view):
@@ -95,25 +95,29 @@ def collect(
         # What was proven and is stale since is told where nobody is alarmed: by lens, hint, hover and status bar.
         return Collected((*problems, *_ticked(path, parsed, by_id, memory, known)), known)
     ticked = _ticked(path, parsed, by_id, memory)
-    marks: list[GoalDiagnostic] = []
+    diagnostics: list[GoalDiagnostic] = []
     remembered: dict[str, Remembered] = {}
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
         if one is not None:
-            mark = _requirement(path, source, one, view, memory, around)
+            diagnostic = _requirement(path, source, one, view, memory, context)
             last = memory.get(one.requirement_id) if one.renewing else None
-            last = last or Remembered(one.status, mark, _code(path, source, one, view, around), _begun(view, one))
+            last = last or Remembered(
+                one.status, diagnostic, _code(path, source, one, view, context), _begun(view, one)
+            )
             last = replace(last, code=()) if _goal_file_only(view) else last
             remembered[one.requirement_id] = last
-            marks += [] if mark is None else [mark]
-            marks += _unchanged(last, Related(path, source.text_span.start_line, source.requirement.text), around)
-    marks += [*_findings(view), *_changed_proof(path, parsed, view)]
-    return Collected((*problems, *marks, *ticked), remembered)
+            diagnostics += [] if diagnostic is None else [diagnostic]
+            diagnostics += _unchanged(
+                last, Related(path, source.text_span.start_line, source.requirement.text), context
+            )
+    diagnostics += [*_findings(view), *_changed_proof(path, parsed, view)]
+    return Collected((*problems, *diagnostics, *ticked), remembered)
 
 
 def code_paths(memory: Memory) -> set[str]:
-    """The files whose lines are remembered to have marks."""
-    return {mark.path for one in memory.values() for mark in one.code}
+    """The files whose lines are remembered to have diagnostics."""
+    return {diagnostic.path for one in memory.values() for diagnostic in one.code}
 
 
 def shown(view: RunView) -> bool:
@@ -127,7 +131,7 @@ def shown(view: RunView) -> bool:
 
 
 def _goal_file_only(view: RunView) -> bool:
-    """An ended pursuit leaves no marks but the goal file's, unless it is on guard."""
+    """An ended pursuit leaves no diagnostics but the goal file's, unless it is on guard."""
     return view.state.ended and view.state.mode == "pursue" and view.state.guard is None
 
 
@@ -142,14 +146,19 @@ def _problem(path: str, problem: FileProblem) -> GoalDiagnostic:
 
 
 def _requirement(
-    path: str, source: RequirementSource, one: RequirementView, view: RunView, memory: Memory, around: DiagnosticContext
+    path: str,
+    source: RequirementSource,
+    one: RequirementView,
+    view: RunView,
+    memory: Memory,
+    context: DiagnosticContext,
 ) -> GoalDiagnostic | None:
-    """The mark on the requirement's own line: while its proof is renewed, the last one, and said so."""
-    current = _settled(path, source, one, view, around)
+    """The diagnostic on the requirement's own line: while its proof is renewed, the last one, and said so."""
+    current = _settled(path, source, one, view, context)
     if not one.renewing:
         return current
     known = one.requirement_id in memory
-    last = memory[one.requirement_id].mark if known else None
+    last = memory[one.requirement_id].diagnostic if known else None
     if not known and (one.status == "unverified" or current is None):
         return current
     if not known and one.status == "unmet":
@@ -163,7 +172,7 @@ def _requirement(
 
 
 def _settled(
-    path: str, source: RequirementSource, one: RequirementView, view: RunView, around: DiagnosticContext
+    path: str, source: RequirementSource, one: RequirementView, view: RunView, context: DiagnosticContext
 ) -> GoalDiagnostic | None:
     severities: Mapping[str, Severity] = {
         "unmet": "error",
@@ -176,7 +185,7 @@ def _settled(
         return None
     start, end = _ends(source.text_span)
     message = f"{one.status}: {one.reason}" if one.reason else one.status
-    places = tuple(_related(one, around))
+    places = tuple(_related(one, context))
     return GoalDiagnostic(path, start, end, severity, source.requirement.label, message, _info(view, one), places)
 
 
@@ -188,35 +197,37 @@ def _info(view: RunView, one: RequirementView) -> dict[str, Any]:
     }
 
 
-def _related(one: RequirementView, around: DiagnosticContext) -> list[Related]:
+def _related(one: RequirementView, context: DiagnosticContext) -> list[Related]:
     """Where the evidence can be read."""
     return [
-        Related(around.evidence_uris[name], 0, f"evidence {name}")
+        Related(context.evidence_uris[name], 0, f"evidence {name}")
         for name in one.evidence_ids
-        if name in around.evidence_uris
+        if name in context.evidence_uris
     ]
 
 
 def _code(
-    path: str, source: RequirementSource, one: RequirementView, view: RunView, around: DiagnosticContext
+    path: str, source: RequirementSource, one: RequirementView, view: RunView, context: DiagnosticContext
 ) -> tuple[GoalDiagnostic, ...]:
     """The lines of code that an unmet requirement's evidence names, but for those that the editor marks itself."""
     if _met(one):
         return ()
     goal_place = Related(path, source.text_span.start_line, source.requirement.text)
-    related = (goal_place, *_related(one, around))
+    related = (goal_place, *_related(one, context))
     report = view.state.editor.get(one.requirement_id)
     own = report.observation.problems if report and isinstance(report.observation, EditorReport) else ()
     places = [place for place in view.locations.get(one.requirement_id, ()) if place not in own]
-    return tuple(_place(place, source, one, view, related) for place in places[:MAX_CODE_MARKS])
+    return tuple(_place(place, source, one, view, related) for place in places[:MAX_CODE_DIAGNOSTICS])
 
 
-def _unchanged(last: Remembered, goal_place: Related, around: DiagnosticContext) -> list[GoalDiagnostic]:
-    """The marks on code lines of files that are still as the evidence saw them."""
+def _unchanged(last: Remembered, goal_place: Related, context: DiagnosticContext) -> list[GoalDiagnostic]:
+    """The diagnostics on code lines of files that are still as the evidence saw them."""
     return [
-        replace(mark, related=(goal_place, *mark.related[1:]))  # the requirement may have moved in the goal file
-        for mark in last.code
-        if last.begun is None or around.changed_at.get(mark.path, 0.0) <= last.begun
+        replace(
+            diagnostic, related=(goal_place, *diagnostic.related[1:])
+        )  # the requirement may have moved in the goal file
+        for diagnostic in last.code
+        if last.begun is None or context.changed_at.get(diagnostic.path, 0.0) <= last.begun
     ]
 
 
@@ -249,7 +260,7 @@ def _findings(view: RunView) -> list[GoalDiagnostic]:
 
 
 def _spots(finding: IntegrityFinding, *, each: bool) -> list[tuple[str, int, str]]:
-    """A mark for each test that fails in a trial, where they are known, else one for the finding."""
+    """A diagnostic for each test that fails in a trial, where they are known, else one for the finding."""
     if each and finding.places:
         return [(place.path, place.line, place.message) for place in finding.places]
     return [(finding.path, finding.line, finding.message)]
@@ -262,7 +273,7 @@ def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[Goa
         return []
     told = {path for known in view.state.open_findings for path, _, _ in _spots(known.finding, each=True)}
     changed, info = view.changed_proof, {"runId": view.state.run_id}
-    marks = [
+    diagnostics = [
         GoalDiagnostic(file, (line, 0), None, "information", "proof_changed", _how(file in changed.came), info)
         for file, line in changed.lines.items()
         if file not in told
@@ -271,7 +282,7 @@ def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[Goa
     said = [f"proof that was there when the run began is gone: {_listed(changed.gone)}"] if changed.gone else []
     said += [f"more files of the proof may have changed: {_listed(changed.unread)}"] if changed.unread else []
     return [
-        *marks,
+        *diagnostics,
         *(GoalDiagnostic(path, title, None, "information", "proof_changed", text + _TRIED, info) for text in said),
     ]
 
@@ -294,7 +305,7 @@ def _ticked(
     path: str, parsed: ParsedGoalFile, by_id: Mapping[str, RequirementView], memory: Memory, proven: Memory = NOTHING
 ) -> Sequence[GoalDiagnostic]:
     """A ticked box is not proof: said where it stands, unless the requirement is proven, or was until its renewal."""
-    marks: list[GoalDiagnostic] = []
+    diagnostics: list[GoalDiagnostic] = []
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
         if source.checkbox is None or not source.requirement.ticked or source.requirement.id in proven:
@@ -302,8 +313,8 @@ def _ticked(
         if one is None or _standing(one, memory) not in ("met", "waived"):
             start, end = _ends(source.checkbox)
             message = f"{source.requirement.label} is ticked, but it is not proven: a tick is not proof"
-            marks.append(GoalDiagnostic(path, start, end, "information", "ticked", message))
-    return marks
+            diagnostics.append(GoalDiagnostic(path, start, end, "information", "ticked", message))
+    return diagnostics
 
 
 def _standing(one: RequirementView, memory: Memory) -> RequirementStatus:

@@ -70,6 +70,6 @@ async def goal_view(session: Session, uri: str) -> GoalView | None:
         return None
     place, parsed = found
     folder = session.host.folder_if_open(place.root)
-    view = None if folder is None else folder.board.of_goal(place.path)
+    view = None if folder is None else folder.snapshots.of_goal(place.path)
     lines = session.texts.lines(place.absolute)
     return GoalView(uri, place, parsed, view, lines, session.texts.encoding, session.host.trusted)

@@ -19,76 +19,6 @@ if TYPE_CHECKING:
     from donewhen.ports import EditorView
 
 
-# The runs of one workspace folder as they were last seen, and which of them a goal file shows.
-
-
-class SnapshotStore:
-    """Keeps, for each goal, its active run and its newest ended run and audit."""
-
-    def __init__(self) -> None:
-        self._views: dict[str, RunView] = {}
-        self.memories: dict[str, Memory] = {}
-        """What the marks of each goal were when last settled, by goal path."""
-
-    def replace(self, views: Iterable[RunView]) -> None:
-        """Starts over from what the engine knows."""
-        self._views.clear()
-        for view in views:
-            self.take(view)
-
-    def take(self, view: RunView) -> bool:
-        """Keeps a view unless a later one of that run came already; true where it was kept."""
-        run_id = view.state.run_id
-        known = self._views.get(run_id)
-        if known is not None and known.state.sequence > view.state.sequence:
-            return False
-        if known is None:
-            self._make_room(view)
-        self._views[run_id] = view
-        return True
-
-    def forget(self, goal_path: str) -> None:
-        """The ended runs of a goal are no longer shown."""
-        gone = [v.state.run_id for v in self._of(goal_path) if v.state.ended]
-        for run_id in gone:
-            del self._views[run_id]
-        self.memories.pop(goal_path, None)
-
-    def latest(self, view: RunView) -> RunView:
-        """The view of a run as it was read, unless the run stopped because its record can't grow: nothing on record
-        says so then."""
-        known = self._views.get(view.state.run_id)
-        if known is None or known.state.sequence < view.state.sequence or known.state.interrupted is None:
-            return view
-        return known if view.state.active else view
-
-    def of_run(self, run_id: str) -> RunView | None:
-        return self._views.get(run_id)
-
-    def of_goal(self, goal_path: str) -> RunView | None:
-        """The run that the goal file shows: the unfinished one, else the newest."""
-        return max(self._of(goal_path), key=_rank, default=None)
-
-    def newest_first(self) -> Sequence[RunView]:
-        return sorted(self._views.values(), key=lambda view: view.state.started_at, reverse=True)
-
-    def _of(self, goal_path: str) -> list[RunView]:
-        return [view for view in self._views.values() if view.state.goal.path == goal_path]
-
-    def _make_room(self, view: RunView) -> None:
-        path, mode = view.state.goal.path, view.state.mode
-        if path is None:
-            return
-        for old in self._of(path):
-            if old.state.ended and old.state.mode == mode and old.state.started_at <= view.state.started_at:
-                del self._views[old.state.run_id]
-
-
-def _rank(view: RunView) -> tuple[bool, bool, float]:
-    state = view.state
-    return (state.mode == "pursue" and not state.ended, state.guard is not None, state.started_at)
-
-
 logger = logging.getLogger(__name__)
 
 CLOSING_SECONDS = 4.0
@@ -98,10 +28,10 @@ CLOSING_SECONDS = 4.0
 class Folder:
     """One opened workspace folder."""
 
-    def __init__(self, root: Path, runs: Runs, board: SnapshotStore) -> None:
+    def __init__(self, root: Path, runs: Runs, snapshots: SnapshotStore) -> None:
         self.root = root
         self.runs = runs
-        self.board = board
+        self.snapshots = snapshots
 
 
 Listener = Callable[[Folder, "RunView"], None]
@@ -182,15 +112,15 @@ class Host:
             await asyncio.gather(*(_close(folder.runs, reason) for folder in folders))
 
     async def _open(self, wanted: OpenWorkspace) -> Folder:
-        board_module = await asyncio.to_thread(_import_board)
+        make_store = await asyncio.to_thread(_import_snapshots)
         from donewhen.lsp.opening import open_runs  # lazy: as above
 
         runs = await open_runs(self.services, wanted)
-        folder = Folder(wanted.root, runs, board_module())
+        folder = Folder(wanted.root, runs, make_store())
         self._unsubscribe.append(runs.subscribe(lambda view: self._changed(folder, view)))
         with contextlib.suppress(asyncio.CancelledError):
             await runs.recover()
-        folder.board.replace(await runs.views(compare=False))
+        folder.snapshots.replace(await runs.views(compare=False))
         self._folders[wanted.root] = folder
         await runs.watch()
         return folder
@@ -201,7 +131,7 @@ class Host:
             logger.warning("%s could not be opened: %s", root, problem)
 
     def _changed(self, folder: Folder, view: RunView) -> None:
-        if folder.board.take(view) and self.listener is not None:
+        if folder.snapshots.take(view) and self.listener is not None:
             self.listener(folder, view)
 
 
@@ -213,7 +143,7 @@ def no_editor(root: Path) -> EditorView | None:
     return None
 
 
-def _import_board() -> type[SnapshotStore]:
+def _import_snapshots() -> type[SnapshotStore]:
     """What the engine's views need is imported in a thread, so that the loop goes on meanwhile."""
     import donewhen.wire.snapshot
 
@@ -227,3 +157,73 @@ async def _close(runs: Runs, reason: str) -> None:
             await runs.close(reason)
     except Exception as problem:  # noqa: BLE001 - the process ends; what could not be closed is only told
         logger.warning("closing: %s", problem)
+
+
+# The runs of one workspace folder as they were last seen, and which of them a goal file shows.
+
+
+class SnapshotStore:
+    """Keeps, for each goal, its active run and its newest ended run and audit."""
+
+    def __init__(self) -> None:
+        self._views: dict[str, RunView] = {}
+        self.memories: dict[str, Memory] = {}
+        """What the marks of each goal were when last settled, by goal path."""
+
+    def replace(self, views: Iterable[RunView]) -> None:
+        """Starts over from what the engine knows."""
+        self._views.clear()
+        for view in views:
+            self.take(view)
+
+    def take(self, view: RunView) -> bool:
+        """Keeps a view unless a later one of that run came already; true where it was kept."""
+        run_id = view.state.run_id
+        known = self._views.get(run_id)
+        if known is not None and known.state.sequence > view.state.sequence:
+            return False
+        if known is None:
+            self._make_room(view)
+        self._views[run_id] = view
+        return True
+
+    def forget(self, goal_path: str) -> None:
+        """The ended runs of a goal are no longer shown."""
+        gone = [v.state.run_id for v in self._of(goal_path) if v.state.ended]
+        for run_id in gone:
+            del self._views[run_id]
+        self.memories.pop(goal_path, None)
+
+    def latest(self, view: RunView) -> RunView:
+        """The view of a run as it was read, unless the run stopped because its record can't grow: nothing on record
+        says so then."""
+        known = self._views.get(view.state.run_id)
+        if known is None or known.state.sequence < view.state.sequence or known.state.interrupted is None:
+            return view
+        return known if view.state.active else view
+
+    def of_run(self, run_id: str) -> RunView | None:
+        return self._views.get(run_id)
+
+    def of_goal(self, goal_path: str) -> RunView | None:
+        """The run that the goal file shows: the unfinished one, else the newest."""
+        return max(self._of(goal_path), key=_rank, default=None)
+
+    def newest_first(self) -> Sequence[RunView]:
+        return sorted(self._views.values(), key=lambda view: view.state.started_at, reverse=True)
+
+    def _of(self, goal_path: str) -> list[RunView]:
+        return [view for view in self._views.values() if view.state.goal.path == goal_path]
+
+    def _make_room(self, view: RunView) -> None:
+        path, mode = view.state.goal.path, view.state.mode
+        if path is None:
+            return
+        for old in self._of(path):
+            if old.state.ended and old.state.mode == mode and old.state.started_at <= view.state.started_at:
+                del self._views[old.state.run_id]
+
+
+def _rank(view: RunView) -> tuple[bool, bool, float]:
+    state = view.state
+    return (state.mode == "pursue" and not state.ended, state.guard is not None, state.started_at)

@@ -41,18 +41,18 @@ async def hover(session: Session, params: types.HoverParams) -> types.Hover | No
         return None
     line = params.position.line
     source = goal.requirement_at(line)
-    resting = await _resting(session, goal) if source is not None and source.requirement.checks else None
+    basis = await _proof_basis(session, goal) if source is not None and source.requirement.checks else None
     if not session.profile.markdown:
-        return goal_hover(goal, line, PLAIN, resting=resting)
+        return goal_hover(goal, line, PLAIN, basis=basis)
     one = None if source is None else goal.status(source)
     files = {} if one is None else await evidence_files(session, goal, one)
-    return goal_hover(goal, line, MARKDOWN, {name: file.as_uri() for name, file in files.items()}, resting)
+    return goal_hover(goal, line, MARKDOWN, {name: file.as_uri() for name, file in files.items()}, basis)
 
 
-async def _resting(session: Session, goal: GoalView) -> ProofBasis | None:
+async def _proof_basis(session: Session, goal: GoalView) -> ProofBasis | None:
     folder, place = session.host.folder_if_open(goal.place.root), goal.place
     of = ("\n".join(goal.lines), goal.view.state.revision if goal.view is not None else "")
-    return None if folder is None else await session.restings.of(folder.runs, place.absolute, place.path, of)
+    return None if folder is None else await session.proof_bases.of(folder.runs, place.absolute, place.path, of)
 
 
 def goal_hover(
@@ -60,15 +60,15 @@ def goal_hover(
     line: int,
     markup: Markup = MARKDOWN,
     uris: Mapping[str, str] = NOWHERE,
-    resting: ProofBasis | None = None,
+    basis: ProofBasis | None = None,
 ) -> types.Hover | None:
     """What is known of the requirement on this line; of the whole run on the title's; what a key of the front matter
-    says. `uris` are where evidence can be read, by id; `resting` is what the goal's proof rests on."""
+    says. `uris` are where evidence can be read, by id; `basis` is what the goal's proof rests on."""
     source, key = goal.requirement_at(line), goal.parsed.key_at(line)
     if key is not None and (setting := KEYS.get(key.text)) is not None:
         text, span = _setting_text(setting, markup), key.span
     elif source is not None:
-        text, span = requirement_text(goal, source, markup, uris, resting), source.text_span
+        text, span = requirement_text(goal, source, markup, uris, basis), source.text_span
     elif goal.parsed.title_span is not None and goal.parsed.title_span.start_line == line and goal.view is not None:
         text, span = _run_text(goal.view, markup), goal.parsed.title_span
     else:
@@ -88,11 +88,11 @@ def requirement_text(
     source: RequirementSource,
     markup: Markup = MARKDOWN,
     uris: Mapping[str, str] = NOWHERE,
-    resting: ProofBasis | None = None,
+    basis: ProofBasis | None = None,
 ) -> str:
     """What is known of one requirement."""
     one = goal.status(source)
-    rests = [] if resting is None else [proof_basis_text(resting, markup)]
+    rests = [] if basis is None else [proof_basis_text(basis, markup)]
     label = source.requirement.label
     if one is None or goal.view is None:
         checks = ", ".join(markup.code(check.command) for check in source.requirement.checks)

@@ -20,21 +20,6 @@ if TYPE_CHECKING:
     from donewhen.lsp.session import Session
 
 
-# The evidence of a requirement as files that any editor can open.
-
-
-async def evidence_files(session: Session, goal: GoalView, one: RequirementView) -> dict[str, Path]:
-    """The read-only file of each evidence that the verdict cites, by id; those that can't be written are left out."""
-    folder = session.host.folder_if_open(goal.place.root)
-    found: dict[str, Path] = {}
-    if goal.view is not None and folder is not None:
-        for evidence_id in one.evidence_ids:
-            with contextlib.suppress(OSError, DoneWhenError):
-                file = await folder.runs.evidence_file(goal.view.state.run_id, evidence_id)
-                found |= {} if file is None else {evidence_id: file}
-    return found
-
-
 MAX_MATCHES = 20
 
 
@@ -69,6 +54,21 @@ def matching(root: Path, globs: Sequence[str], limit: int = MAX_MATCHES) -> list
         except (OSError, ValueError, NotImplementedError):
             continue
     return list(found)[:limit]
+
+
+# The evidence of a requirement as files that any editor can open.
+
+
+async def evidence_files(session: Session, goal: GoalView, one: RequirementView) -> dict[str, Path]:
+    """The read-only file of each evidence that the verdict cites, by id; those that can't be written are left out."""
+    folder = session.host.folder_if_open(goal.place.root)
+    found: dict[str, Path] = {}
+    if goal.view is not None and folder is not None:
+        for evidence_id in one.evidence_ids:
+            with contextlib.suppress(OSError, DoneWhenError):
+                file = await folder.runs.evidence_file(goal.view.state.run_id, evidence_id)
+                found |= {} if file is None else {evidence_id: file}
+    return found
 
 
 # Definition: from a requirement to its evidence, and from a file that it names to that file.

@@ -58,7 +58,7 @@ class OpenWorkspace:
 
 async def open_runs(services: Services, wanted: OpenWorkspace) -> Runs:
     """Raises what the engine raises."""
-    around = WorkspaceContext(
+    context = WorkspaceContext(
         interpreter=wanted.interpreter,
         trusted=wanted.trusted,
         secrets=wanted.secrets(),
@@ -67,7 +67,7 @@ async def open_runs(services: Services, wanted: OpenWorkspace) -> Runs:
         where="editor",
     )
     where = wanted.state_dir or wanted.settings().state_dir
-    return await services.open_runs(wanted.root, where, wanted.settings, around)
+    return await services.open_runs(wanted.root, where, wanted.settings, context)
 
 
 async def survey(services: Services, wanted: OpenWorkspace, *, tries: bool) -> Survey:
@@ -80,8 +80,8 @@ async def survey(services: Services, wanted: OpenWorkspace, *, tries: bool) -> S
 
 
 def open_adviser(services: Services, wanted: OpenWorkspace) -> AbstractAsyncContextManager[Adviser | None]:
-    around = WorkspaceContext(trusted=wanted.trusted, secrets=wanted.secrets())
-    return services.open_adviser(wanted.root, wanted.settings(), around)
+    context = WorkspaceContext(trusted=wanted.trusted, secrets=wanted.secrets())
+    return services.open_adviser(wanted.root, wanted.settings(), context)
 
 
 EDITORS_WORKSPACE = "the workspace's settings in the editor"

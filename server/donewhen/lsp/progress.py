@@ -111,12 +111,12 @@ class Progress:
 
     async def _begin(self, shown: _Shown) -> None:
         def value() -> types.WorkDoneProgressBegin:
-            view = shown.folder.board.of_run(shown.run_id)
+            view = shown.folder.snapshots.of_run(shown.run_id)
             text = None if view is None else message(view)
             title = "" if view is None else view.state.goal.title
             return types.WorkDoneProgressBegin(title=title, cancellable=True, message=text, percentage=0)
 
-        if await shown.work.begin(value) and (view := shown.folder.board.of_run(shown.run_id)) is not None:
+        if await shown.work.begin(value) and (view := shown.folder.snapshots.of_run(shown.run_id)) is not None:
             self._update(shown, view)
 
     async def _pause(self, run_id: str) -> None:

@@ -21,6 +21,58 @@ if TYPE_CHECKING:
     from donewhen.engine.api import Runs
 
 
+WAIT = 0.3
+"""Seconds that a hover waits for a look at a large workspace; it is there for the next one."""
+FRESH = 10.0
+"""Seconds for which a look stands where nobody says whether files came or went."""
+SHOWN = 3
+"""Files that are named of each reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """`of` is the goal's text and the revision of the workspace, as far as that is known."""
+
+    of: tuple[str, str]
+    began: float
+    task: asyncio.Task[ProofBasis | None]
+
+
+class ProofBases:
+    """What proofs rest on, by goal file, as looked up last."""
+
+    def __init__(self) -> None:
+        self._looks: dict[Path, _Look] = {}
+
+    async def of(self, runs: Runs, file: Path, path: str, of: tuple[str, str]) -> ProofBasis | None:
+        """`file` is the goal file at `path` of the workspace. None if it isn't known yet, or can't be: a goal that
+        can't be used rests on nothing."""
+        now, look = time.monotonic(), self._looks.get(file)
+        if look is None or look.of != of or (look.task.done() and now - look.began > FRESH):
+            task = asyncio.ensure_future(_looked(runs.rests_on(path)))
+            look = self._looks[file] = _Look(of, now, task)
+        await asyncio.wait({look.task}, timeout=WAIT)
+        return look.task.result() if look.task.done() and not look.task.cancelled() else None
+
+
+async def _looked(look: Coroutine[Any, Any, ProofBasis]) -> ProofBasis | None:
+    with contextlib.suppress(DoneWhenError, OSError):
+        return await look
+    return None
+
+
+def proof_basis_text(basis: ProofBasis, markup: Markup) -> str:
+    """One line: the files by the reason for which they are proof; the goal file itself goes without saying."""
+    said = [_files(group, markup) for group in basis.groups if group.role != "goal"]
+    return f"Rests on: {'; '.join(said)}" if said else ""
+
+
+def _files(group: Group, markup: Markup) -> str:
+    names = ", ".join(markup.code(one.path) for one in group.files[:SHOWN])
+    more = f" and {len(group.files) - SHOWN} more" if len(group.files) > SHOWN else ""
+    return f"{'part of ' if group.partly else ''}{names}{more}"
+
+
 # Text for people in the two forms that a client can show: Markdown, or as it is.
 
 
@@ -93,58 +145,3 @@ class _Plain:
 
 MARKDOWN: Markup = _Markdown()
 PLAIN: Markup = _Plain()
-
-
-# What a goal's proof rests on, said in its hovers.
-
-
-WAIT = 0.3
-"""Seconds that a hover waits for a look at a large workspace; it is there for the next one."""
-FRESH = 10.0
-"""Seconds for which a look stands where nobody says whether files came or went."""
-SHOWN = 3
-"""Files that are named of each reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """`of` is the goal's text and the revision of the workspace, as far as that is known."""
-
-    of: tuple[str, str]
-    began: float
-    task: asyncio.Task[ProofBasis | None]
-
-
-class ProofBases:
-    """What proofs rest on, by goal file, as looked up last."""
-
-    def __init__(self) -> None:
-        self._looks: dict[Path, _Look] = {}
-
-    async def of(self, runs: Runs, file: Path, path: str, of: tuple[str, str]) -> ProofBasis | None:
-        """`file` is the goal file at `path` of the workspace. None if it isn't known yet, or can't be: a goal that
-        can't be used rests on nothing."""
-        now, look = time.monotonic(), self._looks.get(file)
-        if look is None or look.of != of or (look.task.done() and now - look.began > FRESH):
-            task = asyncio.ensure_future(_looked(runs.rests_on(path)))
-            look = self._looks[file] = _Look(of, now, task)
-        await asyncio.wait({look.task}, timeout=WAIT)
-        return look.task.result() if look.task.done() and not look.task.cancelled() else None
-
-
-async def _looked(look: Coroutine[Any, Any, ProofBasis]) -> ProofBasis | None:
-    with contextlib.suppress(DoneWhenError, OSError):
-        return await look
-    return None
-
-
-def proof_basis_text(resting: ProofBasis, markup: Markup) -> str:
-    """One line: the files by the reason for which they are proof; the goal file itself goes without saying."""
-    said = [_files(group, markup) for group in resting.groups if group.role != "goal"]
-    return f"Rests on: {'; '.join(said)}" if said else ""
-
-
-def _files(group: Group, markup: Markup) -> str:
-    names = ", ".join(markup.code(one.path) for one in group.files[:SHOWN])
-    more = f" and {len(group.files) - SHOWN} more" if len(group.files) > SHOWN else ""
-    return f"{'part of ' if group.partly else ''}{names}{more}"

@@ -31,72 +31,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Throttle:
-    """Runs `act` at once after a poke, one at a time, then at most once per `interval` seconds while pokes come."""
-
-    def __init__(self, interval: float, act: Callable[[], Awaitable[None]]) -> None:
-        self._interval = interval
-        self._act = act
-        self._due = False
-        self._task: asyncio.Task[None] | None = None
-
-    def trigger(self) -> None:
-        self._due = True
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._beat())
-
-    def stop(self) -> None:
-        self._due = False
-        if self._task is not None:
-            self._task.cancel()
-
-    async def flush(self) -> None:
-        """Returns when nothing is due: for what must see the last state."""
-        while self._task is not None and not self._task.done():
-            await asyncio.wait((self._task,))
-
-    async def _beat(self) -> None:
-        while self._due:
-            self._due = False
-            try:
-                await self._act()
-            except Exception:  # One failed publication must not end all later ones.
-                logger.exception("publishing failed")
-            await asyncio.sleep(self._interval)
-
-
-# Snapshots as one client gets them: the contract's JSON, its columns in the client's encoding.
-
-
-def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
-    """The snapshot of a run now, with its view for clients that take one."""
-    texts = session.texts
-    document = snapshot(view, root).model_dump(mode="json", by_alias=True)
-    if view.state.goal.path is not None:
-        document["goalUri"] = texts.uri(root / view.state.goal.path)
-    for requirement in cast("list[dict[str, Any]]", document["requirements"]):
-        for location in cast("list[dict[str, Any]]", requirement["locations"]):
-            _convert(location, texts)
-    for finding in cast("list[dict[str, Any]]", document["integrity"]):
-        _convert(finding, texts)
-    if session.profile.views:
-        shown = view_of(Snapshot.model_validate(document))
-        document["view"] = shown.model_dump(mode="json", by_alias=True)
-    return document
-
-
-def _convert(place: dict[str, Any], texts: Texts) -> None:
-    path = file_path(place["uri"])
-    if path is None:
-        return
-    for end in ("start", "end"):
-        position = place["range"][end]
-        position["character"] = texts.character(path, position["line"], position["character"])
-
-
-# What a client is told unasked, when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts.
-
-
 SNAPSHOT_SECONDS = 0.1
 ACTIVITY_SECONDS = 0.08
 DIAGNOSTICS_SECONDS = 0.005
@@ -104,7 +38,7 @@ REFRESH_SECONDS = 0.25
 
 
 @dataclass(slots=True)
-class _Told:
+class _FollowedRun:
     """How far the client was told the steps of a run."""
 
     folder: Folder
@@ -143,13 +77,13 @@ class Publisher:
             self.goal_changed(folder.root, view.state.goal.path)
 
     def follow(self, folder: Folder, run_id: str, version: int | None) -> None:
-        """See `Showing.follow`."""
+        """See `ClientViews.follow`."""
         before = self._followed.pop(run_id, None)
         if before is not None:
             before.stop()
         if version is not None:
-            told = _Told(folder, run_id, version)
-            self._followed[run_id] = Throttle(ACTIVITY_SECONDS, partial(self._publish_steps, told))
+            followed = _FollowedRun(folder, run_id, version)
+            self._followed[run_id] = Throttle(ACTIVITY_SECONDS, partial(self._publish_steps, followed))
             self._followed[run_id].trigger()
 
     def goal_changed(self, root: Path, path: str) -> None:
@@ -165,18 +99,18 @@ class Publisher:
 
     async def close(self) -> None:
         """The last states still go out; then nothing more."""
-        for pulse in (
+        for throttle in (
             *self._snapshots.values(),
             *self._followed.values(),
             self._diagnostics,
             self._refresh,
             self._pull_again,
         ):
-            pulse.stop()
+            throttle.stop()
         self.interrupts.close()
 
     async def _publish_snapshot(self, folder: Folder, run_id: str) -> None:
-        view = folder.board.of_run(run_id)
+        view = folder.snapshots.of_run(run_id)
         if view is None:
             return
         self._session.server.protocol.notify("donewhen/snapshot", snapshot_json(self._session, view, folder.root))
@@ -188,12 +122,12 @@ class Publisher:
             self._shown[run_id] = look
             self._refresh.trigger()
 
-    async def _publish_steps(self, told: _Told) -> None:
-        found = await told.folder.runs.steps(told.run_id, told.version)
-        told.version = found.version
+    async def _publish_steps(self, followed: _FollowedRun) -> None:
+        found = await followed.folder.runs.steps(followed.run_id, followed.version)
+        followed.version = found.version
         if found.steps:
-            steps = [step_json(step, told.folder.root) for step in found.steps]
-            self._session.server.protocol.notify("donewhen/activity", {"runId": told.run_id, "steps": steps})
+            steps = [step_json(step, followed.folder.root) for step in found.steps]
+            self._session.server.protocol.notify("donewhen/activity", {"runId": followed.run_id, "steps": steps})
 
     async def _publish_diagnostics(self) -> None:
         goals, self._goals = self._goals, set()
@@ -210,3 +144,69 @@ class Publisher:
     async def _ask_to_pull(self) -> None:
         asking = self._session.server.workspace_diagnostic_refresh_async(None)
         self._session.later(asking, types.WORKSPACE_DIAGNOSTIC_REFRESH)
+
+
+# Soon, and not too often.
+
+
+class Throttle:
+    """Runs `act` at once when triggered, one at a time, then at most once per `interval` seconds."""
+
+    def __init__(self, interval: float, act: Callable[[], Awaitable[None]]) -> None:
+        self._interval = interval
+        self._act = act
+        self._due = False
+        self._task: asyncio.Task[None] | None = None
+
+    def trigger(self) -> None:
+        self._due = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def stop(self) -> None:
+        self._due = False
+        if self._task is not None:
+            self._task.cancel()
+
+    async def flush(self) -> None:
+        """Returns when nothing is due: for what must see the last state."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait((self._task,))
+
+    async def _run(self) -> None:
+        while self._due:
+            self._due = False
+            try:
+                await self._act()
+            except Exception:  # One failed publication must not end all later ones.
+                logger.exception("publishing failed")
+            await asyncio.sleep(self._interval)
+
+
+# Snapshots as one client gets them: the contract's JSON, its columns in the client's encoding.
+
+
+def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
+    """The snapshot of a run now, with its view for clients that take one."""
+    texts = session.texts
+    document = snapshot(view, root).model_dump(mode="json", by_alias=True)
+    if view.state.goal.path is not None:
+        document["goalUri"] = texts.uri(root / view.state.goal.path)
+    for requirement in cast("list[dict[str, Any]]", document["requirements"]):
+        for location in cast("list[dict[str, Any]]", requirement["locations"]):
+            _convert(location, texts)
+    for finding in cast("list[dict[str, Any]]", document["integrity"]):
+        _convert(finding, texts)
+    if session.profile.views:
+        shown = view_of(Snapshot.model_validate(document))
+        document["view"] = shown.model_dump(mode="json", by_alias=True)
+    return document
+
+
+def _convert(place: dict[str, Any], texts: Texts) -> None:
+    path = file_path(place["uri"])
+    if path is None:
+        return
+    for end in ("start", "end"):
+        position = place["range"][end]
+        position["character"] = texts.character(path, position["line"], position["character"])

@@ -45,10 +45,10 @@ class Session:
         self,
         server: Server,
         host: Host,
-        make_showing: Callable[[Session], ClientViews],
+        make_views: Callable[[Session], ClientViews],
         guard: TokenGuard | None = None,
     ) -> None:
-        self._make_showing = make_showing
+        self._make_views = make_views
         self.server = server
         self.host = host
         self.guard = guard
@@ -60,12 +60,12 @@ class Session:
         self.background: set[asyncio.Task[Any]] = set()
         self.told: set[str] = set()
         """Messages that were shown, and need not be shown again."""
-        self.restings = ProofBases()
+        self.proof_bases = ProofBases()
         self.tried: dict[Path, tuple[float, Survey]] = {}
         """What checks of a folder said when they were tried for a draft, and when that was (monotonic)."""
         self._edited_at: dict[Path, float] = {}
         self._parsed: dict[Path, tuple[str, ParsedGoalFile]] = {}
-        self._showing: ClientViews | None = None
+        self._views: ClientViews | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._changed_early: set[tuple[Path, str]] = set()
 
@@ -92,8 +92,8 @@ class Session:
     @property
     def views(self) -> ClientViews:
         """Only there once the session has begun."""
-        assert self._showing is not None
-        return self._showing
+        assert self._views is not None
+        return self._views
 
     @property
     def diagnostics(self) -> DiagnosticsView:
@@ -106,18 +106,18 @@ class Session:
         await asyncio.shield(self._beginning)
 
     async def _begin(self) -> None:
-        self._showing = await asyncio.to_thread(self._make_showing, self)
-        self.host.listener = self._showing.run_changed
+        self._views = await asyncio.to_thread(self._make_views, self)
+        self.host.listener = self._views.run_changed
         pending, self._changed_early = self._changed_early, set()
         for root, path in pending:
-            self._showing.goal_changed(root, path)
+            self._views.goal_changed(root, path)
 
     def goal_changed(self, root: Path, path: str) -> None:
         """Shows a goal file again that changed, or about which something new is known, with the next update."""
-        if self._showing is None:
+        if self._views is None:
             self._changed_early.add((root, path))
         else:
-            self._showing.goal_changed(root, path)
+            self._views.goal_changed(root, path)
 
     async def leave(self, reason: str) -> None:
         """The client goes. Its runs end with it, except where it came over TCP."""
@@ -128,8 +128,8 @@ class Session:
             folder.runs.editor_changed()
         for task in self.background:
             task.cancel()
-        if self._showing is not None:
-            await self._showing.close()
+        if self._views is not None:
+            await self._views.close()
         if self.guard is None:
             await self.host.close(reason)
 
@@ -228,8 +228,8 @@ class Session:
     def closed(self, path: Path) -> None:
         """The document is no longer open."""
         self.discarded(path)
-        if self._showing is not None:
-            self._showing.diagnostics.closed(path)
+        if self._views is not None:
+            self._views.diagnostics.closed(path)
 
     def changed_at(self, root: Path, paths: Iterable[str]) -> dict[str, float]:
         """When these files last changed, on disk or in the editor; epoch seconds."""

@@ -89,7 +89,7 @@ def _goals_that_name(session: Session, place: Place) -> set[str]:
         return set()
     return {
         view.state.goal.path
-        for view in folder.board.newest_first()
+        for view in folder.snapshots.newest_first()
         if view.state.goal.path is not None
         and any(problem.path == place.path for problems in view.locations.values() for problem in problems)
     }

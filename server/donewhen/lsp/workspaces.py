@@ -48,7 +48,7 @@ async def show_folder(session: Session, root: Path) -> None:
             session.told.add(said)
             session.show_message(types.MessageType.Warning, said)
         return
-    for view in reversed(folder.board.newest_first()):
+    for view in reversed(folder.snapshots.newest_first()):
         session.views.run_changed(folder, view)
     offer_to_resume(session, folder)
     await _tell_unreadable(session, folder)
@@ -67,7 +67,7 @@ def offer_to_resume(session: Session, folder: Folder) -> None:
     """The runs that a crash or the loss of a client interrupted; only a trusted workspace may let them go on."""
     if not session.host.trusted:
         return
-    for view in folder.board.newest_first():
+    for view in folder.snapshots.newest_first():
         if view.state.status == "interrupted":
             session.views.interrupts.offer_resume(folder, view)
 

@@ -38,198 +38,6 @@ from donewhen.ports import (
     VerdictReport,
 )
 
-# A tool call through the wrappers of all plugins: each has its say before, after, or instead of it.
-#
-# What is sure, whatever a wrapper does: the tool runs at most once; it doesn't run at all where a wrapper failed before
-# it; and what it did is what counts where a wrapper failed after it.
-
-
-class Wrapping:
-    """The wrappers of one run. Essential ones are asked even where they failed before: nothing goes past them."""
-
-    def __init__(self, hooks: Sequence[Hook], essential: frozenset[str]) -> None:
-        self._hooks = hooks
-        self._essential = essential
-
-    async def use(self, host: PluginHost, use: ToolUse, do: ToolDoer) -> ToolOutcome:
-        return await self._layer(0, host, use, do)
-
-    async def _layer(self, number: int, host: PluginHost, use: ToolUse, do: ToolDoer) -> ToolOutcome:
-        if number == len(self._hooks):
-            return await do(use)
-        hook = self._hooks[number]
-
-        async def inner(given: ToolUse) -> ToolOutcome:
-            return await self._layer(number + 1, host, given, do)
-
-        if hook.plugin in host.off - self._essential:
-            return await inner(use)
-        passage = WrappedCall(use, inner)
-        try:
-            return await _wrapped(hook, passage, PluginContext(hook.plugin, host), use)
-        except Halt as halt:
-            if halt is not passage.error:
-                halt.plugin = hook.plugin
-                halt.called = tuple(one.plugin for one in self._hooks[: number + 1])
-            raise
-        except WrapperFailed as failure:
-            await switch_off(host, hook, str(failure), self._essential)
-            return passage.outcome_without(hook.plugin)
-
-
-class WrapperFailed(Exception):
-    """A wrapper raised, or answered what is not an answer."""
-
-
-class WrappedCall:
-    """The one way from a wrapper to the tool: open once, and only while the wrapper runs."""
-
-    def __init__(self, use: ToolUse, inner: ToolDoer) -> None:
-        self._use = own(use)
-        self._inner = inner
-        self._closed = False
-        self._doing: asyncio.Future[ToolOutcome] | None = None
-        self.error: BaseException | None = None
-        """What came out of the tool, or of a wrapper further inside: it passes, whoever it meets."""
-        self.misused = ""
-
-    async def proceed(self, use: ToolUse) -> ToolOutcome:
-        self._check(use)
-        use = own(use)  # what a person gives leave for stays as they saw it, whatever the wrapper does with its own
-        if use.input != self._use.input and use.preview == self._use.preview:
-            use = replace(use, preview="", summary="")  # they tell of another call: nobody gives leave by them
-        self._doing = asyncio.ensure_future(self._inner(use))
-        return await self._doing
-
-    def _check(self, use: object) -> None:
-        if self._closed:
-            raise RuntimeError("`proceed` was called after the wrapper had returned")
-        if self._doing is not None:
-            self.misused = "`proceed` was called twice: a tool call is made once"
-            raise RuntimeError(self.misused)
-        if not isinstance(use, ToolUse):
-            raise TypeError(f"`proceed` was given {use!r}: it takes the ToolUse, changed or not")
-        if (use.call_id, use.tool) != (self._use.call_id, self._use.tool):
-            raise ValueError(f"`proceed` was given a call of {use.tool}: a wrapper may change the input, not the tool")
-
-    async def close(self) -> bool:
-        """False if the wrapper left while the tool was still at work: it is waited for."""
-        self._closed = True
-        if self._doing is None:
-            return True
-        left = self._doing.done()
-        await self._ended(self._doing)
-        if not self._doing.cancelled():
-            self.error = self._doing.exception()
-        return left
-
-    async def abandon(self) -> None:
-        """The call was cancelled: nothing of it goes on behind."""
-        self._closed = True
-        if self._doing is not None and not self._doing.done():
-            self._doing.cancel()
-            await asyncio.wait([self._doing])
-
-    async def _ended(self, doing: asyncio.Future[ToolOutcome]) -> None:
-        try:
-            await asyncio.wait([doing])
-        except asyncio.CancelledError:
-            await self.abandon()
-            raise
-
-    def outcome_without(self, plugin: str) -> ToolOutcome:
-        """What counts where the wrapper can't be listened to."""
-        if self._doing is None:
-            return ToolOutcome(f"error: the plugin {plugin} failed: not done", f"not done: {plugin} failed", ok=False)
-        if self._doing.cancelled():
-            said = f"error: the plugin {plugin} failed and cut this off: it may have been done in part"
-            return ToolOutcome(said, f"cut off: {plugin} failed", ok=False)
-        return self._doing.result()
-
-
-def own(use: ToolUse) -> ToolUse:
-    """The call with an input that nobody else can change."""
-    return replace(use, input=copy.deepcopy(use.input))
-
-
-async def _wrapped(hook: Hook, passage: WrappedCall, context: PluginContext, use: ToolUse) -> ToolOutcome:
-    """The wrapper's outcome, or what came out of the tool, or WrapperFailed."""
-    found: Any = None
-    failure: BaseException | None = None
-    try:
-        found = await hook.call(use=use, proceed=passage.proceed, context=context)
-    except FAILURES as error:
-        failure = error
-    except BaseException:
-        await passage.abandon()
-        raise
-    waited = await passage.close()
-    if passage.error is not None:
-        raise passage.error
-    if passage.misused or not waited:
-        raise WrapperFailed(passage.misused or "it returned while the tool was still at work") from failure
-    if failure is not None:
-        if isinstance(failure, Halt) or not_the_plugins(failure):
-            raise failure
-        raise WrapperFailed(error_text(failure)) from failure
-    try:
-        return sound_outcome(found)
-    except TypeError as error:
-        raise WrapperFailed(str(error)) from error
-
-
-# The tools that plugins give to the built-in agent, as it runs them.
-
-
-def plugin_tool(one: Offered[NewTool], essential: frozenset[str]) -> PluginTool:
-    """`run` raises Halt, and nothing else for what the tool does: a failure switches its plugin off."""
-    tool, plugin = one.record, one.plugin
-
-    async def run(host: PluginHost, use: ToolUse) -> ToolOutcome:
-        if plugin in host.off - essential:
-            return _refused(plugin, "is switched off for this run, and its tools are gone", tool.name)
-        try:
-            return _outcome(await _called(tool.run, use.input, PluginContext(plugin, host)), use)
-        except Halt as halt:
-            halt.plugin, halt.called = plugin, (plugin,)
-            raise
-        except FAILURES as error:
-            if not_the_plugins(error):
-                raise
-            await host.switch_off(plugin, f"tool {tool.name}", error_text(error), essential=plugin in essential)
-            return _refused(plugin, f"failed: {error_text(error)}", tool.name)
-
-    return PluginTool(plugin, ToolSpec(tool.name, tool.description, tool.parameters), run)
-
-
-async def _called(
-    run: Callable[[Mapping[str, Any], PluginContext], Any], given: Mapping[str, Any], context: PluginContext
-) -> Any:
-    """Async tools on the loop, plain ones beside it: neither holds the loop."""
-    try:
-        with failing_soundly():
-            found = run(given, context) if inspect.iscoroutinefunction(run) else await in_thread(run, given, context)
-            found = await found if inspect.isawaitable(found) else found
-        if isinstance(found, Halt):
-            raise found  # returned, it is meant no less
-        return found
-    except Halt as halt:
-        halt.data = plain_data(halt)
-        raise
-
-
-def _outcome(found: object, use: ToolUse) -> ToolOutcome:
-    if isinstance(found, ToolOutcome):
-        return sound_outcome(found)
-    if not isinstance(found, str):
-        raise TypeError(f"it returned {found!r}: text or a ToolOutcome is expected")
-    return ToolOutcome(found, use.summary or use.tool)
-
-
-def _refused(plugin: str, why: str, tool: str) -> ToolOutcome:
-    return ToolOutcome(f"error: the plugin {plugin} {why}", f"{tool}: the plugin {plugin} failed", ok=False)
-
-
 NOBODY: frozenset[str] = frozenset()
 
 
@@ -370,3 +178,195 @@ def _check(plugin: str, answer: object) -> None:
             f"the plugin {plugin} returned {answer!r} from on_resume: a ResumeDirective with a Message and "
             "ToolOutcomes, or None, is expected; the run stays halted"
         )
+
+
+# A tool call through the wrappers of all plugins: each has its say before, after, or instead of it.
+#
+# What is sure, whatever a wrapper does: the tool runs at most once; it doesn't run at all where a wrapper failed before
+# it; and what it did is what counts where a wrapper failed after it.
+
+
+class Wrapping:
+    """The wrappers of one run. Essential ones are asked even where they failed before: nothing goes past them."""
+
+    def __init__(self, hooks: Sequence[Hook], essential: frozenset[str]) -> None:
+        self._hooks = hooks
+        self._essential = essential
+
+    async def use(self, host: PluginHost, use: ToolUse, do: ToolDoer) -> ToolOutcome:
+        return await self._layer(0, host, use, do)
+
+    async def _layer(self, number: int, host: PluginHost, use: ToolUse, do: ToolDoer) -> ToolOutcome:
+        if number == len(self._hooks):
+            return await do(use)
+        hook = self._hooks[number]
+
+        async def inner(given: ToolUse) -> ToolOutcome:
+            return await self._layer(number + 1, host, given, do)
+
+        if hook.plugin in host.off - self._essential:
+            return await inner(use)
+        wrapped = WrappedCall(use, inner)
+        try:
+            return await _wrapped(hook, wrapped, PluginContext(hook.plugin, host), use)
+        except Halt as halt:
+            if halt is not wrapped.error:
+                halt.plugin = hook.plugin
+                halt.called = tuple(one.plugin for one in self._hooks[: number + 1])
+            raise
+        except WrapperFailed as failure:
+            await switch_off(host, hook, str(failure), self._essential)
+            return wrapped.outcome_without(hook.plugin)
+
+
+class WrapperFailed(Exception):
+    """A wrapper raised, or answered what is not an answer."""
+
+
+class WrappedCall:
+    """The one way from a wrapper to the tool: open once, and only while the wrapper runs."""
+
+    def __init__(self, use: ToolUse, inner: ToolDoer) -> None:
+        self._use = own(use)
+        self._inner = inner
+        self._closed = False
+        self._doing: asyncio.Future[ToolOutcome] | None = None
+        self.error: BaseException | None = None
+        """What came out of the tool, or of a wrapper further inside: it passes, whoever it meets."""
+        self.misused = ""
+
+    async def proceed(self, use: ToolUse) -> ToolOutcome:
+        self._check(use)
+        use = own(use)  # what a person gives leave for stays as they saw it, whatever the wrapper does with its own
+        if use.input != self._use.input and use.preview == self._use.preview:
+            use = replace(use, preview="", summary="")  # they tell of another call: nobody gives leave by them
+        self._doing = asyncio.ensure_future(self._inner(use))
+        return await self._doing
+
+    def _check(self, use: object) -> None:
+        if self._closed:
+            raise RuntimeError("`proceed` was called after the wrapper had returned")
+        if self._doing is not None:
+            self.misused = "`proceed` was called twice: a tool call is made once"
+            raise RuntimeError(self.misused)
+        if not isinstance(use, ToolUse):
+            raise TypeError(f"`proceed` was given {use!r}: it takes the ToolUse, changed or not")
+        if (use.call_id, use.tool) != (self._use.call_id, self._use.tool):
+            raise ValueError(f"`proceed` was given a call of {use.tool}: a wrapper may change the input, not the tool")
+
+    async def close(self) -> bool:
+        """False if the wrapper left while the tool was still at work: it is waited for."""
+        self._closed = True
+        if self._doing is None:
+            return True
+        left = self._doing.done()
+        await self._ended(self._doing)
+        if not self._doing.cancelled():
+            self.error = self._doing.exception()
+        return left
+
+    async def abandon(self) -> None:
+        """The call was cancelled: nothing of it goes on behind."""
+        self._closed = True
+        if self._doing is not None and not self._doing.done():
+            self._doing.cancel()
+            await asyncio.wait([self._doing])
+
+    async def _ended(self, doing: asyncio.Future[ToolOutcome]) -> None:
+        try:
+            await asyncio.wait([doing])
+        except asyncio.CancelledError:
+            await self.abandon()
+            raise
+
+    def outcome_without(self, plugin: str) -> ToolOutcome:
+        """What counts where the wrapper can't be listened to."""
+        if self._doing is None:
+            return ToolOutcome(f"error: the plugin {plugin} failed: not done", f"not done: {plugin} failed", ok=False)
+        if self._doing.cancelled():
+            said = f"error: the plugin {plugin} failed and cut this off: it may have been done in part"
+            return ToolOutcome(said, f"cut off: {plugin} failed", ok=False)
+        return self._doing.result()
+
+
+def own(use: ToolUse) -> ToolUse:
+    """The call with an input that nobody else can change."""
+    return replace(use, input=copy.deepcopy(use.input))
+
+
+async def _wrapped(hook: Hook, wrapped: WrappedCall, context: PluginContext, use: ToolUse) -> ToolOutcome:
+    """The wrapper's outcome, or what came out of the tool, or WrapperFailed."""
+    found: Any = None
+    failure: BaseException | None = None
+    try:
+        found = await hook.call(use=use, proceed=wrapped.proceed, context=context)
+    except FAILURES as error:
+        failure = error
+    except BaseException:
+        await wrapped.abandon()
+        raise
+    waited = await wrapped.close()
+    if wrapped.error is not None:
+        raise wrapped.error
+    if wrapped.misused or not waited:
+        raise WrapperFailed(wrapped.misused or "it returned while the tool was still at work") from failure
+    if failure is not None:
+        if isinstance(failure, Halt) or not_the_plugins(failure):
+            raise failure
+        raise WrapperFailed(error_text(failure)) from failure
+    try:
+        return sound_outcome(found)
+    except TypeError as error:
+        raise WrapperFailed(str(error)) from error
+
+
+# The tools that plugins give to the built-in agent, as it runs them.
+
+
+def plugin_tool(one: Offered[NewTool], essential: frozenset[str]) -> PluginTool:
+    """`run` raises Halt, and nothing else for what the tool does: a failure switches its plugin off."""
+    tool, plugin = one.record, one.plugin
+
+    async def run(host: PluginHost, use: ToolUse) -> ToolOutcome:
+        if plugin in host.off - essential:
+            return _refused(plugin, "is switched off for this run, and its tools are gone", tool.name)
+        try:
+            return _outcome(await _called(tool.run, use.input, PluginContext(plugin, host)), use)
+        except Halt as halt:
+            halt.plugin, halt.called = plugin, (plugin,)
+            raise
+        except FAILURES as error:
+            if not_the_plugins(error):
+                raise
+            await host.switch_off(plugin, f"tool {tool.name}", error_text(error), essential=plugin in essential)
+            return _refused(plugin, f"failed: {error_text(error)}", tool.name)
+
+    return PluginTool(plugin, ToolSpec(tool.name, tool.description, tool.parameters), run)
+
+
+async def _called(
+    run: Callable[[Mapping[str, Any], PluginContext], Any], given: Mapping[str, Any], context: PluginContext
+) -> Any:
+    """Async tools on the loop, plain ones beside it: neither holds the loop."""
+    try:
+        with failing_soundly():
+            found = run(given, context) if inspect.iscoroutinefunction(run) else await in_thread(run, given, context)
+            found = await found if inspect.isawaitable(found) else found
+        if isinstance(found, Halt):
+            raise found  # returned, it is meant no less
+        return found
+    except Halt as halt:
+        halt.data = plain_data(halt)
+        raise
+
+
+def _outcome(found: object, use: ToolUse) -> ToolOutcome:
+    if isinstance(found, ToolOutcome):
+        return sound_outcome(found)
+    if not isinstance(found, str):
+        raise TypeError(f"it returned {found!r}: text or a ToolOutcome is expected")
+    return ToolOutcome(found, use.summary or use.tool)
+
+
+def _refused(plugin: str, why: str, tool: str) -> ToolOutcome:
+    return ToolOutcome(f"error: the plugin {plugin} {why}", f"{tool}: the plugin {plugin} failed", ok=False)

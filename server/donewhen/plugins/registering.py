@@ -17,39 +17,6 @@ from donewhen.core.plugging import Halt, ToolOutcome, plain_data
 from donewhen.plugins.points import HOOKS, PROJECT
 from donewhen.ports import PluginHost
 
-# What counts as a plugin's failure, and how it is told.
-
-
-FAILURES = (Exception, SystemExit)
-"""What a plugin may raise without taking the run down; a cancellation passes."""
-
-LONGEST = 1_000
-"""Characters of an error that are shown."""
-
-
-def not_the_plugins(error: BaseException) -> bool:
-    """The record of the run can't be written: that is not the fault of the plugin that happened to notice."""
-    return isinstance(error, LedgerError)
-
-
-def error_text(error: BaseException) -> str:
-    """In a line or a few; what went wrong stands at the beginning or at the end."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} [...] {text[-LONGEST // 2 :]}"
-
-
-def sound_outcome(found: object) -> ToolOutcome:
-    """Raises TypeError for what is not an outcome: a plugin's types are not always checked."""
-    if not isinstance(found, ToolOutcome):
-        raise TypeError(f"it returned {found!r}: a ToolOutcome is expected")
-    if not (isinstance(found.text, str) and isinstance(found.summary, str) and isinstance(found.ok, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"it returned {found!r}: the text and the summary of a ToolOutcome are text, `ok` is a boolean")
-    return found
-
-
-async def switch_off(host: PluginHost, hook: Hook, reason: str, essential: frozenset[str]) -> None:
-    await host.switch_off(hook.plugin, hook.point, reason, essential=hook.plugin in essential)
-
 
 @dataclass(frozen=True, slots=True)
 class Hook:
@@ -195,6 +162,40 @@ def _in_order(point: str, found: Sequence[HookImpl], plugins: Sequence[Named]) -
 
 def _hooks(point: str, found: Sequence[HookImpl]) -> tuple[Hook, ...]:
     return tuple(Hook(impl.plugin_name, point, impl.function, tuple(impl.argnames)) for impl in found)
+
+
+# What counts as a plugin's failure, and how it is told.
+
+
+FAILURES = (Exception, SystemExit)
+"""What a plugin may raise without taking the run down; a cancellation passes."""
+
+LONGEST = 1_000
+"""Characters of an error that are shown."""
+
+
+def not_the_plugins(error: BaseException) -> bool:
+    """The record of the run can't be written: that is not the fault of the plugin that happened to notice."""
+    return isinstance(error, LedgerError)
+
+
+def error_text(error: BaseException) -> str:
+    """In a line or a few; what went wrong stands at the beginning or at the end."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} [...] {text[-LONGEST // 2 :]}"
+
+
+def sound_outcome(found: object) -> ToolOutcome:
+    """Raises TypeError for what is not an outcome: a plugin's types are not always checked."""
+    if not isinstance(found, ToolOutcome):
+        raise TypeError(f"it returned {found!r}: a ToolOutcome is expected")
+    if not (isinstance(found.text, str) and isinstance(found.summary, str) and isinstance(found.ok, bool)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"it returned {found!r}: the text and the summary of a ToolOutcome are text, `ok` is a boolean")
+    return found
+
+
+async def switch_off(host: PluginHost, hook: Hook, reason: str, essential: frozenset[str]) -> None:
+    await host.switch_off(hook.plugin, hook.point, reason, essential=hook.plugin in essential)
 
 
 # Functions of plugins: plain ones, called beside the event loop, and those that end as none should.

@@ -1,4 +1,4 @@
-"""Verdicts that a judge gave before, by the digest of all that it was asked (`ports.judging.VerdictCache`)."""
+"""Verdicts that a judge gave before, by the digest of all that it was asked (`ports.proving.VerdictCache`)."""
 
 from __future__ import annotations
 

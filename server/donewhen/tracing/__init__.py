@@ -18,7 +18,7 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT
 
 
 class NoTracer:
-    """Traces nothing; a `ports.tracing.Tracer`."""
+    """Traces nothing; a `ports.Tracer`."""
 
     def __init__(self, state: str = "off") -> None:
         self.state = state

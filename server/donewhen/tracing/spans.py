@@ -133,7 +133,7 @@ class RunSpans:
         self._start("judge", f"{n.INVOKE_AGENT} judge", attributes)
 
     def revision_changed(self, event: e.RevisionChanged) -> None:
-        """A verdict is dropped then, even where the files came back (`core.fold_audit.judge_finished`)."""
+        """A verdict is dropped then, even where the files came back (`core.fold.audit.judge_finished`)."""
         self._disturbed = True
 
     def judge_finished(self, event: e.JudgeFinished) -> None:
@@ -331,7 +331,7 @@ _ENDS = (e.RunEnded, e.RunPaused, e.RunInterrupted)
 
 
 class TracingObserver:
-    """A `ports.tracing.Tracer` over an OpenTelemetry tracer. `flush` hands over what is left, within the seconds that
+    """A `ports.Tracer` over an OpenTelemetry tracer. `flush` hands over what is left, within the seconds that
     it is given; `parent` is a `traceparent` that runs belong to."""
 
     def __init__(

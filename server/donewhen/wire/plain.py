@@ -16,18 +16,6 @@ from donewhen.engine.api import IterationDetail, RunStep
 from donewhen.wire.snapshot import Wire, wire_time
 from donewhen.wire.view import iteration_sections
 
-# What a call outside of any run took, as JSON: what a person waited for costs money too.
-
-
-def spent_json(usage: Usage) -> dict[str, float | None]:
-    """The fields of a snapshot's `cost.judge`; `usd` is null if it is unknown, never 0."""
-    return {
-        "inputTokens": usage.input_tokens,
-        "outputTokens": usage.output_tokens,
-        "cachedTokens": usage.cached_tokens,
-        "usd": None if usage.usd is None else round(usage.usd, 6),
-    }
-
 
 def plain_evidence(evidence: Evidence) -> dict[str, Any]:
     """The evidence in full; `kind`, such as `checkResult`, says what was observed, beside and in the observation."""
@@ -58,6 +46,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list | set | frozenset):
         return [plain(one) for one in cast("list[Any]", value)]
     return value
+
+
+# What a call outside of any run took, as JSON: what a person waited for costs money too.
+
+
+def spent_json(usage: Usage) -> dict[str, float | None]:
+    """The fields of a snapshot's `cost.judge`; `usd` is null if it is unknown, never 0."""
+    return {
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "cachedTokens": usage.cached_tokens,
+        "usd": None if usage.usd is None else round(usage.usd, 6),
+    }
 
 
 # What a run does, step by step, as clients get it: bounded, unless one step is asked for in full.

@@ -20,21 +20,6 @@ from donewhen.core.verdict import Grade, RequirementView
 from donewhen.core.work import Interrupt, Usage
 from donewhen.engine.api import RunView
 
-# How a halt reads wherever a run is shown, and whether it still matters.
-
-
-def shown_halt(state: RunState) -> Halted | None:
-    """The halt that the run stands at, or that ended it; None if the run ended otherwise."""
-    return None if state.ended and state.end_status != "blocked" else state.halt
-
-
-def halt_text(halt: Halted) -> str:
-    """`waits: plugin NAME: REASON`; a halt that can't be resumed stopped the run."""
-    # A worker of one's own may halt too, and is not a plugin.
-    who = "the worker" if halt.plugin == "worker" else f"plugin {halt.plugin}"
-    return f"{'waits' if halt.resumable else 'stopped'}: {who}: {halt.reason}"
-
-
 SCHEMA_VERSION = 1
 MAX_LOCATIONS = 20
 MAX_CHANGED = 20
@@ -520,3 +505,18 @@ def _whole(value: float | None) -> int | None:
 def wire_time(at: float) -> str:
     """A moment (epoch seconds) as every wire has it: ISO 8601 in UTC, to the millisecond."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# How a halt reads wherever a run is shown, and whether it still matters.
+
+
+def shown_halt(state: RunState) -> Halted | None:
+    """The halt that the run stands at, or that ended it; None if the run ended otherwise."""
+    return None if state.ended and state.end_status != "blocked" else state.halt
+
+
+def halt_text(halt: Halted) -> str:
+    """`waits: plugin NAME: REASON`; a halt that can't be resumed stopped the run."""
+    # A worker of one's own may halt too, and is not a plugin.
+    who = "the worker" if halt.plugin == "worker" else f"plugin {halt.plugin}"
+    return f"{'waits' if halt.resumable else 'stopped'}: {who}: {halt.reason}"

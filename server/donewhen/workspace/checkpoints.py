@@ -24,171 +24,6 @@ from donewhen.workspace.objects import ObjectStore, PackWriter
 from donewhen.workspace.scanning import blob_id, read_entry
 from donewhen.workspace.writes import replace_file
 
-# A bounded unified diff, with its cut marked.
-
-
-_LARGEST = 400_000
-
-
-@dataclass(frozen=True)
-class Change:
-    """One file before and after; None if there is none. `unread`: beyond the limit, so its content is not known."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
-    mode_before: str | None = None
-    mode_after: str | None = None
-    unread: bool = False
-
-    @property
-    def size(self) -> int:
-        """About how many bytes the diff of it has."""
-        return abs(_size(self.after) - _size(self.before)) + 80
-
-
-def unified(changes: Sequence[Change], limit: int) -> str:
-    """The diff of these changes, of at most about `limit` characters; says how many files were left out or cut."""
-    parts: list[str] = []
-    size = 0
-    for number, change in enumerate(changes):
-        text = "" if change.unread or size >= limit else "".join(_lines(change))
-        if not text:
-            parts.append(f"[... diff cut: {len(changes) - number} more changed files ...]\n")
-            break
-        if size + len(text) > limit:
-            left_out = size + len(text) - limit
-            text = f"{text[: limit - size]}\n[... diff cut: {left_out} more characters of {change.path} ...]\n"
-        parts.append(text)
-        size += len(text)
-    return "".join(parts)
-
-
-def _lines(change: Change) -> Iterator[str]:
-    path = change.path.encode("utf-8", "replace").decode()
-    yield f"diff --git a/{path} b/{path}\n"
-    yield from _mode_lines(change)
-    if change.before == change.after:
-        return
-    if _is_binary(change.before) or _is_binary(change.after):
-        yield f"Binary files differ ({_size(change.before)} to {_size(change.after)} bytes)\n"
-        return
-    before, after = _split(change.before), _split(change.after)
-    old = "/dev/null" if change.before is None else f"a/{path}"
-    new = "/dev/null" if change.after is None else f"b/{path}"
-    for line in difflib.unified_diff(before, after, old, new):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-
-
-def _mode_lines(change: Change) -> Iterator[str]:
-    if change.mode_before is None:
-        yield f"new file mode {change.mode_after}\n"
-    elif change.mode_after is None:
-        yield f"deleted file mode {change.mode_before}\n"
-    elif change.mode_before != change.mode_after:
-        yield f"old mode {change.mode_before}\nnew mode {change.mode_after}\n"
-
-
-def _split(content: bytes | None) -> list[str]:
-    *lines, rest = (content or b"").decode("utf-8", "replace").split("\n")
-    return [f"{line}\n" for line in lines] + ([rest] if rest else [])
-
-
-def _is_binary(content: bytes | None) -> bool:
-    return content is not None and (len(content) > _LARGEST or b"\0" in content[:8192])
-
-
-def _size(content: bytes | None) -> int:
-    return len(content or b"")
-
-
-# Puts files back on the disk: never through a link, never over what no checkpoint knows.
-
-
-def take_away(root: Path, paths: Iterable[str], failed: list[str]) -> None:
-    """Removes files, and the folders that are empty then; what can't be removed is added to `failed`."""
-    for path in paths:
-        try:
-            _refuse_links_above(root, path)
-            (root / path).unlink()
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            failed.append(f"{path} ({error.strerror})")
-            continue
-        _remove_empty_above(root, path)
-
-
-def put_back(root: Path, files: Sequence[tuple[str, str, bytes]], failed: list[str]) -> None:
-    """Writes files of (path, mode, content); what can't be written is added to `failed`."""
-    for path, mode, content in files:
-        try:
-            _put_one(root, path, mode, content)
-        except OSError as error:
-            failed.append(f"{path} ({error.strerror})")
-
-
-def has_real_folders(root: Path, path: str) -> bool:
-    """Whether all folders above the path are there, and none is a link."""
-    try:
-        _refuse_links_above(root, path)
-    except OSError:
-        return False
-    return True
-
-
-def _put_one(root: Path, path: str, mode: str, content: bytes) -> None:
-    target = root / path
-    _make_folders(root, path)
-    with contextlib.suppress(OSError):
-        target.rmdir()  # an empty folder in its place is nobody's content
-    if mode == LINK:
-        with contextlib.suppress(FileNotFoundError):
-            target.unlink()
-        target.symlink_to(os.fsdecode(content))
-        return
-    replace_file(target, content, _permissions(target, mode == EXECUTABLE))
-
-
-def _permissions(target: Path, executable: bool) -> int | None:
-    """The mode that the file has, but for the bit that git keeps."""
-    try:
-        status = target.lstat()
-        known = stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else None
-    except OSError:
-        known = None
-    if known is None:
-        return 0o755 if executable else None
-    return known | (known & 0o444) >> 2 if executable else known & ~0o111
-
-
-def _make_folders(root: Path, path: str) -> None:
-    place = root
-    for part in path.split("/")[:-1]:
-        place = place / part
-        with contextlib.suppress(FileExistsError):
-            place.mkdir()
-    _refuse_links_above(root, path)
-
-
-def _refuse_links_above(root: Path, path: str) -> None:
-    place = root
-    for part in path.split("/")[:-1]:
-        place = place / part
-        if not stat.S_ISDIR(place.lstat().st_mode):
-            raise NotADirectoryError(20, f"{place.name} is not a folder now")
-
-
-def _remove_empty_above(root: Path, path: str) -> None:
-    place = (root / path).parent
-    while place != root:
-        try:
-            place.rmdir()
-        except OSError:
-            return
-        place = place.parent
-
-
 SIZE_LIMIT = 50 * 1024 * 1024
 _BATCH = 128
 _TREE = "40000"
@@ -430,3 +265,168 @@ def _on_disk(path: Path, mode: str) -> bytes | None:
         return os.fsencode(path.readlink()) if mode == LINK else read_bytes(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
+
+
+# A bounded unified diff, with its cut marked.
+
+
+_LARGEST = 400_000
+
+
+@dataclass(frozen=True)
+class Change:
+    """One file before and after; None if there is none. `unread`: beyond the limit, so its content is not known."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    mode_before: str | None = None
+    mode_after: str | None = None
+    unread: bool = False
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the diff of it has."""
+        return abs(_size(self.after) - _size(self.before)) + 80
+
+
+def unified(changes: Sequence[Change], limit: int) -> str:
+    """The diff of these changes, of at most about `limit` characters; says how many files were left out or cut."""
+    parts: list[str] = []
+    size = 0
+    for number, change in enumerate(changes):
+        text = "" if change.unread or size >= limit else "".join(_lines(change))
+        if not text:
+            parts.append(f"[... diff cut: {len(changes) - number} more changed files ...]\n")
+            break
+        if size + len(text) > limit:
+            left_out = size + len(text) - limit
+            text = f"{text[: limit - size]}\n[... diff cut: {left_out} more characters of {change.path} ...]\n"
+        parts.append(text)
+        size += len(text)
+    return "".join(parts)
+
+
+def _lines(change: Change) -> Iterator[str]:
+    path = change.path.encode("utf-8", "replace").decode()
+    yield f"diff --git a/{path} b/{path}\n"
+    yield from _mode_lines(change)
+    if change.before == change.after:
+        return
+    if _is_binary(change.before) or _is_binary(change.after):
+        yield f"Binary files differ ({_size(change.before)} to {_size(change.after)} bytes)\n"
+        return
+    before, after = _split(change.before), _split(change.after)
+    old = "/dev/null" if change.before is None else f"a/{path}"
+    new = "/dev/null" if change.after is None else f"b/{path}"
+    for line in difflib.unified_diff(before, after, old, new):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _mode_lines(change: Change) -> Iterator[str]:
+    if change.mode_before is None:
+        yield f"new file mode {change.mode_after}\n"
+    elif change.mode_after is None:
+        yield f"deleted file mode {change.mode_before}\n"
+    elif change.mode_before != change.mode_after:
+        yield f"old mode {change.mode_before}\nnew mode {change.mode_after}\n"
+
+
+def _split(content: bytes | None) -> list[str]:
+    *lines, rest = (content or b"").decode("utf-8", "replace").split("\n")
+    return [f"{line}\n" for line in lines] + ([rest] if rest else [])
+
+
+def _is_binary(content: bytes | None) -> bool:
+    return content is not None and (len(content) > _LARGEST or b"\0" in content[:8192])
+
+
+def _size(content: bytes | None) -> int:
+    return len(content or b"")
+
+
+# Puts files back on the disk: never through a link, never over what no checkpoint knows.
+
+
+def take_away(root: Path, paths: Iterable[str], failed: list[str]) -> None:
+    """Removes files, and the folders that are empty then; what can't be removed is added to `failed`."""
+    for path in paths:
+        try:
+            _refuse_links_above(root, path)
+            (root / path).unlink()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            failed.append(f"{path} ({error.strerror})")
+            continue
+        _remove_empty_above(root, path)
+
+
+def put_back(root: Path, files: Sequence[tuple[str, str, bytes]], failed: list[str]) -> None:
+    """Writes files of (path, mode, content); what can't be written is added to `failed`."""
+    for path, mode, content in files:
+        try:
+            _put_one(root, path, mode, content)
+        except OSError as error:
+            failed.append(f"{path} ({error.strerror})")
+
+
+def has_real_folders(root: Path, path: str) -> bool:
+    """Whether all folders above the path are there, and none is a link."""
+    try:
+        _refuse_links_above(root, path)
+    except OSError:
+        return False
+    return True
+
+
+def _put_one(root: Path, path: str, mode: str, content: bytes) -> None:
+    target = root / path
+    _make_folders(root, path)
+    with contextlib.suppress(OSError):
+        target.rmdir()  # an empty folder in its place is nobody's content
+    if mode == LINK:
+        with contextlib.suppress(FileNotFoundError):
+            target.unlink()
+        target.symlink_to(os.fsdecode(content))
+        return
+    replace_file(target, content, _permissions(target, mode == EXECUTABLE))
+
+
+def _permissions(target: Path, executable: bool) -> int | None:
+    """The mode that the file has, but for the bit that git keeps."""
+    try:
+        status = target.lstat()
+        known = stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else None
+    except OSError:
+        known = None
+    if known is None:
+        return 0o755 if executable else None
+    return known | (known & 0o444) >> 2 if executable else known & ~0o111
+
+
+def _make_folders(root: Path, path: str) -> None:
+    place = root
+    for part in path.split("/")[:-1]:
+        place = place / part
+        with contextlib.suppress(FileExistsError):
+            place.mkdir()
+    _refuse_links_above(root, path)
+
+
+def _refuse_links_above(root: Path, path: str) -> None:
+    place = root
+    for part in path.split("/")[:-1]:
+        place = place / part
+        if not stat.S_ISDIR(place.lstat().st_mode):
+            raise NotADirectoryError(20, f"{place.name} is not a folder now")
+
+
+def _remove_empty_above(root: Path, path: str) -> None:
+    place = (root / path).parent
+    while place != root:
+        try:
+            place.rmdir()
+        except OSError:
+            return
+        place = place.parent

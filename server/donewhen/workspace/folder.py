@@ -79,6 +79,9 @@ def _name_of(descriptor: int) -> str:
         return ""
 
 
+# The workspace itself.
+
+
 _UNOPENED = Manifest({})
 
 _LISTED = 5
@@ -122,7 +125,7 @@ class FolderWorkspace:
         self._base: Manifest | None = None
         self._watching = self._unsure = False
         self._one_at_a_time = asyncio.Lock()
-        self._pulse = Notifier()
+        self._notifier = Notifier()
 
     @property
     def root(self) -> Path:
@@ -169,12 +172,12 @@ class FolderWorkspace:
 
     async def settled(self) -> TreeState:
         base = self._handed
-        await wait_settled(self._settling_look, base, self._pulse, self._quiet, lambda: self._watcher.polls)
+        await wait_settled(self._settling_look, base, self._notifier, self._quiet, lambda: self._watcher.polls)
         return self._hand_out(base)
 
     async def moved(self) -> TreeState:
         at_once = Quiet(0.0, 0.0, self._quiet.gather, self._quiet.poll)
-        await wait_settled(self._settling_look, self._handed, self._pulse, at_once, lambda: self._watcher.polls)
+        await wait_settled(self._settling_look, self._handed, self._notifier, at_once, lambda: self._watcher.polls)
         return self._hand_out()
 
     async def _settling_look(self) -> Manifest:
@@ -218,7 +221,7 @@ class FolderWorkspace:
 
     def _watch_and_keep(self, repository: Repository | None) -> None:
         if not self._watching:
-            self._watcher.start(self._pulse.notify)
+            self._watcher.start(self._notifier.notify)
             self._watching = True
         self._checkpoints = Checkpoints(self._root, self._state, repository.objects if repository else None)
 
@@ -283,7 +286,7 @@ class FolderWorkspace:
         manifest = self._outputs.recounted(manifest)
         if manifest is not self._manifest:
             self._manifest = manifest
-            self._pulse.notify()
+            self._notifier.notify()
 
     def _use(self, coverage: Coverage) -> Scanner:
         self._coverage = coverage
@@ -390,7 +393,7 @@ class FolderWorkspace:
         """Ends the watching; whoever waits in `settled` gets a WorkspaceError."""
         self._watcher.close()
         self._watching, self._scanner = False, None
-        self._pulse.notify()
+        self._notifier.notify()
 
 
 def _above(repository: Repository | None) -> tuple[tuple[str, Rules], ...]:

@@ -147,6 +147,9 @@ def _path(told: Mapping[str, Any]) -> str:
     return path.replace("\\", "/") if os.name == "nt" else path
 
 
+# Reading and changing files.
+
+
 P = ParamSpec("P")
 T = TypeVar("T")
 MAX_TEXT = 20_000_000

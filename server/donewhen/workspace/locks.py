@@ -25,207 +25,6 @@ from donewhen.regular import read_bytes, read_text
 from donewhen.workspace.processes.leftovers import find_marked, uptime
 from donewhen.workspace.runtime import runtime_key
 
-# Lock files of the operating system, and who has them open.
-
-
-_PROC = Path("/proc/self/fd")
-
-
-def open_lock_file(file: Path) -> int:
-    """A descriptor that no child inherits unless it is passed on. Raises OSError."""
-    return os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-
-
-def try_lock(descriptor: int) -> bool:
-    """Takes the lock if nobody has it. It ends when the last copy of the descriptor is closed, however that comes."""
-    # Neither module exists everywhere.
-    if os.name == "nt":
-        return _try_lock_windows(descriptor)
-    import fcntl
-
-    try:
-        # flock, not lockf: it belongs to the open file, which children share, and not to one process.
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _try_lock_windows(descriptor: int) -> bool:
-    import msvcrt
-
-    try:
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # pyright: ignore  # Windows only
-    except OSError:
-        return False
-    return True
-
-
-def holders(file: Path) -> list[int]:
-    """The pids of the processes that have `file` open, as far as this user may see."""
-    path = file.resolve()
-    found = _holders_from_proc(path) if _PROC.is_dir() else _holders_from_psutil(path)
-    return sorted(found)
-
-
-def _holders_from_proc(path: Path) -> Iterator[int]:
-    wanted = str(path)
-    for name in os.listdir("/proc"):  # noqa: PTH208  # names are all that is needed
-        if name.isdecimal() and wanted in open_paths(name):
-            yield int(name)
-
-
-def open_paths(pid: str) -> set[str]:
-    """The files that a process has open, as far as this user may see."""
-    if not _PROC.is_dir():
-        return _open_paths_from_psutil(int(pid))
-    folder = f"/proc/{pid}/fd"
-    found: set[str] = set()
-    try:
-        for descriptor in os.listdir(folder):  # noqa: PTH208  # names are all that is needed
-            found.add(os.readlink(f"{folder}/{descriptor}"))  # noqa: PTH115  # hundreds of them: no Path for each
-    except OSError:
-        return found  # it ended meanwhile, or is another user's
-    return found
-
-
-def _holders_from_psutil(path: Path) -> Iterator[int]:
-    import psutil
-
-    for process in psutil.process_iter():
-        try:
-            if any(Path(opened.path) == path for opened in process.open_files()):
-                yield process.pid
-        except (psutil.Error, OSError):
-            continue  # it ended meanwhile, or is another user's
-
-
-def _open_paths_from_psutil(pid: int) -> set[str]:
-    import psutil
-
-    try:
-        return {str(Path(opened.path).resolve()) for opened in psutil.Process(pid).open_files()}
-    except (psutil.Error, OSError):
-        return set()  # it ended meanwhile, or is another user's
-
-
-# The record of who supervises a run, and whether that process still lives.
-
-
-@dataclass(frozen=True, slots=True)
-class OwnerRecord:
-    """Who supervises, or supervised. `birth` tells the process from any other that had or gets its pid."""
-
-    run_id: str
-    pid: int
-    started: float
-    birth: str
-    token: str
-    released: bool = False
-    runtime: str = ""
-    """The folder of the key that requests to it are signed with."""
-
-    def alive(self) -> bool:
-        """True if that very process lives and hasn't given the run up."""
-        return not self.released and self.birth != "" and birth(self.pid) == self.birth
-
-    def owner(self) -> Owner:
-        return Owner(self.run_id, self.pid, self.started, self.token)
-
-    def as_released(self) -> OwnerRecord:
-        return replace(self, released=True)
-
-
-def read_record(file: Path) -> OwnerRecord | None:
-    """The record, None if there is none that can be read: then nobody can be named."""
-    try:
-        data = json.loads(read_bytes(file))
-        return _record(cast("dict[str, Any]", data))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
-
-
-def _record(data: dict[str, Any]) -> OwnerRecord:
-    return OwnerRecord(
-        str(data["run_id"]),
-        int(data["pid"]),
-        float(data["started"]),
-        str(data["birth"]),
-        str(data["token"]),
-        data.get("released") is True,
-        str(data.get("runtime", "")),
-    )
-
-
-def write_record(file: Path, record: OwnerRecord) -> None:
-    """Replaces the record as a whole: a reader sees the old one or the new one. Raises OSError."""
-    fresh = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
-    try:
-        # It holds the token of the run: for this user alone.
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:  # noqa: PTH123  # a descriptor
-            opened.write(json.dumps(asdict(record)))
-        _replace(fresh, file)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
-
-
-def _replace(fresh: Path, file: Path) -> None:
-    # Windows refuses while somebody reads the old one, which takes a moment.
-    for _ in range(20 if os.name == "nt" else 0):
-        with suppress(PermissionError):
-            fresh.replace(file)
-            return
-        time.sleep(0.002)
-    fresh.replace(file)
-
-
-def started(pid: int) -> float:
-    """When that process started, epoch seconds; 0 where there is none."""
-    import psutil
-
-    try:
-        return psutil.Process(pid).create_time()
-    except psutil.Error:
-        return 0.0
-
-
-def birth(pid: int) -> str | None:
-    """What tells a live process from all others that have or had its pid; None for one that is dead or a zombie."""
-    boot = _boot_id()
-    return _birth_from_psutil(pid) if boot is None else _birth_from_proc(pid, boot)
-
-
-def _birth_from_proc(pid: int, boot: str) -> str | None:
-    """The start in clock ticks after boot: unlike epoch time, it stays when the clock is set."""
-    try:
-        text = read_bytes(Path(f"/proc/{pid}/stat"))
-    except OSError:
-        return None
-    # The name in parentheses may itself hold spaces and parentheses.
-    fields = text[text.rindex(b")") + 2 :].split()
-    return None if fields[0] in (b"Z", b"X") else f"{boot}/{int(fields[19])}"
-
-
-def _birth_from_psutil(pid: int) -> str | None:
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        return None if process.status() == psutil.STATUS_ZOMBIE else repr(process.create_time())
-    except psutil.Error:
-        return None
-
-
-@cache
-def _boot_id() -> str | None:
-    try:
-        return read_text(Path("/proc/sys/kernel/random/boot_id"), "ascii").strip()
-    except OSError:
-        return None
-
-
 TOKEN_VARIABLE = "DONEWHEN_RUN_TOKEN"  # noqa: S105  # the name of the variable, not a secret
 
 _GATE_SECONDS = 2.0
@@ -457,3 +256,204 @@ def _listed(pids: list[int]) -> str:
         except psutil.Error:
             names.append(str(pid))
     return f"{'process' if len(names) == 1 else 'processes'} {', '.join(names) or 'unknown'}"
+
+
+# Lock files of the operating system, and who has them open.
+
+
+_PROC = Path("/proc/self/fd")
+
+
+def open_lock_file(file: Path) -> int:
+    """A descriptor that no child inherits unless it is passed on. Raises OSError."""
+    return os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Takes the lock if nobody has it. It ends when the last copy of the descriptor is closed, however that comes."""
+    # Neither module exists everywhere.
+    if os.name == "nt":
+        return _try_lock_windows(descriptor)
+    import fcntl
+
+    try:
+        # flock, not lockf: it belongs to the open file, which children share, and not to one process.
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _try_lock_windows(descriptor: int) -> bool:
+    import msvcrt
+
+    try:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # pyright: ignore  # Windows only
+    except OSError:
+        return False
+    return True
+
+
+def holders(file: Path) -> list[int]:
+    """The pids of the processes that have `file` open, as far as this user may see."""
+    path = file.resolve()
+    found = _holders_from_proc(path) if _PROC.is_dir() else _holders_from_psutil(path)
+    return sorted(found)
+
+
+def _holders_from_proc(path: Path) -> Iterator[int]:
+    wanted = str(path)
+    for name in os.listdir("/proc"):  # noqa: PTH208  # names are all that is needed
+        if name.isdecimal() and wanted in open_paths(name):
+            yield int(name)
+
+
+def open_paths(pid: str) -> set[str]:
+    """The files that a process has open, as far as this user may see."""
+    if not _PROC.is_dir():
+        return _open_paths_from_psutil(int(pid))
+    folder = f"/proc/{pid}/fd"
+    found: set[str] = set()
+    try:
+        for descriptor in os.listdir(folder):  # noqa: PTH208  # names are all that is needed
+            found.add(os.readlink(f"{folder}/{descriptor}"))  # noqa: PTH115  # hundreds of them: no Path for each
+    except OSError:
+        return found  # it ended meanwhile, or is another user's
+    return found
+
+
+def _holders_from_psutil(path: Path) -> Iterator[int]:
+    import psutil
+
+    for process in psutil.process_iter():
+        try:
+            if any(Path(opened.path) == path for opened in process.open_files()):
+                yield process.pid
+        except (psutil.Error, OSError):
+            continue  # it ended meanwhile, or is another user's
+
+
+def _open_paths_from_psutil(pid: int) -> set[str]:
+    import psutil
+
+    try:
+        return {str(Path(opened.path).resolve()) for opened in psutil.Process(pid).open_files()}
+    except (psutil.Error, OSError):
+        return set()  # it ended meanwhile, or is another user's
+
+
+# The record of who supervises a run, and whether that process still lives.
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRecord:
+    """Who supervises, or supervised. `birth` tells the process from any other that had or gets its pid."""
+
+    run_id: str
+    pid: int
+    started: float
+    birth: str
+    token: str
+    released: bool = False
+    runtime: str = ""
+    """The folder of the key that requests to it are signed with."""
+
+    def alive(self) -> bool:
+        """True if that very process lives and hasn't given the run up."""
+        return not self.released and self.birth != "" and birth(self.pid) == self.birth
+
+    def owner(self) -> Owner:
+        return Owner(self.run_id, self.pid, self.started, self.token)
+
+    def as_released(self) -> OwnerRecord:
+        return replace(self, released=True)
+
+
+def read_record(file: Path) -> OwnerRecord | None:
+    """The record, None if there is none that can be read: then nobody can be named."""
+    try:
+        data = json.loads(read_bytes(file))
+        return _record(cast("dict[str, Any]", data))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _record(data: dict[str, Any]) -> OwnerRecord:
+    return OwnerRecord(
+        str(data["run_id"]),
+        int(data["pid"]),
+        float(data["started"]),
+        str(data["birth"]),
+        str(data["token"]),
+        data.get("released") is True,
+        str(data.get("runtime", "")),
+    )
+
+
+def write_record(file: Path, record: OwnerRecord) -> None:
+    """Replaces the record as a whole: a reader sees the old one or the new one. Raises OSError."""
+    fresh = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+    try:
+        # It holds the token of the run: for this user alone.
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as opened:  # noqa: PTH123  # a descriptor
+            opened.write(json.dumps(asdict(record)))
+        _replace(fresh, file)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def _replace(fresh: Path, file: Path) -> None:
+    # Windows refuses while somebody reads the old one, which takes a moment.
+    for _ in range(20 if os.name == "nt" else 0):
+        with suppress(PermissionError):
+            fresh.replace(file)
+            return
+        time.sleep(0.002)
+    fresh.replace(file)
+
+
+def started(pid: int) -> float:
+    """When that process started, epoch seconds; 0 where there is none."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).create_time()
+    except psutil.Error:
+        return 0.0
+
+
+def birth(pid: int) -> str | None:
+    """What tells a live process from all others that have or had its pid; None for one that is dead or a zombie."""
+    boot = _boot_id()
+    return _birth_from_psutil(pid) if boot is None else _birth_from_proc(pid, boot)
+
+
+def _birth_from_proc(pid: int, boot: str) -> str | None:
+    """The start in clock ticks after boot: unlike epoch time, it stays when the clock is set."""
+    try:
+        text = read_bytes(Path(f"/proc/{pid}/stat"))
+    except OSError:
+        return None
+    # The name in parentheses may itself hold spaces and parentheses.
+    fields = text[text.rindex(b")") + 2 :].split()
+    return None if fields[0] in (b"Z", b"X") else f"{boot}/{int(fields[19])}"
+
+
+def _birth_from_psutil(pid: int) -> str | None:
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else repr(process.create_time())
+    except psutil.Error:
+        return None
+
+
+@cache
+def _boot_id() -> str | None:
+    try:
+        return read_text(Path("/proc/sys/kernel/random/boot_id"), "ascii").strip()
+    except OSError:
+        return None

@@ -49,7 +49,7 @@ class MemoryWorkspace:
         self._saves = ClientSaves()
         self._handed = _UNOPENED
         self._found = self._handed
-        self._pulse = Notifier()
+        self._notifier = Notifier()
         self._checkpoints: dict[str, dict[str, Content]] = {}
         self._remembered: dict[str, tuple[Manifest, Outputs, Coverage]] = {}
         self._base: Manifest | None = None
@@ -75,7 +75,7 @@ class MemoryWorkspace:
             if by == "person":
                 self._saves.note(path, data.decode("utf-8", "replace"))
         self._times[path] = time.time()
-        self._pulse.notify()
+        self._notifier.notify()
 
     def read(self, path: str) -> bytes | None:
         """A file's bytes, covered or not; None if it is absent."""
@@ -113,12 +113,12 @@ class MemoryWorkspace:
     async def settled(self) -> TreeState:
         self._opened()
         base = self._handed
-        await wait_settled(self._settling_look, base, self._pulse, self._quiet, lambda: False)
+        await wait_settled(self._settling_look, base, self._notifier, self._quiet, lambda: False)
         return self._hand_out(base)
 
     async def moved(self) -> TreeState:
         self._opened()
-        await wait_settled(self._settling_look, self._handed, self._pulse, Quiet(0.0, 0.0, 0.0), lambda: False)
+        await wait_settled(self._settling_look, self._handed, self._notifier, Quiet(0.0, 0.0, 0.0), lambda: False)
         return self._hand_out(self._handed)
 
     async def remember(self, name: str) -> None:
@@ -255,7 +255,7 @@ class MemoryWorkspace:
     async def close(self) -> None:
         """Whoever waits in `settled` gets a WorkspaceError."""
         self._coverage = None
-        self._pulse.notify()
+        self._notifier.notify()
 
 
 def _different(one: Mapping[str, Content], other: Mapping[str, Content]) -> list[str]:

@@ -52,13 +52,13 @@ class Notifier:
 async def wait_settled(
     look: Callable[[], Awaitable[Manifest]],
     base: Manifest,
-    pulse: Notifier,
+    notifier: Notifier,
     quiet: Quiet,
     polls: Callable[[], bool],
 ) -> None:
     """Returns once what `look` finds differs from `base` in content and stayed so."""
     seen, since = base, time.monotonic()
-    with pulse.listening() as moved:
+    with notifier.listening() as moved:
         while True:
             moved.clear()
             began = time.monotonic()

@@ -16,196 +16,6 @@ from donewhen.core.steering import hint_in, without
 from donewhen.core.work import UNKNOWN, Claim, RunWarning, Usage
 
 
-def call_started(state: RunState, event: c.CallStarted, at: float) -> RunState:
-    return replace(state, open_calls={**state.open_calls, event.call_id: event}, call_count=state.call_count + 1)
-
-
-def call_finished(state: RunState, event: c.CallFinished, at: float) -> RunState:
-    """Counted once; what arrives after the call was written off changes nothing."""
-    started = state.open_calls.get(event.call_id)
-    if started is None:
-        return state
-    counted = _spent(state, started, event.usage)
-    if event.message is None or started.role != "worker" or state.turn is None:
-        return counted
-    return replace(counted, conversation=(*counted.conversation, event.message))
-
-
-def message_kept(state: RunState, event: c.MessageKept, at: float) -> RunState:
-    kept = replace(state, conversation=(*state.conversation, event.message))
-    read = hint_in(event.message)
-    if read is None:
-        return kept
-    return replace(kept, hints=without(state.hints, read), hints_read=(*state.hints_read, read))
-
-
-def tool_started(state: RunState, event: c.ToolStarted, at: float) -> RunState:
-    return state
-
-
-def tool_finished(state: RunState, event: c.ToolFinished, at: float) -> RunState:
-    return replace(state, conversation=(*state.conversation, event.message))
-
-
-def compacted(state: RunState, event: c.ConversationCompacted, at: float) -> RunState:
-    return replace(state, conversation=event.messages)
-
-
-def budget_reached(state: RunState, event: c.BudgetReached, at: float) -> RunState:
-    return replace(state, unaffordable=event.reason)
-
-
-def written_off(state: RunState, role: c.CallRole) -> RunState:
-    """Calls that were cut off count as what their prompts cost: nobody tells more."""
-    for started in [call for call in state.open_calls.values() if call.role == role]:
-        state = _spent(state, started, started.prompt)
-    return state
-
-
-def worker_paid(state: RunState, usage: Usage) -> RunState:
-    """What the worker's turn cost, or a part of it."""
-    return replace(
-        state,
-        worker_spent=state.worker_spent + usage,
-        unfinished_usage=state.unfinished_usage + usage,
-        known_usd=state.known_usd + (usage.usd or 0.0),
-    )
-
-
-def judge_paid(state: RunState, usage: Usage) -> RunState:
-    """What asking the judge cost: it is the latest iteration's."""
-    iterations = state.iterations
-    if iterations:
-        iterations = (*iterations[:-1], replace(iterations[-1], usage=iterations[-1].usage + usage))
-    return replace(
-        state,
-        judge_usage=state.judge_usage + usage,
-        known_usd=state.known_usd + (usage.usd or 0.0),
-        iterations=iterations,
-    )
-
-
-def unreported(state: RunState) -> RunState:
-    """An open turn ended without saying what it cost: that of a worker whom nobody accounts for is unknown."""
-    return state if state.turn is None or state.options.metered else worker_paid(state, UNKNOWN)
-
-
-def _spent(state: RunState, started: c.CallStarted, usage: Usage) -> RunState:
-    left = {key: call for key, call in state.open_calls.items() if key != started.call_id}
-    paid = judge_paid if started.role == "judge" else worker_paid
-    return paid(replace(state, open_calls=left), usage)
-
-
-CALL_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
-    c.CallStarted: call_started,
-    c.CallFinished: call_finished,
-    c.MessageKept: message_kept,
-    c.ToolStarted: tool_started,
-    c.ToolFinished: tool_finished,
-    c.ConversationCompacted: compacted,
-    c.BudgetReached: budget_reached,
-}
-
-
-# How plugins, halts and the start summary change a run's state.
-
-
-def run_halted(state: RunState, event: p.RunHalted, at: float) -> RunState:
-    """The loop stands still: an open turn goes on where it is, an audit that had begun is not counted."""
-    state = written_off(written_off(state, "worker"), "judge")
-    if event.halt.stage == "turn":
-        state = unreported(state)
-    turn = state.turn
-    return replace(
-        state,
-        halt=event.halt,
-        reason=event.halt.reason,
-        redo=replace(turn, suspended=True) if turn is not None else state.redo,
-        turn=None,
-        audit=None,
-        audit_due=state.audit_due or state.audit is not None,
-        judging=(),
-        resuming=None,
-        late_answers={},
-        last_alive=at,
-    )
-
-
-def halt_resumed(state: RunState, event: p.HaltResumed, at: float) -> RunState:
-    """The answers and results that the halt had kept go on with the turn."""
-    if state.halt is None:
-        return state
-    directive = replace(event.directive, completed={**state.halt.completed, **event.directive.completed})
-    return replace(state, halt=None, reason="", resuming=Resuming(state.halt, directive))
-
-
-def plugin_state_set(state: RunState, event: p.PluginStateSet, at: float) -> RunState:
-    kept = {name: value for name, value in state.plugin_states.items() if name != event.plugin}
-    if event.state is not None:
-        kept[event.plugin] = event.state
-    return replace(state, plugin_states=kept)
-
-
-def plugin_off(state: RunState, event: p.PluginOff, at: float) -> RunState:
-    said = f"the plugin {event.plugin} failed in {event.hook} and is switched off for this run: {event.reason}"
-    warning = RunWarning("plugin_failed", said)
-    return replace(
-        state,
-        plugins_off={**state.plugins_off, event.plugin: f"{event.hook}: {event.reason}"},
-        warnings=(*state.warnings, warning),
-    )
-
-
-def pending_calls(conversation: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls of the model's last message that have no result yet; none where it called nothing."""
-    answered: list[str] = []
-    for message in reversed(conversation):
-        if message.role == "tool":
-            answered.append(message.answers)
-            continue
-        if message.role != "assistant":
-            return ()
-        left = list(message.calls)
-        for identity in answered:
-            found = next((call for call in left if call.id == identity), None)
-            if found is not None:
-                left.remove(found)
-        return tuple(left)
-    return ()
-
-
-def standing_still(state: RunState) -> bool:
-    """True if the open turn waits for a person about a tool call that had no effect yet: nothing is lost by going
-    on from there, and no model call is repeated."""
-    asking = any(one.about.startswith(("tool:", "plugin:")) for one in state.interrupts)
-    return asking and bool(pending_calls(state.conversation))
-
-
-def unread_again(state: RunState) -> dict[str, tuple[str, ...]]:
-    """The hints once the open turn is cut off: where it runs again from its beginning, what it had read is lost."""
-    cut = cut_turn(state)
-    if cut is None or cut.suspended:
-        return {}
-    return {"hints": (*state.hints_read, *state.hints), "hints_read": ()}
-
-
-def cut_turn(state: RunState) -> OpenTurn | None:
-    """The open turn as it runs again: from its beginning, or, where it only waited for a person, from there."""
-    turn = state.turn
-    return replace(turn, suspended=standing_still(state)) if turn is not None else None
-
-
-PLUGIN_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
-    p.RunHalted: run_halted,
-    p.HaltResumed: halt_resumed,
-    p.PluginStateSet: plugin_state_set,
-    p.PluginOff: plugin_off,
-}
-
-
-# How a worker's turn changes a run's state.
-
-
 def turn_started(state: RunState, event: e.TurnStarted, at: float) -> RunState:
     """A turn that runs again keeps its number; a new one closes the books on the iteration before."""
     again = state.redo is not None and state.redo.iteration == event.iteration
@@ -350,3 +160,193 @@ def recount(state: RunState) -> RunState:
     if state.iteration_open:
         latest = replace(latest, seconds=state.elapsed - state.iteration_began)
     return replace(state, iterations=(*state.iterations[:-1], latest))
+
+
+# Calls to models, and what they cost.
+
+
+def call_started(state: RunState, event: c.CallStarted, at: float) -> RunState:
+    return replace(state, open_calls={**state.open_calls, event.call_id: event}, call_count=state.call_count + 1)
+
+
+def call_finished(state: RunState, event: c.CallFinished, at: float) -> RunState:
+    """Counted once; what arrives after the call was written off changes nothing."""
+    started = state.open_calls.get(event.call_id)
+    if started is None:
+        return state
+    counted = _spent(state, started, event.usage)
+    if event.message is None or started.role != "worker" or state.turn is None:
+        return counted
+    return replace(counted, conversation=(*counted.conversation, event.message))
+
+
+def message_kept(state: RunState, event: c.MessageKept, at: float) -> RunState:
+    kept = replace(state, conversation=(*state.conversation, event.message))
+    read = hint_in(event.message)
+    if read is None:
+        return kept
+    return replace(kept, hints=without(state.hints, read), hints_read=(*state.hints_read, read))
+
+
+def tool_started(state: RunState, event: c.ToolStarted, at: float) -> RunState:
+    return state
+
+
+def tool_finished(state: RunState, event: c.ToolFinished, at: float) -> RunState:
+    return replace(state, conversation=(*state.conversation, event.message))
+
+
+def compacted(state: RunState, event: c.ConversationCompacted, at: float) -> RunState:
+    return replace(state, conversation=event.messages)
+
+
+def budget_reached(state: RunState, event: c.BudgetReached, at: float) -> RunState:
+    return replace(state, unaffordable=event.reason)
+
+
+def written_off(state: RunState, role: c.CallRole) -> RunState:
+    """Calls that were cut off count as what their prompts cost: nobody tells more."""
+    for started in [call for call in state.open_calls.values() if call.role == role]:
+        state = _spent(state, started, started.prompt)
+    return state
+
+
+def worker_paid(state: RunState, usage: Usage) -> RunState:
+    """What the worker's turn cost, or a part of it."""
+    return replace(
+        state,
+        worker_spent=state.worker_spent + usage,
+        unfinished_usage=state.unfinished_usage + usage,
+        known_usd=state.known_usd + (usage.usd or 0.0),
+    )
+
+
+def judge_paid(state: RunState, usage: Usage) -> RunState:
+    """What asking the judge cost: it is the latest iteration's."""
+    iterations = state.iterations
+    if iterations:
+        iterations = (*iterations[:-1], replace(iterations[-1], usage=iterations[-1].usage + usage))
+    return replace(
+        state,
+        judge_usage=state.judge_usage + usage,
+        known_usd=state.known_usd + (usage.usd or 0.0),
+        iterations=iterations,
+    )
+
+
+def unreported(state: RunState) -> RunState:
+    """An open turn ended without saying what it cost: that of a worker whom nobody accounts for is unknown."""
+    return state if state.turn is None or state.options.metered else worker_paid(state, UNKNOWN)
+
+
+def _spent(state: RunState, started: c.CallStarted, usage: Usage) -> RunState:
+    left = {key: call for key, call in state.open_calls.items() if key != started.call_id}
+    paid = judge_paid if started.role == "judge" else worker_paid
+    return paid(replace(state, open_calls=left), usage)
+
+
+CALL_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
+    c.CallStarted: call_started,
+    c.CallFinished: call_finished,
+    c.MessageKept: message_kept,
+    c.ToolStarted: tool_started,
+    c.ToolFinished: tool_finished,
+    c.ConversationCompacted: compacted,
+    c.BudgetReached: budget_reached,
+}
+
+
+# Halts, and what plugins keep.
+
+
+def run_halted(state: RunState, event: p.RunHalted, at: float) -> RunState:
+    """The loop stands still: an open turn goes on where it is, an audit that had begun is not counted."""
+    state = written_off(written_off(state, "worker"), "judge")
+    if event.halt.stage == "turn":
+        state = unreported(state)
+    turn = state.turn
+    return replace(
+        state,
+        halt=event.halt,
+        reason=event.halt.reason,
+        redo=replace(turn, suspended=True) if turn is not None else state.redo,
+        turn=None,
+        audit=None,
+        audit_due=state.audit_due or state.audit is not None,
+        judging=(),
+        resuming=None,
+        late_answers={},
+        last_alive=at,
+    )
+
+
+def halt_resumed(state: RunState, event: p.HaltResumed, at: float) -> RunState:
+    """The answers and results that the halt had kept go on with the turn."""
+    if state.halt is None:
+        return state
+    directive = replace(event.directive, completed={**state.halt.completed, **event.directive.completed})
+    return replace(state, halt=None, reason="", resuming=Resuming(state.halt, directive))
+
+
+def plugin_state_set(state: RunState, event: p.PluginStateSet, at: float) -> RunState:
+    kept = {name: value for name, value in state.plugin_states.items() if name != event.plugin}
+    if event.state is not None:
+        kept[event.plugin] = event.state
+    return replace(state, plugin_states=kept)
+
+
+def plugin_off(state: RunState, event: p.PluginOff, at: float) -> RunState:
+    said = f"the plugin {event.plugin} failed in {event.hook} and is switched off for this run: {event.reason}"
+    warning = RunWarning("plugin_failed", said)
+    return replace(
+        state,
+        plugins_off={**state.plugins_off, event.plugin: f"{event.hook}: {event.reason}"},
+        warnings=(*state.warnings, warning),
+    )
+
+
+def pending_calls(conversation: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """The calls of the model's last message that have no result yet; none where it called nothing."""
+    answered: list[str] = []
+    for message in reversed(conversation):
+        if message.role == "tool":
+            answered.append(message.answers)
+            continue
+        if message.role != "assistant":
+            return ()
+        left = list(message.calls)
+        for identity in answered:
+            found = next((call for call in left if call.id == identity), None)
+            if found is not None:
+                left.remove(found)
+        return tuple(left)
+    return ()
+
+
+def standing_still(state: RunState) -> bool:
+    """True if the open turn waits for a person about a tool call that had no effect yet: nothing is lost by going
+    on from there, and no model call is repeated."""
+    asking = any(one.about.startswith(("tool:", "plugin:")) for one in state.interrupts)
+    return asking and bool(pending_calls(state.conversation))
+
+
+def unread_again(state: RunState) -> dict[str, tuple[str, ...]]:
+    """The hints once the open turn is cut off: where it runs again from its beginning, what it had read is lost."""
+    cut = cut_turn(state)
+    if cut is None or cut.suspended:
+        return {}
+    return {"hints": (*state.hints_read, *state.hints), "hints_read": ()}
+
+
+def cut_turn(state: RunState) -> OpenTurn | None:
+    """The open turn as it runs again: from its beginning, or, where it only waited for a person, from there."""
+    turn = state.turn
+    return replace(turn, suspended=standing_still(state)) if turn is not None else None
+
+
+PLUGIN_FOLDS: dict[type, Callable[[RunState, Any, float], RunState]] = {
+    p.RunHalted: run_halted,
+    p.HaltResumed: halt_resumed,
+    p.PluginStateSet: plugin_state_set,
+    p.PluginOff: plugin_off,
+}

@@ -13,36 +13,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 
-# The tree-sitter grammars, each loaded when a text of its language is first parsed.
-
-
-Grammar = Literal["javascript", "python", "rust", "tsx", "typescript"]
-
-_PLACES: dict[Grammar, tuple[str, str]] = {
-    "javascript": ("tree_sitter_javascript", "language"),
-    "python": ("tree_sitter_python", "language"),
-    "rust": ("tree_sitter_rust", "language"),
-    "tsx": ("tree_sitter_typescript", "language_tsx"),
-    "typescript": ("tree_sitter_typescript", "language_typescript"),
-}
-
-
-def parsed(grammar: Grammar, text: bytes) -> Node | None:
-    """The root of the syntax tree; None for a text that the grammar can't read whole."""
-    root = _parser(grammar).parse(text).root_node
-    return None if root.has_error else root
-
-
-@cache
-def _parser(grammar: Grammar) -> Parser:
-    # Imported here: it takes 15 ms and 5 ms more for each grammar, and most processes need none of them.
-    from tree_sitter import Language, Parser
-
-    module, name = _PLACES[grammar]
-    capsule: object = getattr(import_module(module), name)()
-    return Parser(Language(capsule))
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Something that stands in a place, from `start` to where the next one starts, or the place ends. `key` is what it
@@ -128,3 +98,33 @@ def line_start(content: bytes, at: int) -> int:
 def words(text: bytes) -> str:
     """A text as it is whatever its lines and indentation are."""
     return " ".join(text.decode().split())
+
+
+# The tree-sitter grammars, each loaded when a text of its language is first parsed.
+
+
+Grammar = Literal["javascript", "python", "rust", "tsx", "typescript"]
+
+_PLACES: dict[Grammar, tuple[str, str]] = {
+    "javascript": ("tree_sitter_javascript", "language"),
+    "python": ("tree_sitter_python", "language"),
+    "rust": ("tree_sitter_rust", "language"),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+    "typescript": ("tree_sitter_typescript", "language_typescript"),
+}
+
+
+def parsed(grammar: Grammar, text: bytes) -> Node | None:
+    """The root of the syntax tree; None for a text that the grammar can't read whole."""
+    root = _parser(grammar).parse(text).root_node
+    return None if root.has_error else root
+
+
+@cache
+def _parser(grammar: Grammar) -> Parser:
+    # Imported here: it takes 15 ms and 5 ms more for each grammar, and most processes need none of them.
+    from tree_sitter import Language, Parser
+
+    module, name = _PLACES[grammar]
+    capsule: object = getattr(import_module(module), name)()
+    return Parser(Language(capsule))

@@ -26,46 +26,6 @@ from donewhen.workers.tools.tool import (
     refused,
 )
 
-ROUNDS = 3
-"""How many rounds make a circle."""
-LONGEST_CIRCLE = 4
-MAX_NUDGES = 5
-
-
-class LoopDetector:
-    """Watches the calls of one turn. The first circle is worth a nudge; after the second, or after too many nudges, the
-    turn should end."""
-
-    def __init__(self) -> None:
-        self._latest: deque[Hashable] = deque(maxlen=ROUNDS * LONGEST_CIRCLE)
-        self._nudged: set[frozenset[Hashable]] = set()
-        self._nudges = 0
-
-    def note(self, call: Hashable) -> Literal["nudge", "end"] | None:
-        """One call with its result, as a key: equal for calls that are the same."""
-        self._latest.append(call)
-        circle = self._circle()
-        if circle is None:
-            return None
-        self._latest.clear()
-        self._nudges += 1
-        if circle in self._nudged or self._nudges > MAX_NUDGES:
-            return "end"
-        self._nudged.add(circle)
-        return "nudge"
-
-    def _circle(self) -> frozenset[Hashable] | None:
-        calls = list(self._latest)
-        for length in range(1, LONGEST_CIRCLE + 1):
-            tail = calls[-ROUNDS * length :]
-            if len(tail) == ROUNDS * length and tail == tail[-length:] * ROUNDS:
-                return frozenset(tail)
-        return None
-
-
-# Runs the tool calls of one reply: every call is answered, in order, and a report comes last.
-
-
 MAX_STEPS = 200
 MARGIN = 2_000
 """Characters that a result may have beyond the largest: what is said around a text."""
@@ -88,9 +48,9 @@ class ToolRound:
 class ToolRunner:
     """Runs the tools of one turn, within its limit of calls. `steps` are the latest, for people."""
 
-    def __init__(self, desk: ToolContext, tools: Mapping[str, OfferedTool], limit: int) -> None:
+    def __init__(self, context: ToolContext, tools: Mapping[str, OfferedTool], limit: int) -> None:
         self.steps: deque[WorkerStep] = deque(maxlen=MAX_STEPS)
-        self._desk = desk
+        self._context = context
         self._tools = tools
         self._limit = limit
         self._count = 0
@@ -132,21 +92,21 @@ class ToolRunner:
 
     async def _done(self, call: ToolCall) -> tuple[ToolOutcome, Hashable]:
         """Makes one call, and returns with its result a key that is equal for equal calls."""
-        context = self._desk.context
+        turn = self._context.turn_context
         try:
             tool, arguments = self._understood(call)
         except WrongArguments as wrong:
             named = self._named(call)
-            await context.tool_started(named, f"{named.name} (not understood)")
+            await turn.tool_started(named, f"{named.name} (not understood)")
             return refused(str(wrong), named.name), (call.name, "not understood")
         line = tool.line(arguments)
-        await context.tool_started(call, line)
-        ahead = await tool.preview(self._desk, arguments)
-        use = ToolUse(call.id, call.name, arguments, line, ahead.preview, ahead.sensitive)
-        result = await context.use_tool(use, self._doer(tool, arguments, ahead))
+        await turn.tool_started(call, line)
+        preview = await tool.preview(self._context, arguments)
+        use = ToolUse(call.id, call.name, arguments, line, preview.preview, preview.sensitive)
+        result = await turn.use_tool(use, self._doer(tool, arguments, preview))
         return result, (call.name, repr(sorted(arguments.items())), result.digest)
 
-    def _doer(self, tool: OfferedTool, sent: Arguments, ahead: CallPreview) -> ToolDoer:
+    def _doer(self, tool: OfferedTool, sent: Arguments, preview: CallPreview) -> ToolDoer:
         """Makes the call with the input that the plugins let through, as often as they ask for it."""
 
         async def do(use: ToolUse) -> ToolOutcome:
@@ -155,7 +115,7 @@ class ToolRunner:
             except WrongArguments as wrong:
                 return refused(f"not done: the call was changed to one that can't be made: {wrong}", use.summary)
             try:
-                return await tool.run(self._desk, Invocation(replace(use, input=given), sent, ahead.leave))
+                return await tool.run(self._context, Invocation(replace(use, input=given), sent, preview.permission))
             except WorkspaceError as error:
                 return refused(str(error), tool.line(given))
 
@@ -164,10 +124,10 @@ class ToolRunner:
     async def _answered(self, call: ToolCall, result: ToolOutcome) -> None:
         named = self._named(call)
         step = WorkerStep(named.name, result.summary[:MAX_SUMMARY], result.ok)
-        text = keep_ends(result.text.replace("\0", "␀"), self._desk.largest + MARGIN)
+        text = keep_ends(result.text.replace("\0", "␀"), self._context.largest + MARGIN)
         message = Message("tool", text.encode("utf-8", "replace").decode(), answers=call.id)
         self.steps.append(step)
-        await self._desk.context.tool_finished(named, step, message)
+        await self._context.turn_context.tool_finished(named, step, message)
 
     def _named(self, call: ToolCall) -> ToolCall:
         """The call as it is recorded: a name that a model made up may have any length."""
@@ -182,3 +142,43 @@ class ToolRunner:
             name = self._named(call).name
             raise WrongArguments(f"there is no tool {name!r}: use one of {', '.join(self._tools)}")
         return tool, tool.checked(read_object(call.arguments))
+
+
+# Whether the model goes round in circles.
+
+
+ROUNDS = 3
+"""How many rounds make a circle."""
+LONGEST_CIRCLE = 4
+MAX_NUDGES = 5
+
+
+class LoopDetector:
+    """Watches the calls of one turn. The first circle is worth a nudge; after the second, or after too many nudges, the
+    turn should end."""
+
+    def __init__(self) -> None:
+        self._latest: deque[Hashable] = deque(maxlen=ROUNDS * LONGEST_CIRCLE)
+        self._nudged: set[frozenset[Hashable]] = set()
+        self._nudges = 0
+
+    def note(self, call: Hashable) -> Literal["nudge", "end"] | None:
+        """One call with its result, as a key: equal for calls that are the same."""
+        self._latest.append(call)
+        circle = self._circle()
+        if circle is None:
+            return None
+        self._latest.clear()
+        self._nudges += 1
+        if circle in self._nudged or self._nudges > MAX_NUDGES:
+            return "end"
+        self._nudged.add(circle)
+        return "nudge"
+
+    def _circle(self) -> frozenset[Hashable] | None:
+        calls = list(self._latest)
+        for length in range(1, LONGEST_CIRCLE + 1):
+            tail = calls[-ROUNDS * length :]
+            if len(tail) == ROUNDS * length and tail == tail[-length:] * ROUNDS:
+                return frozenset(tail)
+        return None

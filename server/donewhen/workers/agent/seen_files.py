@@ -58,19 +58,19 @@ class SeenFile:
         return len(lines) == self.total and all(lines[at - 1] == line for at, line in self.lines.items())
 
 
-async def restore_seen_files(desk: ToolContext) -> None:
-    """Makes the desk of a turn that goes on know what the model has seen: a file that is as it saw it may be replaced;
-    of one that is not it is told so once. What was seen in part, and fits, has to be read again before it is
+async def restore_seen_files(context: ToolContext) -> None:
+    """Makes the context of a turn that goes on know what the model has seen: a file that is as it saw it may be
+    replaced; of one that is not it is told so once. What was seen in part, and fits, has to be read again before it is
     replaced."""
-    for path, seen in seen_in(desk.context.conversation).items():
+    for path, seen in seen_in(context.turn_context.conversation).items():
         try:
-            file = await desk.files.read(path)
+            file = await context.files.read(path)
         except WorkspaceError:
             continue
-        if file is None or not seen.fits(desk.mask(file.content)):
-            desk.known[path] = ANOTHER
+        if file is None or not seen.fits(context.mask(file.content)):
+            context.known[path] = ANOTHER
         elif seen.text is not None:
-            desk.saw(file)
+            context.saw(file)
 
 
 def seen_in(conversation: Sequence[Message]) -> Mapping[str, SeenFile]:

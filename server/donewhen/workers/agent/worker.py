@@ -85,11 +85,17 @@ class AgentWorker:
         system = replace(system, text=self._mask(system.text))  # the rest of what is said is masked as it is kept
         tools = offered(context)
         specs = tuple(tool.spec for tool in tools.values())
-        talk = AgentConversation(system, context, self._options, self._model.facts, specs)
+        conversation = AgentConversation(system, context, self._options, self._model.facts, specs)
         files = self._files(turn, context)
-        largest = min(max(talk.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
-        desk = ToolContext(turn, context, files, room, self._environment, largest, mask=self._mask)
-        playing = _AgentTurn(self._model, self._options, talk, desk, ToolRunner(desk, tools, self._options.tool_calls))
+        largest = min(max(conversation.largest_result, SMALLEST_RESULT), LARGEST_RESULT)
+        tool_context = ToolContext(turn, context, files, room, self._environment, largest, mask=self._mask)
+        playing = _AgentTurn(
+            self._model,
+            self._options,
+            conversation,
+            tool_context,
+            ToolRunner(tool_context, tools, self._options.tool_calls),
+        )
         return await playing.play(turn)
 
 
@@ -105,14 +111,19 @@ class _AgentTurn:
     """One turn: the model's replies, and what is done about each."""
 
     def __init__(
-        self, model: Model, options: AgentOptions, talk: AgentConversation, desk: ToolContext, hands: ToolRunner
+        self,
+        model: Model,
+        options: AgentOptions,
+        conversation: AgentConversation,
+        tool_context: ToolContext,
+        runner: ToolRunner,
     ) -> None:
         self._model = model
         self._options = options
-        self._talk = talk
-        self._desk = desk
-        self._context = desk.context
-        self._hands = hands
+        self._conversation = conversation
+        self._tool_context = tool_context
+        self._context = tool_context.turn_context
+        self._runner = runner
         self._tokens = 0
         self._fruitless = 0
 
@@ -126,7 +137,7 @@ class _AgentTurn:
             Claim(claim.state, text),
             Usage(),
             response_digest=hashlib.sha256(f"{claim.state}\0{claim.text}".encode("utf-8", "replace")).hexdigest(),
-            steps=tuple(self._hands.steps),
+            steps=tuple(self._runner.steps),
             summary=activity_line(prefix + text.strip().partition("\n")[0]),
         )
 
@@ -135,28 +146,30 @@ class _AgentTurn:
         that does."""
         goes_on = turn.resume is not None and bool(self._context.conversation)
         if goes_on or turn.refinement:
-            await restore_seen_files(self._desk)
+            await restore_seen_files(self._tool_context)
         if turn.resume is not None and goes_on:
             return await self._resume(turn.resume)
-        await self._talk.begin(agent_refinement(turn) if turn.refinement else agent_task(turn))
+        await self._conversation.begin(agent_refinement(turn) if turn.refinement else agent_task(turn))
         return None
 
     async def _resume(self, directive: ResumeDirective) -> Claim | None:
         """Makes the calls that have no answer yet, and no others; the model is not asked again for what it has already
         said."""
         restored = directive.restore_message
-        await self._talk.resume(replace(restored, text=self._desk.mask(restored.text)) if restored else None)
+        await self._conversation.resume(
+            replace(restored, text=self._tool_context.mask(restored.text)) if restored else None
+        )
         pending = pending_calls(self._context.conversation)
         if directive.skip_model_call:
             return await self._do(pending, directive.completed) if pending else self._last_word()
         claim: Claim | None = None
         for call in pending:
             if call.id in directive.completed:
-                claim = (await self._hands.run([call], directive.completed)).claim or claim
+                claim = (await self._runner.run([call], directive.completed)).claim or claim
             else:
-                await self._hands.leave(call, HALTED)
+                await self._runner.leave(call, HALTED)
         if claim is None and self._last_word() is not None:
-            await self._talk.append(Message("user", NUDGE_RESUMED))
+            await self._conversation.append(Message("user", NUDGE_RESUMED))
         return claim
 
     def _last_word(self) -> Claim | None:
@@ -174,9 +187,9 @@ class _AgentTurn:
         return await self._do(message.calls)
 
     async def _do(self, calls: Sequence[ToolCall], completed: Mapping[str, ToolOutcome] = NO_OUTCOMES) -> Claim | None:
-        done = await self._hands.run(calls, completed)
+        done = await self._runner.run(calls, completed)
         if done.looping and done.claim is None:
-            await self._talk.append(Message("user", NUDGE_LOOP))
+            await self._conversation.append(Message("user", NUDGE_LOOP))
         return done.claim
 
     async def _without_calls(self, text: str, *, cut: bool) -> Claim | None:
@@ -186,7 +199,7 @@ class _AgentTurn:
         self._fruitless += 1
         if self._fruitless >= (MAX_FRUITLESS if cut else 2):
             raise WorkerFailed("the model's replies are cut off before they do anything" if cut else NOTHING)
-        await self._talk.append(Message("user", NUDGE_CUT if cut else NUDGE_EMPTY))
+        await self._conversation.append(Message("user", NUDGE_CUT if cut else NUDGE_EMPTY))
         return None
 
     def _spent(self) -> Claim | None:
@@ -202,7 +215,7 @@ class _AgentTurn:
         except ModelFailed as failure:
             if failure.kind != "context":
                 raise _failed(failure) from failure
-        await self._talk.shrink()
+        await self._conversation.shrink()
         try:
             return await self._ask()
         except ModelFailed as failure:
@@ -212,8 +225,8 @@ class _AgentTurn:
 
     async def _ask(self) -> ModelReply:
         for hint in self._context.hints:
-            await self._talk.append(hint_message(hint))
-        request = await self._talk.request()
+            await self._conversation.append(hint_message(hint))
+        request = await self._conversation.request()
         self._context.activity("thinking")
         live = LiveOutput(self._context.activity)
 
@@ -226,8 +239,8 @@ class _AgentTurn:
             reply = await ask(self._model, request, self._context.calls, hear)
         finally:
             live.close()
-        self._talk.heard(reply)
-        self._talk.pace.took(time.monotonic() - begun)
+        self._conversation.heard(reply)
+        self._conversation.pace.took(time.monotonic() - begun)
         self._tokens += reply.usage.tokens
         return reply
 

@@ -30,18 +30,18 @@ def _line(arguments: Arguments) -> str:
     return activity_line(f"run `{arguments['command']}`")
 
 
-async def _look(desk: ToolContext, arguments: Arguments) -> CallPreview:
+async def _look(context: ToolContext, arguments: Arguments) -> CallPreview:
     return CallPreview(preview=str(arguments["command"]))
 
 
-async def _run_command(desk: ToolContext, job: Invocation) -> ToolOutcome:
-    command = str(job.arguments["command"])
-    timeout = min(float(job.arguments.get("timeout_seconds", TIMEOUT)), LONGEST_TIMEOUT)
-    desk.context.activity(activity_line(f"running `{command}`"))
-    outside = bool(job.arguments.get("outside"))
-    result = await _observed(desk, command, timeout, desk.room.outside if outside else desk.room.processes)
-    hint = "" if outside else desk.room.hint(result)
-    return _told(desk, command, result, changed=command != job.sent["command"], hint=hint)
+async def _run_command(context: ToolContext, invocation: Invocation) -> ToolOutcome:
+    command = str(invocation.arguments["command"])
+    timeout = min(float(invocation.arguments.get("timeout_seconds", TIMEOUT)), LONGEST_TIMEOUT)
+    context.turn_context.activity(activity_line(f"running `{command}`"))
+    outside = bool(invocation.arguments.get("outside"))
+    result = await _observed(context, command, timeout, context.room.outside if outside else context.room.processes)
+    hint = "" if outside else context.room.hint(result)
+    return _told(context, command, result, changed=command != invocation.sent["command"], hint=hint)
 
 
 @dataclass(slots=True)
@@ -51,26 +51,26 @@ class _Ran:
     result: ProcessResult | None = None
 
 
-async def _observed(desk: ToolContext, command: str, timeout: float, processes: Processes) -> ProcessResult:
+async def _observed(context: ToolContext, command: str, timeout: float, processes: Processes) -> ProcessResult:
     ran = _Ran()
-    await desk.context.observe(_run(desk, command, timeout, processes, ran))
+    await context.turn_context.observe(_run(context, command, timeout, processes, ran))
     assert ran.result is not None  # observing runs it to its end, or raises
     return ran.result
 
 
-async def _run(desk: ToolContext, command: str, timeout: float, processes: Processes, ran: _Ran) -> ObservedCommand:
-    live = LiveOutput(desk.context.activity)
+async def _run(context: ToolContext, command: str, timeout: float, processes: Processes, ran: _Ran) -> ObservedCommand:
+    live = LiveOutput(context.turn_context.activity)
 
     def hear(line: str) -> None:
         live.hear(line)
-        desk.context.stream(f"{plain(line).rstrip()}\n")
+        context.turn_context.stream(f"{plain(line).rstrip()}\n")
 
     try:
         result = await processes.run(
             command,
-            cwd=desk.context.workspace.root,
-            environment=desk.environment(),
-            token=desk.turn.token,
+            cwd=context.turn_context.workspace.root,
+            environment=context.environment(),
+            token=context.turn.token,
             timeout=timeout,
             on_line=hear,
             output_limit=4 * MAX_OUTPUT,
@@ -81,11 +81,11 @@ async def _run(desk: ToolContext, command: str, timeout: float, processes: Proce
     return ObservedCommand(command, result.exit_code, result.seconds, keep_ends(plain(result.output), MAX_RECORDED))
 
 
-def _told(desk: ToolContext, command: str, result: ProcessResult, *, changed: bool, hint: str) -> ToolOutcome:
+def _told(context: ToolContext, command: str, result: ProcessResult, *, changed: bool, hint: str) -> ToolOutcome:
     ended = _ended(result)
     output = plain(result.output).strip("\n")
     note = f"{INSTEAD} {command}\n" if changed else ""
-    body = f"{note}{keep_ends(output, min(desk.largest, MAX_OUTPUT))}" if output else f"{note}(no output)"
+    body = f"{note}{keep_ends(output, min(context.largest, MAX_OUTPUT))}" if output else f"{note}(no output)"
     same = _TIMES.sub("#", f"{result.exit_code} {body}")
     more = f"\n({hint[0].upper()}{hint[1:]}. {ELSEWHERE}.)" if hint else ""
     return ToolOutcome(

@@ -49,9 +49,9 @@ class PluggedTool:
         """Its name and what it is called with."""
         return activity_line(f"{self.name} {json.dumps(dict(arguments), default=repr)}")
 
-    async def preview(self, desk: ToolContext, arguments: Arguments) -> CallPreview:
+    async def preview(self, context: ToolContext, arguments: Arguments) -> CallPreview:
         """Nobody but the plugin knows what it will do."""
-        return await no_preview(desk, arguments)
+        return await no_preview(context, arguments)
 
     def checked(self, given: Arguments) -> Arguments:
         """The arguments where they fit what the schema says of them at its first level; the rest is the plugin's to
@@ -67,14 +67,14 @@ class PluggedTool:
             _check(name, value, properties.get(name))
         return given
 
-    async def run(self, desk: ToolContext, job: Invocation) -> ToolOutcome:
+    async def run(self, context: ToolContext, invocation: Invocation) -> ToolOutcome:
         """Runs it. Raises Halt, in its plugin's name; whatever else it raises switches the plugin off."""
-        line = self.line(job.arguments)
-        if self.tool.plugin in desk.context.host.off:
+        line = self.line(invocation.arguments)
+        if self.tool.plugin in context.turn_context.host.off:
             return refused(f"{self.name} is switched off, because its plugin failed: do without it", line)
-        desk.context.activity(line)
+        context.turn_context.activity(line)
         try:
-            return _outcome(await self.tool.run(desk.context.host, job.use))
+            return _outcome(await self.tool.run(context.turn_context.host, invocation.use))
         except Halt as halt:
             halt.plugin = halt.plugin or self.tool.plugin
             raise
@@ -82,7 +82,7 @@ class PluggedTool:
             raise
         except Exception as error:  # noqa: BLE001  # a plugin that fails does not take the run down
             reason = f"the tool {self.name} failed: {type(error).__name__}: {error}"
-            await desk.context.host.switch_off(self.tool.plugin, "register_tool", reason)
+            await context.turn_context.host.switch_off(self.tool.plugin, "register_tool", reason)
             return refused(f"{reason}. It is switched off: do without it", line)
 
 

@@ -29,20 +29,20 @@ def _line(arguments: Arguments) -> str:
     return activity_line(f"read {arguments['path']}")
 
 
-async def _read_file(desk: ToolContext, job: Invocation) -> ToolOutcome:
-    arguments = job.arguments
+async def _read_file(context: ToolContext, invocation: Invocation) -> ToolOutcome:
+    arguments = invocation.arguments
     name = str(arguments["path"])
-    path = desk.files.path(name)
-    desk.context.activity(activity_line(f"reading {path}"))
-    held = desk.unsaved(names_of(name, path))
-    file = None if held is not None else await desk.files.read(path)
+    path = context.files.path(name)
+    context.turn_context.activity(activity_line(f"reading {path}"))
+    held = context.unsaved(names_of(name, path))
+    file = None if held is not None else await context.files.read(path)
     if file is None and held is None:
-        return refused(await absent(desk, path), _line(arguments))
+        return refused(await absent(context, path), _line(arguments))
     if file is not None:
-        desk.saw(file)
+        context.saw(file)
     content = held if held is not None else file.content if file is not None else ""
     note = f"[{UNSAVED}]\n" if held is not None else ""
-    part = _part(content, arguments.get("start_line", 1), arguments.get("end_line"), desk.largest)
+    part = _part(content, arguments.get("start_line", 1), arguments.get("end_line"), context.largest)
     return ToolOutcome(f"{path}, {part.title}:\n{note}{part.text}", f"read {path}, {part.title}")
 
 
@@ -84,9 +84,9 @@ def _fitting(lines: Sequence[str], largest: int) -> list[str]:
     return shown
 
 
-async def absent(desk: ToolContext, path: str) -> str:
+async def absent(context: ToolContext, path: str) -> str:
     """Says that there is no such file, and which ones may have been meant."""
-    near = await asyncio.to_thread(_near, path, await desk.files.list())
+    near = await asyncio.to_thread(_near, path, await context.files.list())
     return f"there is no file {path or '.'}{f'; did you mean {near}?' if near else ''}"
 
 
@@ -134,16 +134,16 @@ def _list_line(arguments: Arguments) -> str:
     return activity_line(f"list files{_where(arguments)}")
 
 
-async def _list_files(desk: ToolContext, job: Invocation) -> ToolOutcome:
-    arguments = job.arguments
-    desk.context.activity(_list_line(arguments))
-    folder = desk.files.path(str(arguments.get("path", "")))
-    paths = await desk.files.list(folder, arguments.get("glob"))
-    if not paths and folder and not await desk.files.list(folder):
+async def _list_files(context: ToolContext, invocation: Invocation) -> ToolOutcome:
+    arguments = invocation.arguments
+    context.turn_context.activity(_list_line(arguments))
+    folder = context.files.path(str(arguments.get("path", "")))
+    paths = await context.files.list(folder, arguments.get("glob"))
+    if not paths and folder and not await context.files.list(folder):
         return refused(
-            f"{await absent(desk, folder)}. No folder of that name contains files either", _list_line(arguments)
+            f"{await absent(context, folder)}. No folder of that name contains files either", _list_line(arguments)
         )
-    shown = _bounded(paths[:MAX_FILES], desk.largest)
+    shown = _bounded(paths[:MAX_FILES], context.largest)
     rest = len(paths) - len(shown)
     more = [f"[{rest:,} more: narrow it by path or glob]"] if rest else []
     return ToolOutcome(
@@ -155,15 +155,15 @@ def _search_line(arguments: Arguments) -> str:
     return activity_line(f"search `{arguments['pattern']}`{_where(arguments)}")
 
 
-async def _search(desk: ToolContext, job: Invocation) -> ToolOutcome:
-    arguments = job.arguments
-    desk.context.activity(_search_line(arguments))
-    folder = desk.files.path(str(arguments.get("path", "")))
+async def _search(context: ToolContext, invocation: Invocation) -> ToolOutcome:
+    arguments = invocation.arguments
+    context.turn_context.activity(_search_line(arguments))
+    folder = context.files.path(str(arguments.get("path", "")))
     pattern, glob = str(arguments["pattern"]), arguments.get("glob")
     if not pattern:
         return refused("the pattern is empty: send a regular expression", "search nothing")
-    found = await desk.files.search(pattern, folder, glob, limit=MAX_HITS)
-    shown = _bounded((f"{hit.path}:{hit.line}: {hit.text}" for hit in found.hits), desk.largest)
+    found = await context.files.search(pattern, folder, glob, limit=MAX_HITS)
+    shown = _bounded((f"{hit.path}:{hit.line}: {hit.text}" for hit in found.hits), context.largest)
     cut = found.more or len(shown) < len(found.hits)
     more = ["[more lines match: narrow it by pattern, path or glob]"] if cut else []
     count = f"{counted(len(shown), 'hit')}{', there are more' if cut else ''}"

@@ -12,9 +12,9 @@ def _line(arguments: Arguments) -> str:
     return activity_line(f"report {arguments['state']}: {arguments['text']}")
 
 
-async def _report(desk: ToolContext, job: Invocation) -> ToolOutcome:
-    claim = Claim(job.arguments["state"], job.arguments["text"])
-    return ToolOutcome("noted; the turn ends", _line(job.arguments), claim=claim)
+async def _report(context: ToolContext, invocation: Invocation) -> ToolOutcome:
+    claim = Claim(invocation.arguments["state"], invocation.arguments["text"])
+    return ToolOutcome("noted; the turn ends", _line(invocation.arguments), claim=claim)
 
 
 REPORT = Tool(

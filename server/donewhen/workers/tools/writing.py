@@ -30,6 +30,212 @@ from donewhen.workers.tools.tool import (
     refused,
 )
 
+HEAD = 1_500
+HOLDS_NOW = "It holds now:"
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None if it may: `moved`,
+    because it is another one than the model knows. `sensitive` says why a person has to allow it."""
+
+    path: str
+    file: FileText | None
+    refusal: str | None = None
+    moved: bool = False
+    sensitive: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a call would make of a file; `refusal` says why nothing is made of it, None if something is."""
+
+    now: FileState
+    content: str = ""
+    refusal: str | None = None
+
+    @property
+    def before(self) -> str:
+        return self.now.file.content if self.now.file else ""
+
+    @property
+    def needless(self) -> bool:
+        return self.now.file is not None and self.now.file.content == self.content
+
+
+async def file_state(context: ToolContext, name: str) -> FileState:
+    """What is there now, and whether it may be changed: not what is protected, not what an editor holds unsaved,
+    and not what has changed since the model read it; it is told what stands there instead."""
+    path = context.files.path(name)
+    names = names_of(name, path)
+    why = protected(context, names)
+    if why is not None:
+        return FileState(path, None, why)
+    held = context.unsaved(names)
+    if held is not None:
+        return FileState(path, None, _held(context, path, held))
+    file = await context.files.read(path)
+    moved = _moved(context, path, file)
+    return FileState(path, file, moved, moved is not None, sensitive(context, names))
+
+
+async def previewed(
+    context: ToolContext, arguments: Arguments, plan: Callable[[ToolContext, Arguments], Awaitable[Change]]
+) -> CallPreview:
+    """What a person has to see of a change before it is made. Nothing is read for one that nobody has to allow, and
+    there is nothing to ask about where nothing would be changed."""
+    try:
+        name = str(arguments["path"])
+        if not sensitive(context, names_of(name, context.files.path(name))):
+            return CallPreview()
+        change = await plan(context, arguments)
+    except WorkspaceError:
+        return CallPreview()
+    now = change.now
+    if change.refusal is not None or change.needless:
+        return CallPreview()
+    permission = Permission(now.path, now.file.digest if now.file else None)
+    return CallPreview(await shown(now.path, change.before, change.content), now.sensitive, permission)
+
+
+def denied(context: ToolContext, change: Change, line: str) -> ToolOutcome:
+    """Tells why nothing was changed. A file that moved is known as it stands from here on."""
+    now = change.now
+    if now.moved and now.file is not None:
+        context.saw(now.file)
+    elif now.moved:
+        context.known.pop(now.path, None)
+    return refused(change.refusal or "nothing was changed", line)
+
+
+async def replaced(context: ToolContext, invocation: Invocation, change: Change) -> tuple[FileText | None, str]:
+    """Writes the new text, if that needs no permission or a person saw exactly this file. Returns None, and why, if it
+    was not written."""
+    now, content = change.now, change.content
+    why = _without_permission(context, now, invocation.permission)
+    if why is not None:
+        return None, why
+    if _loses_secrets(context, change.before, content):
+        return None, f"error: {now.path} was not written. {_SECRETS}"
+    try:
+        written = await context.files.write(now.path, content, now.file)
+    except ChangedMeanwhile as changed_meanwhile:
+        return None, _just_changed(context, now.path, changed_meanwhile.current)
+    context.saw(written)
+    return written, ""
+
+
+def _without_permission(context: ToolContext, now: FileState, permission: Permission | None) -> str | None:
+    """Why a change that needs permission is not made: the person was asked about something else."""
+    if not now.sensitive:
+        return None
+    if permission is None or permission.path != now.path:
+        return (
+            f"{NOT_WRITTEN} {now.path} may be changed only with a person's permission, and nobody was asked about this "
+            "change. Send the call once more"
+        )
+    if permission.digest != (now.file.digest if now.file else None):
+        return _just_changed(context, now.path, now.file.content if now.file else None)
+    return None
+
+
+def _just_changed(context: ToolContext, path: str, current: str | None) -> str:
+    context.known.pop(path, None)
+    return f"error: {path} changed just now and was not written. {_shown(context, current)}"
+
+
+def _loses_secrets(context: ToolContext, before: str, content: str) -> bool:
+    """Whether the mask would be written over a secret: the model copies what it was shown, and was never shown that."""
+    return content.count(MASK) > before.count(MASK) and context.mask(before) != before
+
+
+def _moved(context: ToolContext, path: str, file: FileText | None) -> str | None:
+    known = context.known.get(path)
+    if known is None or (file is not None and file.digest == known):
+        return None
+    if file is None:
+        return f"{path} was deleted since you read it. If it should exist again, send the call once more"
+    return f"{path} changed since you read it, and was not written. {_shown(context, file.content)}"
+
+
+def _held(context: ToolContext, path: str, text: str) -> str:
+    return (
+        f"a person has unsaved changes to {path} in an editor; it was not written. Work on something else, or report "
+        f"a question. The text in the editor is:\n{keep_ends(text, context.largest)}"
+    )
+
+
+def _shown(context: ToolContext, current: str | None) -> str:
+    if current is None:
+        return "There is no such file now"
+    return (
+        f"Check whether your change still fits, then send it again. {HOLDS_NOW}\n{keep_ends(current, context.largest)}"
+    )
+
+
+def _line(arguments: Arguments) -> str:
+    return activity_line(f"write {arguments['path']}")
+
+
+async def _planned(context: ToolContext, arguments: Arguments) -> Change:
+    content = str(arguments["content"])
+    now = await file_state(context, str(arguments["path"]))
+    if now.refusal is None and now.file is not None and now.path not in context.known:
+        return Change(now, content, _unread(now.file))
+    return Change(now, content, now.refusal)
+
+
+async def _look(context: ToolContext, arguments: Arguments) -> CallPreview:
+    return await previewed(context, arguments, _planned)
+
+
+async def _write_file(context: ToolContext, invocation: Invocation) -> ToolOutcome:
+    line = _line(invocation.arguments)
+    context.turn_context.activity(activity_line(f"writing {invocation.arguments['path']}"))
+    change = await _planned(context, invocation.arguments)
+    if change.refusal is not None:
+        return denied(context, change, line)
+    now = change.now
+    if change.needless:
+        return ToolOutcome(f"{now.path} holds exactly that already; nothing was written", line)
+    written, why = await replaced(context, invocation, change)
+    if written is None:
+        return ToolOutcome(why, f"{line}: not written", ok=False)
+    wrote = f"{'wrote' if now.file else 'made'} {now.path}, {_lines(written)}"
+    return ToolOutcome(f"{wrote}{_OTHER if invocation.changed else ''}", wrote)
+
+
+def _unread(file: FileText) -> str:
+    return (
+        f"{file.path} already exists, and you have not read it: read it first, then replace it or edit a part. It "
+        f"has {_lines(file)} and begins:\n{file.content[:HEAD]}"
+    )
+
+
+_SECRETS = (
+    f"It contains a secret, which is shown to you as {MASK}, and writing that would replace the secret. Leave those "
+    "lines alone: "
+    "change the others with edit_file"
+)
+_OTHER = "\nIts text is not the one that you sent: a person changed it when they allowed it. Read it before you go on"
+
+
+def _lines(file: FileText) -> str:
+    return counted(file.content.count("\n") + (not file.content.endswith("\n") and bool(file.content)), "line")
+
+
+WRITE_FILE = Tool(
+    "write_file",
+    "Creates a text file, or replaces all of one that you have read; missing folders are created. To change "
+    "a part of a "
+    "file use edit_file. A file that changed since you read it is not written, and you get its current text.",
+    (PATH, Argument("content", "the whole new text", aliases=("text", "contents"))),
+    _line,
+    _write_file,
+    _look,
+)
+
+
 # Which files a worker may not change, and which only with a person's permission.
 
 
@@ -77,17 +283,17 @@ MAX_PREVIEW = 20_000
 _ASKED = tuple(glob.lower() for glob in ASKED)
 
 
-def protected(desk: ToolContext, names: Sequence[str]) -> str | None:
+def protected(context: ToolContext, names: Sequence[str]) -> str | None:
     """Why a file may not be changed at all, None if it may."""
-    named = next((name for name in names if any_matches(desk.turn.goal.protect, name)), None)
+    named = next((name for name in names if any_matches(context.turn.goal.protect, name)), None)
     if named is None:
         return None
     return f"{named} is protected by the goal: changing it would keep the goal from completing. Leave it as it is"
 
 
-def sensitive(desk: ToolContext, names: Sequence[str]) -> str:
+def sensitive(context: ToolContext, names: Sequence[str]) -> str:
     """Why a person has to allow a change of it; empty if nobody has to."""
-    goal = desk.turn.goal.path
+    goal = context.turn.goal.path
     folded = [name.lower() for name in names]
     if goal is not None and goal.lower() in folded:
         return "it is the goal itself"
@@ -105,210 +311,6 @@ def diff(path: str, before: str, after: str) -> str:
     return "\n".join(lines)
 
 
-HEAD = 1_500
-HOLDS_NOW = "It holds now:"
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """A file that is to be changed, as it stands on disk; `refusal` says why it may not be, None if it may: `moved`,
-    because it is another one than the model knows. `sensitive` says why a person has to allow it."""
-
-    path: str
-    file: FileText | None
-    refusal: str | None = None
-    moved: bool = False
-    sensitive: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a call would make of a file; `refusal` says why nothing is made of it, None if something is."""
-
-    now: FileState
-    content: str = ""
-    refusal: str | None = None
-
-    @property
-    def before(self) -> str:
-        return self.now.file.content if self.now.file else ""
-
-    @property
-    def needless(self) -> bool:
-        return self.now.file is not None and self.now.file.content == self.content
-
-
-async def file_state(desk: ToolContext, name: str) -> FileState:
-    """What is there now, and whether it may be changed: not what is protected, not what an editor holds unsaved,
-    and not what has changed since the model read it; it is told what stands there instead."""
-    path = desk.files.path(name)
-    names = names_of(name, path)
-    why = protected(desk, names)
-    if why is not None:
-        return FileState(path, None, why)
-    held = desk.unsaved(names)
-    if held is not None:
-        return FileState(path, None, _held(desk, path, held))
-    file = await desk.files.read(path)
-    moved = _moved(desk, path, file)
-    return FileState(path, file, moved, moved is not None, sensitive(desk, names))
-
-
-async def previewed(
-    desk: ToolContext, arguments: Arguments, plan: Callable[[ToolContext, Arguments], Awaitable[Change]]
-) -> CallPreview:
-    """What a person has to see of a change before it is made. Nothing is read for one that nobody has to allow, and
-    there is nothing to ask about where nothing would be changed."""
-    try:
-        name = str(arguments["path"])
-        if not sensitive(desk, names_of(name, desk.files.path(name))):
-            return CallPreview()
-        change = await plan(desk, arguments)
-    except WorkspaceError:
-        return CallPreview()
-    now = change.now
-    if change.refusal is not None or change.needless:
-        return CallPreview()
-    leave = Permission(now.path, now.file.digest if now.file else None)
-    return CallPreview(await shown(now.path, change.before, change.content), now.sensitive, leave)
-
-
-def denied(desk: ToolContext, change: Change, line: str) -> ToolOutcome:
-    """Tells why nothing was changed. A file that moved is known as it stands from here on."""
-    now = change.now
-    if now.moved and now.file is not None:
-        desk.saw(now.file)
-    elif now.moved:
-        desk.known.pop(now.path, None)
-    return refused(change.refusal or "nothing was changed", line)
-
-
-async def replaced(desk: ToolContext, job: Invocation, change: Change) -> tuple[FileText | None, str]:
-    """Writes the new text, if that needs no permission or a person saw exactly this file. Returns None, and why, if it
-    was not written."""
-    now, content = change.now, change.content
-    why = _without_leave(desk, now, job.leave)
-    if why is not None:
-        return None, why
-    if _loses_secrets(desk, change.before, content):
-        return None, f"error: {now.path} was not written. {_SECRETS}"
-    try:
-        written = await desk.files.write(now.path, content, now.file)
-    except ChangedMeanwhile as changed_meanwhile:
-        return None, _just_changed(desk, now.path, changed_meanwhile.current)
-    desk.saw(written)
-    return written, ""
-
-
-def _without_leave(desk: ToolContext, now: FileState, leave: Permission | None) -> str | None:
-    """Why a change that needs permission is not made: the person was asked about something else."""
-    if not now.sensitive:
-        return None
-    if leave is None or leave.path != now.path:
-        return (
-            f"{NOT_WRITTEN} {now.path} may be changed only with a person's permission, and nobody was asked about this "
-            "change. Send the call once more"
-        )
-    if leave.digest != (now.file.digest if now.file else None):
-        return _just_changed(desk, now.path, now.file.content if now.file else None)
-    return None
-
-
-def _just_changed(desk: ToolContext, path: str, current: str | None) -> str:
-    desk.known.pop(path, None)
-    return f"error: {path} changed just now and was not written. {_shown(desk, current)}"
-
-
-def _loses_secrets(desk: ToolContext, before: str, content: str) -> bool:
-    """Whether the mask would be written over a secret: the model copies what it was shown, and was never shown that."""
-    return content.count(MASK) > before.count(MASK) and desk.mask(before) != before
-
-
-def _moved(desk: ToolContext, path: str, file: FileText | None) -> str | None:
-    known = desk.known.get(path)
-    if known is None or (file is not None and file.digest == known):
-        return None
-    if file is None:
-        return f"{path} was deleted since you read it. If it should exist again, send the call once more"
-    return f"{path} changed since you read it, and was not written. {_shown(desk, file.content)}"
-
-
-def _held(desk: ToolContext, path: str, text: str) -> str:
-    return (
-        f"a person has unsaved changes to {path} in an editor; it was not written. Work on something else, or report "
-        f"a question. The text in the editor is:\n{keep_ends(text, desk.largest)}"
-    )
-
-
-def _shown(desk: ToolContext, current: str | None) -> str:
-    if current is None:
-        return "There is no such file now"
-    return f"Check whether your change still fits, then send it again. {HOLDS_NOW}\n{keep_ends(current, desk.largest)}"
-
-
-def _line(arguments: Arguments) -> str:
-    return activity_line(f"write {arguments['path']}")
-
-
-async def _planned(desk: ToolContext, arguments: Arguments) -> Change:
-    content = str(arguments["content"])
-    now = await file_state(desk, str(arguments["path"]))
-    if now.refusal is None and now.file is not None and now.path not in desk.known:
-        return Change(now, content, _unread(now.file))
-    return Change(now, content, now.refusal)
-
-
-async def _look(desk: ToolContext, arguments: Arguments) -> CallPreview:
-    return await previewed(desk, arguments, _planned)
-
-
-async def _write_file(desk: ToolContext, job: Invocation) -> ToolOutcome:
-    line = _line(job.arguments)
-    desk.context.activity(activity_line(f"writing {job.arguments['path']}"))
-    change = await _planned(desk, job.arguments)
-    if change.refusal is not None:
-        return denied(desk, change, line)
-    now = change.now
-    if change.needless:
-        return ToolOutcome(f"{now.path} holds exactly that already; nothing was written", line)
-    written, why = await replaced(desk, job, change)
-    if written is None:
-        return ToolOutcome(why, f"{line}: not written", ok=False)
-    wrote = f"{'wrote' if now.file else 'made'} {now.path}, {_lines(written)}"
-    return ToolOutcome(f"{wrote}{_OTHER if job.changed else ''}", wrote)
-
-
-def _unread(file: FileText) -> str:
-    return (
-        f"{file.path} already exists, and you have not read it: read it first, then replace it or edit a part. It "
-        f"has {_lines(file)} and begins:\n{file.content[:HEAD]}"
-    )
-
-
-_SECRETS = (
-    f"It contains a secret, which is shown to you as {MASK}, and writing that would replace the secret. Leave those "
-    "lines alone: "
-    "change the others with edit_file"
-)
-_OTHER = "\nIts text is not the one that you sent: a person changed it when they allowed it. Read it before you go on"
-
-
-def _lines(file: FileText) -> str:
-    return counted(file.content.count("\n") + (not file.content.endswith("\n") and bool(file.content)), "line")
-
-
-WRITE_FILE = Tool(
-    "write_file",
-    "Creates a text file, or replaces all of one that you have read; missing folders are created. To change "
-    "a part of a "
-    "file use edit_file. A file that changed since you read it is not written, and you get its current text.",
-    (PATH, Argument("content", "the whole new text", aliases=("text", "contents"))),
-    _line,
-    _write_file,
-    _look,
-)
-
-
 # The tool that replaces one piece of a file: exact, and only if it occurs exactly once.
 
 
@@ -324,34 +326,34 @@ def _edit_line(arguments: Arguments) -> str:
     return activity_line(f"edit {arguments['path']}")
 
 
-async def _planned_edit(desk: ToolContext, arguments: Arguments) -> Change:
-    now = await file_state(desk, str(arguments["path"]))
+async def _planned_edit(context: ToolContext, arguments: Arguments) -> Change:
+    now = await file_state(context, str(arguments["path"]))
     if now.refusal is not None:
         return Change(now, refusal=now.refusal)
     if now.file is None:
-        return Change(now, refusal=f"{await absent(desk, now.path)}. To make a file use write_file")
+        return Change(now, refusal=f"{await absent(context, now.path)}. To make a file use write_file")
     old, new = (_in_manner(now.file, str(arguments[name])) for name in ("old", "new"))
     why = await asyncio.to_thread(_refusal, now.file, old, new)
     return Change(now, now.file.content.replace(old, new) if why is None else "", why)
 
 
-async def _edit_preview(desk: ToolContext, arguments: Arguments) -> CallPreview:
-    return await previewed(desk, arguments, _planned_edit)
+async def _edit_preview(context: ToolContext, arguments: Arguments) -> CallPreview:
+    return await previewed(context, arguments, _planned_edit)
 
 
-async def _edit_file(desk: ToolContext, job: Invocation) -> ToolOutcome:
-    line = _edit_line(job.arguments)
-    desk.context.activity(activity_line(f"editing {job.arguments['path']}"))
-    change = await _planned_edit(desk, job.arguments)
+async def _edit_file(context: ToolContext, invocation: Invocation) -> ToolOutcome:
+    line = _edit_line(invocation.arguments)
+    context.turn_context.activity(activity_line(f"editing {invocation.arguments['path']}"))
+    change = await _planned_edit(context, invocation.arguments)
     if change.refusal is not None or change.now.file is None:
-        return denied(desk, change, line)
+        return denied(context, change, line)
     file = change.now.file
-    at = _line_of(file.content, file.content.index(_in_manner(file, str(job.arguments["old"]))))
-    written, why = await replaced(desk, job, change)
+    at = _line_of(file.content, file.content.index(_in_manner(file, str(invocation.arguments["old"]))))
+    written, why = await replaced(context, invocation, change)
     if written is None:
         return ToolOutcome(why, f"{line}: not written", ok=False)
     edited = f"edited {written.path} at line {at}"
-    return ToolOutcome(f"{edited}{_OTHER_THAN_READ if job.changed else ''}", edited)
+    return ToolOutcome(f"{edited}{_OTHER_THAN_READ if invocation.changed else ''}", edited)
 
 
 def _in_manner(file: FileText, text: str) -> str:

@@ -98,18 +98,18 @@ class Family:
         self._leader: int | None = None
         self._gone = False
         self._known: dict[int, float] = {}
-        self._tether = LivenessPipe()
+        self._liveness = LivenessPipe()
 
     def descriptors(self) -> tuple[int, ...]:
         """What the first process must inherit."""
-        return self._tether.descriptors()
+        return self._liveness.descriptors()
 
     def begin(self, leader: int) -> None:
         self._leader = leader
-        self._tether.hand_over()
+        self._liveness.hand_over()
 
     def close(self) -> None:
-        self._tether.close()
+        self._liveness.close()
 
     def members(self) -> set[int]:
         """The pids of those that still live; zombies are gone already.
@@ -118,7 +118,7 @@ class Family:
         """
         young = _young(self._since, self._candidates())
         members = _marked(young, self._mark, self._leader)
-        members |= self._tether.holders(p.pid for p in young)
+        members |= self._liveness.holders(p.pid for p in young)
         members |= {p.pid for p in young if self._known.get(p.pid) == p.born}
         self._known = {p.pid: p.born for p in young if p.pid in members}
         return members

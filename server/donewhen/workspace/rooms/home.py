@@ -8,25 +8,6 @@ from pathlib import Path
 
 from donewhen.ecosystems import ECOSYSTEMS
 
-# What lies at a path. What can't even be looked at isn't there: `pathlib` raises then.
-
-
-def is_there(place: Path) -> bool:
-    return os.path.exists(place)  # noqa: PTH110
-
-
-def is_folder(place: Path) -> bool:
-    return os.path.isdir(place)  # noqa: PTH112
-
-
-def is_file(place: Path) -> bool:
-    return os.path.isfile(place)  # noqa: PTH113
-
-
-def is_link(place: Path) -> bool:
-    return os.path.islink(place)  # noqa: PTH114
-
-
 _FILES = (".gitconfig", ".config/git/config", ".cargo/config.toml")
 _KEYS = tuple(name for table in ECOSYSTEMS for name in table.keys)
 """Files below toolchains that hold keys."""
@@ -108,3 +89,22 @@ def _outermost(places: Iterable[Path]) -> tuple[Path, ...]:
         if not any(place.is_relative_to(one) for one in found):
             found.append(place)
     return tuple(found)
+
+
+# What lies at a path. What can't even be looked at isn't there: `pathlib` raises then.
+
+
+def is_there(place: Path) -> bool:
+    return os.path.exists(place)  # noqa: PTH110
+
+
+def is_folder(place: Path) -> bool:
+    return os.path.isdir(place)  # noqa: PTH112
+
+
+def is_file(place: Path) -> bool:
+    return os.path.isfile(place)  # noqa: PTH113
+
+
+def is_link(place: Path) -> bool:
+    return os.path.islink(place)  # noqa: PTH114

@@ -20,40 +20,6 @@ from donewhen.workspace.rooms.layers import built_folders, changed_above, hide, 
 from donewhen.workspace.rooms.mounting import Inside, Mounter, Mounts, mounted_below, shape_of, showing
 from donewhen.workspace.rooms.places import place_in
 
-# Files that somebody else owns: a user namespace maps one user and one group, and an overlay refuses to change what
-# belongs to any other.
-
-
-SHOWN = 3
-
-
-def others_files(root: Path) -> str:
-    """What to know of them, a sentence; empty if everything in the folder is this user's and their group's. It looks
-    at every file: a second for some 100,000."""
-    user, group = os.geteuid(), os.getegid()
-    found: list[str] = []
-    left = [str(root)]
-    while left:
-        try:
-            with os.scandir(left.pop()) as entries:
-                for entry in entries:
-                    status = entry.stat(follow_symlinks=False)
-                    if (status.st_uid, status.st_gid) != (user, group):
-                        found.append(entry.path)
-                    if entry.is_dir(follow_symlinks=False):
-                        left.append(entry.path)
-        except OSError:
-            continue  # what can't be looked at is nobody's to change
-    if not found:
-        return ""
-    shown = ", ".join(sorted(Path(path).relative_to(root).as_posix() for path in found)[:SHOWN])
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return (
-        "files that belong to another user or group can't be changed in the rooms in which checks are tried: "
-        f"{shown}{more}. A check that writes to them proves nothing there; if one does, `chown` them"
-    )
-
-
 LAYERS = ("layer", "upper", "work", "scratch", "stage")
 
 CheckerIn = Callable[[Processes, Path, Path, "Path | None"], Checker]
@@ -139,3 +105,37 @@ class OverlayRoom:
             return await asyncio.to_thread(lambda: tuple(sorted(set(changed_above(self._upper, self._below)))))
         except OSError as error:
             raise WorkspaceError(f"what was written in a room can't be read ({error.strerror or error})") from error
+
+
+# Files that somebody else owns: a user namespace maps one user and one group, and an overlay refuses to change what
+# belongs to any other.
+
+
+SHOWN = 3
+
+
+def others_files(root: Path) -> str:
+    """What to know of them, a sentence; empty if everything in the folder is this user's and their group's. It looks
+    at every file: a second for some 100,000."""
+    user, group = os.geteuid(), os.getegid()
+    found: list[str] = []
+    left = [str(root)]
+    while left:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    status = entry.stat(follow_symlinks=False)
+                    if (status.st_uid, status.st_gid) != (user, group):
+                        found.append(entry.path)
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+        except OSError:
+            continue  # what can't be looked at is nobody's to change
+    if not found:
+        return ""
+    shown = ", ".join(sorted(Path(path).relative_to(root).as_posix() for path in found)[:SHOWN])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return (
+        "files that belong to another user or group can't be changed in the rooms in which checks are tried: "
+        f"{shown}{more}. A check that writes to them proves nothing there; if one does, `chown` them"
+    )

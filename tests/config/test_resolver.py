@@ -273,9 +273,9 @@ async def test_a_start_asks_the_environment_that_models_are_asked_in(
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     (tmp_path / "GOAL.md").write_text("---\nbudget: 5\n---\n# G\n\n- [ ] It is done\n", encoding="utf-8")
-    around = WorkspaceContext(environment=lambda: {**os.environ, "OPENAI_BASE_URL": "http://localhost:1"})
+    context = WorkspaceContext(environment=lambda: {**os.environ, "OPENAI_BASE_URL": "http://localhost:1"})
     settings = Settings(given=Choices(model="openai/gpt-4o"))
-    runs = await open_engine(tmp_path, tmp_path / "state", settings, around)
+    runs = await open_engine(tmp_path, tmp_path / "state", settings, context)
     try:
         with pytest.raises(UsageError, match="price of openai/gpt-4o is unknown"):
             await runs.start("GOAL.md")

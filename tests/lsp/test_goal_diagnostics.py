@@ -19,8 +19,8 @@ from .goals import GOAL, evidence, finding, parsed, run_view, stands
 Row = tuple[str, int, str, str]
 
 
-def rows(marks: Sequence[GoalDiagnostic]) -> list[Row]:
-    return [(mark.path, mark.start[0], mark.severity, mark.code) for mark in marks]
+def rows(diagnostics: Sequence[GoalDiagnostic]) -> list[Row]:
+    return [(diagnostic.path, diagnostic.start[0], diagnostic.severity, diagnostic.code) for diagnostic in diagnostics]
 
 
 def look(view: RunView | None, memory: Memory | None = None, text: str = GOAL, **around: Any) -> Collected:
@@ -28,7 +28,7 @@ def look(view: RunView | None, memory: Memory | None = None, text: str = GOAL, *
 
 
 def check(view: RunView | None, expected: list[Row], text: str = GOAL) -> None:
-    ours = [row for row in rows(look(view, text=text).marks) if row[3] not in ("ticked", "vague")]
+    ours = [row for row in rows(look(view, text=text).diagnostics) if row[3] not in ("ticked", "vague")]
     assert ours == expected
 
 
@@ -45,35 +45,35 @@ def test_met_and_waived_have_none() -> None:
 
 
 def test_data_names_run_requirement_and_evidence() -> None:
-    (mark,) = [m for m in look(run_view({"R3": stands("R3", "unmet", ["E7"])})).marks if m.code == "R3"]
+    (diagnostic,) = [m for m in look(run_view({"R3": stands("R3", "unmet", ["E7"])})).diagnostics if m.code == "R3"]
     goal = parsed().goal
     assert goal is not None
-    assert mark.info == {"runId": "run1", "requirementId": goal.requirements[2].id, "evidenceIds": ["E7"]}
-    assert mark.message == "unmet: because of R3"
+    assert diagnostic.info == {"runId": "run1", "requirementId": goal.requirements[2].id, "evidenceIds": ["E7"]}
+    assert diagnostic.message == "unmet: because of R3"
 
 
 def test_related_information_points_at_the_evidence() -> None:
     view = run_view({"R1": stands("R1", "unmet", ["E1"])})
-    (mark,) = [m for m in look(view, evidence_uris={"E1": "file:///s/E1.md"}).marks if m.code == "R1"]
-    assert [(one.uri, one.message) for one in mark.related] == [("file:///s/E1.md", "evidence E1")]
+    (diagnostic,) = [m for m in look(view, evidence_uris={"E1": "file:///s/E1.md"}).diagnostics if m.code == "R1"]
+    assert [(one.uri, one.message) for one in diagnostic.related] == [("file:///s/E1.md", "evidence E1")]
 
 
 def test_a_proof_that_the_worker_changed_is_pointed_at_while_the_run_is_on() -> None:
     changed = ChangedProof({"tests/test_a.py": 7, "tests/test_b.py": 0})
     view = replace(run_view({}, findings=[finding(path="tests/test_b.py")]), changed_proof=changed)
-    marks = [mark for mark in look(view).marks if mark.path != "GOAL.md"]
-    assert [row for row in rows(marks) if row[3] == "proof_changed"] == [
+    diagnostics = [diagnostic for diagnostic in look(view).diagnostics if diagnostic.path != "GOAL.md"]
+    assert [row for row in rows(diagnostics) if row[3] == "proof_changed"] == [
         ("tests/test_a.py", 7, "information", "proof_changed")
     ]
     over = replace(run_view({}, ended="capped"), changed_proof=changed)
-    assert not [mark for mark in look(over).marks if mark.code == "proof_changed"]
+    assert not [diagnostic for diagnostic in look(over).diagnostics if diagnostic.code == "proof_changed"]
 
 
 def test_proof_that_came_or_is_gone_or_is_too_much_to_read_is_told_too() -> None:
     gone = tuple(f"tests/test_{number}.py" for number in range(7))
     changed = ChangedProof({"tests/test_new.py": 0}, frozenset({"tests/test_new.py"}), gone, ("tests/z.py",))
     view = replace(run_view({}), changed_proof=changed)
-    told = {(m.path, m.message) for m in look(view).marks if m.code == "proof_changed"}
+    told = {(m.path, m.message) for m in look(view).diagnostics if m.code == "proof_changed"}
     new = "this proof is new since the run began: once all else is proven, it must fail without the work"
     tried = ": once all else is proven, it is tried as it was at the start, too"
     listed = ", ".join(gone[:5])
@@ -86,7 +86,7 @@ def test_proof_that_came_or_is_gone_or_is_too_much_to_read_is_told_too() -> None
 
 def test_a_ticked_box_is_no_proof_until_it_is_proven() -> None:
     def ticked(view: RunView | None) -> list[Row]:
-        return [row for row in rows(look(view).marks) if row[3] == "ticked"]
+        return [row for row in rows(look(view).diagnostics) if row[3] == "ticked"]
 
     assert ticked(None) == [("GOAL.md", 3, "information", "ticked")]
     assert ticked(run_view({"R2": "unmet"})) == [("GOAL.md", 3, "information", "ticked")]
@@ -99,7 +99,7 @@ def test_code_lines_and_their_severity() -> None:
     view = run_view({"R1": "unmet"}, places=places)
     expected = [("GOAL.md", 2, "error", "R1"), ("src/a.py", 11, "error", "R1"), ("src/b.py", 3, "warning", "R1")]
     check(view, expected)
-    code = [m for m in look(view).marks if m.path == "src/a.py"]
+    code = [m for m in look(view).diagnostics if m.path == "src/a.py"]
     assert code[0].message == "assert 1 == 2"
     assert code[0].related[0].uri == "GOAL.md"
 
@@ -114,7 +114,7 @@ def test_a_code_line_goes_when_its_file_changed_after_the_evidence() -> None:
         places={"R3": [Problem("a.py", 0, "x"), Problem("b.py", 0, "y")]},
         results={requirement.checks[0].id: found},
     )
-    paths = {mark.path for mark in look(view, changed_at={"a.py": 105.5, "b.py": 104.0}).marks}
+    paths = {diagnostic.path for diagnostic in look(view, changed_at={"a.py": 105.5, "b.py": 104.0}).diagnostics}
     assert paths == {"GOAL.md", "b.py"}
 
 
@@ -124,19 +124,19 @@ def test_each_test_that_fails_in_a_trial_is_marked_with_the_finding_that_it_belo
     known = replace(known, finding=replace(known.finding, places=places))
     view = run_view({}, findings=[known])
     check(view, [(one.path, one.line, "error", "original_fails") for one in places])
-    marks = [mark for mark in look(view).marks if mark.code == "original_fails"]
-    assert [mark.message for mark in marks] == ["one fails", "another fails"]
-    assert {mark.info["findingId"] for mark in marks} == {"F1"}
+    diagnostics = [diagnostic for diagnostic in look(view).diagnostics if diagnostic.code == "original_fails"]
+    assert [diagnostic.message for diagnostic in diagnostics] == ["one fails", "another fails"]
+    assert {diagnostic.info["findingId"] for diagnostic in diagnostics} == {"F1"}
     changed = ChangedProof({"tests/test_b.py": 0})
-    assert not [m for m in look(replace(view, changed_proof=changed)).marks if m.code == "proof_changed"]
+    assert not [m for m in look(replace(view, changed_proof=changed)).diagnostics if m.code == "proof_changed"]
     check(run_view({}, ended="capped", findings=[known]), [])
 
 
 def test_integrity_findings_are_errors_on_their_line_until_accepted() -> None:
     check(run_view({}, findings=[finding()]), [("tests/test_a.py", 4, "error", "test_skipped")])
     check(run_view({}, findings=[finding(accepted=True)]), [])
-    (mark,) = [m for m in look(run_view({}, findings=[finding()])).marks if m.code == "test_skipped"]
-    assert mark.info == {"runId": "run1", "findingId": "F1"}
+    (diagnostic,) = [m for m in look(run_view({}, findings=[finding()])).diagnostics if m.code == "test_skipped"]
+    assert diagnostic.info == {"runId": "run1", "findingId": "F1"}
 
 
 @pytest.mark.parametrize("ended", ["complete", "cancelled"])
@@ -162,7 +162,7 @@ class TestRenewing:
 
     def of(self, one: RequirementView, memory: Memory) -> tuple[list[str], Memory]:
         found = look(run_view({"R1": one}), memory)
-        return [mark.message for mark in found.marks if mark.code == "R1"], found.memory
+        return [diagnostic.message for diagnostic in found.diagnostics if diagnostic.code == "R1"], found.memory
 
     def test_an_error_stays_and_says_so_and_goes_when_it_is_met(self) -> None:
         said, memory = self.of(stands("R1", "unmet", ["E1"]), {})
@@ -185,11 +185,11 @@ class TestRenewing:
         begun = run_view({"R3": stands("R3", "unverified", renewing=True)})
         for changed, expected in (({}, {"a.py", "b.py"}), ({"a.py": 105.5, "b.py": 104.0}, {"b.py"})):
             found = look(begun, before.memory, changed_at=changed)
-            assert {mark.path for mark in found.marks} == {"GOAL.md", *expected}
+            assert {diagnostic.path for diagnostic in found.diagnostics} == {"GOAL.md", *expected}
             before = found
         assert code_paths(before.memory) == {"a.py", "b.py"}
         settled = look(run_view({"R3": stands("R3", "unmet", ["E1"])}), before.memory)
-        assert {mark.path for mark in settled.marks} == {"GOAL.md"}
+        assert {diagnostic.path for diagnostic in settled.diagnostics} == {"GOAL.md"}
 
     @pytest.mark.parametrize("ended", ["capped", "timed_out"])
     def test_the_code_lines_of_an_ended_pursuit_go_and_do_not_come_back(self, ended: Any) -> None:
@@ -199,20 +199,20 @@ class TestRenewing:
         over = look(run_view({"R1": old}, ended=ended, places=places), memory)
         again = look(run_view({"R1": stands("R1", "unverified", renewing=True)}), over.memory)
         for found in (over, again):
-            assert {mark.path for mark in found.marks} == {"GOAL.md"}
+            assert {diagnostic.path for diagnostic in found.diagnostics} == {"GOAL.md"}
 
     @pytest.mark.parametrize(("status", "expected"), [("met", 0), ("unmet", 1)])
     def test_a_tick_is_said_to_be_no_proof_as_it_last_was(self, status: str, expected: int) -> None:
         memory = look(run_view({"R2": status})).memory
         again = look(run_view({"R2": stands("R2", "unverified", renewing=True)}), memory)
-        assert [mark.code for mark in again.marks].count("ticked") == expected
+        assert [diagnostic.code for diagnostic in again.diagnostics].count("ticked") == expected
 
     def test_a_tick_that_was_never_proven_is_said_while_the_first_check_runs(self) -> None:
         first = look(run_view({"R2": stands("R2", "unverified", renewing=True)}))
-        assert "ticked" in [mark.code for mark in first.marks]
+        assert "ticked" in [diagnostic.code for diagnostic in first.diagnostics]
         complete = look(run_view({}, ended="complete"))
         again = look(run_view({"R2": stands("R2", "unverified", renewing=True)}), complete.memory)
-        assert "ticked" not in [mark.code for mark in again.marks]
+        assert "ticked" not in [diagnostic.code for diagnostic in again.diagnostics]
 
     def test_what_was_never_proven_is_not_proven_again(self) -> None:
         said, memory = self.of(stands("R1", "unverified", renewing=True), {})
@@ -230,13 +230,13 @@ class TestRenewing:
 
 def test_requirements_are_found_by_what_they_say_not_by_number() -> None:
     moved = GOAL.replace("- [ ] 🎯 `make test` passes\n", "") + "- [ ] 🎯 `make test` passes\n"
-    found = look(run_view({"R1": "unmet"}), text=moved).marks
+    found = look(run_view({"R1": "unmet"}), text=moved).diagnostics
     assert [row for row in rows(found) if row[3] != "ticked"] == [("GOAL.md", 5, "error", "R3")]
 
 
 def test_problems_of_the_file_itself_stay_with_or_without_a_run() -> None:
     text = "---\nmax_iteration: 3\n---\n" + GOAL
     for view in (None, run_view({}), run_view({}, ended="complete")):
-        marks = [mark for mark in look(view, text=text).marks if mark.severity == "error"]
-        assert [mark.start[0] for mark in marks] == [1]
-        assert marks[0].info == {"suggestion": "max_iterations"}
+        diagnostics = [diagnostic for diagnostic in look(view, text=text).diagnostics if diagnostic.severity == "error"]
+        assert [diagnostic.start[0] for diagnostic in diagnostics] == [1]
+        assert diagnostics[0].info == {"suggestion": "max_iterations"}

@@ -8,17 +8,17 @@ import time
 from donewhen.lsp.publisher import Throttle
 
 
-async def test_the_first_poke_acts_at_once_and_many_act_once_more() -> None:
+async def test_the_first_trigger_acts_at_once_and_many_act_once_more() -> None:
     acted: list[float] = []
 
     async def act() -> None:
         acted.append(time.monotonic())
 
-    pulse = Throttle(0.05, act)
+    throttle = Throttle(0.05, act)
     for _ in range(50):
-        pulse.trigger()
+        throttle.trigger()
         await asyncio.sleep(0)
-    await pulse.flush()
+    await throttle.flush()
     assert len(acted) == 2
     assert acted[1] - acted[0] >= 0.05
 
@@ -31,11 +31,11 @@ async def test_the_last_state_is_never_dropped() -> None:
         await asyncio.sleep(0.001)
         seen.append(shown)
 
-    pulse = Throttle(0.002, act)
+    throttle = Throttle(0.002, act)
     for state in range(1, 40):  # noqa: B007 - read by act()
-        pulse.trigger()
+        throttle.trigger()
         await asyncio.sleep(0.001)
-    await pulse.flush()
+    await throttle.flush()
     assert seen[-1] == 39
     assert len(seen) < 39
 
@@ -48,11 +48,11 @@ async def test_a_failure_is_logged_and_does_not_end_it() -> None:
         if len(seen) == 1:
             raise ValueError("one of ours")
 
-    pulse = Throttle(0.0, act)
-    pulse.trigger()
-    await pulse.flush()
-    pulse.trigger()
-    await pulse.flush()
+    throttle = Throttle(0.0, act)
+    throttle.trigger()
+    await throttle.flush()
+    throttle.trigger()
+    await throttle.flush()
     assert seen == [0, 1]
 
 
@@ -62,9 +62,9 @@ async def test_a_stopped_pulse_is_still() -> None:
     async def act() -> None:
         seen.append(1)
 
-    pulse = Throttle(0.01, act)
-    pulse.trigger()
-    pulse.trigger()
-    pulse.stop()
-    await pulse.flush()
+    throttle = Throttle(0.01, act)
+    throttle.trigger()
+    throttle.trigger()
+    throttle.stop()
+    await throttle.flush()
     assert seen == []
