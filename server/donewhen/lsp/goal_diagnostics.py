@@ -1,4 +1,4 @@
-"""Diagnostics before they are LSP's: places in our own columns, collected by pure functions."""
+"""Diagnostics before their conversion to LSP: positions in our own columns, collected by pure functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Severity = Literal["error", "warning", "information", "hint"]
 RENEWED = " (being proven again)"
 MAX_CODE_DIAGNOSTICS = 200
 MAX_NAMED = 5
-"""Files of one diagnostic that are named; the rest is counted."""
+"""How many files one diagnostic names; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class GoalDiagnostic:
-    """One diagnostic. `path` is relative to the workspace; `end` None is the end of the start's line."""
+    """One diagnostic. `path` is relative to the workspace; an `end` of None is the end of the start's line."""
 
     path: str
     start: tuple[int, int]
@@ -51,7 +51,7 @@ class GoalDiagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """How a requirement stood when last settled: what is shown while its proof is being renewed."""
+    """How a requirement stood when it was last settled: this is shown while its proof is being renewed."""
 
     status: RequirementStatus
     diagnostic: GoalDiagnostic | None = None
@@ -80,7 +80,7 @@ class DiagnosticContext:
     """What the diagnostics of a goal need to know of the world: when files changed, and where evidence can be read."""
 
     changed_at: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Epoch seconds of the last change of files that evidence names, by path."""
+    """Epoch seconds of the last change of the files that evidence names, by path."""
     evidence_uris: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -92,7 +92,7 @@ def collect(
     by_id = {one.requirement_id: one for one in view.views} if view is not None else {}
     if view is None or not shown(view):
         known = {key: Remembered("met") for key, one in by_id.items() if _met(one) or one.status == "stale"}
-        # What was proven and is stale since is told where nobody is alarmed: by lens, hint, hover and status bar.
+        # A stale proof is shown where it alarms nobody: in a lens, a hint, the hover and the status bar.
         return Collected((*problems, *_ticked(path, parsed, by_id, memory, known)), known)
     ticked = _ticked(path, parsed, by_id, memory)
     diagnostics: list[GoalDiagnostic] = []
@@ -121,7 +121,7 @@ def code_paths(memory: Memory) -> set[str]:
 
 
 def shown(view: RunView) -> bool:
-    """After `complete` and `cancelled` nothing of a run is shown any more; nor of a check that proved everything."""
+    """Nothing of a run is shown after `complete` and `cancelled`, nor after a check that proved everything."""
     state = view.state
     if state.guard is not None and any(one.status not in ("met", "waived", "stale") for one in view.views):
         return True
@@ -166,7 +166,7 @@ def _requirement(
     if last is None:
         return None
     if not last.info.get("evidenceIds"):
-        return last  # nothing was proven yet that could be proven again
+        return last  # nothing was proven before that could be proven again
     start, end = _ends(source.text_span)
     return replace(last, start=start, end=end, message=last.message.removesuffix(RENEWED) + RENEWED)
 
@@ -209,7 +209,7 @@ def _related(one: RequirementView, context: DiagnosticContext) -> list[Related]:
 def _code(
     path: str, source: RequirementSource, one: RequirementView, view: RunView, context: DiagnosticContext
 ) -> tuple[GoalDiagnostic, ...]:
-    """The lines of code that an unmet requirement's evidence names, but for those that the editor marks itself."""
+    """The lines of code that an unmet requirement's evidence names, except those with the editor's own diagnostics."""
     if _met(one):
         return ()
     goal_place = Related(path, source.text_span.start_line, source.requirement.text)
@@ -232,7 +232,7 @@ def _unchanged(last: Remembered, goal_place: Related, context: DiagnosticContext
 
 
 def _begun(view: RunView, one: RequirementView) -> float | None:
-    """When the evidence was gathered that names the places: a file changed since has other lines."""
+    """When the evidence that names the positions was gathered: a later change of a file moves its lines."""
     observations = (evidence.observation for evidence in view.state.results.values() if evidence.id in one.evidence_ids)
     times = [result.started_at + result.seconds for result in observations if isinstance(result, CheckResult)]
     return max(times, default=None)
@@ -267,8 +267,8 @@ def _spots(finding: IntegrityFinding, *, each: bool) -> list[tuple[str, int, str
 
 
 def _changed_proof(path: str, parsed: ParsedGoalFile, view: RunView) -> list[GoalDiagnostic]:
-    """Where the worker changed the proof, while it may still come to nothing; what was found there says more. What has
-    no line of its own is told on the title of the goal file."""
+    """Where the worker changed the proof, until the run ends, since the change may still come to nothing; findings
+    there say more. A change without a line of its own is shown on the title of the goal file."""
     if view.state.ended:
         return []
     told = {path for known in view.state.open_findings for path, _, _ in _spots(known.finding, each=True)}
@@ -304,7 +304,7 @@ def _listed(paths: Sequence[str]) -> str:
 def _ticked(
     path: str, parsed: ParsedGoalFile, by_id: Mapping[str, RequirementView], memory: Memory, proven: Memory = NOTHING
 ) -> Sequence[GoalDiagnostic]:
-    """A ticked box is not proof: said where it stands, unless the requirement is proven, or was until its renewal."""
+    """A ticked box is not proof: this says so, unless the requirement is proven, or was until its renewal."""
     diagnostics: list[GoalDiagnostic] = []
     for source in parsed.requirements:
         one = by_id.get(source.requirement.id)
@@ -318,7 +318,7 @@ def _ticked(
 
 
 def _standing(one: RequirementView, memory: Memory) -> RequirementStatus:
-    """The status that is shown: while the proof is renewed, the last settled one."""
+    """The status to show: during a renewal of the proof, the last settled one."""
     last = memory.get(one.requirement_id) if one.renewing else None
     return one.status if last is None else last.status
 

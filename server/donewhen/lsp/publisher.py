@@ -1,4 +1,4 @@
-"""What a client is told unasked, when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts."""
+"""What a client is sent unasked when runs or files change: snapshots, diagnostics, refreshes, progress, interrupts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REFRESH_SECONDS = 0.25
 
 @dataclass(slots=True)
 class _FollowedRun:
-    """How far the client was told the steps of a run."""
+    """How many of the run's steps the client has received."""
 
     folder: Folder
     run_id: str
@@ -47,13 +47,13 @@ class _FollowedRun:
 
 
 class Publisher:
-    """Turns changes into messages, each kind at its own pace, the last state never dropped."""
+    """Turns changes into messages, each kind at its own pace, and never drops the last state."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._snapshots: dict[str, Throttle] = {}
         self._followed: dict[str, Throttle] = {}
-        """The runs whose steps the client is told."""
+        """The runs whose steps the client receives."""
         self._goals: set[Goal] = set()
         self._diagnostics = Throttle(DIAGNOSTICS_SECONDS, self._publish_diagnostics)
         self._refresh = Throttle(REFRESH_SECONDS, self._ask_to_refresh)
@@ -65,7 +65,7 @@ class Publisher:
         self._ticking = Ticking(session)
 
     def run_changed(self, folder: Folder, view: RunView) -> None:
-        """A run changed; called by the engine for every change, so nothing is computed here."""
+        """A run changed; the engine calls this for every change, so nothing is computed here."""
         run_id = view.state.run_id
         self._ticking.note(view)
         if run_id not in self._snapshots:
@@ -98,7 +98,7 @@ class Publisher:
         await self._diagnostics.flush()
 
     async def close(self) -> None:
-        """The last states still go out; then nothing more."""
+        """Sends the last states, and nothing after that."""
         for throttle in (
             *self._snapshots.values(),
             *self._followed.values(),
@@ -134,7 +134,7 @@ class Publisher:
         await self.diagnostics.refresh(goals)
 
     async def _ask_to_refresh(self) -> None:
-        """Lenses and hints are pulled: the client is asked to, if it can be."""
+        """Lenses and hints are pulled: the client is asked to pull again, if it supports that."""
         profile, server = self._session.profile, self._session.server
         if profile.lens_refresh:
             self._session.later(server.workspace_code_lens_refresh_async(None), types.WORKSPACE_CODE_LENS_REFRESH)
@@ -169,7 +169,7 @@ class Throttle:
             self._task.cancel()
 
     async def flush(self) -> None:
-        """Returns when nothing is due: for what must see the last state."""
+        """Returns when nothing is due: for callers that must see the last state."""
         while self._task is not None and not self._task.done():
             await asyncio.wait((self._task,))
 
@@ -183,11 +183,11 @@ class Throttle:
             await asyncio.sleep(self._interval)
 
 
-# Snapshots as one client gets them: the contract's JSON, its columns in the client's encoding.
+# Snapshots for one client: the contract's JSON, with columns in the client's encoding.
 
 
 def snapshot_json(session: Session, view: RunView, root: Path) -> dict[str, Any]:
-    """The snapshot of a run now, with its view for clients that take one."""
+    """The present snapshot of a run, with its view for clients that want one."""
     texts = session.texts
     document = snapshot(view, root).model_dump(mode="json", by_alias=True)
     if view.state.goal.path is not None:
